@@ -5,15 +5,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, Self
 
-from app.domain.amounts import MAX_UINT256
+from app.domain.amounts import MAX_UINT256, is_uint256
 from app.domain.crypto import ADDRESS_BYTES, checksum_address, keccak256, minimal_big_endian
 from app.domain.keys import ChainId
 
 MAX_TOTAL_POWER: Final = MAX_UINT256 // 2
 """The contract doubles the total power in checked uint256 arithmetic: above this it always reverts."""
-
-MAX_VALIDATORS: Final = 256
-"""Members of a set that is taken from a report."""
 
 
 class BadValidatorSet(ValueError):
@@ -22,7 +19,7 @@ class BadValidatorSet(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ValidatorSet:
-    """The whole set of one chain, as its contracts keep it.
+    """The whole set of one chain, as its contracts keep it: any that they accept, also one that cannot sign.
 
     ``members`` are (20-byte address, power) in ascending order of address; ``version`` grows by one with
     each rotation and is only shown. Build it with :meth:`of` from members in any order.
@@ -42,13 +39,10 @@ class ValidatorSet:
                 raise BadValidatorSet(f"a validator's address has 20 bytes, not {len(address)}")
             if address <= previous:
                 raise BadValidatorSet(_order_fault(address, previous))
-            if not 0 <= power <= MAX_TOTAL_POWER:
+            if not is_uint256(power):
                 raise BadValidatorSet(f"the power of {checksum_address(address)} is out of range")
             previous = address
-        total = sum(power for _, power in self.members)
-        if total > MAX_TOTAL_POWER:
-            raise BadValidatorSet("the powers add up to more than the contract can compute with")
-        object.__setattr__(self, "total_power", total)
+        object.__setattr__(self, "total_power", sum(power for _, power in self.members))
         object.__setattr__(self, "_powers", dict(self.members))
 
     @classmethod
@@ -60,6 +54,26 @@ class ValidatorSet:
     def quorum(self) -> int:
         """The least signed power that the contract takes (docs/interface.md#quorum): more than two thirds."""
         return self.total_power * 2 // 3 + 1
+
+    @property
+    def cannot_sign(self) -> str | None:
+        """Why the contract takes nothing that this set signs (docs/interface.md#quorum), None if it does."""
+        if not self.members:
+            reason = "is empty"
+        elif self.total_power == 0:
+            reason = "has no power"
+        elif self.total_power > MAX_TOTAL_POWER:
+            reason = "has powers that add up to 2^255 or more, with which the contract cannot compute"
+        else:
+            return None
+        return (
+            f"the validator set of chain {self.chain_id} {reason}: it cannot sign anything, and the contract "
+            "pays no refund until another set replaces it"
+        )
+
+    def reached_by(self, power: int) -> bool:
+        """Whether so much signed power is enough for the contract."""
+        return self.cannot_sign is None and power >= self.quorum
 
     def power_of(self, address: bytes) -> int | None:
         """Return the member's power, None for one who is not in the set."""

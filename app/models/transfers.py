@@ -134,7 +134,23 @@ class WithdrawId(Base):
         Hash32, ForeignKey("transfers.transfer_id", ondelete="CASCADE"), primary_key=True
     )
     withdraw_id: Mapped[bytes] = mapped_column(Hash32, primary_key=True, index=True)
-    paid: Mapped[bool] = mapped_column(doc="the transfer was refunded, and by this request or one of several")
+    paid: Mapped[bool] = mapped_column(
+        doc="the contract took the refund, final or not, and by this request or one of several"
+    )
+
+
+class WithdrawDone(Base):
+    """A withdraw id that was used up in a block, by a refund or a withdrawal of liquidity.
+
+    By the standing event that says so. The same id on another chain is another id.
+    """
+
+    __tablename__ = "withdraws_done"
+
+    withdraw_id: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
+    chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    event_id: Mapped[str] = mapped_column(String(256), primary_key=True)
+    ref_id: Mapped[TransferId | None] = mapped_column(Hash32, doc="the transfer; null for liquidity")
 
 
 class RefundBasis(Base):

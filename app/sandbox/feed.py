@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import chain
 from typing import Final
 
-from app.domain.crypto import address_of, checksum_address
+from app.domain.crypto import address_of, checksum_address, keccak256
 from app.sandbox.events import Event, block_event, event
 from app.sandbox.latencies import LATENCY_WINDOW, fresh_heads, fresh_latencies
 from app.sandbox.network import decimals_of
@@ -68,6 +68,9 @@ def _liquidity(now: datetime) -> Iterator[Event]:
         amount = tokens * 10 ** decimals_of(chain_id, symbol)
         at = now - timedelta(days=days)
         yield block_event(kind, symbol, at, chain_id, chain_id=chain_id, symbol=symbol, amount=str(amount))
+        if kind == "liquidity.withdrawn":
+            used = "0x" + keccak256(f"sandbox withdrawal {chain_id} {symbol}".encode()).hex()
+            yield block_event("withdraw.done", symbol, at, chain_id, chain_id=chain_id, withdraw_id=used)
 
 
 def _fees(now: datetime) -> Iterator[Event]:

@@ -26,10 +26,13 @@ from tests.services.feed.world import (
     NOW,
     SENDER,
     about,
+    address,
     event,
     feed,
     fill_network,
+    prepared,
     released,
+    request,
     sent,
     transfer_id,
 )
@@ -153,6 +156,44 @@ def test_a_refund_shows_who_has_not_signed(app: Flask, sandbox: Gateway) -> None
         assert f'value="{signer.power}"' in row
     assert refund.share_signed in page
     assert refund.share_needed in page
+
+
+@pytest.mark.parametrize(
+    ("powers", "needed"),
+    [((10**24,) * 3, "66.67 %"), ((1, 1, 1), "100.0 %"), ((40, 30, 30), "67.0 %"), ((6, 2, 1), "77.78 %")],
+)
+def test_the_share_that_a_quorum_needs_is_rounded_up(
+    app: Flask, world: Gateway, powers: tuple[int, ...], needed: str
+) -> None:
+    members = {
+        "signers": [address(n) for n in range(1, 4)],
+        "powers": [str(power) for power in powers],
+    }
+    feed(world, event("validators.updated", chain_id=1, **members), sent(1), prepared(1, request(1)))
+    visitor = signed_in(app, Role.VIEWER)
+    page = visitor.get(f"/admin/transfers/{transfer_id(1)}").text
+    assert f"<strong>{needed}</strong> is needed" in page
+    assert f"of {needed} needed" in visitor.get("/admin/").text
+
+
+@pytest.mark.parametrize(
+    ("members", "why"),
+    [
+        ({"signers": [], "powers": []}, "is empty"),
+        ({"signers": [address(1)], "powers": ["0"]}, "has no power"),
+        ({"signers": [address(1)], "powers": [str(2**255)]}, "has powers that add up to 2^255 or more"),
+    ],
+)
+def test_a_set_that_cannot_sign_is_shown_as_such(
+    app: Flask, world: Gateway, members: dict[str, list[str]], why: str
+) -> None:
+    feed(world, event("validators.updated", chain_id=1, **members), sent(1), prepared(1, request(1)))
+    visitor = signed_in(app, Role.VIEWER)
+    page = visitor.get(f"/admin/transfers/{transfer_id(1)}").text
+    assert why in page and "cannot sign, so no signature counts" in page
+    assert "The validator set cannot sign" in visitor.get("/admin/").text
+    sets = visitor.get("/admin/validators/?chain=1").text
+    assert f"The validator set of chain 1 {why}" in sets
 
 
 def test_stages_with_their_events_and_those_that_fell(app: Flask, world: Gateway) -> None:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from base64 import b64decode
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from app.domain.crypto import address_of
-from tests.contract.evm.machine import Bridge, Call, Chain
+from app.runtime.gateway import Gateway
+from tests.contract.evm.machine import Bridge, Call, Chain, Receipt
 from tests.refunds.kit import PEOPLE, Powers, Story
+from tests.watcher.fake_chain import FakeLog
+from tests.watcher.kit import CHAIN, Watched, network
 
 POWERS: Powers = dict(zip(PEOPLE, (60, 7, 7, 50, 30, 1, 45), strict=False))
 
@@ -19,6 +24,37 @@ def by_address(powers: Powers) -> dict[bytes, int]:
 def bridge_of(story: Story, powers: Powers = POWERS, **other: Any) -> Bridge:
     place = {"kind": story.kind.value, "chain": Chain(story.chain), "address": story.contract}
     return Bridge(**(place | {"token": story.token} | other), powers=by_address(powers))
+
+
+@dataclass
+class WatchedBridge:
+    """A pool bridge in an EVM whose logs a watcher reads, block by block, into a gateway."""
+
+    gateway: Gateway
+    story: Story
+    bridge: Bridge
+
+    def __post_init__(self) -> None:
+        self.watched = Watched(self.gateway, changes={"pool_bridge": self.story.contract})
+        self.reader = self.watched.reader(
+            network(tokens={(CHAIN, self.story.token): ("USDT",)}, pool_bridges={CHAIN: self.story.contract})
+        )
+
+    def mine(self, *receipts: Receipt) -> None:
+        """A block with the logs of these transactions, which is read."""
+        logs = [
+            FakeLog(*entry, tx=str(number)) for number, each in enumerate(receipts) for entry in each.logs
+        ]
+        self.watched.chain.mine(*logs)
+        self.read()
+
+    def read(self) -> None:
+        """Let the watcher read all that is there."""
+        self.watched.settle(self.reader)
+
+    def reset(self, members: Mapping[bytes, int]) -> None:
+        """The owner's rotation, in a block that is read."""
+        self.mine(self.bridge.reset(sorted(members), [members[who] for who in sorted(members)]))
 
 
 def served_call(answer: dict[str, Any]) -> Call:

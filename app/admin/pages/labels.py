@@ -122,6 +122,7 @@ EVENT_WORDS: Final[dict[EventType, str]] = {
     EventType.REFUND_COMPLETED: "Refund final",
     EventType.LIQUIDITY_ADDED: "Liquidity added",
     EventType.LIQUIDITY_WITHDRAWN: "Liquidity withdrawn",
+    EventType.WITHDRAW_DONE: "Withdraw id used",
     EventType.FEE_UPDATED: "Base fee updated",
     EventType.VALIDATORS_UPDATED: "Validators replaced",
     EventType.CHAIN_HEAD: "Chain read up to a block",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.domain.refund.explanation import RefundExplanation
+from app.domain.validators import MAX_TOTAL_POWER
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,9 @@ class RefundView:
     """What signatures there are for a refund, and what is missing.
 
     ``power_signed`` of the ``quorum`` that is needed of ``power_total``; the latter two are None while
-    the source chain's validators are not known. ``valid``: the contract pays when called now. ``missing``
-    says in words what keeps it from that. ``explanation`` is all of ``getRefundEvidence``.
+    the source chain's validators are not known, and the quorum where their set cannot sign. ``valid``: the
+    contract pays when called now. ``missing`` says in words what keeps it from that. ``explanation`` is all
+    of ``getRefundEvidence``.
     """
 
     valid: bool
@@ -43,7 +45,8 @@ class RefundView:
 def refund_view(evidence: RefundExplanation) -> RefundView:
     """The evidence as the console shows it."""
     total = int(evidence.power_total) if evidence.power_total is not None else None
-    quorum = int(evidence.quorum) if evidence.quorum is not None else None
+    can_sign = total is not None and 0 < total <= MAX_TOTAL_POWER
+    quorum = int(evidence.quorum) if evidence.quorum is not None and can_sign else None
     signed = int(evidence.power_signed)
     return RefundView(
         valid=evidence.valid,
@@ -59,7 +62,7 @@ def refund_view(evidence: RefundExplanation) -> RefundView:
         quorum=quorum,
         power_total=total,
         share_signed=share_down(signed, total),
-        share_needed=share_down(quorum, total) if quorum is not None else "",
+        share_needed=share_up(quorum, total) if quorum is not None else "",
         missing=evidence.missing,
         explanation=evidence,
     )
@@ -71,3 +74,14 @@ def share_down(part: int, whole: int | None) -> str:
         return ""
     tenths = part * 1000 // whole
     return f"{tenths // 10}.{tenths % 10} %"
+
+
+def share_up(part: int, whole: int | None) -> str:
+    """A share in percent, rounded up to hundredths, so that it is never below what is needed.
+
+    ``66.67 %``; a hundredth of zero is left out: ``67.0 %``. Empty where the whole is zero or unknown.
+    """
+    if not whole:
+        return ""
+    hundredths = -(-part * 10_000 // whole)
+    return f"{hundredths // 100}.{hundredths % 100:02}".removesuffix("0") + " %"

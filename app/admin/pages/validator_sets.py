@@ -32,7 +32,10 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class SetVersion:
-    """One set, the strongest first. Version 0 is the opening one, which no event reports."""
+    """One set, the strongest first. Version 0 is the opening one, which no event reports.
+
+    ``cannot_sign`` says why the contract takes nothing that the set signs; None where it does.
+    """
 
     version: int
     current: bool
@@ -40,6 +43,7 @@ class SetVersion:
     event_id: str | None
     total_power: int
     quorum: int
+    cannot_sign: str | None
     members: tuple[Member, ...]
 
 
@@ -91,6 +95,7 @@ def _version(of: ValidatorSet, current: bool, at: datetime | None, event_id: str
         event_id,
         of.total_power,
         of.quorum,
+        of.cannot_sign,
         tuple(
             Member(signer, power, power * PPM // of.total_power if of.total_power else 0)
             for signer, power in members

@@ -118,7 +118,7 @@ def judge_refund(
     served = at_quorum[0] if len(at_quorum) == 1 else None
     foremost = served or _foremost(judged)
     not_signed: tuple[bytes, ...] = ()
-    if foremost is not None and foremost.provable and validators is not None:
+    if foremost is not None and foremost.provable and validators is not None and not validators.cannot_sign:
         signers = {signer for signer, _ in foremost.signed}
         not_signed = tuple(address for address in validators.signers if address not in signers)
     missing = () if served else _missing(ctx, foremost, len(at_quorum), validators)
@@ -217,7 +217,7 @@ def _judge_request(
     if provable and digest is not None and validators is not None:
         signed = collect_signed(digest, signatures, validators)
         power = sum(validators.power_of(signer) or 0 for signer, _ in signed)
-        reached = power >= validators.quorum
+        reached = validators.reached_by(power)
     return RequestJudgement(
         wd_onchain=wd_onchain,
         request=_readable(wd_onchain, ctx.kind),
@@ -278,6 +278,8 @@ def _missing(
     words = [f"not known yet: {fact}" for fact in ctx.unknown]
     if validators is None:
         words.append("not known yet: the validator set of the source chain")
+    elif validators.cannot_sign is not None:
+        words.append(validators.cannot_sign)
     elif foremost.provable:
         lacking = validators.quorum - foremost.power_signed
         words.append(

@@ -9,7 +9,7 @@ from app.domain.codes import SendKind
 from app.domain.crypto import ADDRESS_BYTES, HASH_BYTES, checksum_address, keccak256
 from app.domain.keys import ChainId, TransferId
 from app.domain.refund.request import RefundRequest, UnreadableRequest, decode_request
-from app.domain.refund.withdraw_ids import PaidIds, withdraw_id
+from app.domain.refund.withdraw_ids import PaidIds, paid_for_words, withdraw_id
 
 DOMAIN_TEXT: Final[dict[SendKind, str]] = {
     SendKind.POOL: "WithdrawMsg",
@@ -36,7 +36,7 @@ class RefundContext:
     token's address, ``receiver`` the send's sender, to whom a refund goes (20 bytes each); ``amount`` is
     what was sent, in the source token's smallest unit. ``unlisted_contract`` is what the send names as its
     contract, where other contracts are configured and that one is not; ``paid_ids`` are withdraw ids that
-    were paid for other transfers. Raises ValueError for a wrong length.
+    were paid for others. Raises ValueError for a wrong length.
     """
 
     transfer_id: TransferId
@@ -135,6 +135,6 @@ def _contradicted_facts(request: RefundRequest, ctx: RefundContext) -> Iterator[
     paid_id = withdraw_id(request)
     if paid_id is not None and (other := ctx.paid_ids.get(paid_id)) is not None:
         yield (
-            f"its withdraw id 0x{paid_id.hex()} was already paid for transfer 0x{other.hex()}; the contract "
+            f"its withdraw id 0x{paid_id.hex()} was already paid {paid_for_words(other)}; the contract "
             "pays each id once: a request with another seqnum is needed"
         )

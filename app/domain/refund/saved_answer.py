@@ -20,8 +20,8 @@ from app.domain.refund.request import RefundRequest, UnreadableRequest, decode_r
 from app.domain.refund.rules import signing_digest
 from app.domain.validators import BadValidatorSet, ValidatorSet
 
-MAX_LIST_ENTRIES: Final = 1_000
-"""More validators than any bridge has; a longer list is refused before any curve arithmetic."""
+MAX_SIGNATURES: Final = 1_000
+"""More than any quorum needs; a longer list is refused before any curve arithmetic."""
 
 _SAVED_SET_VERSION: Final = 0
 
@@ -98,7 +98,7 @@ def read_evidence(answer: Mapping[str, object], chain_id: ChainId) -> SavedEvide
     if not answer.get("wd_onchain"):
         raise UnreadableAnswer("the answer has no refund request (wd_onchain)")
     wd_onchain = _base64(answer["wd_onchain"], "wd_onchain")
-    sorted_sigs = _base64_list(answer, "sorted_sigs")
+    sorted_sigs = _base64_list(answer, "sorted_sigs", MAX_SIGNATURES)
     signers = _base64_list(answer, "signers")
     powers = _base64_list(answer, "powers")
     if len(signers) != len(powers):
@@ -151,7 +151,7 @@ def _judge_as(
         digest=digest,
         signed=signed,
         power_signed=power,
-        reached=not unreadable and power >= evidence.validators.quorum,
+        reached=not unreadable and evidence.validators.reached_by(power),
     )
 
 
@@ -193,6 +193,8 @@ def _request_faults(
 def _power_faults(validators: ValidatorSet, judgement: RequestJudgement) -> list[str]:
     if judgement.reached or judgement.contradictions:
         return []
+    if validators.cannot_sign is not None:
+        return [validators.cannot_sign]
     return [
         f"signed power {judgement.power_signed} of {validators.total_power} is below the quorum of "
         f"{validators.quorum}: {validators.quorum - judgement.power_signed} more needed"
@@ -274,12 +276,12 @@ def _nothing(
     )
 
 
-def _base64_list(answer: Mapping[str, object], name: str) -> tuple[bytes, ...]:
+def _base64_list(answer: Mapping[str, object], name: str, most: int | None = None) -> tuple[bytes, ...]:
     entries = answer.get(name)
     if not isinstance(entries, Sequence) or isinstance(entries, str | bytes):
         raise UnreadableAnswer(f"{name} is not a list")
-    if len(entries) > MAX_LIST_ENTRIES:
-        raise UnreadableAnswer(f"{name} has more than {MAX_LIST_ENTRIES} entries")
+    if most is not None and len(entries) > most:
+        raise UnreadableAnswer(f"{name} has more than {most} entries")
     return tuple(_base64(entry, f"{name}[{index}]") for index, entry in enumerate(entries))
 
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from app.domain.codes import XferStatus
 from app.domain.network_facts import NetworkFacts
-from app.domain.refund.withdraw_ids import PaidIds, withdraw_id_of
+from app.domain.refund.withdraw_ids import PaidIds, paid_for_words, withdraw_id_of
 from app.domain.transfer.events import (
     Event,
     NetworkStatus,
@@ -242,8 +242,8 @@ def _withdraw_id_paid(standing: StandingEvents, paid_ids: PaidIds) -> Anomaly | 
     paid_id = ids[min(requests, key=lambda e: e.order).id] or b""
     return _of(
         AnomalyKind.WITHDRAW_ID_PAID,
-        f"the withdraw id 0x{paid_id.hex()} of the refund request was already paid for transfer "
-        f"0x{paid_ids[paid_id].hex()}; the contract pays each id once",
+        f"the withdraw id 0x{paid_id.hex()} of the refund request was already paid "
+        f"{paid_for_words(paid_ids[paid_id])}; the contract pays each id once",
         requests,
     )
 

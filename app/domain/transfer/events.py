@@ -42,6 +42,7 @@ class EventType(StrEnum):
     REFUND_COMPLETED = "refund.completed"
     LIQUIDITY_ADDED = "liquidity.added"
     LIQUIDITY_WITHDRAWN = "liquidity.withdrawn"
+    WITHDRAW_DONE = "withdraw.done"
     FEE_UPDATED = "fee.updated"
     VALIDATORS_UPDATED = "validators.updated"
     CHAIN_HEAD = "chain.head"
@@ -305,21 +306,28 @@ class LiquidityAdded(ChainEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiquidityWithdrawn(ChainEvent):
-    """A liquidity provider's withdrawal."""
+    """A liquidity provider's withdrawal. ``withdraw_id`` is the one that it used up (32 bytes)."""
 
     type = EventType.LIQUIDITY_WITHDRAWN
 
     symbol: str
     amount: int
+    withdraw_id: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithdrawDone(ChainEvent):
+    """The pool bridge took a request with this id: of a transfer, or of liquidity (``ref_id`` None)."""
+
+    type = EventType.WITHDRAW_DONE
+
+    withdraw_id: bytes
+    ref_id: TransferId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidatorsUpdated(ChainEvent):
-    """The chain's whole new validator set: ``(address, power)``, the latest counts.
-
-    The chain's own order tells which is the latest: block, then place in the block. One without a block
-    comes before all that have one, and one without a place before those of its block that have one.
-    """
+    """The chain's whole new validator set, whatever its contract accepted; the latest by ``order`` counts."""
 
     type = EventType.VALIDATORS_UPDATED
 
@@ -328,7 +336,7 @@ class ValidatorsUpdated(ChainEvent):
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """By block and log index where they are known, then by time and id."""
+        """The chain's own: by block and log index, those that are not known first; then by time and id."""
         block = -1 if self.block is None else self.block
         log_index = -1 if self.log_index is None else self.log_index
         return block, log_index, self.at, self.id
@@ -411,9 +419,9 @@ def is_ahead(event: Event, now: datetime) -> bool:
 EVENT_CLASSES: dict[EventType, type[Event]] = {
     cls.type: cls
     for cls in (
-        TransferSubmitted, TransferSent, TransferConfirmed, TransferFailed, NetworkStatus,
-        TransferDelayed, TransferReleased, RefundRequested, RefundPrepared, RefundSigned,
-        RefundSubmitted, RefundFailed, RefundDelayed, RefundCompleted, LiquidityAdded,
-        LiquidityWithdrawn, FeeUpdated, ValidatorsUpdated, ChainHead, ChainReorged, EventsRetracted,
+        TransferSubmitted, TransferSent, TransferConfirmed, TransferFailed, NetworkStatus, TransferDelayed,
+        TransferReleased, RefundRequested, RefundPrepared, RefundSigned, RefundSubmitted, RefundFailed,
+        RefundDelayed, RefundCompleted, LiquidityAdded, LiquidityWithdrawn, WithdrawDone, FeeUpdated,
+        ValidatorsUpdated, ChainHead, ChainReorged, EventsRetracted,
     )
 }  # fmt: skip

@@ -70,6 +70,17 @@ class StandingEvents:
         failed = {failure.tx_hash for failure in self.every(RefundFailed)}
         return [refund for refund in self.every(RefundSubmitted) if refund.tx_hash not in failed]
 
+    @property
+    def is_withdraw_taken(self) -> bool:
+        """Whether the contract took the user's withdraw, final or not: its id is used up."""
+        word = self.network_status
+        return bool(
+            self.refunds_under_way
+            or self.every(RefundDelayed)
+            or self.every(RefundCompleted)
+            or (word is not None and word.xfer_status is XferStatus.REFUND_DONE)
+        )
+
 
 def _rank(event: TransferEvent) -> tuple[Any, ...]:
     return not is_proven(event), *event.order

@@ -171,6 +171,11 @@ class TransferHistory:
         """Whether a refund request was ever accepted."""
         return any(isinstance(logged.event, RefundPrepared) for logged in self.log)
 
+    @property
+    def requests(self) -> set[bytes]:
+        """Every refund request that was ever accepted."""
+        return {each.event.wd_onchain for each in self.log if isinstance(each.event, RefundPrepared)}
+
     def origin_event(self, standing: StandingEvents) -> TransferSent | TransferSubmitted | None:
         """The event that describes the transfer: a send before a submission, a standing one first."""
         if (send := standing.first(TransferSent)) is not None:
@@ -275,7 +280,7 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
         blocks=highest_blocks((logged.event for logged in counted), origin),
         readings=readings(standing.events(), origin),
         other_hashes=tuple(sorted(_tx_hashes(counting(history.log, origin)) - {src_tx_hash, dst_tx_hash})),
-        withdraw_ids=_withdraw_ids(refund, answer.status),
+        withdraw_ids=_withdraw_ids(refund, is_taken=standing.is_withdraw_taken),
         refund_basis=refund.basis,
     )
 
@@ -336,14 +341,14 @@ def _basis(
     return frozenset(ids.values())
 
 
-def _withdraw_ids(refund: _Refund, status: TransferHistoryStatus) -> tuple[tuple[bytes, bool], ...]:
+def _withdraw_ids(refund: _Refund, *, is_taken: bool) -> tuple[tuple[bytes, bool], ...]:
     """The ids of the requests that no fact about this transfer contradicts; of others nothing is asked.
 
-    A refunded transfer was paid by the request with a quorum. Where none has it, for the set may have
+    The request with a quorum was taken, where the contract took one. Where none has it, for the set may have
     changed since, any of them may have been the one.
     """
     paying = [each for each in refund.sound if each.reached] or refund.sound
-    paid = {each.wd_onchain for each in paying if status is TransferHistoryStatus.TRANSFER_REFUNDED}
+    paid = {each.wd_onchain for each in paying if is_taken}
     found: dict[bytes, bool] = {}
     for each in refund.sound:
         if (known := withdraw_id_of(each.wd_onchain)) is not None:

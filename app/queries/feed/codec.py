@@ -28,6 +28,8 @@ def _tuple_of_ints(values: list[str]) -> tuple[int, ...]:
 _DECODE: dict[str, Decode] = {
     "at": datetime.fromisoformat,
     "transfer_id": bytes.fromhex,
+    "withdraw_id": bytes.fromhex,
+    "ref_id": bytes.fromhex,
     "amount": int,
     "base_fee": int,
     "wd_onchain": base64.b64decode,
@@ -52,6 +54,8 @@ def _texts(values: tuple[int, ...]) -> list[str]:
 _ENCODE: dict[str, Encode] = {
     "at": datetime.isoformat,
     "transfer_id": bytes.hex,
+    "withdraw_id": bytes.hex,
+    "ref_id": bytes.hex,
     "amount": str,
     "base_fee": str,
     "wd_onchain": _base64,

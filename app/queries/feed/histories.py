@@ -10,8 +10,8 @@ from typing import Final, cast
 
 from sqlalchemy import Connection, exists, or_, select
 
-from app.domain.keys import TransferId
-from app.domain.refund.withdraw_ids import PaidIds, paid_elsewhere, withdraw_id_of
+from app.domain.keys import ChainId, TransferId
+from app.domain.refund.withdraw_ids import PaidIds, paid_elsewhere, withdraw_ids_of
 from app.domain.transfer.events import (
     BlockEvent,
     EventType,
@@ -32,7 +32,7 @@ from app.queries.feed.codec import decode_event
 from app.queries.feed.retracted import retracted_of_transfers
 from app.queries.feed.standing import Reach, load_reorgs
 from app.queries.transfers.refund_asks import asked_at
-from app.queries.transfers.withdraw_ids import paid_for
+from app.queries.transfers.withdraw_ids import paid_for, used_on_chains
 
 _REFUND_TYPES: Final = (EventType.REFUND_PREPARED.value, EventType.REFUND_SIGNED.value)
 _IS_BASIS: Final = exists().where(
@@ -124,16 +124,17 @@ def paid_ids_of(
     connection: Connection, logs: Mapping[bytes, Sequence[Logged[TransferEvent]]]
 ) -> dict[bytes, PaidIds]:
     """Of the transfers with refund requests the withdraw ids that were paid for others."""
-    ids: dict[bytes, set[bytes]] = {}
+    ids: dict[bytes, dict[bytes, ChainId]] = {}
     for transfer_id, events in logs.items():
         requests = {each.event.wd_onchain for each in events if isinstance(each.event, RefundPrepared)}
-        if known := {each for each in map(withdraw_id_of, requests) if each is not None}:
+        if known := withdraw_ids_of(requests):
             ids[transfer_id] = known
     if not ids:
         return {}
-    paid = paid_for(connection, set().union(*ids.values()))
+    wanted = {each for known in ids.values() for each in known}
+    paid, used = paid_for(connection, wanted), used_on_chains(connection, wanted)
     return {
-        transfer_id: paid_elsewhere(TransferId(transfer_id), known, paid)
+        transfer_id: paid_elsewhere(TransferId(transfer_id), known, paid, used)
         for transfer_id, known in ids.items()
     }
 

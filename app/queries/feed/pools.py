@@ -85,7 +85,7 @@ def load_liquidity(connection: Connection, chain_id: ChainId) -> dict[str, PoolC
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a chain's log of liquidity: what may stand, or not, because of one change of the log.
+    """A part of a chain's log of liquidity and withdraws: what may stand, or not, because of one change.
 
     :param from_block: all in this block and above; None: nothing is asked for by its block.
     :param ids: besides, the events of these ids.
@@ -104,7 +104,7 @@ def standing_liquidity(
     :param before: as they were before this position of the log.
     """
     sums: dict[str, PoolCounters] = defaultdict(PoolCounters)
-    for asked in [true()] if part is None else _conditions(connection, chain_id, part):
+    for asked in [true()] if part is None else conditions_of(connection, chain_id, part):
         for row in connection.execute(_sums(connection, chain_id, asked, before)):
             added = row.type == EventType.LIQUIDITY_ADDED.value
             sums[row.symbol] += (
@@ -113,7 +113,7 @@ def standing_liquidity(
     return sums
 
 
-def _conditions(connection: Connection, chain_id: ChainId, part: Part) -> Iterator[ColumnElement[bool]]:
+def conditions_of(connection: Connection, chain_id: ChainId, part: Part) -> Iterator[ColumnElement[bool]]:
     """Conditions of which each event of the part fulfils one."""
     lower: ColumnElement[bool] = true()
     if part.from_block is not None:

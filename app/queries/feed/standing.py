@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
+from itertools import accumulate
 from typing import Final, NamedTuple, cast
 
-from sqlalchemy import Connection, and_, exists, or_, select, text
+from sqlalchemy import ColumnElement, Connection, and_, exists, or_, select, text, true
 
 from app.domain.keys import BlockNumber, ChainId
 from app.domain.transfer.events import ChainEvent, EventType
@@ -72,17 +74,33 @@ def load_chain_events(
     connection: Connection, chain_id: ChainId, types: Iterable[EventType], symbol: str | None = None
 ) -> list[ChainEvent]:
     """The standing events of some types about one chain, in the order of the log."""
+    accepted = accepted_of_chain(connection, chain_id, types)
+    if symbol is not None:
+        accepted = [each for each in accepted if getattr(each.event, "symbol", None) == symbol]
+    return [logged.event for logged in standing_of_chain(connection, chain_id, accepted)]
+
+
+def accepted_of_chain(
+    connection: Connection,
+    chain_id: ChainId,
+    types: Iterable[EventType],
+    asked: ColumnElement[bool] | None = None,
+) -> list[Logged[ChainEvent]]:
+    """The latest acceptance of each event of some types about one chain, in the order of the log.
+
+    :param asked: of these alone; None: of all.
+    """
     rows = connection.execute(
         select(Event.seq, Event.event_id, Event.type, Event.body)
         .where(Event.chain_id == chain_id, Event.type.in_([t.value for t in types]), IS_NOT_AHEAD)
+        .where(true() if asked is None else asked)
         .order_by(Event.seq)
     )
     latest: dict[str, Logged[ChainEvent]] = {}
     for row in rows:
         event = cast("ChainEvent", decode_event(row.event_id, row.type, row.body))
-        if symbol is None or getattr(event, "symbol", None) == symbol:
-            latest[event.id] = Logged(row.seq, event)
-    return [logged.event for logged in standing_of_chain(connection, chain_id, list(latest.values()))]
+        latest[event.id] = Logged(row.seq, event)
+    return list(latest.values())
 
 
 def standing_of_chain(
@@ -97,11 +115,18 @@ def standing_of_chain(
         reach = Reach(min(logged.seq for logged in accepted), max(blocks))
         reorgs = load_reorgs(connection, {chain_id: reach})
     retracted = retracted_keys(connection, dict.fromkeys(logged.event.key for logged in accepted))
+    seqs = [reorg.seq for reorg in reorgs]
+    # From each of them on, the lowest block that a later one reaches.
+    lowest = [*accumulate((reorg.from_block for reorg in reversed(reorgs)), min)][::-1]
+
+    def is_orphaned(logged: Logged[ChainEvent]) -> bool:
+        later = bisect_right(seqs, logged.seq)
+        return logged.event.block is not None and later < len(seqs) and lowest[later] <= logged.event.block
+
     return [
         logged
         for logged in accepted
-        if logged.seq > retracted.get(logged.event.key, 0)
-        and not any(reorg.reaches(chain_id, logged.event.block, logged.seq) for reorg in reorgs)
+        if logged.seq > retracted.get(logged.event.key, 0) and not is_orphaned(logged)
     ]
 
 

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, func, select, union_all
 
 from app.domain.codes import TransferHistoryStatus
-from app.domain.keys import TransferId
+from app.domain.keys import ChainId, TransferId
+from app.domain.refund.withdraw_ids import NO_TRANSFER
+from app.models.choice import is_one_of
 from app.models.pruned import PrunedWithdraw
-from app.models.transfers import Transfer, WithdrawId
+from app.models.transfers import Transfer, WithdrawDone, WithdrawId
+
+_TAKEN: Final = (
+    TransferHistoryStatus.TRANSFER_CONFIRMING_YOUR_REFUND.value,
+    TransferHistoryStatus.TRANSFER_REFUNDED.value,
+)
 
 CHUNK: Final = 500
 """Ids looked for in one statement."""
@@ -53,6 +60,37 @@ def paid_for(connection: Connection, ids: Collection[bytes]) -> dict[bytes, set[
     return found
 
 
+def used_on_chains(
+    connection: Connection, ids: Collection[bytes]
+) -> dict[tuple[bytes, ChainId], set[TransferId]]:
+    """By withdraw id and chain, for which transfers blocks show it used up; NO_TRANSFER for liquidity."""
+    found: dict[tuple[bytes, ChainId], set[TransferId]] = defaultdict(set)
+    wanted = sorted(ids)
+    for start in range(0, len(wanted), CHUNK):
+        asked = WithdrawDone.withdraw_id.in_(wanted[start : start + CHUNK])
+        for row in connection.execute(select(WithdrawDone.__table__).where(asked)):
+            found[bytes(row.withdraw_id), row.chain_id].add(row.ref_id or NO_TRANSFER)
+    return found
+
+
+class UsedId(NamedTuple):
+    """An id that an event of a chain uses up, and the transfer it was used up for; None for liquidity."""
+
+    withdraw_id: bytes
+    ref_id: TransferId | None
+
+
+def used_by_events(
+    connection: Connection, chain_id: ChainId, event_ids: Collection[str]
+) -> dict[str, UsedId]:
+    """What is noted of events of a chain, by their id."""
+    of_events = is_one_of(connection, WithdrawDone.event_id, event_ids)
+    rows = connection.execute(
+        select(WithdrawDone.__table__).where(WithdrawDone.chain_id == chain_id, of_events)
+    )
+    return {row.event_id: UsedId(bytes(row.withdraw_id), row.ref_id) for row in rows}
+
+
 def transfers_with_ids(connection: Connection, ids: Collection[bytes]) -> set[TransferId]:
     """The transfers that have a request with one of these ids."""
     found: set[TransferId] = set()
@@ -64,12 +102,12 @@ def transfers_with_ids(connection: Connection, ids: Collection[bytes]) -> set[Tr
 
 
 def refunded_by_one_of_several(connection: Connection, src_chain_ids: Collection[int]) -> Sequence[bytes]:
-    """Refunded transfers from these chains whose requests have several withdraw ids."""
+    """Transfers from these chains whose withdraw was taken, and whose requests have several withdraw ids."""
     several = select(WithdrawId.transfer_id).group_by(WithdrawId.transfer_id).having(func.count() > 1)
     return connection.scalars(
         select(Transfer.transfer_id).where(
             Transfer.transfer_id.in_(several),
             Transfer.src_chain_id.in_(src_chain_ids),
-            Transfer.status == int(TransferHistoryStatus.TRANSFER_REFUNDED),
+            Transfer.status.in_(_TAKEN),
         )
     ).all()

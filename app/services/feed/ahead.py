@@ -22,6 +22,7 @@ from app.domain.transfer.events import (
     LiquidityWithdrawn,
     TransferEvent,
     ValidatorsUpdated,
+    WithdrawDone,
 )
 from app.models import events as log
 from app.models.engine import writing
@@ -113,6 +114,8 @@ def fold_around(
     stood = pools.sums_of_parts(connection, parts)
     change()
     pools.move_liquidity(connection, stood, pools.sums_of_parts(connection, parts), now)
+    for chain_id, part in parts.items():
+        chains.fold_withdraws(connection, chain_id, part, now)
     _fold_again(connection, affected, now)
 
 
@@ -122,7 +125,7 @@ class _Affected:
 
     transfers: set[bytes] = field(default_factory=set)
     liquidity: dict[ChainId, set[str]] = field(default_factory=lambda: defaultdict(set))
-    """Ids of events of liquidity by their chain."""
+    """Ids of events of liquidity and withdraws by their chain."""
     validators: set[ChainId] = field(default_factory=set)
     chains: set[ChainId] = field(default_factory=set)
     routes: set[RouteKey] = field(default_factory=set)
@@ -140,7 +143,7 @@ class _Affected:
             self.orphaned[event.chain_id] = min(lowest, event.from_block)
         elif isinstance(event, ChainEvent):
             self.chains.add(event.chain_id)
-            if isinstance(event, LiquidityAdded | LiquidityWithdrawn):
+            if isinstance(event, LiquidityAdded | LiquidityWithdrawn | WithdrawDone):
                 self.liquidity[event.chain_id].add(event.id)
             elif isinstance(event, ValidatorsUpdated):
                 self.validators.add(event.chain_id)

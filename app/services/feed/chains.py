@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime
 from typing import cast
@@ -12,20 +13,37 @@ from app.domain.codes import TransferHistoryStatus
 from app.domain.following.past import reported_set
 from app.domain.keys import ChainId
 from app.domain.transfer.anomalies import anomalies_of_rotations
-from app.domain.transfer.events import ChainEvent, ChainReorged, EventType, ValidatorsUpdated
+from app.domain.transfer.events import (
+    ChainEvent,
+    ChainReorged,
+    EventType,
+    LiquidityWithdrawn,
+    ValidatorsUpdated,
+    WithdrawDone,
+)
 from app.domain.transfer.standing import ChainReading
 from app.models.upsert import upsert
 from app.models.validators import ReportedValidatorSet
 from app.queries.feed.chain_progress import is_told_from_block, load_progress, transfers_from_block
 from app.queries.feed.facts import load_network_facts, load_opening_sets
+from app.queries.feed.pools import Part, conditions_of
 from app.queries.feed.signatures import transfers_with_aside
-from app.queries.feed.standing import load_chain_events
+from app.queries.feed.standing import accepted_of_chain, load_chain_events, standing_of_chain
 from app.queries.feed.transfers import transfers_in_status
-from app.queries.transfers.withdraw_ids import refunded_by_one_of_several
+from app.queries.transfers.withdraw_ids import (
+    UsedId,
+    refunded_by_one_of_several,
+    transfers_with_ids,
+    used_by_events,
+)
 from app.services.feed.anomalies import sync_rotation_anomalies
 from app.services.feed.pools import take_back_liquidity
 from app.services.feed.projection import refold
 from app.services.feed.sums import advance, find_newest, go_back
+from app.services.refunds.withdraw_ids import write_used
+
+WITHDRAWS = (WithdrawDone, LiquidityWithdrawn)
+"""Events that use up a withdraw id."""
 
 _REFUND_OPEN = (
     TransferHistoryStatus.TRANSFER_REQUESTING_REFUND,
@@ -64,6 +82,40 @@ def fold_validators(connection: Connection, chain_id: ChainId, now: datetime) ->
     judge_open_refunds(connection, {chain_id}, now)
 
 
+def fold_accepted_withdraws(connection: Connection, accepted: Iterable[ChainEvent], now: datetime) -> None:
+    """Note the withdraw ids of those of the events that use one up."""
+    ids: dict[ChainId, set[str]] = defaultdict(set)
+    for event in accepted:
+        if isinstance(event, WITHDRAWS) and event.withdraw_id is not None:
+            ids[event.chain_id].add(event.id)
+    for chain_id, of_chain in sorted(ids.items()):
+        fold_withdraws(connection, chain_id, Part(ids=of_chain), now)
+
+
+def fold_withdraws(connection: Connection, chain_id: ChainId, part: Part | None, now: datetime) -> None:
+    """Note which withdraw ids are used up on the chain, and judge again the refunds whose requests have them.
+
+    :param part: of the chain's log, what may have changed; None: all of it.
+    """
+    changed: set[bytes] = set()
+    types = (EventType.WITHDRAW_DONE, EventType.LIQUIDITY_WITHDRAWN)
+    for asked in [None] if part is None else conditions_of(connection, chain_id, part):
+        accepted = accepted_of_chain(connection, chain_id, types, asked)
+        event_ids = [logged.event.id for logged in accepted]
+        before = used_by_events(connection, chain_id, event_ids)
+        after = {
+            event.id: UsedId(event.withdraw_id, event.ref_id if isinstance(event, WithdrawDone) else None)
+            for logged in standing_of_chain(connection, chain_id, accepted)
+            if isinstance(event := logged.event, WITHDRAWS) and event.withdraw_id is not None
+        }
+        gone = [event_id for event_id in before if before[event_id] != after.get(event_id)]
+        new = [event_id for event_id in after if after[event_id] != before.get(event_id)]
+        write_used(connection, chain_id, gone, {event_id: after[event_id] for event_id in new})
+        changed |= {before[each].withdraw_id for each in gone} | {after[each].withdraw_id for each in new}
+    if affected := transfers_with_ids(connection, changed):
+        refold(connection, sorted(affected), load_network_facts(connection), now)
+
+
 def judge_open_refunds(connection: Connection, chain_ids: Iterable[int], now: datetime) -> None:
     """Fold again the refunds whose answer depends on these chains' validators or contracts.
 
@@ -92,6 +144,7 @@ def fold_reorg(connection: Connection, reorg: ChainReorged, seq: int, now: datet
     advance(connection, {reorg.chain_id: ChainReading(None, reorg.at)})
     go_back(connection, reorg.chain_id, reorg.from_block)
     take_back_liquidity(connection, reorg.chain_id, reorg.from_block, seq, now)
+    fold_withdraws(connection, reorg.chain_id, Part(reorg.from_block), now)
     fold_from_block(connection, reorg.chain_id, reorg.from_block, now)
     if known is not None and known.newest_at > reorg.at:
         find_newest(connection, reorg.chain_id)

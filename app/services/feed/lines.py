@@ -26,7 +26,11 @@ TOO_EARLY = "at: must not be before 2009-01-03, when the first chain began"
 TOO_FAR_AHEAD = "at: must not be more than 10 minutes ahead of the gateway's clock"
 
 MAX_LINE_BYTES = 64 * 1024
-"""The longest line: the largest validator set needs about half of it."""
+"""The longest line of a reporter: a validator set of 500 members with the greatest powers."""
+
+MAX_LOG_LINE_BYTES = 1024 * 1024
+"""The longest line of an exported log, which has sets of any size that were read from a chain: 8,000 members
+with the greatest powers, far more than can sign in one transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +57,10 @@ def lines_of(stream: BinaryIO) -> Iterator[bytes]:
 
     Of a line that is too long only the beginning is given, still too long, so that it is refused.
     """
-    while line := stream.readline(MAX_LINE_BYTES + 2):
+    while line := stream.readline(MAX_LOG_LINE_BYTES + 2):
         rest = line
-        while len(rest) > MAX_LINE_BYTES and not rest.endswith(b"\n"):
-            rest = stream.readline(MAX_LINE_BYTES + 2)
+        while len(rest) > MAX_LOG_LINE_BYTES and not rest.endswith(b"\n"):
+            rest = stream.readline(MAX_LOG_LINE_BYTES + 2)
         yield line.rstrip(b"\r\n")
 
 
@@ -69,8 +73,8 @@ def read_line(
     """
     if not text.strip():
         return None
-    if len(text) > MAX_LINE_BYTES:
-        return RefusedLine(number, "", f"the line must have at most {MAX_LINE_BYTES} bytes")
+    if len(text) > MAX_LOG_LINE_BYTES:
+        return RefusedLine(number, "", f"the line must have at most {MAX_LOG_LINE_BYTES} bytes")
     try:
         data = loads(text)
     except UnreadableJson as error:

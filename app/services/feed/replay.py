@@ -23,6 +23,7 @@ from app.models.transfers import (
     Transfer,
     TransferAccount,
     TransferHash,
+    WithdrawDone,
     WithdrawId,
 )
 from app.models.validators import ReportedValidatorSet
@@ -44,8 +45,8 @@ from app.services.webhooks.outbox import tell_nothing
 
 PROJECTIONS: tuple[type[Base], ...] = (
     LatencyRecord, Refund, RefundBasis, WithdrawId, TransferAccount, TransferBlock, TransferHash, Transfer,
-    PoolCounter, PoolVolume, CourseCount, ReportedFee, ReportedValidatorSet, ChainProgress, RetractedEvent,
-    SignatureNotNeeded,
+    PoolCounter, PoolVolume, CourseCount, ReportedFee, ReportedValidatorSet, WithdrawDone, ChainProgress,
+    RetractedEvent, SignatureNotNeeded,
 )  # fmt: skip
 """What follows from the log, in an order in which rows can be deleted."""
 
@@ -116,6 +117,7 @@ def _replay_chains(connection: Connection, now: datetime) -> Sequence[ChainId]:
     chain_ids = sorted(readings)
     for chain_id in chain_ids:
         pools.recount_liquidity(connection, chain_id, now)
+        chains.fold_withdraws(connection, chain_id, None, now)
         chains.fold_validators(connection, chain_id, now)
     return chain_ids
 

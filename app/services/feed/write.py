@@ -87,6 +87,7 @@ def _fold(connection: Connection, entries: Sequence[LogEntry], new: Sequence[Eve
     liquidity = [e for e in new if isinstance(e, LiquidityAdded | LiquidityWithdrawn)]
     if liquidity:
         pools.fold_liquidity(connection, liquidity, now)
+    chains.fold_accepted_withdraws(connection, of_chains, now)
     fees = [e for e in events if isinstance(e, FeeUpdated)]
     if fees:
         pools.fold_fees(connection, fees)

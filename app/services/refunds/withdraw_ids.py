@@ -6,18 +6,25 @@ each other follows from these. So whichever comes last, the outcome is the same.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, delete, insert
 
-from app.domain.keys import TransferId
-from app.domain.refund.withdraw_ids import PaidIds, paid_elsewhere
+from app.domain.keys import ChainId, TransferId
+from app.domain.refund.withdraw_ids import PaidIds, paid_elsewhere, withdraw_ids_of
 from app.domain.transfer.state import TransferHistory, TransferState
+from app.models.choice import is_one_of
 from app.models.pruned import PrunedWithdraw
-from app.models.transfers import WithdrawId
-from app.queries.transfers.withdraw_ids import ids_of_transfers, paid_for, transfers_with_ids
+from app.models.transfers import WithdrawDone, WithdrawId
+from app.queries.transfers.withdraw_ids import (
+    UsedId,
+    ids_of_transfers,
+    paid_for,
+    transfers_with_ids,
+    used_on_chains,
+)
 
 
 @dataclass(slots=True)
@@ -28,12 +35,14 @@ class WithdrawIds:
     new: dict[TransferId, dict[bytes, bool]] = field(default_factory=dict)
     paid_before: dict[bytes, set[TransferId]] = field(default_factory=dict)
     paid: dict[bytes, set[TransferId]] = field(default_factory=dict)
+    used: Mapping[tuple[bytes, ChainId], set[TransferId]] = field(default_factory=dict)
+    chains: Mapping[bytes, ChainId] = field(default_factory=dict)
 
     @classmethod
     def of(
         cls,
         connection: Connection,
-        histories: Iterable[TransferHistory],
+        histories: Sequence[TransferHistory],
         states: Mapping[TransferId, TransferState],
     ) -> WithdrawIds:
         """Compare what is projected with what now follows. Nothing is read where no refund is prepared."""
@@ -45,7 +54,8 @@ class WithdrawIds:
             {transfer_id: dict(states[transfer_id].withdraw_ids) for transfer_id in refunds},
         )
         ids = {each for of in (found.old, found.new) for known in of.values() for each in known}
-        found.paid_before = paid_for(connection, ids)
+        found.paid_before, found.used = paid_for(connection, ids), used_on_chains(connection, ids)
+        found.chains = withdraw_ids_of(request for history in histories for request in history.requests)
         for each in ids:
             others = found.paid_before.get(each, set()) - found.new.keys()
             now = {transfer_id for transfer_id, known in found.new.items() if known.get(each)}
@@ -54,7 +64,8 @@ class WithdrawIds:
 
     def paid_elsewhere(self, transfer_id: TransferId) -> PaidIds:
         """Of a folded transfer's ids those under which others were paid."""
-        return paid_elsewhere(transfer_id, self.new.get(transfer_id, ()), self.paid)
+        ids = {each: self.chains[each] for each in self.new.get(transfer_id, ())}
+        return paid_elsewhere(transfer_id, ids, self.paid, self.used)
 
     def write(self, connection: Connection) -> None:
         """Write the ids; the rows of the transfers must be there."""
@@ -76,6 +87,22 @@ class WithdrawIds:
             each for each, paid in self.paid.items() if _told(paid) != _told(self.paid_before.get(each, ()))
         ]
         return transfers_with_ids(connection, changed) - self.new.keys()
+
+
+def write_used(
+    connection: Connection, chain_id: ChainId, gone: Collection[str], new: Mapping[str, UsedId]
+) -> None:
+    """Write which ids events of a chain use up.
+
+    :param gone: events that no longer do, or another one.
+    :param new: by event.
+    """
+    if gone:
+        of_events = is_one_of(connection, WithdrawDone.event_id, gone)
+        connection.execute(delete(WithdrawDone).where(WithdrawDone.chain_id == chain_id, of_events))
+    rows = [{"chain_id": chain_id, "event_id": each, **used._asdict()} for each, used in new.items()]
+    if rows:
+        connection.execute(insert(WithdrawDone), rows)
 
 
 def keep_paid_ids(connection: Connection, transfer_ids: Collection[bytes]) -> None:

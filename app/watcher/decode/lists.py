@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from app.watcher.decode.values import SignersUpdated
 from app.watcher.decode.words import WORD, Undecodable, address, uint256
-
-MAX_ENTRIES: Final = 4096
-"""Of a list; a block's gas allows no more, and bytes of a node are not to be believed about memory."""
 
 
 def signers_updated(data: bytes) -> SignersUpdated:
@@ -30,6 +25,6 @@ def _entries(data: bytes, at: int) -> range:
         raise Undecodable("a list begins outside the data")
     length = uint256(data, offset)
     first = offset + WORD
-    if length > MAX_ENTRIES or first + length * WORD > len(data):
+    if first + length * WORD > len(data):
         raise Undecodable(f"a list of {length} entries does not fit into the data")
     return range(first, first + length * WORD, WORD)

@@ -101,6 +101,8 @@ def _tell(telling: Telling, said: values.Said, log: Log, place: Place, queue: _Q
         case values.DelayedTransferExecuted():
             telling.executed(said, place, log.address)
         case values.Relay() | values.WithdrawDone() | values.Withdrawn() | values.Mint():
+            if isinstance(said, values.WithdrawDone):
+                telling.withdrawn(said, place)
             payout = telling.payout(said)
             if payout is not None and _is_queued(said, log, queue):
                 telling.queued(payout, place, log.address)

@@ -19,14 +19,15 @@ from app.domain.transfer.events import (
     TransferDelayed,
     TransferReleased,
     ValidatorsUpdated,
+    WithdrawDone,
 )
-from app.domain.validators import MAX_TOTAL_POWER, MAX_VALIDATORS
+from app.domain.transfer_ids import pool_withdraw_id
 from app.domain.watching.network import KnownSend, WatchedNetwork
 from app.domain.watching.steps import Waiting, WaitingKey, WaitingKind
 from app.domain.watching.terms import WatchTerms
 from app.watcher.decode import values
 from app.watcher.decode.words import Undecodable
-from app.watcher.translate.payouts import Payment, Payout, own_reference, payout_from, payout_of
+from app.watcher.translate.payouts import Payment, Payout, is_none, own_reference, payout_from, payout_of
 from app.watcher.translate.places import Place, place_from
 from app.watcher.translate.sends import NotConfigured, NotSent, account, sent_event
 
@@ -101,23 +102,39 @@ class Telling:
         )
 
     def rotated(self, said: values.SignersUpdated, place: Place) -> None:
-        """A new validator set.
+        """A new validator set, also one that cannot sign.
 
-        :raises Undecodable: for one by which no signature could be judged, the feed's own bounds.
+        :raises Undecodable: for one that no contract accepts.
         """
         signers, powers = said
-        if not 0 < len(signers) <= MAX_VALIDATORS or len(signers) != len(powers):
+        if len(signers) != len(powers):
             raise Undecodable(f"the set has {len(signers)} signers and {len(powers)} powers")
         if len(set(signers)) != len(signers) or not all(map(any, signers)):
             raise Undecodable("the set has a signer twice, or the zero address")
-        if not 0 < sum(powers) <= MAX_TOTAL_POWER:
-            raise Undecodable("the powers of the set add up to 0, or to 2^255 or more")
         self.events.append(
             ValidatorsUpdated(
                 **_of_chain(self._chain_id, place),
                 signers=tuple(map(checksum_address, signers)),
                 powers=powers,
             )
+        )
+
+    def withdrawn(self, said: values.WithdrawDone, place: Place) -> None:
+        """A withdraw of the pool was taken, paid or queued: its id is used up.
+
+        The id is computed: whatever a node makes of the log, it is one of this chain.
+        """
+        withdraw_id = pool_withdraw_id(
+            chain_id=self._chain_id,
+            seqnum=said.seqnum,
+            receiver=said.receiver,
+            token=said.token,
+            amount=said.amount,
+        )
+        further = place.further(EventType.WITHDRAW_DONE)
+        ref_id = None if is_none(said.refid) else TransferId(said.refid)
+        self.events.append(
+            WithdrawDone(**_of_chain(self._chain_id, further), withdraw_id=withdraw_id, ref_id=ref_id)
         )
 
     def paid_at_once(self, payout: Payout, place: Place) -> None:
@@ -207,6 +224,7 @@ class Telling:
                         **_of_chain(self._chain_id, place),
                         symbol=self._symbol(payout.token),
                         amount=payout.amount,
+                        withdraw_id=payout.payout_id,
                     )
                 )
 

@@ -289,7 +289,9 @@ def _ascending(signers: Sequence[str]) -> bool:
 
 def _fewest(powers: Mapping[str, int], signed: Collection[str]) -> set[str]:
     """The fewest of those who signed that reach the quorum: each further signature costs gas."""
-    quorum, enough, power = sum(powers.values()) * 2 // 3 + 1, set[str](), 0
+    total, enough, power = sum(powers.values()), set[str](), 0
+    _demand(total < 2**255, "the powers add up to more than the contract can compute with")
+    quorum = total * 2 // 3 + 1
     for who in sorted(signed, key=lambda each: (-powers[each], int(each, 16))):
         if power < quorum:
             enough.add(who)

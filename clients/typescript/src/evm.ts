@@ -242,7 +242,9 @@ async function recovered(digest: Hex, signature: string): Promise<Address> {
 
 /** The fewest of those who signed that reach the quorum: each further signature costs gas. */
 function fewest(signers: { address: Address; power: bigint; signature: string | null }[]): Set<Address> {
-  const quorum = (signers.reduce((sum, each) => sum + each.power, 0n) * 2n) / 3n + 1n;
+  const total = signers.reduce((sum, each) => sum + each.power, 0n);
+  demand(total < 1n << 255n, "the powers add up to more than the contract can compute with");
+  const quorum = (total * 2n) / 3n + 1n;
   const signed = signers.filter((each) => each.signature !== null);
   signed.sort((one, other) => (one.power === other.power ? 0 : one.power > other.power ? -1 : 1));
   const enough = new Set<Address>();

@@ -12,13 +12,30 @@ abstract contract Signers {
     event SignersUpdated(address[] signers, uint256[] powers);
 
     error WrongSet();
+    error OtherLength(uint256 signers, uint256 powers);
     error NotAscending(uint256 place);
     error NoQuorum(uint256 power, uint256 quorum);
     error BadSignature(uint256 place);
 
     /// A rotation. In production a quorum of the set before signs it; here the tests decide.
     function updateSigners(address[] calldata signers, uint256[] calldata powers) external {
-        for (uint256 i = 1; i < signers.length; ++i) if (signers[i] <= signers[i - 1]) revert NotAscending(i);
+        keep(signers, powers);
+    }
+
+    /// The owner's rotation, which no validator signs: with an empty set the bridge is frozen.
+    function resetSigners(address[] calldata signers, uint256[] calldata powers) external {
+        keep(signers, powers);
+    }
+
+    /// As many powers as signers, and signers in strictly ascending order, of whom none is the zero address.
+    /// Nothing is asked of the powers, nor of how many there are.
+    function keep(address[] calldata signers, uint256[] calldata powers) private {
+        if (signers.length != powers.length) revert OtherLength(signers.length, powers.length);
+        address last;
+        for (uint256 i = 0; i < signers.length; ++i) {
+            if (signers[i] <= last) revert NotAscending(i);
+            last = signers[i];
+        }
         ssHash = setHash(signers, powers);
         emit SignersUpdated(signers, powers);
     }

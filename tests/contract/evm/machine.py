@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -61,11 +61,13 @@ class Reverted(Exception):
 
 @dataclass(frozen=True)
 class Receipt:
-    """What a transaction did: bytes returned, events by name with their arguments, gas that was paid."""
+    """What a transaction did: bytes returned, events by name with their arguments, gas that was paid, and the
+    events as logs: address, topics and data."""
 
     output: bytes
     events: list[tuple[str, dict[str, Any]]]
     gas: int
+    logs: list[tuple[bytes, tuple[bytes, ...], bytes]]
 
     def event(self, name: str) -> dict[str, Any]:
         """The arguments of the one event of this name."""
@@ -137,8 +139,13 @@ class Chain:
         if computation.is_error:
             output = computation.output
             raise Reverted(_ERRORS.get(output[:4], f"reverted with {output.hex()}"))
-        events = [_event(topics, data) for _, topics, data in computation.get_log_entries()]
-        return Receipt(bytes(computation.output), events, gas)
+        entries = computation.get_log_entries()
+        events = [_event(topics, data) for _, topics, data in entries]
+        logs = [
+            (bytes(where), tuple(topic.to_bytes(32, "big") for topic in topics), bytes(data))
+            for where, topics, data in entries
+        ]
+        return Receipt(bytes(computation.output), events, gas, logs)
 
 
 def _event(topics: tuple[int, ...], data: bytes) -> tuple[str, dict[str, Any]]:
@@ -223,6 +230,10 @@ class Bridge:
         """Let the set of these addresses and powers be the contract's: what a rotation does."""
         signers = sorted(powers)
         self.at.call("updateSigners", signers, [powers[who] for who in signers])
+
+    def reset(self, signers: Sequence[bytes], powers: Sequence[int]) -> Receipt:
+        """Let the owner replace the set, in this order. Raises Reverted for what the contract refuses."""
+        return self.at.call("resetSigners", list(signers), list(powers))
 
     @property
     def set_hash(self) -> int:

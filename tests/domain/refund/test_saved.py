@@ -198,7 +198,7 @@ SPOILED = {
     "a power with a leading zero": (entry("powers", 0, text(b"\0" + raw("powers")[0])), "minimal big-endian"),
     "a power of 33 bytes": (entry("powers", 0, text(b"\1" * 33)), "minimal big-endian"),
     "powers beyond what a contract adds": (
-        entry("powers", 0, text(MAX_UINT256.to_bytes(32, "big"))), "validator set is not valid"),
+        entry("powers", 0, text(MAX_UINT256.to_bytes(32, "big"))), "powers that add up to 2^255 or more"),
     "signers out of order": (swap("signers"), "ascending order of address"),
     "a signer twice": (lambda a: {**a, "signers": [a["signers"][0]] * 4}, "in the set twice"),
     "a short signer": (entry("signers", 0, text(bytes(19))), "20 bytes, not 19"),

@@ -62,12 +62,32 @@ def test_who_is_not_a_member_has_no_power():
         ([(bytes(20), 1)], "zero address"),
         ([(A, -1)], "out of range"),
         ([(A, 2**256)], "out of range"),
-        ([(A, MAX_TOTAL_POWER), (B, 1)], "add up to more"),
     ],
 )
 def test_what_no_contract_keeps_is_no_set(entries, reason):
     with pytest.raises(BadValidatorSet, match=reason):
         of(*entries)
+
+
+@pytest.mark.parametrize(
+    ("entries", "reason"),
+    [
+        ([], "is empty"),
+        ([(A, 0), (B, 0)], "has no power"),
+        ([(A, MAX_TOTAL_POWER), (B, 1)], "add up to 2^255 or more"),
+        ([(A, 2**256 - 1), (B, 2**256 - 1)], "add up to 2^255 or more"),
+    ],
+)
+def test_what_a_contract_keeps_and_cannot_compute_with_is_reached_by_no_power(entries, reason):
+    kept = of(*entries)
+    assert reason in kept.cannot_sign
+    assert not kept.reached_by(kept.total_power)
+
+
+def test_the_greatest_total_is_reached_by_its_quorum():
+    kept = of((A, MAX_TOTAL_POWER - 1), (B, 1))
+    assert kept.cannot_sign is None
+    assert kept.reached_by(kept.quorum) and not kept.reached_by(kept.quorum - 1)
 
 
 def test_members_given_directly_must_ascend():

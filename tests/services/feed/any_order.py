@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from app.domain.codes import SendKind, XferStatus
 from app.domain.crypto import address_of, checksum_address
+from app.domain.refund.withdraw_ids import withdraw_id_of
 from app.models.engine import reading
 from app.runtime.gateway import Gateway
 from tests.services.feed.world import (
@@ -44,6 +45,11 @@ def shared_ids(n: int) -> Events:
         about(n, "refund.submitted", at=-47, tx_hash="0x" + f"{n:02x}" * 32, block=105) | {"id": "refund"},
         about(n, "refund.submitted", at=-47, tx_hash="0x" + f"{n:02x}" * 32) | {"id": "refund"},
     ]
+
+
+def used_id() -> str:
+    """The withdraw id that the second requests of all pool transfers have."""
+    return (withdraw_id_of(request(0, SendKind.POOL, 1, amount=5)) or b"").hex()
 
 
 def of_transfer(n: int) -> Events:
@@ -89,7 +95,10 @@ def of_transfer(n: int) -> Events:
 SHARED: Events = [
     event("liquidity.added", chain_id=1, symbol="USDT", amount="5000", block=90),
     event("liquidity.added", chain_id=1, symbol="USDT", amount="70", block=110),
-    event("liquidity.withdrawn", chain_id=1, symbol="USDT", amount="600", block=111),
+    event("liquidity.withdrawn", chain_id=1, symbol="USDT", amount="600", block=111, withdraw_id="07" * 32),
+    event("withdraw.done", chain_id=1, withdraw_id="07" * 32, block=110),
+    event("withdraw.done", chain_id=1, withdraw_id=used_id(), block=112),
+    event("withdraw.done", chain_id=1, withdraw_id=used_id(), ref_id="0x" + "09" * 32, block=103),
     event("fee.updated", at=-60, symbol="USDT", src_chain_id=1, dst_chain_id=2, base_fee="1"),
     event("fee.updated", at=-59, symbol="USDT", src_chain_id=1, dst_chain_id=2, base_fee="2"),
     event("validators.updated", at=-30, chain_id=1, block=105, **members(0, 1, 4)),

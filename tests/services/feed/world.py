@@ -20,7 +20,14 @@ from app.models.anomalies import Anomaly
 from app.models.engine import writing
 from app.models.events import ChainProgress, TransferBlock
 from app.models.pools import CourseCount, PoolCounter, PoolVolume, ReportedFee
-from app.models.transfers import LatencyRecord, Refund, Transfer, TransferAccount, TransferHash
+from app.models.transfers import (
+    LatencyRecord,
+    Refund,
+    Transfer,
+    TransferAccount,
+    TransferHash,
+    WithdrawDone,
+)
 from app.models.validators import ReportedValidatorSet
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.feed.ingest import IngestResult, ingest_lines
@@ -231,6 +238,7 @@ def projections(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
         CourseCount,
         ReportedFee,
         ReportedValidatorSet,
+        WithdrawDone,
     )
     dump = {model.__tablename__: rows_of(connection, model) for model in (*tables, ChainProgress)}
     for name, first_sum in (("pool_counters", 2), ("pool_volumes", 3), ("course_counts", 6)):

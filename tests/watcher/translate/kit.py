@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from app.domain.keys import BlockNumber
+from app.domain.transfer.events import Event, WithdrawDone
 from app.domain.watching.blocks import Log
 from app.domain.watching.network import WatchedNetwork
 from app.domain.watching.steps import Waiting
@@ -43,6 +45,11 @@ def told(
     :param read_to: the last block that was read.
     """
     return translate(network, TERMS, logs, headers_of(*logs), waiting, read_to=BlockNumber(read_to))
+
+
+def but_ids(events: Iterable[Event]) -> list[Event]:
+    """The events apart from those that say that a withdraw id is used up."""
+    return [event for event in events if not isinstance(event, WithdrawDone)]
 
 
 def relay(**where: Any) -> Log:

@@ -16,7 +16,9 @@ from app.domain.transfer.events import (
     RefundSubmitted,
     TransferDelayed,
     TransferReleased,
+    WithdrawDone,
 )
+from app.domain.transfer_ids import pool_withdraw_id
 from app.domain.watching.blocks import Log
 from app.domain.watching.steps import Waiting, WaitingKey, WaitingKind
 from app.watcher.translate import translate
@@ -40,7 +42,17 @@ from tests.watcher.logs import (
     tx_hash,
 )
 from tests.watcher.logs import TERMS as ONE
-from tests.watcher.translate.kit import ID_OF_LOG, added, executed, mint, relay, told, withdraw, withdrawn
+from tests.watcher.translate.kit import (
+    ID_OF_LOG,
+    added,
+    but_ids,
+    executed,
+    mint,
+    relay,
+    told,
+    withdraw,
+    withdrawn,
+)
 
 TERMS = ONE
 AT = ID_OF_LOG
@@ -77,7 +89,7 @@ def test_a_payout_of_another_chains_send_is_released_at_once(given: Log) -> None
 @pytest.mark.parametrize("given", REFUNDS)
 def test_a_refund_is_submitted_when_seen_and_completed_when_deep(given: Log) -> None:
     first = told(given, read_to=111)
-    [submitted] = first.events
+    [submitted] = but_ids(first.events)
     assert isinstance(submitted, RefundSubmitted)
     assert (submitted.id, submitted.tx_hash, submitted.block) == (AT, tx_hash("one"), 100)
     assert submitted.at == header(100).at
@@ -96,7 +108,7 @@ def test_a_refund_is_submitted_when_seen_and_completed_when_deep(given: Log) -> 
         tx_hash=tx_hash("one"),
     )
     assert then.done == [WaitingKey(WaitingKind.REFUND_DEPTH, AT)]
-    assert told(given, read_to=112).events == [submitted, completed]
+    assert but_ids(told(given, read_to=112).events) == [submitted, completed]
 
 
 SHORT_IDS = [NO_ID, b"\x01".rjust(32, b"\0"), b"\x01\x02\x03".ljust(32, b"\0")]
@@ -104,7 +116,8 @@ SHORT_IDS = [NO_ID, b"\x01".rjust(32, b"\0"), b"\x01\x02\x03".ljust(32, b"\0")]
 
 @pytest.mark.parametrize("refid", SHORT_IDS)
 def test_a_withdraw_without_a_transfer_is_a_providers(refid: bytes) -> None:
-    [event] = told(withdraw(refid)).events
+    used, event = told(withdraw(refid)).events
+    assert isinstance(used, WithdrawDone) and used.ref_id is None
     assert event == LiquidityWithdrawn(
         id=AT,
         at=header(100).at,
@@ -114,7 +127,34 @@ def test_a_withdraw_without_a_transfer_is_a_providers(refid: bytes) -> None:
         log_index=4,
         symbol="USDT",
         amount=7,
+        withdraw_id=PAYOUT,
     )
+
+
+WITHDRAW_ID = pool_withdraw_id(chain_id=HERE, seqnum=3, receiver=BOB, token=TOKEN, amount=7)
+
+
+@pytest.mark.parametrize("queue", [(), (added(),)])
+@pytest.mark.parametrize(("refid", "ref_id"), [(ID, ID), (NO_ID, None)])
+def test_a_withdraw_uses_its_id_up_whether_paid_or_queued(
+    queue: tuple[Log, ...], refid: bytes, ref_id: bytes | None
+) -> None:
+    [used] = [event for event in told(*queue, withdraw(refid)).events if isinstance(event, WithdrawDone)]
+    assert used == WithdrawDone(
+        id=f"{AT}:withdraw.done",
+        at=header(100).at,
+        chain_id=HERE,
+        block=BlockNumber(100),
+        block_hash=block_hash(100),
+        log_index=4,
+        withdraw_id=WITHDRAW_ID,
+        ref_id=ref_id,
+    )
+
+
+def test_ids_of_vaults_and_bridges_are_their_own() -> None:
+    for given in (withdrawn(HERE), mint(HERE), relay()):
+        assert not any(isinstance(event, WithdrawDone) for event in told(given).events)
 
 
 def test_liquidity_that_is_added() -> None:
@@ -166,7 +206,7 @@ def test_a_queued_release_is_delayed_and_released_when_executed(given: Log) -> N
 @pytest.mark.parametrize("given", REFUNDS)
 def test_a_queued_refund_is_completed_when_its_execution_is_deep(given: Log) -> None:
     first = told(added(given.address), given, read_to=119)
-    [delayed] = first.events
+    [delayed] = but_ids(first.events)
     assert isinstance(delayed, RefundDelayed)
     assert (delayed.id, delayed.delayed_id) == (AT, "0x" + PAYOUT.hex())
     then = told(executed(given.address), read_to=131, waiting=tuple(first.waiting))
@@ -179,7 +219,7 @@ def test_a_queued_refund_is_completed_when_its_execution_is_deep(given: Log) -> 
 
 def test_liquidity_leaves_when_its_delay_is_over() -> None:
     first = told(added(), withdraw(NO_ID))
-    assert first.events == []
+    assert but_ids(first.events) == []
     [event] = told(executed(), read_to=120, waiting=tuple(first.waiting)).events
     assert isinstance(event, LiquidityWithdrawn) and event.id == PAID_AT
 
@@ -192,7 +232,7 @@ def test_an_execution_that_is_read_first_comes_to_the_same(given: Log) -> None:
     assert first.events == [] and [each.kind for each in first.waiting] == [WaitingKind.EXECUTED]
     then = told(added(given.address), given, read_to=200, waiting=tuple(first.waiting))
     assert then.events == forward.events
-    assert len(forward.events) == (1 if given == withdraw(NO_ID) else 2)
+    assert len(but_ids(forward.events)) == (1 if given == withdraw(NO_ID) else 2)
 
 
 def test_a_queue_is_its_contracts_own_and_of_one_transaction() -> None:
@@ -234,7 +274,7 @@ def test_the_same_logs_again_are_the_same_events() -> None:
     given = (added(), relay(), withdraw(OTHER_ID, index=9, tx="two"), send(index=12, tx="three"))
     assert told(*given, read_to=300).events == told(*given, read_to=300).events
     ids = [event.id for event in told(*given, read_to=300).events]
-    assert len(set(ids)) == len(ids) == 5
+    assert len(set(ids)) == len(ids) == 6
 
 
 def kept_of(*logs: Log) -> tuple[Waiting, ...]:

@@ -1,0 +1,126 @@
+"""Every validator set that the contract accepts is in force, also one by which it pays nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.domain.codes import SendKind
+from app.domain.crypto import checksum_address, keccak256
+from app.services.feed.replay import replay
+from tests.actors import TESTER
+from tests.contract.evm.machine import Reverted
+from tests.refunds.bridges import WatchedBridge, bridge_of, by_address, served_call
+from tests.refunds.kit import PEOPLE, Asker, Powers, Story
+from tests.services.feed.world import event
+
+STORY = Story(SendKind.POOL)
+USUAL: Powers = {PEOPLE[0]: 3, PEOPLE[1]: 2, PEOPLE[2]: 2}
+SIGNERS = sorted(by_address(USUAL))
+MOST = 2**256 - 1
+
+
+def others(count: int) -> dict[bytes, int]:
+    """Validators who sign nothing, of power 1 each."""
+    return {keccak256(f"other {n}".encode())[:20]: 1 for n in range(count)}
+
+
+DEAD: dict[str, tuple[dict[bytes, int], str]] = {
+    "empty": ({}, "is empty"),
+    "no power": (dict.fromkeys(SIGNERS, 0), "has no power"),
+    "2^255": ({SIGNERS[0]: 2**255}, "add up to 2^255 or more"),
+    "over 2^256": (dict.fromkeys(SIGNERS, MOST), "add up to 2^255 or more"),
+    "the sum overflows to a little": ({SIGNERS[0]: MOST, SIGNERS[1]: 2}, "add up to 2^255 or more"),
+}
+LIVE: dict[str, dict[bytes, int]] = {
+    "the greatest total": {SIGNERS[0]: 2**255 - 3, SIGNERS[1]: 1, SIGNERS[2]: 1},
+    "300 members": by_address(USUAL) | others(297) | dict.fromkeys(SIGNERS, 1000),
+    "1,000 members": by_address(USUAL) | others(997) | dict.fromkeys(SIGNERS, 1000),
+    "some without power": dict.fromkeys(SIGNERS, 0) | {SIGNERS[1]: 1},
+}
+
+
+def refund() -> list[dict[str, Any]]:
+    return [STORY.sent(), STORY.prepared(), *(STORY.signed(key) for key in USUAL)]
+
+
+def reset_line(members: dict[bytes, int], at: float) -> dict[str, Any]:
+    """The rotation as a reporter's line."""
+    return event(
+        "validators.updated",
+        at=at,
+        chain_id=1,
+        signers=[checksum_address(who) for who in sorted(members)],
+        powers=[str(members[who]) for who in sorted(members)],
+    )
+
+
+def assert_frozen(ask: Asker, why: str) -> None:
+    status, evidence = ask.status(STORY), ask.evidence(STORY)
+    assert (status["status"], evidence["valid"], evidence["proven"]) == (7, False, False)
+    [missing] = evidence["missing"]
+    assert why in missing and "cannot sign anything" in missing
+
+
+@pytest.mark.parametrize("case", DEAD)
+def test_a_set_that_cannot_sign_withdraws_evidence_until_the_next(ask: Asker, case: str) -> None:
+    members, why = DEAD[case]
+    watched = WatchedBridge(ask.gateway, STORY, bridge_of(STORY, USUAL))
+    bridge = watched.bridge
+    watched.reset(by_address(USUAL))
+    ask.take(*refund())
+    served = served_call(ask.status(STORY))
+    assert bridge.judge(served).startswith("0x")
+
+    watched.reset(members)
+    assert bridge.judge(served) == "WrongSet"
+    with_new = served.but(signers=sorted(members), powers=[members[who] for who in sorted(members)])
+    for call in (with_new, with_new.but(sigs=[])):
+        assert not bridge.judge(call).startswith("0x")
+    assert_frozen(ask, why)
+    assert ask.evidence(STORY)["validator_set_hash"] == f"0x{bridge.set_hash:064x}"
+    assert [row["power"] for row in ask.evidence(STORY)["signers"]] == [
+        str(members[who]) for who in sorted(members)
+    ]
+    replay(ask.gateway, actor=TESTER)
+    assert_frozen(ask, why)
+
+    watched.reset(by_address(USUAL))
+    again = served_call(ask.status(STORY))
+    assert again == served and bridge.judge(again).startswith("0x")
+
+
+@pytest.mark.parametrize("case", LIVE)
+def test_a_set_that_can_sign_is_served_whatever_its_size(ask: Asker, case: str) -> None:
+    watched = WatchedBridge(ask.gateway, STORY, bridge_of(STORY, USUAL))
+    watched.reset(LIVE[case])
+    ask.take(*refund())
+    answer = ask.status(STORY)
+    assert answer["status"] == 8
+    assert watched.bridge.judge(served_call(answer)).startswith("0x")
+    assert len(answer["signers"]) == len(LIVE[case])
+
+
+@pytest.mark.parametrize("case", DEAD)
+def test_a_reporter_may_report_it_and_take_it_back(ask: Asker, case: str) -> None:
+    members, why = DEAD[case]
+    ask.take(reset_line(by_address(USUAL), -200), *refund())
+    assert ask.status(STORY)["status"] == 8
+    ask.take(reset_line(members, -10) | {"block": 300})
+    assert_frozen(ask, why)
+    ask.take(event("chain.reorged", chain_id=1, from_block=300))
+    assert ask.status(STORY)["status"] == 8
+
+
+@pytest.mark.one_database
+def test_what_the_contract_refuses_is_refused(ask: Asker) -> None:
+    bridge = bridge_of(STORY, USUAL)
+    for signers, powers in ((SIGNERS[::-1], [1, 1, 1]), ([SIGNERS[0]] * 2, [1, 1]), (SIGNERS, [1])):
+        with pytest.raises(Reverted):
+            bridge.reset(signers, powers)
+    with pytest.raises(Reverted):
+        bridge.reset([bytes(20)], [1])
+    twice = reset_line({SIGNERS[0]: 1}, -10)
+    twice |= {"signers": twice["signers"] * 2, "powers": ["1", "1"]}
+    assert "must not name a signer twice" in ask.feed(twice).refused[0].reason

@@ -1,0 +1,207 @@
+"""A withdraw id that is used up in a block, for whatever: no refund is served under it any more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from app.domain.codes import SendKind
+from app.domain.crypto import address_of, sign_digest
+from app.domain.refund.evidence import signing_digest
+from app.models.engine import reading
+from app.services.feed.prune import prune
+from app.services.feed.replay import replay
+from app.services.feed.retract import retract_ids
+from tests.actors import TESTER
+from tests.contract.evm.machine import Call, Receipt
+from tests.refunds.bridges import WatchedBridge, bridge_of, by_address, served_call
+from tests.refunds.kit import PEOPLE, Asker, Powers, Story, rotation
+from tests.services.feed.world import about, event, projections
+
+SET: Powers = {PEOPLE[0]: 1}
+STORY, OTHER = (Story(SendKind.POOL, int(digit * 64, 16)) for digit in "12")
+"""Their requests agree in everything but the reference: one withdraw id."""
+
+UNKNOWN = bytes.fromhex("77" * 32)
+"""A transfer that nobody has reported."""
+
+
+def refund(story: Story = STORY) -> list[dict[str, Any]]:
+    requested = about(story.n, "refund.requested")
+    return [sent(story), requested, story.prepared(), story.signed(PEOPLE[0])]
+
+
+def sent(story: Story) -> dict[str, Any]:
+    return story.sent(src_tx_hash="0x" + "ab" * 32, block=1)
+
+
+def call_of(request: bytes) -> Call:
+    """A call with a request that is not known here, signed by the whole set."""
+    digest = signing_digest(SendKind.POOL, 1, STORY.contract, request)
+    return Call(request, [sign_digest(digest, PEOPLE[0])], [address_of(PEOPLE[0])], [1])
+
+
+def assert_used_up(ask: Asker, what: str, status: int = 7) -> None:
+    answer, evidence = ask.status(STORY), ask.evidence(STORY)
+    assert (answer["status"], evidence["valid"]) == (status, False)
+    [why] = evidence["contradictions"]
+    assert f"its withdraw id {evidence['withdraw_id']} was already paid {what}" in why
+
+
+@pytest.fixture
+def watched(ask: Asker) -> WatchedBridge:
+    """A bridge that is watched, and a refund that it would pay."""
+    watched = WatchedBridge(ask.gateway, STORY, bridge_of(STORY, SET))
+    watched.reset(by_address(SET))
+    ask.take(*refund())
+    answer = ask.status(STORY)
+    assert answer["status"] == 8 and watched.bridge.judge(served_call(answer)).startswith("0x")
+    return watched
+
+
+def withdrawn(watched: WatchedBridge, request: bytes) -> Receipt:
+    return watched.bridge.at.send(watched.bridge.data(call_of(request)))
+
+
+USES = {
+    "liquidity": (b"", "for a withdrawal of liquidity"),
+    "a transfer that is not known": (UNKNOWN, f"for transfer 0x{UNKNOWN.hex()}"),
+    "a known transfer, by another request": (bytes.fromhex(OTHER.id[2:]), f"for transfer {OTHER.id}"),
+}
+
+
+@pytest.mark.parametrize("queued", [False, True])
+@pytest.mark.parametrize("use", USES)
+def test_it_is_used_up_from_its_block_on_and_until_that_is_orphaned(
+    ask: Asker, watched: WatchedBridge, use: str, queued: bool
+) -> None:
+    ref_id, what = USES[use]
+    served = served_call(ask.status(STORY))
+    ask.take(sent(OTHER), OTHER.prepared(OTHER.request(seqnum=8)))
+    state = watched.bridge.chain.state
+    before = state.snapshot()
+    if queued:
+        watched.bridge.at.call("setDelay", STORY.token, 1, 3600)
+    receipt = withdrawn(watched, STORY.request(ref_id=ref_id))
+    assert ("DelayedTransferAdded" in receipt.names) is queued
+    watched.mine(receipt)
+    assert watched.bridge.judge(served) == "AlreadyDone"
+    assert_used_up(ask, what)
+    with reading(ask.gateway.reads) as connection:
+        found = projections(connection)
+    replay(ask.gateway, actor=TESTER)
+    assert_used_up(ask, what)
+    with reading(ask.gateway.reads) as connection:
+        assert projections(connection) == found
+
+    state.revert(before)
+    watched.watched.chain.reorg(1, [[], []])
+    watched.read()
+    answer = ask.status(STORY)
+    assert answer["status"] == 8
+    assert watched.bridge.judge(served_call(answer)).startswith("0x")
+
+
+def test_what_is_paid_for_the_transfer_itself_is_its_own(ask: Asker, watched: WatchedBridge) -> None:
+    watched.mine(withdrawn(watched, STORY.request()))
+    answer, evidence = ask.status(STORY), ask.evidence(STORY)
+    assert (answer["status"], evidence["contradictions"]) == (9, [])
+    ask.take(*refund(OTHER))
+    assert ask.status(OTHER)["status"] == 7
+    assert f"already paid for transfer {STORY.id}" in ask.evidence(OTHER)["contradictions"][0]
+
+
+def withdraw_id(ask: Asker) -> str:
+    found: str = ask.evidence(STORY)["withdraw_id"]
+    return found
+
+
+def lines(used: str, **changes: Any) -> dict[str, dict[str, Any]]:
+    """By what a reporter may say that the id is used up."""
+    place = {"chain_id": 1, "block": 130, "withdraw_id": used}
+    return {
+        "liquidity": event("liquidity.withdrawn", symbol="USDT", amount="5", **(place | changes)),
+        "withdraw": event("withdraw.done", **(place | changes)),
+        "of a transfer": event("withdraw.done", ref_id="0x" + UNKNOWN.hex(), **(place | changes)),
+    }
+
+
+REPORTS = list(lines(""))
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_a_report_counts_until_it_is_taken_back(ask: Asker, report: str) -> None:
+    ask.take(rotation(1, SET), *refund())
+    line = lines(withdraw_id(ask))[report]
+    ask.take(line)
+    assert_used_up(ask, "for ")
+    ask.take(event("chain.reorged", chain_id=1, from_block=130))
+    assert ask.status(STORY)["status"] == 8
+    ask.take(line)
+    assert_used_up(ask, "for ")
+    retraction = retract_ids(ask.gateway, [line["id"]], "not on the chain", actor=TESTER)
+    assert ask.status(STORY)["status"] == 8
+    retract_ids(ask.gateway, retraction, "it was", actor=TESTER)
+    assert_used_up(ask, "for ")
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_it_counts_before_the_refund_is_known(ask: Asker, report: str) -> None:
+    ask.take(rotation(1, SET), *refund())
+    used = withdraw_id(ask)
+    retract_ids(ask.gateway, [each["id"] for each in refund()], "comes later", actor=TESTER)
+    ask.take(lines(used)[report])
+    ask.feed(*refund())
+    assert_used_up(ask, "for ")
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_the_same_id_on_another_chain_is_another(ask: Asker, report: str) -> None:
+    ask.take(rotation(1, SET), *refund())
+    line = lines(withdraw_id(ask), chain_id=2)[report]
+    ask.take(line)
+    assert ask.status(STORY)["status"] == 8
+    ask.take(lines(withdraw_id(ask))[report])
+    assert_used_up(ask, "for ")
+
+
+def test_an_id_that_is_reported_later_about_a_withdrawal_counts(ask: Asker) -> None:
+    """The field may be missing: another reporter of the same fact adds it."""
+    ask.take(rotation(1, SET), *refund())
+    line = lines(withdraw_id(ask))["liquidity"] | {"id": "1:0xb:0xt:4"}
+    ask.take({name: value for name, value in line.items() if name != "withdraw_id"})
+    assert ask.status(STORY)["status"] == 8
+    ask.feed(line)
+    assert_used_up(ask, "for a withdrawal of liquidity")
+
+
+def test_a_refund_counts_as_soon_as_it_is_in_a_block(ask: Asker) -> None:
+    tx = "0x" + "d1" * 32
+    ask.take(rotation(1, SET), *refund(), *refund(OTHER))
+    for block, step in ((140, "refund.submitted"), (141, "refund.delayed")):
+        more = {"delayed_id": "0x" + "5e" * 32} if step == "refund.delayed" else {}
+        ask.take(about(OTHER.n, step, tx_hash=tx, block=block, **more))
+        assert ask.status(OTHER)["status"] == 9
+        assert_used_up(ask, f"for transfer {OTHER.id}")
+        ask.take(event("chain.reorged", chain_id=1, from_block=block))
+        assert ask.status(STORY)["status"] == 8
+    ask.take(about(OTHER.n, "refund.submitted", tx_hash=tx, block=142))
+    assert_used_up(ask, f"for transfer {OTHER.id}")
+    ask.take(about(OTHER.n, "refund.failed", tx_hash=tx, block=143))
+    assert (ask.status(STORY)["status"], ask.status(OTHER)["status"]) == (8, 8)
+
+
+def test_it_is_retained_when_transfers_are_pruned(ask: Asker) -> None:
+    ask.take(rotation(1, SET), *refund())
+    used = withdraw_id(ask)
+    paid = OTHER.request(seqnum=8)
+    ask.take(sent(OTHER), OTHER.prepared(paid), about(OTHER.n, "refund.completed"))
+    ask.take(event("withdraw.done", chain_id=1, block=130, withdraw_id=used, ref_id=OTHER.id))
+    later = replace(ask.gateway, clock=lambda: ask.gateway.clock() + timedelta(days=30))
+    assert sum(prune(later, later.clock() - timedelta(days=8), actor=TESTER).transfers.values()) == 1
+    assert_used_up(ask, f"for transfer {OTHER.id}")
+    replay(ask.gateway, actor=TESTER)
+    assert_used_up(ask, f"for transfer {OTHER.id}")
