@@ -21,8 +21,8 @@ from app.domain.pools import PoolCounters
 from app.domain.times import from_unix_microseconds
 from app.domain.transfer.effects import CourseKey, Courses, SharedChange
 from app.domain.transfer.events import TransferEvent
+from app.domain.transfer.history import TransferHistory
 from app.domain.transfer.standing import ChainReading, Logged
-from app.domain.transfer.state import TransferHistory
 from app.models.engine import writing
 from app.models.events import TransferBlock
 from app.models.pools import PoolVolume

@@ -10,7 +10,7 @@ from flask import Response
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from app.domain.codes import Reason
-from app.domain.transfer.events import EventType
+from app.domain.transfer.event_types import EventType
 from app.http.later import LaterResponse
 from app.logs.served import UNKNOWN, Served
 

@@ -13,7 +13,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app.domain.transfer.events import EVENT_CLASSES, EventType
+from app.domain.transfer.event_types import EventType
+from app.domain.transfer.events import EVENT_CLASSES
 from app.ingest import body
 from app.services.feed.ingest import BATCH
 from app.services.feed.lines import MAX_LINE_BYTES, ReadLine, read_line

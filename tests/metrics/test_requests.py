@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from app.api.errors import HTTP_STATUS
 from app.domain.codes import Reason
-from app.domain.transfer.events import EventType
+from app.domain.transfer.event_types import EventType
 from app.grpcweb.errors import GRPC_STATUS
 from app.grpcweb.responses import GrpcStatus
 from app.logs.served import OPERATION, Served

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from app.domain.transfer.events import ChainReorged, Event, TransferEvent
+from app.domain.transfer.history import TransferHistory
 from app.domain.transfer.standing import Logged, Reorg
-from app.domain.transfer.state import TransferHistory, TransferState, transfer_state
+from app.domain.transfer.state import TransferState, transfer_state
 from app.sandbox.feed import sandbox_events
 from app.sandbox.network import network_document, network_facts
 from app.services.feed.lines import ReadLine, read_line

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from app.domain.codes import XferStatus
-from app.domain.transfer.events import Event, EventType, NetworkStatus
+from app.domain.transfer.event_types import EventType
+from app.domain.transfer.events import Event, NetworkStatus
 from app.sandbox.feed import fresh_events, sandbox_events
 
 Reported = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from marshmallow import Schema, ValidationError
 
-from app.domain.transfer.events import EventType
+from app.domain.transfer.event_types import EventType
 from app.services import plain
 from app.services.feed.schema import OPERATOR_SCHEMAS
 

@@ -26,9 +26,11 @@ from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.estimate.network_terms import NetworkTerms
 from app.domain.keys import TransferId
 from app.domain.refund.explanation import RefundExplanation
-from app.domain.transfer.events import EventType, TransferReleased
+from app.domain.transfer.event_types import EventType
+from app.domain.transfer.events import TransferReleased
+from app.domain.transfer.history import TransferHistory
 from app.domain.transfer.stages import Progress, StageName, stages_of
-from app.domain.transfer.state import TransferHistory, TransferState, transfer_state
+from app.domain.transfer.state import TransferState, transfer_state
 from app.models.engine import reading, reading_consistently
 from app.queries.feed.facts import load_network_facts
 from app.queries.feed.histories import load_histories

@@ -12,9 +12,9 @@ from sqlalchemy import Connection, Row
 from app.admin.pages.components import Transaction, amount_of, chain_name_of, transaction
 from app.admin.pages.labels import EVENT_WORDS, KIND_WORDS, NETWORK_WORDS
 from app.domain.estimate.network_terms import NetworkTerms
+from app.domain.transfer.event_types import EventType
 from app.domain.transfer.events import (
     EventsRetracted,
-    EventType,
     NetworkStatus,
     TransferEvent,
     TransferFailed,
@@ -22,8 +22,8 @@ from app.domain.transfer.events import (
     TransferSent,
     TransferSubmitted,
 )
+from app.domain.transfer.history import TransferHistory
 from app.domain.transfer.outcomes import AcceptanceOutcome, EventOutcome, event_outcomes
-from app.domain.transfer.state import TransferHistory
 from app.queries.feed.codec import decode_event
 from app.queries.transfers.log import MOST_EVENTS, entries_at, receipts
 from app.services.watching.advance import REPORTER

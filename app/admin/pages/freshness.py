@@ -10,7 +10,7 @@ from typing import Final
 from app.admin.pages.components import ChainName, chain_name
 from app.admin.pages.labels import EVENT_WORDS
 from app.domain.freshness import age_in_words
-from app.domain.transfer.events import EventType
+from app.domain.transfer.event_types import EventType
 from app.domain.watching.watched import WatchedChain, WatchState
 from app.models.engine import reading
 from app.queries.transfers.freshness import chain_progress, last_event

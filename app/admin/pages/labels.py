@@ -9,7 +9,7 @@ from typing import Final
 from app.domain.codes import SendKind, XferStatus
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.transfer.anomalies import AnomalyKind
-from app.domain.transfer.events import EventType
+from app.domain.transfer.event_types import EventType
 from app.domain.transfer.progress import NextActor
 from app.domain.transfer.stages import StageName
 

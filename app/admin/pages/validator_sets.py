@@ -12,7 +12,8 @@ from sqlalchemy import Connection
 from app.domain.amounts import PPM
 from app.domain.crypto import parse_evm_address
 from app.domain.keys import ChainId
-from app.domain.transfer.events import EventType, ValidatorsUpdated
+from app.domain.transfer.event_types import EventType
+from app.domain.transfer.events import ValidatorsUpdated
 from app.domain.validators import ValidatorSet
 from app.models.engine import reading_consistently
 from app.queries.feed.facts import load_opening_sets

@@ -13,8 +13,9 @@ from app.domain.keys import ChainId, TransferId
 from app.domain.network_facts import NetworkFacts
 from app.domain.refund.withdraw_ids import PaidIds
 from app.domain.transfer.events import TransferEvent, TransferSent, ValidatorsUpdated
+from app.domain.transfer.history import TransferHistory
 from app.domain.transfer.standing import Logged, Reorg, Retraction, as_told_last, retracted_by
-from app.domain.transfer.state import TransferHistory, status_answer
+from app.domain.transfer.state import status_answer
 from app.domain.transfer.subjects import EventKey, subject_of_transfer
 from app.domain.validators import ValidatorSet
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from app.domain.transfer.event_types import EventType
 from app.domain.transfer.events import (
     ChainEvent,
     ChainReorged,
     Event,
-    EventType,
     FeeUpdated,
     PlacedEvent,
     TransferEvent,

@@ -1,16 +1,17 @@
-"""What a transfer's state adds to sums that many transfers share: pools, epochs, latencies, courses."""
+"""What a transfer's state adds to what many transfers share: pools, epochs, latencies, courses, histories."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
 from app.domain.codes import REFUND_STATUSES, SendKind, TransferHistoryStatus
-from app.domain.keys import ChainId, PoolKey
+from app.domain.keys import ChainId, PoolKey, TransferId, account_key
 from app.domain.pools import PoolCounters
-from app.domain.times import MICROSECOND, hour_of, minute_of
+from app.domain.times import MICROSECOND, hour_of, minute_of, unix_milliseconds
 from app.domain.transfer.state import TransferState
 
 VolumeKey = tuple[ChainId, str, int]
@@ -142,3 +143,22 @@ def latency_of(state: TransferState | None) -> Latency | None:
     if microseconds < 0:
         return None
     return Latency(state.src_chain_id, state.dst_chain_id, state.released_at, microseconds)
+
+
+class AccountEntry(NamedTuple):
+    """A transfer in the list of one of its accounts; times in milliseconds since 1970."""
+
+    account: str
+    began_ms: int
+    transfer_id: TransferId
+
+
+def account_entries(states: Iterable[TransferState]) -> set[AccountEntry]:
+    """The entries of transfers: one for the sender and one for the receiver, where these differ."""
+    return {
+        AccountEntry(account_key(account), unix_milliseconds(state.began_at), state.transfer_id)
+        for state in states
+        if state.began_at is not None
+        for account in (state.sender, state.receiver)
+        if account
+    }

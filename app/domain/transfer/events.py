@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum, StrEnum
 from typing import Any, ClassVar
 
 from app.domain.codes import SendKind, XferStatus
 from app.domain.keys import BlockNumber, ChainId, RouteKey, TransferId
 from app.domain.network_facts import Taken
+from app.domain.transfer.event_types import EventType, Side
 from app.domain.transfer.subjects import (
     OPERATORS,
     EventKey,
@@ -21,40 +21,6 @@ from app.domain.transfer.subjects import (
     subject_of_route,
     subject_of_transfer,
 )
-
-
-class EventType(StrEnum):
-    """``type`` of an event."""
-
-    TRANSFER_SUBMITTED = "transfer.submitted"
-    TRANSFER_SENT = "transfer.sent"
-    TRANSFER_CONFIRMED = "transfer.confirmed"
-    TRANSFER_FAILED = "transfer.failed"
-    NETWORK_STATUS = "network.status"
-    TRANSFER_DELAYED = "transfer.delayed"
-    TRANSFER_RELEASED = "transfer.released"
-    REFUND_REQUESTED = "refund.requested"
-    REFUND_PREPARED = "refund.prepared"
-    REFUND_SIGNED = "refund.signed"
-    REFUND_SUBMITTED = "refund.submitted"
-    REFUND_FAILED = "refund.failed"
-    REFUND_DELAYED = "refund.delayed"
-    REFUND_COMPLETED = "refund.completed"
-    LIQUIDITY_ADDED = "liquidity.added"
-    LIQUIDITY_WITHDRAWN = "liquidity.withdrawn"
-    WITHDRAW_DONE = "withdraw.done"
-    FEE_UPDATED = "fee.updated"
-    VALIDATORS_UPDATED = "validators.updated"
-    CHAIN_HEAD = "chain.head"
-    CHAIN_REORGED = "chain.reorged"
-    EVENTS_RETRACTED = "events.retracted"
-
-
-class Side(Enum):
-    """Which of a transfer's two chains an event's block belongs to."""
-
-    SOURCE = "source"
-    DESTINATION = "destination"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

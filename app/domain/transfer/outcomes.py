@@ -11,8 +11,8 @@ from enum import StrEnum
 
 from app.domain.keys import ChainId
 from app.domain.transfer.events import BlockEvent, TransferConfirmed, TransferEvent
+from app.domain.transfer.history import TransferHistory
 from app.domain.transfer.standing import Logged, Origin, concerned_chain, standing_of_transfer
-from app.domain.transfer.state import TransferHistory
 
 
 class EventOutcome(StrEnum):

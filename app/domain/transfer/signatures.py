@@ -15,7 +15,8 @@ from app.domain.refund.evidence import (
 )
 from app.domain.refund.limits import MAX_WAITING
 from app.domain.transfer.events import RefundPrepared, RefundSigned, TransferSent
-from app.domain.transfer.state import TransferHistory, refund_context
+from app.domain.transfer.history import TransferHistory
+from app.domain.transfer.state import refund_context
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,11 @@ from typing import Any, Generic, TypeVar
 
 from app.domain.keys import BlockNumber, ChainId
 from app.domain.transfer.contents import agree, together
+from app.domain.transfer.event_types import Side
 from app.domain.transfer.events import (
     BlockEvent,
     Event,
     PlacedEvent,
-    Side,
     TransferConfirmed,
     TransferEvent,
     TransferFailed,

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, func, select
 
-from app.domain.transfer.events import Event, EventType
+from app.domain.transfer.event_types import EventType
+from app.domain.transfer.events import Event
 from app.domain.transfer.judge import LatestAcceptance
 from app.domain.transfer.subjects import EventKey
 from app.models import events as log

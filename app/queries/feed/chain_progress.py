@@ -8,7 +8,7 @@ from datetime import datetime
 from sqlalchemy import Connection, Row, exists, func, or_, select
 
 from app.domain.keys import BlockNumber, ChainId, TransferId
-from app.domain.transfer.events import EventType
+from app.domain.transfer.event_types import EventType
 from app.domain.transfer.standing import ChainReading
 from app.models.choice import is_one_of
 from app.models.events import ChainProgress, Event, TransferBlock

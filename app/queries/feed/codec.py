@@ -12,7 +12,8 @@ from typing import Any
 import orjson
 
 from app.domain.codes import SendKind, XferStatus
-from app.domain.transfer.events import EVENT_CLASSES, Event, EventType
+from app.domain.transfer.event_types import EventType
+from app.domain.transfer.events import EVENT_CLASSES, Event
 
 Decode = Callable[[Any], Any]
 Encode = Callable[[Any], Any]

@@ -9,7 +9,8 @@ from typing import cast
 from sqlalchemy import Connection, select, tuple_
 
 from app.domain.keys import ChainId, RouteKey
-from app.domain.transfer.events import EventType, FeeUpdated
+from app.domain.transfer.event_types import EventType
+from app.domain.transfer.events import FeeUpdated
 from app.domain.transfer.standing import Logged
 from app.domain.transfer.subjects import EventKey
 from app.models.events import Event

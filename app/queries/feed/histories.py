@@ -12,9 +12,9 @@ from sqlalchemy import Connection, exists, or_, select
 
 from app.domain.keys import ChainId, TransferId
 from app.domain.refund.withdraw_ids import PaidIds, paid_elsewhere, withdraw_ids_of
+from app.domain.transfer.event_types import EventType
 from app.domain.transfer.events import (
     BlockEvent,
-    EventType,
     NetworkStatus,
     PlacedEvent,
     RefundPrepared,
@@ -22,8 +22,8 @@ from app.domain.transfer.events import (
     TransferSent,
     TransferSubmitted,
 )
+from app.domain.transfer.history import TransferHistory
 from app.domain.transfer.standing import Logged, Reorg, as_told_last
-from app.domain.transfer.state import TransferHistory
 from app.models.choice import is_one_of
 from app.models.events import Event, EventAhead
 from app.models.signatures import SignatureNotNeeded

@@ -30,7 +30,7 @@ from sqlalchemy.orm import aliased
 from app.domain.keys import ChainId, PoolKey
 from app.domain.pools import PoolCounters
 from app.domain.transfer.effects import VolumeKey
-from app.domain.transfer.events import EventType
+from app.domain.transfer.event_types import EventType
 from app.domain.transfer.subjects import EventKey, subject_of_chain
 from app.models.choice import is_one_of
 from app.models.events import Event

@@ -7,7 +7,8 @@ from typing import cast
 
 from sqlalchemy import Connection, select
 
-from app.domain.transfer.events import EventsRetracted, EventType
+from app.domain.transfer.event_types import EventType
+from app.domain.transfer.events import EventsRetracted
 from app.domain.transfer.standing import Logged, Retraction
 from app.domain.transfer.subjects import EventKey
 from app.models.events import Event

@@ -10,7 +10,8 @@ from typing import Final, NamedTuple, cast
 from sqlalchemy import ColumnElement, Connection, and_, exists, or_, select, text, true
 
 from app.domain.keys import BlockNumber, ChainId
-from app.domain.transfer.events import ChainEvent, EventType
+from app.domain.transfer.event_types import EventType
+from app.domain.transfer.events import ChainEvent
 from app.domain.transfer.standing import Logged, Reorg
 from app.models.events import Event, EventAhead, RetractedEvent
 from app.queries.feed.codec import decode_event

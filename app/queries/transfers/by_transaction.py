@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy import Connection, Select, or_, select, union
 
 from app.domain.keys import ChainId, TransferId
-from app.domain.transfer.events import EventType
+from app.domain.transfer.event_types import EventType
 from app.models.events import Event
 from app.models.transfers import Refund, Transfer, TransferHash
 from app.queries.transfers.entries import ENTRY_COLUMNS, TransferEntry

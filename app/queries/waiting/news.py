@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from sqlalchemy import Connection, func, or_, select
 
 from app.domain.keys import TransferId, account_key
-from app.domain.transfer.events import EventType
+from app.domain.transfer.event_types import EventType
 from app.models.choice import is_one_of
 from app.models.events import Event
 from app.models.refunds.asks import RefundAsk
@@ -20,7 +20,14 @@ MOST_NEWS: Final = 5_000
 """Entries of the log that are looked at in one question. Where there are more, anything may have changed."""
 
 REACH_FAR: Final = tuple(
-    kind.value for kind in (EventType.CHAIN_REORGED, EventType.VALIDATORS_UPDATED, EventType.EVENTS_RETRACTED)
+    kind.value
+    for kind in (
+        EventType.CHAIN_REORGED,
+        EventType.VALIDATORS_UPDATED,
+        EventType.EVENTS_RETRACTED,
+        EventType.WITHDRAW_DONE,
+        EventType.LIQUIDITY_WITHDRAWN,
+    )
 )
 """Events that change the statuses of transfers that they do not name."""
 

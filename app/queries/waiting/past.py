@@ -13,9 +13,9 @@ from app.domain.following.past import Ask, KeyedReorg, Past
 from app.domain.following.position import Position
 from app.domain.keys import BlockNumber, ChainId, TransferId, account_key
 from app.domain.refund.withdraw_ids import PaidIds
+from app.domain.transfer.event_types import EventType
 from app.domain.transfer.events import (
     EventsRetracted,
-    EventType,
     RefundPrepared,
     TransferEvent,
     ValidatorsUpdated,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection, bindparam, delete
 
-from app.domain.transfer.accounts import AccountEntry, account_entries
+from app.domain.transfer.effects import AccountEntry, account_entries
 from app.domain.transfer.state import TransferState
 from app.models.connections.append import append
 from app.models.transfers import TransferAccount

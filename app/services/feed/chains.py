@@ -13,10 +13,10 @@ from app.domain.codes import TransferHistoryStatus
 from app.domain.following.past import reported_set
 from app.domain.keys import ChainId
 from app.domain.transfer.anomalies import anomalies_of_rotations
+from app.domain.transfer.event_types import EventType
 from app.domain.transfer.events import (
     ChainEvent,
     ChainReorged,
-    EventType,
     LiquidityWithdrawn,
     ValidatorsUpdated,
     WithdrawDone,
@@ -97,21 +97,23 @@ def fold_withdraws(connection: Connection, chain_id: ChainId, part: Part | None,
 
     :param part: of the chain's log, what may have changed; None: all of it.
     """
-    changed: set[bytes] = set()
     types = (EventType.WITHDRAW_DONE, EventType.LIQUIDITY_WITHDRAWN)
-    for asked in [None] if part is None else conditions_of(connection, chain_id, part):
-        accepted = accepted_of_chain(connection, chain_id, types, asked)
-        event_ids = [logged.event.id for logged in accepted]
-        before = used_by_events(connection, chain_id, event_ids)
-        after = {
-            event.id: UsedId(event.withdraw_id, event.ref_id if isinstance(event, WithdrawDone) else None)
-            for logged in standing_of_chain(connection, chain_id, accepted)
-            if isinstance(event := logged.event, WITHDRAWS) and event.withdraw_id is not None
-        }
-        gone = [event_id for event_id in before if before[event_id] != after.get(event_id)]
-        new = [event_id for event_id in after if after[event_id] != before.get(event_id)]
-        write_used(connection, chain_id, gone, {event_id: after[event_id] for event_id in new})
-        changed |= {before[each].withdraw_id for each in gone} | {after[each].withdraw_id for each in new}
+    conditions = [None] if part is None else conditions_of(connection, chain_id, part)
+    accepted = [
+        each for asked in conditions for each in accepted_of_chain(connection, chain_id, types, asked)
+    ]
+    # What is ahead of the clock is not among the accepted, and was noted if it counted before.
+    event_ids = {logged.event.id for logged in accepted}.union(() if part is None else part.ids)
+    before = used_by_events(connection, chain_id, event_ids)
+    after = {
+        event.id: UsedId(event.withdraw_id, event.ref_id if isinstance(event, WithdrawDone) else None)
+        for logged in standing_of_chain(connection, chain_id, accepted)
+        if isinstance(event := logged.event, WITHDRAWS) and event.withdraw_id is not None
+    }
+    gone = [event_id for event_id in before if before[event_id] != after.get(event_id)]
+    new = [event_id for event_id in after if after[event_id] != before.get(event_id)]
+    write_used(connection, chain_id, gone, {event_id: after[event_id] for event_id in new})
+    changed = {before[each].withdraw_id for each in gone} | {after[each].withdraw_id for each in new}
     if affected := transfers_with_ids(connection, changed):
         refold(connection, sorted(affected), load_network_facts(connection), now)
 

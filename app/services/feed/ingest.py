@@ -14,7 +14,8 @@ from sqlalchemy import Connection
 
 from app.cooperation import in_turns
 from app.domain.reporting.scope import EVERYTHING, Scope
-from app.domain.transfer.events import Event, EventType
+from app.domain.transfer.event_types import EventType
+from app.domain.transfer.events import Event
 from app.domain.transfer.judge import (
     Accepted,
     Refused,

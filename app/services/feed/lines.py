@@ -10,7 +10,8 @@ from typing import Any, BinaryIO
 
 from marshmallow import Schema, ValidationError, fields
 
-from app.domain.transfer.events import EVENT_CLASSES, Event, EventType
+from app.domain.transfer.event_types import EventType
+from app.domain.transfer.events import EVENT_CLASSES, Event
 from app.services import plain
 from app.services.feed.schema import MAX_ID, SCHEMAS
 from app.services.strict_json import UnreadableJson, loads

@@ -18,11 +18,10 @@ from app.domain.transfer.events import (
     RefundSigned,
     TransferEvent,
 )
-from app.domain.transfer.judge import ChainLimits, Known, LatestAcceptance, ReporterScope
-from app.domain.transfer.limits import MAX_REQUESTS, Told
+from app.domain.transfer.history import TransferHistory
+from app.domain.transfer.judge import MAX_REQUESTS, ChainLimits, Known, LatestAcceptance, ReporterScope, Told
 from app.domain.transfer.pruned import Pruned
 from app.domain.transfer.standing import Logged
-from app.domain.transfer.state import TransferHistory
 from app.domain.transfer.subjects import EventKey
 from app.queries.feed.acceptances import latest_acceptances, taken_from
 from app.queries.feed.chain_progress import load_progress

@@ -17,8 +17,9 @@ from app.domain.codes import TransferHistoryStatus
 from app.domain.keys import ChainId, TransferId
 from app.domain.network_facts import NetworkFacts
 from app.domain.transfer.effects import Latency, SharedChange, latency_of
+from app.domain.transfer.history import TransferHistory
 from app.domain.transfer.standing import ChainReading
-from app.domain.transfer.state import TransferHistory, TransferState, transfer_state
+from app.domain.transfer.state import TransferState, transfer_state
 from app.models.choice import is_one_of
 from app.models.connections.append import append
 from app.models.connections.copying import Work

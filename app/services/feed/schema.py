@@ -12,7 +12,7 @@ from marshmallow import EXCLUDE, Schema, ValidationError, fields, validate, vali
 from app.domain.amounts import is_uint256
 from app.domain.codes import SendKind, XferStatus
 from app.domain.keys import MAX_CHAIN_ID, MAX_UINT64
-from app.domain.transfer.events import EventType
+from app.domain.transfer.event_types import EventType
 from app.domain.wire_values import parse_transfer_id, parse_tx_hash
 from app.services.fields import Account, Amount, Signer, Text, Time, WholeNumber
 

@@ -13,10 +13,10 @@ from app.domain.keys import TransferId
 from app.domain.network_facts import NetworkFacts
 from app.domain.refund.limits import MAX_ASIDE
 from app.domain.transfer.events import RefundPrepared, RefundSigned
+from app.domain.transfer.history import TransferHistory
 from app.domain.transfer.judge import LogEntry
 from app.domain.transfer.signatures import not_needed, signature_refusal, without
 from app.domain.transfer.standing import Logged
-from app.domain.transfer.state import TransferHistory
 from app.models.signatures import SignatureAside, SignatureNotNeeded
 from app.queries.feed.positions import load_positions
 from app.queries.feed.signatures import AsideRow, count_aside, load_aside

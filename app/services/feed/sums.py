@@ -13,7 +13,7 @@ from sqlalchemy import Connection, delete, tuple_, update
 from app.domain.keys import BlockNumber, ChainId, PoolKey
 from app.domain.pools import PoolCounters
 from app.domain.transfer.effects import CourseKey, Courses, SharedChange, VolumeKey
-from app.domain.transfer.events import EventType
+from app.domain.transfer.events import EVENT_CLASSES, ChainEvent
 from app.domain.transfer.standing import ChainReading
 from app.models.events import ChainProgress
 from app.models.pools import CourseCount, PoolCounter, PoolVolume
@@ -26,13 +26,16 @@ from app.queries.feed.chain_progress import (
     transfers_by_update,
 )
 from app.queries.feed.histories import load_histories
-from app.queries.feed.pools import LIQUIDITY, load_counters, load_volumes
+from app.queries.feed.pools import load_counters, load_volumes
 from app.queries.feed.pruned import pruned_readings, pruned_up_to
 from app.queries.feed.standing import highest_standing_block, last_reorg
 from app.queries.transfers.courses import SPANS, SpanKey, load_courses
 from app.services.feed.anomalies import judge_pools
 
 _FORGOTTEN_AT_ONCE: Final = 500
+
+_OF_CHAINS: Final = tuple(each.type for each in EVENT_CLASSES.values() if issubclass(each, ChainEvent))
+"""Types of the events of chains that may have a block."""
 
 
 def apply_shared(connection: Connection, change: SharedChange, now: datetime) -> None:
@@ -115,8 +118,7 @@ def go_back(connection: Connection, chain_id: ChainId, from_block: BlockNumber) 
 
 def find_progress(connection: Connection, chain_id: ChainId) -> None:
     """Find anew how far a chain was read, when what showed it may no longer do (docs/interface.md#reorgs)."""
-    types = (*LIQUIDITY, EventType.VALIDATORS_UPDATED, EventType.CHAIN_HEAD)
-    found = [highest_standing_block(connection, chain_id, event_type) for event_type in types]
+    found = [highest_standing_block(connection, chain_id, event_type) for event_type in _OF_CHAINS]
     found.append(pruned_up_to(connection, chain_id))
     if (from_block := last_reorg(connection, chain_id)) is not None:
         found.append(_before(from_block))

@@ -19,10 +19,10 @@ from app.domain.refund.explanation import RefundExplanation
 from app.domain.telling.steps import steps_of
 from app.domain.telling.words import THE_PAYOUT, YOUR_REFUND, YOUR_TRANSACTION, Situation, step_label, told
 from app.domain.transfer.events import RefundCompleted, RefundDelayed, TransferEvent
+from app.domain.transfer.history import TransferHistory
 from app.domain.transfer.lifecycle import StandingEvents
 from app.domain.transfer.progress import UNKNOWN_TIMES, follows_route
 from app.domain.transfer.stages import Progress, stages_of
-from app.domain.transfer.state import TransferHistory
 from app.domain.wire_values import parse_transfer_id
 from app.queries.feed.facts import load_network_facts
 from app.queries.feed.histories import load_histories

@@ -16,8 +16,9 @@ from app.domain.refund.explanation import RefundExplanation, explain_refund
 from app.domain.refund.rules import RefundContext
 from app.domain.times import rfc3339
 from app.domain.transfer.events import RefundDelayed, TransferDelayed, TransferSent
+from app.domain.transfer.history import TransferHistory
 from app.domain.transfer.lifecycle import StandingEvents
-from app.domain.transfer.state import TransferHistory, judge_transfer_refund, transfer_state
+from app.domain.transfer.state import judge_transfer_refund, transfer_state
 from app.queries.feed.facts import load_network_facts
 from app.queries.feed.histories import has_events, load_histories
 from app.runtime.gateway import Gateway

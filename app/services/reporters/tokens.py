@@ -19,7 +19,7 @@ from app.domain.reporting.token import (
     key_id_of,
 )
 from app.domain.times import rfc3339
-from app.domain.transfer.events import EventType
+from app.domain.transfer.event_types import EventType
 from app.models import ingest_tokens as table
 from app.models.engine import ask, reading, writing
 from app.models.upsert import upsert

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from app.domain.keys import BlockNumber, ChainId
-from app.domain.transfer.events import ChainHead, ChainReorged, EventType
+from app.domain.transfer.event_types import EventType
+from app.domain.transfer.events import ChainHead, ChainReorged
 from app.domain.watching.blocks import Header
 
 

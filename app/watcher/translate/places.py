@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from app.domain.keys import BlockNumber, ChainId
 from app.domain.times import parse_rfc3339, rfc3339
-from app.domain.transfer.events import EventType
+from app.domain.transfer.event_types import EventType
 from app.domain.watching.blocks import Log
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from app.domain.crypto import checksum_address
 from app.domain.keys import BlockNumber, ChainId, TransferId
+from app.domain.transfer.event_types import EventType
 from app.domain.transfer.events import (
     Event,
-    EventType,
     LiquidityAdded,
     LiquidityWithdrawn,
     RefundCompleted,

@@ -25,7 +25,7 @@ from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.crypto import address_of, checksum_address
 from app.domain.errors import GatewayError
 from app.domain.transfer.anomalies import AnomalyKind
-from app.domain.transfer.events import EventType
+from app.domain.transfer.event_types import EventType
 from app.domain.transfer.outcomes import EventOutcome, event_outcomes
 from app.domain.transfer.progress import NextActor
 from app.domain.transfer.stages import Progress, StageName

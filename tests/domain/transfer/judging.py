@@ -14,6 +14,7 @@ from app.domain.transfer.events import (
     TransferEvent,
     TransferSent,
 )
+from app.domain.transfer.history import TransferHistory
 from app.domain.transfer.judge import (
     Known,
     LatestAcceptance,
@@ -22,7 +23,6 @@ from app.domain.transfer.judge import (
     judge,
 )
 from app.domain.transfer.standing import Logged, Origin
-from app.domain.transfer.state import TransferHistory
 from app.domain.transfer.subjects import EventKey
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

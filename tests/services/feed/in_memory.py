@@ -10,7 +10,8 @@ from sqlalchemy import Connection, select
 
 from app.domain.keys import ChainId
 from app.domain.pools import PoolCounters
-from app.domain.transfer.events import EventType, LiquidityAdded, LiquidityWithdrawn
+from app.domain.transfer.event_types import EventType
+from app.domain.transfer.events import LiquidityAdded, LiquidityWithdrawn
 from app.domain.transfer.standing import Logged, Reorg
 from app.domain.transfer.subjects import EventKey, subject_of_chain
 from app.models.events import Event

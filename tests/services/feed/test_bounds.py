@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from app.domain.crypto import keccak256, sign_digest
-from app.domain.transfer.limits import MAX_OF_A_TYPE, MAX_REQUESTS
+from app.domain.transfer.judge import MAX_OF_A_TYPE, MAX_REQUESTS
 from app.runtime.gateway import Gateway
 from tests.services.feed.world import KEYS, about, feed, prepared, request, sent, signature, signed
 
