@@ -173,7 +173,7 @@ def test_the_age_of_pools_and_fees_is_shown_and_what_the_feed_says_is_seen_at_on
     visitor = signed_in(app, Role.VIEWER)
     fee = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 56}
     for amount in ("1", "2"):
-        at = sandbox.clock() + timedelta(seconds=int(amount))
+        at = sandbox.clock() - timedelta(seconds=9 - int(amount))
         report = EventBuilder(at, {}, {}).event("fee.updated", **fee, base_fee=amount)
         assert ingest_lines(sandbox, [json.dumps(report).encode()], "test").accepted == 1
         page = ask(visitor, **GOOD)

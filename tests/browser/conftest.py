@@ -73,8 +73,9 @@ class Visit:
         assert not found, f"{self.page.url}\n" + "\n".join(found)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Of a module alone: while Playwright runs, no other test of the process can run an event loop."""
     path = chromium()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)

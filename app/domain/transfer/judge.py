@@ -83,9 +83,9 @@ class Refused:
 
 Verdict = Accepted | Repeated | Refused
 
-# A transfer has a send, a payout, some statuses. A reporter that sends hundreds of them is broken or means harm:
-# the whole log of a transfer is read with each event about it, and each signature is held against every request.
-# The bounds are each reporter's own, so that nobody uses up another's.
+# A transfer has a send, a payout, some statuses. A reporter that sends hundreds of them is broken or means
+# harm: the whole log of a transfer is read with each event about it, and each signature is held against every
+# request. The bounds are each reporter's own, so that nobody uses up another's.
 MAX_REQUESTS: Final = 64
 """Refund requests of one transfer that are taken from one reporter: there is rarely a second."""
 

@@ -67,7 +67,9 @@ def _page(accounts: int) -> DirectSelect[TransferEntry]:
     merged = union(*(select(walk) for walk in walks)).subquery() if accounts > 1 else walks[0]
     newest = select(merged.c.began_ms).order_by(merged.c.began_ms.desc()).limit(size).subquery()
     oldest = func.min(newest.c.began_ms)
-    page_end = select(case((oldest > 0, oldest), else_=literal_column(str(_EVER)))).scalar_subquery()
+    page_end = select(
+        case((oldest > literal_column("0"), oldest), else_=literal_column(str(_EVER)))
+    ).scalar_subquery()
     page = (
         select(*ENTRY_COLUMNS)
         .join_from(listed, Transfer, listed.transfer_id == Transfer.transfer_id)

@@ -138,7 +138,8 @@ def _difference(
     found.surplus = {log_of(key.id) for key in found.false}
     right = {log_of(key.id) for key in standing.difference(found.false)}
     inside = (event for event in found.events if first <= getattr(event, "block", -1) <= last)
-    found.missing = {log_of(event.id) for event in inside if event.key not in standing} - right
+    found.missing = {log_of(event.id) for event in inside if event.key not in standing}
+    found.missing -= right - found.surplus
     return found
 
 

@@ -80,7 +80,7 @@ class TwoProcesses:
             sent(number, at=at, amount=str(amount)),
             event("liquidity.added", at=at, chain_id=2, symbol="USDT", amount=str(number), tx_hash="0x01"),
             event(
-                "fee.updated", at=at + number / 1e3,
+                "fee.updated", at=at - 1 + number / 1e3,  # what is ahead of the clock does not count yet
                 symbol="USDT", src_chain_id=1, dst_chain_id=2, base_fee=str(number),
             ),
         )  # fmt: skip
