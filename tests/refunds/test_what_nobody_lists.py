@@ -93,6 +93,9 @@ def test_a_send_to_a_chain_that_cannot_be_configured_is_found_and_refunded(ask: 
     with reading(ask.gateway.engine) as connection:
         before = projections(connection)
     assert before["latency_records"][0][1:3] == (1, dst)
+    pair = {"src_chain_id": 1, "dst_chain_id": dst}
+    latency = ask.client.get("/v2/getLatest7DayTransferLatencyForQuery", query_string=pair)
+    assert (latency.status_code, latency.headers["X-Gateway-Reason"]) == (200, "chain_unknown")
     replay(ask.gateway, actor=TESTER)
     with reading(ask.gateway.engine) as connection:
         assert projections(connection) == before

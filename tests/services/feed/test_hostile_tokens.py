@@ -36,6 +36,7 @@ Events = list[dict[str, Any]]
 
 SCOPES = {"a": Scope(), "b": Scope(chains=frozenset({1, 2})), "hostile": Scope(chains=frozenset({3}))}
 FEEDS = 2_000 if os.environ.get("SOAK") else volume(120, 20)
+FALSE_HASH = "0x" + "cc" * 32
 SENDS = [proven(n, at=-100 - n, block=90 + n, dst_chain_id=2) for n in range(1, 5)]
 
 
@@ -64,8 +65,8 @@ def lies(send: dict[str, Any], honest: Events, rng: random.Random) -> Events:
         send | other | {"id": "false"},
         of(send, proven(99, at=at, **other)),
         proven(98, at=at, **other),
-        of(send, about(1, "transfer.submitted", at=at, src_chain_id=3, src_tx_hash="0x" + "cc" * 32)),
-        of(send, released(1, at=at, amount="1", **common)),
+        of(send, about(1, "transfer.submitted", at=at, src_chain_id=3, src_tx_hash=FALSE_HASH)),
+        of(send, released(1, at=at, amount="1", dst_tx_hash=FALSE_HASH, **common)),
         of(send, about(1, "transfer.delayed", at=at, **common)),
         of(send, about(1, "transfer.failed", at=at, **common)),
         of(send, about(1, "transfer.confirmed", at=at, **common)),
@@ -84,8 +85,10 @@ def lies(send: dict[str, Any], honest: Events, rng: random.Random) -> Events:
 
 
 def answers(client: FlaskClient, sends: Iterable[dict[str, Any]]) -> list[Any]:
-    """All that is said of the transfers."""
-    found: list[Any] = []
+    """All that is said of the transfers, and of a transaction that only an attacker names."""
+    by_hash = {"tx_hash": FALSE_HASH, "src_chain_id": 1}
+    found: list[Any] = [client.post("/v2/getTransferStatus", json=by_hash).get_json()["err"]["code"]]
+    found.append(client.get("/v2/getTransfer", query_string={"tx_hash": FALSE_HASH}).get_json()["transfers"])
     for send in sends:
         wanted = {"transfer_id": send["transfer_id"]}
         found.append(client.post("/v2/getTransferStatus", json=wanted).get_json())

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 from flask import Flask
+from sqlalchemy import select
 
 from app.domain.crypto import checksum_address
 from app.domain.keys import ChainId
-from app.models.engine import writing
+from app.models.anomalies import Anomaly
+from app.models.engine import reading, writing
 from app.runtime.gateway import Gateway
 from app.services.network.document import import_within
 from app.services.network.reader import read_document
@@ -235,3 +237,13 @@ def test_a_withdrawal_waits_for_a_send_that_another_reports(app: Flask, watched:
     watched.chain.mine()
     watched.settle(reader)
     assert status(app, FREE) == 10
+
+
+def test_a_relay_on_the_source_completes_nothing(app: Flask, gateway: Gateway, watched: Watched) -> None:
+    """A node invents it for a transfer that is paid on another chain."""
+    signature = "Relay(bytes32,address,address,address,uint256,uint64,bytes32)"
+    paid = log_of(signature, PAYOUT, USER, OTHER_USER, TOKEN, 990, OTHER, id_of(pool_send()))
+    read(watched, (pool_send(),), (paid,))
+    assert status(app, id_of(pool_send())) == 3
+    with reading(gateway.engine) as connection:
+        assert connection.scalars(select(Anomaly.kind)).all() == ["read_on_another_chain"]
