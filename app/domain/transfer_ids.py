@@ -39,9 +39,9 @@ def deposit_transfer_id(
     mint_account: bytes,
     nonce: int,
     src_chain_id: int,
-    vault: bytes,
+    vault: bytes | None,
 ) -> bytes:
-    """Return the transfer id of a deposit into a version 2 vault."""
+    """Return the transfer id of a deposit. The id of a version 1 vault leaves the vault out: None."""
     return keccak256(
         _address(depositor)
         + _address(token)
@@ -50,7 +50,7 @@ def deposit_transfer_id(
         + _address(mint_account)
         + _uint64(nonce)
         + _uint64(src_chain_id)
-        + _address(vault)
+        + (b"" if vault is None else _address(vault))
     )
 
 
@@ -78,28 +78,6 @@ def burn_transfer_id(
         + _uint64(nonce)
         + _uint64(src_chain_id)
         + _address(bridge)
-    )
-
-
-def deposit_transfer_id_v1(
-    *,
-    depositor: bytes,
-    token: bytes,
-    amount: int,
-    mint_chain_id: int,
-    mint_account: bytes,
-    nonce: int,
-    src_chain_id: int,
-) -> bytes:
-    """Return the transfer id of a deposit into a version 1 vault, which leaves out the vault."""
-    return keccak256(
-        _address(depositor)
-        + _address(token)
-        + _uint256(amount)
-        + _uint64(mint_chain_id)
-        + _address(mint_account)
-        + _uint64(nonce)
-        + _uint64(src_chain_id)
     )
 
 

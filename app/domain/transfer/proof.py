@@ -18,7 +18,6 @@ from app.domain.transfer_ids import (
     burn_transfer_id,
     burn_transfer_id_v1,
     deposit_transfer_id,
-    deposit_transfer_id_v1,
     pool_transfer_id,
 )
 
@@ -89,9 +88,8 @@ def _ids(send: TransferSent, taken: _Taken, contract: bytes | None) -> Iterator[
             yield pool_transfer_id(sender=sender, receiver=receiver, dst_chain_id=dst, **common)
         case SendKind.DEPOSIT:
             minted: dict[str, Any] = {"mint_chain_id": dst, "mint_account": receiver}
-            if contract is not None:
-                yield deposit_transfer_id(depositor=sender, vault=contract, **minted, **common)
-            yield deposit_transfer_id_v1(depositor=sender, **minted, **common)
+            for vault in dict.fromkeys((contract, None)):
+                yield deposit_transfer_id(depositor=sender, vault=vault, **minted, **common)
         case SendKind.BURN:
             burned: dict[str, Any] = {"account": sender, "to_account": receiver, **common}
             if contract is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -10,6 +11,7 @@ from eth_typing import Address
 
 from app.domain.keys import BlockNumber
 from app.domain.transfer.events import TransferSent
+from app.domain.transfer.proof import Proof, proof_of
 from app.domain.transfer_ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id
 from app.domain.watching.blocks import Log
 from app.watcher.translate import translate
@@ -76,6 +78,17 @@ def sent(logs: list[Log]) -> TransferSent:
     return event
 
 
+FULL = [Proof.PROVEN, Proof.PROVEN, Proof.CONTRADICTED, Proof.CONTRADICTED]
+OF_VERSION_1 = [Proof.UNKNOWN, *FULL[1:]]
+
+
+def proofs(event: TransferSent) -> list[Proof]:
+    """As it is read, with the nonce that was used, with another one, and with another amount."""
+    used = replace(event, nonce="4")
+    changed = (replace(used, nonce="5"), replace(used, amount=78))
+    return [proof_of(each) for each in (event, used, *changed)]
+
+
 def test_a_pool_send(chain: Chain) -> None:
     chain.place("Token", TOKEN)
     event = sent(logs_of(chain, "PoolBridge", POOL, "send", BOB, TOKEN, 77, THERE, 4, 5000))
@@ -83,6 +96,7 @@ def test_a_pool_send(chain: Chain) -> None:
         sender=USER, receiver=BOB, token=TOKEN, amount=77, dst_chain_id=THERE, nonce=4, src_chain_id=HERE
     )
     assert (event.nonce, event.max_slippage, event.symbol) == ("4", 5000, "USDT")
+    assert proofs(event) == FULL
 
 
 def test_a_deposit(chain: Chain) -> None:
@@ -100,6 +114,7 @@ def test_a_deposit(chain: Chain) -> None:
     )
     first = sent(logs_of(chain, "TokenVaultV1", VAULT, "deposit", TOKEN, 77, THERE, BOB, 4))
     assert (first.nonce, first.dst_chain_id, first.symbol) == (None, THERE, "ORG")
+    assert proofs(event) == FULL and proofs(first) == OF_VERSION_1
 
 
 @pytest.mark.parametrize(("to", "dst"), [(0, THIRD), (THERE, THERE)])
@@ -117,12 +132,14 @@ def test_a_burn(chain: Chain, to: int, dst: int) -> None:
         src_chain_id=HERE,
         bridge=BRIDGE,
     )
+    assert proofs(event) == FULL
 
 
 def test_a_burn_of_the_first_version(chain: Chain) -> None:
     chain.place("Token", PEGGED).call("mint", USER, 1000)
     event = sent(logs_of(chain, "PeggedBridgeV1", BRIDGE, "burn", PEGGED, 77, BOB, 4))
     assert (event.dst_chain_id, event.nonce, event.symbol) == (THIRD, None, "PEG")
+    assert proofs(event) == OF_VERSION_1
 
 
 def test_a_rotation(chain: Chain) -> None:
