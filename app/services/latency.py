@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from app.domain.codes import Reason
 from app.domain.errors import GatewayError
 from app.domain.estimate.network_terms import ChainInfo
-from app.domain.keys import ChainId
+from app.domain.keys import MAX_CHAIN_ID, ChainId
 from app.domain.transfer.latency import median_seconds, window
 from app.domain.transfer.progress import UNKNOWN_TIMES, RouteTimes
 from app.queries.latency.middle import middle_latencies
@@ -57,8 +57,11 @@ def two_chains(gateway: Gateway, src_chain_id: ChainId, dst_chain_id: ChainId) -
 def route_times(gateway: Gateway, src_chain_id: ChainId, dst_chain_id: ChainId) -> RouteTimes:
     """How long transfers between two chains usually take, as it was minutes ago: for hints alone.
 
-    Any two chains are answered, known or not; ``UNKNOWN_TIMES`` where no transfer was released.
+    Any two chains are answered, known or not; ``UNKNOWN_TIMES`` where no transfer was released, and for
+    numbers that no chain can be configured with.
     """
+    if max(src_chain_id, dst_chain_id) > MAX_CHAIN_ID:
+        return UNKNOWN_TIMES
     found, _ = gateway.kept_longer.ask(
         (middle_and_p90, src_chain_id, dst_chain_id),
         lambda: gateway.public_reads.ask(

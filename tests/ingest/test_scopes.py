@@ -14,6 +14,7 @@ from app.models.engine import reading
 from app.runtime.gateway import Gateway
 from app.services.feed.ingest import ingest_lines
 from app.services.feed.log import export_log
+from app.services.feed.schema import OPERATOR_SCHEMAS
 from app.services.reporters.new_tokens import create_token
 from tests.actors import TESTER
 from tests.ingest.kit import TOKEN, kept, post, verdict
@@ -150,7 +151,7 @@ def test_quarantine_outlives_an_export(client: FlaskClient, gateway: Gateway) ->
     assert reasons(client, of_one, *refunds) == {}
     exported = list(export_log(gateway))
     forget_events(gateway)
-    taken = ingest_lines(gateway, exported, "cli")
+    taken = ingest_lines(gateway, exported, "cli", schemas=OPERATOR_SCHEMAS)
     assert (taken.accepted, taken.refused) == (2, [])
     sends = [proven(1), proven(2, src_chain_id=2, dst_chain_id=3)]
     refunds[1] = of(sends[1], refunds[1])

@@ -86,6 +86,10 @@ def test_a_deposit_towards_a_chain_without_a_pair_is_refunded(ask: Asker) -> Non
 @pytest.mark.parametrize("dst", [0, 2**32, 2**63 - 1, 2**63, FAR])
 def test_a_send_to_a_chain_that_cannot_be_configured_is_found_and_refunded(ask: Asker, dst: int) -> None:
     story = Story(SendKind.POOL)
+    ask.take(about(1, "transfer.submitted", src_chain_id=1, dst_chain_id=dst))
+    assert ask.status(story)["status"] == 1
+    ask.take(sent(1, event_id="first", dst_chain_id=dst), about(1, "network.status", xfer_status=2))
+    assert ask.status(story)["status"] == 4
     refund(ask, story, story.sent(dst_chain_id=dst))
     assert listed(ask)["dst_received_info"]["chain"]["id"] == 0
     ask.take(released(1, block=10**9, chain_id=dst))

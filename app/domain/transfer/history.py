@@ -9,6 +9,7 @@ from datetime import datetime
 from app.domain.keys import ChainId, TransferId
 from app.domain.refund.withdraw_ids import PaidIds
 from app.domain.transfer.events import (
+    PlacedEvent,
     RefundPrepared,
     TransferEvent,
     TransferSent,
@@ -21,6 +22,7 @@ from app.domain.transfer.standing import (
     Origin,
     Reorg,
     Retracted,
+    concerned_chain,
     counting,
     not_retracted,
     origin_of,
@@ -81,7 +83,12 @@ class TransferHistory:
 
     def misplaced(self, origin: Origin) -> Sequence[TransferEvent]:
         """Events that were read on another chain than the transfer's own, each once."""
-        found = {each.event.id: each.event for each in self.kept() if origin.is_misplaced(each.event)}
+        found = {
+            each.event.id: each.event
+            for each in self.kept()
+            if origin.is_misplaced(each.event)
+            and (each.chains is None or concerned_chain(each.event, origin) in each.chains)
+        }
         return list(found.values())
 
     @property
@@ -91,15 +98,27 @@ class TransferHistory:
         return any(logged.chains is None or isinstance(logged.event, naming) for logged in self.log)
 
     def disputed_chains(self) -> frozenset[ChainId]:
-        """Where its sends and submissions, standing or not, contradict each other: all chains they name."""
+        """Where its events, standing or not, contradict each other about where it is: all chains they name.
+
+        Its sends and submissions do, or what was read on a chain that none of them names; or a send of a
+        limited reporter stands in a block of its own, which does not count beside a proven one.
+        """
         told = [each.event for each in self.log if isinstance(each.event, TransferSent | TransferSubmitted)]
         sources = {event.src_chain_id for event in told}
         destinations = {event.dst_chain_id for event in told}
         if any(isinstance(event, TransferSent) for event in told):
             destinations.discard(None)  # a submission that names none says nothing against a send
-        if len(sources) < 2 and len(destinations) < 2:
+        placed = {each.event.chain_id for each in self.log if isinstance(each.event, PlacedEvent)}
+        others = placed - sources - destinations - {None} if told else set()
+        if len(sources) < 2 and len(destinations) < 2 and not others and not self._has_other_blocks():
             return frozenset()
-        return frozenset(sources | {chain_id for chain_id in destinations if chain_id is not None})
+        named = sources | destinations | others
+        return frozenset(chain_id for chain_id in named if chain_id is not None)
+
+    def _has_other_blocks(self) -> bool:
+        sends = [(each.event.block, each.chains) for each in self.log if isinstance(each.event, TransferSent)]
+        blocks = {block for block, chains in sends if chains is None}
+        return bool(blocks) and any(block not in blocks for block, _ in sends)
 
     @property
     def has_request(self) -> bool:

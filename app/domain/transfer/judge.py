@@ -107,11 +107,14 @@ Told = dict[tuple[bytes, str], int]
 """By transfer and type, how many acceptances a reporter has. What is far from any bound may be missing."""
 
 
-def too_many(event: Event, told: Told) -> str | None:
-    """Why no more of this type is taken about the transfer from this reporter; None where it is."""
+def too_many(event: Event, told: Told, *, is_limited: bool = False) -> str | None:
+    """Why no more of this type is taken about the transfer from this reporter; None where it is.
+
+    :param is_limited: the reporter is limited to some chains: its signatures may wait for ever.
+    """
     if not isinstance(event, TransferEvent):
         return None
-    most = most_of(event)
+    most = MAX_OF_A_TYPE if is_limited and isinstance(event, RefundSigned) else most_of(event)
     if most is None or told.get((event.transfer_id, event.type), 0) < most:
         return None
     return f"type: this reporter may send at most {most} events {event.type} about a transfer"
@@ -290,8 +293,10 @@ def _is_logged_again(event: Event, latest: LatestAcceptance, known: Known) -> bo
 
 
 def _refusal(event: Event, known: Known) -> Refused | None:
-    if known.told is not None and (bound := too_many(event, known.told)) is not None:
-        return Refused(bound)
+    if known.told is not None:
+        is_limited = known.scope.chains is not None
+        if (bound := too_many(event, known.told, is_limited=is_limited)) is not None:
+            return Refused(bound)
     if isinstance(event, ChainReorged):
         reason = _reaches_too_far(event, known)
         return None if reason is None else Refused(reason)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 from app.domain.crypto import HASH_BYTES, BadSignature, recover_signer
@@ -64,10 +65,11 @@ def _well_formed(signature: bytes) -> bool:
 def not_needed(history: TransferHistory, facts: NetworkFacts) -> set[int]:
     """Positions in the log of signatures beside which a lesser one of their signer over their request stands.
 
-    Lesser by bytes, then by time and id: the one that is served (docs/interface.md#signatures).
+    Lesser by bytes, then by time and id: the one that is served (docs/interface.md#signatures). It must count
+    wherever the other does: of a reporter of the same limits, or of one without.
     """
     kept = [
-        (event.signature, event.order, logged.seq)
+        (event.signature, event.order, logged.seq, logged.chains)
         for logged in history.kept()
         if isinstance(event := logged.event, RefundSigned)
     ]
@@ -76,15 +78,15 @@ def not_needed(history: TransferHistory, facts: NetworkFacts) -> set[int]:
     standing = history.standing()
     context = refund_context(history.transfer_id, standing.first(TransferSent), facts)
     requests = sorted({prepared.wd_onchain for prepared in standing.every(RefundPrepared)})
-    least: set[tuple[bytes, bytes]] = set()
+    least: dict[frozenset[int] | None, set[tuple[bytes, bytes]]] = defaultdict(set)
     found: set[int] = set()
-    for signature, _, seq in sorted(kept):
+    for signature, _, seq, chains in sorted(kept, key=lambda each: each[:3]):
         signed = list(signers_of(context, requests, signature))
-        if any(each in least for each in signed):
+        if any(each in least[None] or each in least[chains] for each in signed):
             # Nobody but a signer can make a second one, so what it gives with other requests is nobody.
             found.add(seq)
         else:
-            least.update(signed)
+            least[chains].update(signed)
     return found
 
 

@@ -182,13 +182,13 @@ def counting(log: Sequence[Logged[TransferEvent]], origin: Origin) -> Sequence[L
     """The acceptances that count for the transfer, for where they were read and who reported them.
 
     An id that reporters of different limits used is one event where they agree. Else the one of a reporter
-    without limits counts, or the first.
+    without limits counts, or of the one with the lowest chains.
     """
     placed = [each for each in log if _counts(each, origin)]
     if all(each.chains is None for each in placed):
         return placed
     merged: dict[str, TransferEvent] = {}
-    for each in sorted(placed, key=lambda each: (each.chains is not None, each.seq)):
+    for each in sorted(placed, key=_trust):
         known = merged.setdefault(each.event.id, each.event)
         if known is not each.event and agree(known, each.event):
             merged[each.event.id] = together(known, each.event)
@@ -197,6 +197,10 @@ def counting(log: Sequence[Logged[TransferEvent]], origin: Origin) -> Sequence[L
         for each in placed
         if agree(merged[each.event.id], each.event)
     ]
+
+
+def _trust(logged: Logged[TransferEvent]) -> tuple[Any, ...]:
+    return logged.chains is not None, sorted(logged.chains or ()), logged.seq
 
 
 def _counts(logged: Logged[TransferEvent], origin: Origin) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, Row, exists, func, select
+from sqlalchemy.orm import aliased
 
 from app.domain.transfer.event_types import EventType
 from app.domain.transfer.events import Event
@@ -60,12 +61,20 @@ def first_acceptances(connection: Connection, event_ids: Collection[str]) -> dic
 def keys_reported(connection: Connection, reporter: str, since: datetime) -> list[EventKey]:
     """All that was received from a reporter since a time, in the order of the log.
 
-    Retractions are left out. An event that was accepted repeatedly appears once.
+    Retractions are left out. An event that was accepted repeatedly appears once. What a reporter of other
+    limits said under the same id is that one's: it is left out.
     """
+    another = aliased(log.Event)
+    of_another = exists().where(
+        another.event_id == log.Event.event_id,
+        another.subject == log.Event.subject,
+        another.reporter != reporter,
+        another.limited_to.is_distinct_from(log.Event.limited_to),
+    )
     found = connection.execute(
         select(log.Event.subject, log.Event.event_id)
         .where(log.Event.reporter == reporter, log.Event.received_at >= since)
-        .where(log.Event.type != EventType.EVENTS_RETRACTED.value)
+        .where(log.Event.type != EventType.EVENTS_RETRACTED.value, ~of_another)
         .order_by(log.Event.seq)
     )
     return [EventKey(*row) for row in dict.fromkeys(map(tuple, found))]

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 from marshmallow import Schema, ValidationError, fields
 
+from app.domain.keys import MAX_CHAIN_ID
 from app.domain.transfer.event_types import EventType
 from app.domain.transfer.events import EVENT_CLASSES, Event
 from app.services import plain
@@ -50,7 +51,7 @@ class ReadLine:
     line: int
     event: Event
     limited_to: frozenset[int] | None = None
-    """Of an exported line the chains that its reporter was limited to."""
+    """Of a line that an operator takes from an exported log the chains that its reporter was limited to."""
 
 
 def lines_of(stream: BinaryIO) -> Iterator[bytes]:
@@ -86,7 +87,7 @@ def read_line(
     shown_id = event_id if isinstance(event_id, str) and len(event_id) <= MAX_ID else ""
     try:
         event = _event(data, schemas)
-        limited_to = _limits(data)
+        limited_to = _limits(data) if EventType.EVENTS_RETRACTED in schemas else None
     except ValidationError as error:
         return RefusedLine(number, shown_id, _sentence(error))
     return judged_by_time(ReadLine(number, event, limited_to), now)
@@ -117,9 +118,13 @@ def _limits(data: dict[str, Any]) -> frozenset[int] | None:
     limits = data.get("limited_to")
     if limits is None:
         return None
-    if not isinstance(limits, list) or not all(type(chain_id) is int for chain_id in limits):
+    if not isinstance(limits, list) or not all(_is_chain_id(chain_id) for chain_id in limits):
         raise ValidationError({"limited_to": ["Must be a list of chain ids"]})
     return frozenset(limits)
+
+
+def _is_chain_id(value: Any) -> bool:
+    return type(value) is int and 1 <= value <= MAX_CHAIN_ID
 
 
 @cache

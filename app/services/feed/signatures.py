@@ -18,6 +18,7 @@ from app.domain.transfer.judge import LogEntry
 from app.domain.transfer.signatures import not_needed, signature_refusal, without
 from app.domain.transfer.standing import Logged
 from app.models.signatures import SignatureAside, SignatureNotNeeded
+from app.queries.feed.acceptances import latest_acceptances
 from app.queries.feed.positions import load_positions
 from app.queries.feed.signatures import AsideRow, count_aside, load_aside
 from app.services.feed.log import append
@@ -87,11 +88,13 @@ def _take_aside(
         if not history.log:
             continue
         event = RefundSigned(id=row.event_id, at=row.at, transfer_id=row.transfer_id, signature=row.signature)
-        if any(logged.event.id == event.id for logged in history.log):
+        if any(logged.event.id == event.id and logged.chains is None for logged in history.log):
             _forget(connection, row)
         elif signature_refusal(event, history, facts) is None:
             seq += 1
-            append(connection, [LogEntry(seq, 0, event)], row.reporter, row.received_at)
+            latest = latest_acceptances(connection, [event.key]).get(event.key)
+            entry = LogEntry(seq, 0 if latest is None else latest.occurrence + 1, event)
+            append(connection, [entry], row.reporter, row.received_at)
             _forget(connection, row)
             changed[row.transfer_id] = replace(history, log=[*history.log, Logged(seq, event)])
     return changed

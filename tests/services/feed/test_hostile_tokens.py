@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import random
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -14,16 +16,25 @@ from flask.testing import FlaskClient
 
 from app.domain.codes import SendKind
 from app.domain.reporting.scope import Scope
+from app.domain.transfer.judge import MAX_OF_A_TYPE
+from app.models.engine import reading
 from app.runtime.gateway import Gateway
-from app.services.feed.ingest import ingest_lines
+from app.services.feed.ingest import IngestResult, ingest_lines
+from app.services.feed.log import export_log
+from app.services.feed.replay import replay
+from app.services.feed.retract import retract_reporter
+from tests.actors import TESTER
+from tests.services.feed.any_order import members
 from tests.services.feed.world import (
     KEYS,
+    NOW,
     SENDER,
     about,
     event,
     forget_events,
     of,
     prepared,
+    projections,
     proven,
     released,
     request,
@@ -34,7 +45,12 @@ from tests.volume import volume
 
 Events = list[dict[str, Any]]
 
-SCOPES = {"a": Scope(), "b": Scope(chains=frozenset({1, 2})), "hostile": Scope(chains=frozenset({3}))}
+SCOPES = {
+    "a": Scope(),
+    "b": Scope(chains=frozenset({1, 2})),
+    "c": Scope(chains=frozenset({2})),
+    "hostile": Scope(chains=frozenset({3})),
+}
 FEEDS = 2_000 if os.environ.get("SOAK") else volume(120, 20)
 FALSE_HASH = "0x" + "cc" * 32
 SENDS = [proven(n, at=-100 - n, block=90 + n, dst_chain_id=2) for n in range(1, 5)]
@@ -127,3 +143,87 @@ def test_what_is_said_of_a_proven_send_is_the_same(app: Flask, gateway: Gateway,
     assert answers(client, sends) == expected
     deep = {"type": "chain.reorged", "id": "r", "at": "2026-06-01T12:00:00Z", "chain_id": 1, "from_block": 95}
     assert not ingest_lines(gateway, [json.dumps(deep).encode()], "a").refused
+
+
+def told_by(gateway: Gateway, reporter: str, *lines: dict[str, Any]) -> IngestResult:
+    """What becomes of the lines of a reporter."""
+    scope = SCOPES[reporter]
+    return ingest_lines(gateway, [json.dumps(line).encode() for line in lines], reporter, scope=scope)
+
+
+def status(app: Flask) -> int:
+    asked = {"transfer_id": SENDS[0]["transfer_id"]}
+    return int(app.test_client().post("/v2/getTransferStatus", json=asked).get_json()["status"])
+
+
+REQUEST = of(SENDS[0], prepared(1, request(1, ref_id=bytes.fromhex(SENDS[0]["transfer_id"][2:]))))
+SIGNATURES = [
+    of(SENDS[0], signed(1, signature(base64.b64decode(REQUEST["wd_onchain"]), key))) for key in KEYS[:7]
+]
+EARLY = "2020-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize("honest", ["a", "b"])
+def test_copied_signatures_take_no_refund_away(app: Flask, gateway: Gateway, honest: str) -> None:
+    copies = [each | {"id": f"copy-{n}", "at": EARLY} for n, each in enumerate(SIGNATURES[:3])]
+    assert told_by(gateway, "hostile", *copies).accepted == 3
+    told_by(gateway, honest, SENDS[0], REQUEST, *SIGNATURES[:3])
+    assert status(app) == 8
+    replay(gateway, actor=TESTER)
+    assert status(app) == 8
+
+
+def test_a_signature_aside_is_not_forgotten_for_the_id_of_another(app: Flask, gateway: Gateway) -> None:
+    later = SIGNATURES[4:7]
+    word = of(SENDS[0], about(1, "network.status", xfer_status=3))
+    told_by(gateway, "hostile", *(word | {"id": each["id"]} for each in later))
+    told_by(gateway, "a", SENDS[0], REQUEST, *later)
+    assert status(app) == 7
+    told_by(gateway, "a", event("validators.updated", chain_id=1, **members(4, 5, 6)))
+    assert status(app) == 8
+
+
+def test_signatures_that_wait_have_a_bound(gateway: Gateway) -> None:
+    many = [SIGNATURES[0] | {"id": f"s{n}", "at": EARLY} for n in range(400)]
+    assert told_by(gateway, "hostile", *many).accepted == MAX_OF_A_TYPE
+
+
+def test_retracting_a_reporter_leaves_what_others_reported(app: Flask, gateway: Gateway) -> None:
+    paid = of(SENDS[0], released(1, block=200, chain_id=2))
+    word = of(SENDS[0], about(1, "network.status", xfer_status=3))
+    told_by(gateway, "hostile", *(word | {"id": each["id"]} for each in (paid, SENDS[0])), word)
+    told_by(gateway, "a", SENDS[0], paid)
+    retract_reporter(gateway, "hostile", NOW - timedelta(days=1), "hostile", actor=TESTER)
+    assert status(app) == 5
+
+
+def test_a_line_of_a_reporter_names_no_limits(gateway: Gateway) -> None:
+    told_by(gateway, "a", SENDS[0] | {"limited_to": [2**64]})
+    [line] = export_log(gateway)
+    assert "limited_to" not in json.loads(line)
+
+
+DIFFERENT = [
+    [("b", SENDS[0] | {"id": "other", "block": 60_000_000}), ("a", SENDS[0])],
+    [("a", of(SENDS[0], released(1, block=203, chain_id=3))), ("a", SENDS[0])],
+    [("b", SENDS[0]), ("c", PAID := of(SENDS[0], released(1, amount="77"))), ("b", PAID | {"amount": "78"})],
+    [("hostile", of(SENDS[0], released(1, block=5, chain_id=3))), ("a", SENDS[0])],
+]
+
+
+@pytest.mark.parametrize("told", DIFFERENT)
+def test_the_order_of_different_reporters_changes_nothing(
+    gateway: Gateway, told: list[tuple[str, dict[str, Any]]]
+) -> None:
+    found = []
+    for order in (told, told[::-1]):
+        forget_events(gateway)
+        for _ in range(2):  # what is refused is sent again
+            for reporter, line in order:
+                told_by(gateway, reporter, line)
+        with reading(gateway.engine) as connection:
+            found.append(projections(connection))
+        replay(gateway, actor=TESTER)
+        with reading(gateway.engine) as connection:
+            assert projections(connection) == found[-1]
+    assert found[0] == found[1]
