@@ -97,7 +97,10 @@ def retract_reporter(
             )
         wanted = keys_reported(connection, reporter, since)
         if not wanted:
-            raise NothingToRetract(f"{reporter!r} has reported nothing since {since.isoformat()}")
+            raise NothingToRetract(
+                f"{reporter!r} has reported nothing since {since.isoformat()}, or only under ids that "
+                "reporters of other limits used, too"
+            )
         return _retract(connection, gateway, wanted, reason, actor)
 
 
