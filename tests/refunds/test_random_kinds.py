@@ -26,7 +26,7 @@ from tests.services.feed.world import SENDER, about, address, event, forget_even
 from tests.volume import volume
 
 SEED = int(os.environ.get("SOAK_SEED", "1"))
-HISTORIES = 60 if os.environ.get("SOAK") else volume(12, 2)
+HISTORIES = 60 if os.environ.get("SOAK") else volume(8, 2)
 STEPS = 30
 CHAINS = {SendKind.POOL: 1, SendKind.DEPOSIT: 1, SendKind.BURN: 2}
 UNLISTED = bytes.fromhex(address(7777)[2:])

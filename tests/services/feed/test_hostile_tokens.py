@@ -51,7 +51,7 @@ SCOPES = {
     "c": Scope(chains=frozenset({2})),
     "hostile": Scope(chains=frozenset({3})),
 }
-FEEDS = 2_000 if os.environ.get("SOAK") else volume(120, 20)
+FEEDS = 2_000 if os.environ.get("SOAK") else volume(60, 10)
 FALSE_HASH = "0x" + "cc" * 32
 SENDS = [proven(n, at=-100 - n, block=90 + n, dst_chain_id=2) for n in range(1, 5)]
 

@@ -319,7 +319,7 @@ def _waiting(gateway: Gateway) -> Any:
 
 
 @pytest.mark.one_database
-@pytest.mark.parametrize("seed", range(volume(200, 6)))
+@pytest.mark.parametrize("seed", range(volume(100, 6)))
 def test_whatever_one_url_leaves_out_invents_and_alters_is_as_if_it_had_not(
     gateway: Gateway, watched: Watched, seed: int
 ) -> None:
