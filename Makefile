@@ -83,7 +83,8 @@ schemathesis: ## send 20,000 requests generated from the OpenAPI document, with 
 soak: ## use everything for half an hour and look whether it grows; then kill workers and watchers, reorganise chains, break nodes, replay random histories (ARGS="--minutes 5"; SOAK_SEED=2 for other sequences)
 	$(VENV) requirements-bench.txt
 	@$(BIN)/python -m bench.soak $(ARGS)
-	@SOAK=1 $(BIN)/python -m pytest -q -n 0 -s tests/faults tests/watcher tests/services/feed/test_histories.py
+	@SOAK=1 $(BIN)/python -m pytest -q -n 0 -s tests/faults tests/watcher \
+		tests/services/feed/test_histories.py tests/services/feed/test_hostile_tokens.py tests/refunds/test_random_kinds.py
 
 ##@ Releases, and what we depend on
 
