@@ -29,6 +29,7 @@ class Bridges:
     :param tokens: those of the pool, with a chain id to send each to.
     """
 
+    chain_id: int
     pool: bytes
     tokens: tuple[tuple[bytes, int], ...]
     vault: bytes | None = None
@@ -83,7 +84,9 @@ def _word(value: _Word) -> bytes:
 def _send(bridges: Bridges, digest: bytes, number: int) -> _Made:
     token, to = bridges.tokens[digest[1] % len(bridges.tokens)]
     user = digest[:20]
-    return bridges.pool, (_id(digest), user, user, token, _amount(digest), to, number, 5_000)
+    amount = _amount(digest)
+    own_id = _packed(user, user, token, (amount, 32), (to, 8), (number, 8), (bridges.chain_id, 8))
+    return bridges.pool, (own_id, user, user, token, amount, to, number, 5_000)
 
 
 def _relay(bridges: Bridges, digest: bytes, number: int) -> _Made:
@@ -107,7 +110,9 @@ def _withdraw_done(bridges: Bridges, digest: bytes, number: int) -> _Made:
 def _deposited(bridges: Bridges, digest: bytes, number: int) -> _Made:
     token, to = _there(bridges.deposited)
     user = digest[:20]
-    return _there(bridges.vault), (_id(digest), user, token, _amount(digest), to, user, number)
+    vault, amount = _there(bridges.vault), _amount(digest)
+    own_id = _packed(user, token, (amount, 32), (to, 8), user, (number, 8), (bridges.chain_id, 8), vault)
+    return vault, (own_id, user, token, amount, to, user, number)
 
 
 def _withdrawn(bridges: Bridges, digest: bytes, number: int) -> _Made:
@@ -127,7 +132,9 @@ def _mint(bridges: Bridges, digest: bytes, number: int) -> _Made:
 def _burn(bridges: Bridges, digest: bytes, number: int) -> _Made:
     token, to = _there(bridges.burned)
     user = digest[:20]
-    return _there(bridges.bridge), (_id(digest), token, user, _amount(digest), to, user, number)
+    bridge, amount = _there(bridges.bridge), _amount(digest)
+    own_id = _packed(user, token, (amount, 32), (to, 8), user, (number, 8), (bridges.chain_id, 8), bridge)
+    return bridge, (own_id, token, user, amount, to, user, number)
 
 
 _WORDS: Final[dict[str, Callable[[Bridges, bytes, int], _Made]]] = {
@@ -140,6 +147,12 @@ _WORDS: Final[dict[str, Callable[[Bridges, bytes, int], _Made]]] = {
     "Mint": _mint,
     "Burn": _burn,
 }
+
+
+def _packed(*values: bytes | tuple[int, int]) -> bytes:
+    """The id that a contract makes of these: numbers with their length in bytes."""
+    parts = (value if isinstance(value, bytes) else value[0].to_bytes(value[1], "big") for value in values)
+    return keccak256(b"".join(parts))
 
 
 def _id(digest: bytes, what: bytes = b"id") -> bytes:

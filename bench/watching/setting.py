@@ -30,6 +30,7 @@ LIVE_EVERY: Final = 5.0
 def bridges() -> Bridges:
     """The contracts and tokens of the chain."""
     return Bridges(
+        chain_id=CHAIN,
         pool=network_facts().pool_bridges[ChainId(CHAIN)],
         tokens=(
             (token_address(CHAIN, "USDT"), 1),
@@ -62,7 +63,7 @@ def live(seconds_a_block: int) -> Setup:
         seconds_a_block=seconds_a_block,
         send_in_each_from=FIRST_BLOCK + 100,
     )
-    only_sends = Bridges(pool=bridges().pool, tokens=bridges().tokens)
+    only_sends = Bridges(chain_id=CHAIN, pool=bridges().pool, tokens=bridges().tokens)
     return Setup(shape, only_sends)
 
 
@@ -71,7 +72,7 @@ def idle() -> list[Setup]:
     made = []
     for chain_id in range(FIRST_IDLE, FIRST_IDLE + IDLE_CHAINS):
         shape = Shape(chain_id, FIRST_BLOCK, 1_000, 0, int(time.time()) - 5_000, seconds_a_block=5)
-        nothing = Bridges(pool=_pool_of(chain_id), tokens=())
+        nothing = Bridges(chain_id=chain_id, pool=_pool_of(chain_id), tokens=())
         made.append(Setup(shape, nothing, ticks_every=LIVE_EVERY))
     return made
 

@@ -61,16 +61,30 @@ def of_celr(org: int, pegged: int, addresses: set[str] | None) -> frozenset[Cont
                 ),
             ),
         ),
-        ("tokens.0.decimal", 7, replace(NOTHING, tokens=frozenset({(1, "USDT")}))),
+        (
+            "tokens.0.decimal",
+            7,
+            replace(NOTHING, tokens=frozenset({(1, "USDT")}), named=frozenset({(1, "USDT")})),
+        ),
         (
             "pegged_pairs.1",
             ...,
-            replace(NOTHING, chain_ids=frozenset({1, 56}), contracts=of_celr(1, 56, None)),
+            replace(
+                NOTHING,
+                chain_ids=frozenset({1, 56}),
+                named=frozenset({(1, "CELR"), (56, "CELR")}),
+                contracts=of_celr(1, 56, None),
+            ),
         ),
         (
             "pegged_pairs.0.pegged_burn_contract_addr",
             VAULT,
-            replace(NOTHING, chain_ids=frozenset({1, 10}), contracts=of_celr(1, 10, {BRIDGE})),
+            replace(
+                NOTHING,
+                chain_ids=frozenset({1, 10}),
+                named=frozenset({(1, "CELR"), (10, "CELR")}),
+                contracts=of_celr(1, 10, {BRIDGE}),
+            ),
         ),
         ("validators.0.power", "1", replace(NOTHING, chain_ids=frozenset({1}))),
         (
