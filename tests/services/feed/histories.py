@@ -6,6 +6,7 @@ happening to ``STEPS``.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,11 +17,13 @@ from typing import Any, Final
 from sqlalchemy import insert, select
 
 from app.domain.codes import SendKind
+from app.domain.reporting.scope import Scope
 from app.models.engine import reading, writing
 from app.models.events import Event
 from app.models.refunds.asks import RefundAsk
 from app.queries.feed.facts import load_network_facts
 from app.runtime.gateway import Gateway
+from app.services.feed.ingest import ingest_lines
 from app.services.feed.projection import refold
 from app.services.feed.retract import NothingToRetract, retract_ids
 from app.services.network.document import import_network
@@ -37,16 +40,19 @@ from tests.services.feed.world import (
     feed,
     forget_events,
     network,
+    of,
     prepared,
+    proven,
     released,
     request,
     sent,
     signature,
     signed,
+    token,
     transfer_id,
 )
 
-TRANSFERS: Final = range(1, 8)
+TRANSFERS: Final = range(1, 11)
 CONTRACTS: Final = (3001, 3002, 4002, 4102, 9999)
 """Those that some network lists, and one that none does."""
 
@@ -113,13 +119,68 @@ def _liquidity() -> Events:
     return told
 
 
+def _of_contracts() -> Events:
+    """What the contracts accept though no network lists it, and sends that their ids prove."""
+    own = proven(1, block=98)
+    far = proven(2, block=99, dst_chain_id=2**63 + 5)
+    unlisted = {"token": address(7009), "symbol": None}
+    vault = {"kind": "deposit", "src_chain_id": 1, "symbol": "CELR", "contract": address(3001)}
+    to_nowhere = sent(8, block=97, dst_chain_id=9, **vault)
+    nobody_lists = {key: value for key, value in sent(9, block=96, **unlisted).items() if value is not None}
+    by_address = sent(10, block=96, symbol="CELR", token=token(1, "CELR"), dst_chain_id=2**32)
+    told = [own, far, to_nowhere, nobody_lists, by_address]
+    for send, kind in ((own, SendKind.POOL), (far, SendKind.POOL), (to_nowhere, SendKind.DEPOSIT)):
+        wd = request(0, kind, ref_id=bytes.fromhex(send["transfer_id"][2:]))
+        told += [
+            of(send, prepared(0, wd)),
+            *(of(send, signed(0, signature(wd, key, kind))) for key in KEYS[:3]),
+        ]
+        told += [
+            of(send, released(0, block=207, chain_id=2)),
+            of(send, released(0, block=98, chain_id=3)),
+            of(send, about(0, "transfer.confirmed", block=99)),
+            of(send, about(0, "refund.submitted", tx_hash="0x" + "61" * 32, block=106, chain_id=1)),
+        ]
+    wd = request(9, token=bytes.fromhex(address(7009)[2:]))
+    told += [prepared(9, wd), *(signed(9, signature(wd, key)) for key in KEYS[:3])]
+    return told
+
+
+def _cannot_sign() -> Events:
+    """Validator sets that the contract accepts and nobody can sign with."""
+    signers = members(0, 1, 2)["signers"]
+    powers = {"none": [], "zero": ["0", "0", "0"], "over": [str(2**255), str(2**255), "1"]}
+    return [
+        event(
+            "validators.updated",
+            f"1:0xc:{n}",
+            at=-28,
+            chain_id=1,
+            block=106 + n,
+            signers=signers[: len(of_set)],
+            powers=of_set,
+        )
+        for n, of_set in enumerate(powers.values())
+    ]
+
+
 EVENTS: Final[Events] = [
     *EVERYTHING,
     *(e for n in (1, 2, 4) for e in _contradicting(n)),
     *_paid_by_one_id(),
     *_liquidity(),
     *_ahead(),
+    *_of_contracts(),
+    *_cannot_sign(),
 ]
+
+REPORTERS: Final = {
+    "a": Scope(),
+    "b": Scope(),
+    "c": Scope(chains=frozenset({1})),
+    "d": Scope(chains=frozenset({2, 3})),
+}
+"""Who reports, and what their tokens are limited to."""
 
 REORGANISATIONS: Final[Events] = [
     *REORGS,
@@ -151,6 +212,7 @@ def _networks() -> list[build.Document]:
         for pair in pairs
     ]
     other_vault = [pairs[0] | {"pegged_deposit_contract_addr": address(3009)}, pairs[1]]
+    listed = [*base["tokens"], build.token(1, "NEW", address(7009), 6)]
     routes = [build.route(a, 3 - a, "USDT", rate={"model": "fixed", "value": "0.01"}) for a in (1, 2)]
     changes: list[dict[str, Any]] = [
         {},
@@ -165,6 +227,7 @@ def _networks() -> list[build.Document]:
         {"pegged_pairs": other_vault},
         {"pegged_pairs": []},
         {"pegged_pairs": pairs[:1]},
+        {"tokens": listed},
         {"pools": pools, "pegged_pairs": further, "validators": other_powers},
     ]
     return [base | change for change in changes]
@@ -194,8 +257,9 @@ Step = Callable[[Gateway, random.Random], object]
 
 
 def _report(gateway: Gateway, choice: random.Random) -> object:
-    told = choice.choices(EVENTS, k=choice.randint(1, 30))
-    return "reported", feed(gateway, *told, reporter=choice.choice("ab")).accepted
+    lines = [json.dumps(each).encode() for each in choice.choices(EVENTS, k=choice.randint(1, 30))]
+    reporter = choice.choice("aabbcd")
+    return "reported", reporter, ingest_lines(gateway, lines, reporter, scope=REPORTERS[reporter]).accepted
 
 
 def _configure(gateway: Gateway, choice: random.Random) -> object:
