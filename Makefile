@@ -13,11 +13,11 @@ help: ## list the targets
 ##@ Every day
 
 run: ## serve on HOST:PORT (default 127.0.0.1:8000), with a sandbox in an embedded database
-	$(VENV) requirements-docs.txt
+	$(VENV) requirements.txt
 	@$(BIN)/python -m scripts.start
 
 docs: ## build the documentation that is served at /docs, where it has changed
-	$(VENV) requirements-docs.txt
+	$(VENV) requirements.txt docs
 	@$(BIN)/python -m scripts.docs_site.build
 
 demo: ## run two local chains, contracts, the gateway and its watcher, with transfers in every status (needs npm once; ARGS=--once, or --claim to claim the refunds yourself)
@@ -58,7 +58,7 @@ types: ## check the types (mypy)
 
 BENCHES := http server wait webhooks limits feed scale console watch sight
 bench: ## run the benchmarks, as ratios against floors of the same run (ONLY=http, server, wait, webhooks, limits, feed, scale, console, watch or sight, and by name alone migrations or rolling; docs/performance.md)
-	$(VENV) requirements-bench.txt
+	$(VENV) requirements-dev.txt
 	@missed=0; for part in $(or $(ONLY),$(BENCHES)); do \
 		$(BIN)/python -m bench.$$part $(ARGS) || missed=1; \
 	done; exit $$missed
@@ -68,7 +68,7 @@ faults: ## make one fault after the other under 500 requests a second, and print
 	@$(BIN)/python -m bench.faults $(ARGS)
 
 profile: ## draw a flame graph of a server under load into build/profile.svg (ARGS="estimate PostgreSQL gunicorn"; docs/performance.md)
-	$(VENV) requirements-bench.txt
+	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m bench.profile $(ARGS)
 
 fuzz: ## send 1,000,000 broken and odd requests to all doors, and 50,000 calls to gRPC-Web's code (FUZZ_SEED=2 for others; ARGS="--inputs 10000")
@@ -81,7 +81,7 @@ schemathesis: ## send 20,000 requests generated from the OpenAPI document, with 
 	@SCHEMATHESIS=1 $(BIN)/python -m pytest -q -n 0 -s tests/openapi/test_schemathesis.py $(ARGS)
 
 soak: ## use everything for half an hour and look whether it grows; then kill workers and watchers, reorganise chains, break nodes, replay random histories (ARGS="--minutes 5"; SOAK_SEED=2 for other sequences)
-	$(VENV) requirements-bench.txt
+	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m bench.soak $(ARGS)
 	@SOAK=1 $(BIN)/python -m pytest -q -n 0 -s tests/faults tests/watcher \
 		tests/services/feed/test_histories.py tests/services/feed/test_hostile_tokens.py tests/refunds/test_random_kinds.py
@@ -97,7 +97,7 @@ audit: ## look for known holes in what the lock files pin; skipped where there i
 	@$(BIN)/python -m scripts.supply.audit
 
 licences: ## write the licences of what we depend on into docs/licences.md
-	$(VENV) requirements-bench.txt
+	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m scripts.supply.licences
 
 sbom: ## write the bill of materials of what the gateway runs with into build/sbom.json
@@ -106,13 +106,12 @@ sbom: ## write the bill of materials of what the gateway runs with into build/sb
 
 ##@ Generated files
 
-COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 	--custom-compile-command 'make requirements'
-requirements: ## compile requirements*.in into requirements*.txt, with hashes (ARGS="--upgrade-package NAME")
+requirements: ## resolve what pyproject.toml names into requirements.txt and requirements-dev.txt, with hashes (ARGS="--upgrade-package NAME")
 	$(VENV) requirements-dev.txt
-	@for file in requirements requirements-docs requirements-tracing requirements-dev requirements-bench clients/python/requirements-dev; do \
-		$(COMPILE) $(ARGS) $$file.in --output-file $$file.txt || exit 1; \
-	done
+	@$(LOCK) $(ARGS) --group dev --output-file requirements-dev.txt
+	@$(LOCK) --constraints requirements-dev.txt --output-file requirements.txt
 
 proto: ## generate the protobuf messages from proto/
 	$(VENV) requirements-dev.txt

@@ -80,11 +80,11 @@ def python(text: bytes, environment: Path = ENVIRONMENT) -> str:
 
 
 def install(environment: Path = ENVIRONMENT) -> None:
-    """Put into the environment what the Python client's lock file asks for, and the client itself.
+    """Put into the environment what the group ``client`` of pyproject.toml names, as it is pinned.
 
     :raises subprocess.CalledProcessError: uv failed, and said why.
     """
-    lock = PYTHON / "requirements-dev.txt"
+    lock = ROOT / "requirements-dev.txt"
     stamp = environment / "stamp"
     wanted = hashlib.sha256(sys.version.encode() + lock.read_bytes()).hexdigest()
     if stamp.exists() and stamp.read_text() == wanted:
@@ -94,7 +94,8 @@ def install(environment: Path = ENVIRONMENT) -> None:
         [uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(environment)], check=True
     )
     into = ("--quiet", "--python", str(environment / "bin" / "python"))
-    subprocess.run([uv, "pip", "install", *into, "--require-hashes", "-r", str(lock)], check=True)
+    what = ("--require-hashes", "--group", "client", "-c", lock.name)
+    subprocess.run([uv, "pip", "install", *into, *what], cwd=ROOT, check=True)
     stamp.write_text(wanted)
 
 

@@ -1,8 +1,8 @@
 """``make run``: from a bare checkout to a gateway that answers.
 
 Makes a secret key where the environment has none, migrates the database, keeps the sandbox of an
-embedded database filled, builds the documentation, and becomes gunicorn. Whatever is wrong ends it with
-one line; only the documentation may be missing.
+embedded database filled, has the documentation built by another process, and becomes gunicorn. Whatever is
+wrong ends it with one line; only the documentation may be missing.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ if __name__ == "__main__":  # gunicorn goes on in this process; whoever imports 
 
 import os
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -36,8 +37,6 @@ from app.sandbox.loader import SandboxRefused, ensure_sandbox
 from app.services.operators.accounts import AccountRefused, any_account, create_account
 from app.services.operators.passwords import generate_password
 from config import ALL_DOORS, INSTANCE, Settings, load_settings, shown_url
-from scripts.docs_site.build import ensure_site
-from scripts.docs_site.failure import CannotBuild
 from serving.side.addresses import Address, addresses_of, listen
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -132,12 +131,10 @@ def how_webhooks_are_sent(settings: Settings) -> str:
     return "Webhooks are sent by another process, beside this one: .venv/bin/flask --app wsgi deliver\n"
 
 
-def prepare_documentation() -> None:
-    """Build what ``/docs`` serves, where it has changed. A gateway without it is a gateway all the same."""
-    try:
-        ensure_site()
-    except CannotBuild as failed:
-        sys.stderr.write(f"The documentation was not built; `make docs` tries again.\n{failed}\n")
+def build_documentation(settings: Settings) -> None:
+    """Have another process build what ``/docs`` serves, once the gateway answers: nobody waits for it."""
+    address = (settings.host, str(settings.port))
+    subprocess.Popen([sys.executable, "-m", "scripts.docs_site.later", *address], stdin=subprocess.DEVNULL)
 
 
 def main() -> None:
@@ -155,7 +152,7 @@ def main() -> None:
     app = create_app(settings)
     prepare_database(app)
     if "api" in settings.doors:
-        prepare_documentation()
+        build_documentation(settings)
     sys.stdout.write(how_webhooks_are_sent(settings))
     # In this process, whose imports are done: a second interpreter would double the time to start.
     # The first argument is what gunicorn starts again when it is told to upgrade itself (USR2).

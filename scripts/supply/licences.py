@@ -91,7 +91,7 @@ def licence_of(name: str) -> str:
     try:
         said = metadata(name)
     except PackageNotFoundError:
-        raise Unaccepted(f"{name} is not installed: `make bench` installs everything") from None
+        raise Unaccepted(f"{name} is not installed: `make lint` installs everything") from None
     for text in _said(cast("Message", said)):
         read = SAID_OTHERWISE.get(text, text)
         if is_expression(read):

@@ -15,12 +15,9 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 
 PYTHON_LOCKS: Final = {
     "requirements.txt": "what the gateway runs with",
-    "requirements-tracing.txt": "with `TRACING`, beside it",
-    "requirements-docs.txt": "to build the documentation",
-    "requirements-dev.txt": "to work on the gateway",
-    "requirements-bench.txt": "to measure",
+    "requirements-dev.txt": "for `TRACING`, to build the documentation, and to work on the gateway",
 }
-"""What pip installs from, by what for. Each contains what the gateway runs with."""
+"""What is installed from, by what for. The second contains the first."""
 
 NPM_LOCKS: Final = {
     "clients/typescript": "to work on the client for TypeScript, which itself needs nothing",

@@ -104,7 +104,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Program:
         "--python",
         path,
         "-c",
-        str(clients.PYTHON / "requirements-dev.in"),
+        str(clients.ROOT / "requirements-dev.txt"),
         wanted,
     )
 

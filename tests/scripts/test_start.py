@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,13 +18,14 @@ from app.models.engine import reading
 from app.models.events import Event
 from app.runtime.gateway import current_gateway
 from config import ALL_DOORS, Door, load_settings
+from scripts.docs_site import later
+from scripts.docs_site.build import ROOT
 from scripts.docs_site.failure import CannotBuild
 from scripts.start import (
     check_address,
     how_webhooks_are_sent,
     open_every_door,
     prepare_database,
-    prepare_documentation,
     secret_key,
 )
 from tests.applications import make_settings
@@ -134,14 +137,28 @@ def test_a_database_that_cannot_be_reached_is_one_line_without_its_password() ->
     assert "hush" not in str(ended.value)
 
 
-def test_a_gateway_starts_without_its_documentation(
+def test_the_documentation_is_built_once_the_gateway_answers() -> None:
+    """Nobody answers at first: it waits, and for no other process than the one that started it."""
+    with socket.create_server((LOOPBACK, 0)) as listener:
+        command = [sys.executable, "-m", "scripts.docs_site.later", LOOPBACK, str(listener.getsockname()[1])]
+        with subprocess.Popen(command, cwd=ROOT) as builder:
+            connection, _ = listener.accept()
+            with connection:
+                assert connection.recv(1000).startswith(b"GET /healthz ")
+                assert builder.poll() is None
+            builder.terminate()
+
+
+def test_a_gateway_stays_without_its_documentation(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail() -> bool:
         raise CannotBuild("errors.md: a link leads nowhere")
 
-    monkeypatch.setattr("scripts.start.ensure_site", fail)
-    prepare_documentation()
+    monkeypatch.setattr(later, "build", fail)
+    monkeypatch.setattr(later, "wait_for_answer", lambda _host, _port: None)
+    monkeypatch.setattr("os.nice", lambda _by: None)
+    later.main(LOOPBACK, "1")
     assert capsys.readouterr().err == (
         "The documentation was not built; `make docs` tries again.\nerrors.md: a link leads nowhere\n"
     )

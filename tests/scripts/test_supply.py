@@ -40,9 +40,7 @@ def test_every_lock_file_is_known() -> None:
     assert npm == set(NPM_LOCKS)
 
 
-@pytest.mark.skipif(
-    not everything_is_installed(), reason="`make bench` installs everything; tracing is an extra"
-)
+@pytest.mark.skipif(not everything_is_installed(), reason="`make lint` installs everything")
 def test_the_page_of_licences_is_up_to_date() -> None:
     assert PAGE.read_text() == page(), "run `make licences`"
 

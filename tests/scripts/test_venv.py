@@ -17,84 +17,126 @@ ROOT = Path(__file__).resolve().parents[2]
 WHEEL = "file://{folder}/none_such-1-py3-none-any.whl"
 
 
+PINNED_UV = re.compile(r"^uv==.*\\\n(?: +--hash=.*\n)+", re.MULTILINE)
+
+
 @pytest.fixture
-def requirements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A dev file that contains a run file, and an environment that holds nothing yet."""
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of which both files pin nothing but uv, and an environment that holds nothing yet."""
     environment = tmp_path / ".venv"
-    (environment / "bin").mkdir(parents=True)
-    (environment / "bin" / "python").symlink_to(sys.executable)
     monkeypatch.setattr(venv, "ROOT", tmp_path)
     monkeypatch.setattr(venv, "VENV", environment)
     monkeypatch.setattr(venv, "PYTHON", environment / "bin" / "python")
-    (tmp_path / "run.in").write_text("one==1\n")
-    (tmp_path / "run.txt").write_text("one==1\n")
-    (tmp_path / "dev.in").write_text("-r run.in\n-c run.txt\ntwo==2\n")
-    (tmp_path / "dev.txt").write_text("one==1\ntwo==2\n")
-    return tmp_path / "dev.txt"
+    venv.runs(sys.executable, "-m", "venv", "--without-pip", str(environment))
+    pinned = PINNED_UV.search((ROOT / venv.LOCK).read_text())
+    assert pinned
+    (tmp_path / venv.LOCK).write_text(pinned[0])
+    (tmp_path / "requirements.txt").write_text("# nothing\n")
+    return tmp_path
 
 
-def remember(*files: Path) -> None:
-    """Write the stamps that an installation of the files leaves."""
-    for file in files:
-        venv.stamp_of(file).write_text(venv.fingerprint(file))
+@pytest.fixture(params=["uv", "pip"])
+def tool(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What installs: the uv of this environment, or pip where no uv can be had."""
+    uv = str(Path(sys.executable).with_name("uv")) if request.param == "uv" else None
+    monkeypatch.setattr(venv, "find_uv", lambda: uv)
+    return str(request.param)
 
 
-def test_contained_files_are_found(requirements: Path) -> None:
-    assert [file.name for file in venv.contained_in(requirements)] == ["run.txt", "dev.txt"]
+def remember(name: str) -> None:
+    """Write the stamp that an installation leaves."""
+    venv.stamp_of(name).write_text(venv.fingerprint(name))
 
 
-def test_a_change_counts(requirements: Path) -> None:
-    assert not venv.is_current(requirements)
-    remember(requirements)
-    assert venv.is_current(requirements)
-    requirements.write_text("one==1.1\ntwo==2\n")
-    assert not venv.is_current(requirements)
+@pytest.mark.parametrize("name", ["requirements.txt", "docs", venv.LOCK])
+def test_a_change_counts(checkout: Path, name: str) -> None:
+    assert not venv.is_current(name)
+    remember(name)
+    assert venv.is_current(name)
+    file = checkout / (name if name.endswith(".txt") else venv.LOCK)
+    file.write_text(file.read_text() + "one==1.1\n")
+    assert not venv.is_current(name)
 
 
-def test_an_environment_whose_python_is_gone_does_not_count(requirements: Path) -> None:
-    remember(requirements)
+def test_who_has_everything_has_each_part(checkout: Path) -> None:
+    remember(venv.LOCK)
+    assert venv.is_current("requirements.txt")
+    assert venv.is_current("docs")
+
+
+def test_an_environment_whose_python_is_gone_does_not_count(checkout: Path) -> None:
+    remember(venv.LOCK)
     venv.PYTHON.unlink()
     venv.PYTHON.symlink_to("/nonexistent/python")
-    assert not venv.is_current(requirements)
+    assert not venv.is_current(venv.LOCK)
 
 
 def test_a_failed_installation_is_not_remembered(
-    requirements: Path, capfd: pytest.CaptureFixture[str]
+    checkout: Path, tool: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    requirements.write_text("this is no requirement\n")
-    with pytest.raises(SystemExit, match=r"dev.txt could not be installed"):
-        venv.install(requirements)
-    assert not venv.stamp_of(requirements).exists()
+    (checkout / "requirements.txt").write_text("this is no requirement\n")
+    with pytest.raises(SystemExit, match=r"requirements.txt could not be installed"):
+        venv.install("requirements.txt")
+    assert not venv.stamp_of("requirements.txt").exists()
     assert "this is no requirement" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (f"{WHEEL} --hash=sha256:{'0' * 64}", "DO NOT MATCH THE HASHES"),
-        (WHEEL, "hashes are missing|Hashes are required"),
+        (f"{WHEEL} --hash=sha256:{'0' * 64}", "DO NOT MATCH THE HASHES|Hash mismatch"),
+        (WHEEL, "Hashes are required|must have a hash"),
     ],
 )
 def test_what_the_hashes_do_not_vouch_for_is_not_installed(
-    requirements: Path, capfd: pytest.CaptureFixture[str], line: str, said: str
+    checkout: Path, tool: str, capfd: pytest.CaptureFixture[str], line: str, said: str
 ) -> None:
-    wheel = requirements.parent / WHEEL.rpartition("/")[2]
+    wheel = checkout / WHEEL.rpartition("/")[2]
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr(
             "none_such-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: none-such\nVersion: 1\n"
         )
-    requirements.write_text(line.format(folder=requirements.parent.as_posix()) + "\n")
-    with pytest.raises(SystemExit, match=r"dev.txt could not be installed"):
-        venv.install(requirements)
+        archive.writestr("none_such-1.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\n")
+        archive.writestr("none_such-1.dist-info/RECORD", "")
+    (checkout / "requirements.txt").write_text(line.format(folder=checkout.as_posix()) + "\n")
+    with pytest.raises(SystemExit, match=r"requirements.txt could not be installed"):
+        venv.install("requirements.txt")
     assert re.search(said, capfd.readouterr().err)
 
 
-def test_what_is_installed_is_remembered_with_what_it_includes(requirements: Path) -> None:
-    for file in venv.contained_in(requirements):
-        file.write_text("# nothing\n")
-    venv.install(requirements)
-    assert venv.is_current(requirements)
-    assert venv.is_current(requirements.parent / "run.txt")
+def test_what_is_installed_is_remembered(checkout: Path, tool: str) -> None:
+    venv.main(["requirements.txt"])
+    assert venv.is_current("requirements.txt")
+    assert not venv.is_current(venv.LOCK)
+
+
+def test_a_group_is_checked_by_the_hashes_of_the_lock(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """uv reads hashes of constraints: another archive than the lock knows is refused."""
+    monkeypatch.setattr(venv, "find_uv", lambda: str(Path(sys.executable).with_name("uv")))
+    (checkout / "pyproject.toml").write_text('[dependency-groups]\nsmall = ["zope-event==6.2"]\n')
+    (checkout / venv.LOCK).write_text(f"zope-event==6.2 --hash=sha256:{'0' * 64}\n")
+    with pytest.raises(SystemExit, match="small could not be installed"):
+        venv.install("small")
+    assert "Hash mismatch" in capfd.readouterr().err
+
+
+def test_without_uv_pip_installs_the_pinned_one(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", os.defpath)
+    uv = venv.find_uv()
+    assert uv == str(venv.VENV / "bin" / "uv")
+    assert venv.version_of(uv).split()[1] in (checkout / venv.LOCK).read_text()
+
+
+def test_another_uv_is_not_used(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = checkout / "tools"
+    tools.mkdir()
+    (tools / "uv").write_text("#!/bin/sh\necho uv 0.1.0\n")
+    (tools / "uv").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.defpath}")
+    monkeypatch.setattr(venv, "find_pip", lambda: ["/bin/false"])
+    assert venv.find_uv() is None
 
 
 def launch(launcher: Path, **variables: str) -> subprocess.CompletedProcess[str]:

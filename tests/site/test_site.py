@@ -137,7 +137,7 @@ def test_it_is_built_again_when_a_page_changes_and_only_then(tmp_path: Path) -> 
         "proto/a.proto": "message A {}",
         "proto/b.proto": "nobody links to it",
         "scripts/docs_site/theme/site.css": "p {}",
-        "requirements-docs.txt": "zensical==1",
+        "requirements-dev.txt": "zensical==1",
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)

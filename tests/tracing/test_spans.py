@@ -175,7 +175,7 @@ def test_events_are_folded_within_a_span(app: Flask, recorder: Recorder) -> None
 
 def test_a_start_without_the_packages_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
-    with pytest.raises(MissingPackage, match=r"^TRACING: .*pip install -r requirements-tracing\.txt$"):
+    with pytest.raises(MissingPackage, match=r"^TRACING: .*scripts/python scripts/venv\.py tracing$"):
         start(0.5)
 
 

@@ -93,14 +93,15 @@ def first_page() -> Response:
 
 @docs.get("/docs/<path:path>")
 def page(path: str) -> Response:
-    """A page of the site, or one of its files.
+    """A page of the site, or one of its files; where no site was built, the page that says so.
 
     :raises NotFound: the site has none of this name.
     """
-    answer = _site(path)
-    if answer is None:
-        raise NotFound
-    return answer
+    if answer := _site(path):
+        return answer
+    if not current_app.extensions[_KEY].exists():
+        return _to("/docs/", 302)
+    raise NotFound
 
 
 @docs.get("/docs/try/")

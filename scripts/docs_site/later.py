@@ -1,0 +1,71 @@
+"""Builds the documentation behind a gateway that was just started (``python -m`` and this, HOST and PORT).
+
+It installs what builds it, too. Until it is there, ``/docs`` has a page that says so.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import subprocess
+import sys
+import time
+from typing import Final
+
+from scripts.docs_site.build import ROOT, ensure_site
+from scripts.docs_site.failure import CannotBuild
+
+_SECONDS: Final = 60
+
+
+def wait_for_answer(host: str, port: int, seconds: float = _SECONDS) -> None:
+    """Return when the gateway answers, or after the time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        connection = http.client.HTTPConnection(host, port, timeout=5)
+        try:
+            connection.request("GET", "/healthz")
+            connection.getresponse()
+        except (OSError, http.client.HTTPException):
+            time.sleep(0.2)
+        else:
+            return
+        finally:
+            connection.close()
+
+
+def build() -> bool:
+    """Install the generator and build the site, unless that was done before; whether the site is another now.
+
+    :raises CannotBuild: with what failed.
+    """
+    install = [sys.executable, str(ROOT / "scripts" / "venv.py"), "docs"]
+    done = subprocess.run(
+        install,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise CannotBuild(done.stderr.strip())
+    return ensure_site()
+
+
+def main(host: str, port: str) -> None:
+    """Build the documentation once the gateway answers, unless that has ended meanwhile."""
+    gateway = os.getppid()
+    os.nice(10)
+    wait_for_answer(host, int(port))
+    if os.getppid() != gateway:
+        return
+    try:
+        if build():
+            sys.stdout.write("The documentation is built.\n")
+    except CannotBuild as failed:
+        sys.stderr.write(f"The documentation was not built; `make docs` tries again.\n{failed}\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
