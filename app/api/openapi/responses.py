@@ -1,4 +1,4 @@
-"""The answers of an operation, in the OpenAPI document: one shape for every HTTP status."""
+"""The answers of an operation, in the OpenAPI document: the good one, and one for all failures."""
 
 from __future__ import annotations
 
@@ -99,12 +99,7 @@ def _headers(*names: str) -> dict[str, Any]:
 
 ETAG: Final = _headers("ETag")
 PROGRESS: Final = _headers(*PROGRESS_HEADERS)
-_HINTS: Final = {
-    401: _headers("WWW-Authenticate"),
-    405: _headers("Allow"),
-    429: _headers("Retry-After"),
-    503: _headers("Retry-After"),
-}
+_HINTS: Final = {401: "WWW-Authenticate", 405: "Allow", 429: "Retry-After", 503: "Retry-After"}
 _ALWAYS: Final = _headers(REQUEST_ID, REASON)
 _STANDING: Final = _headers(*RATE_LIMIT_HEADERS)
 
@@ -112,25 +107,25 @@ _STANDING: Final = _headers(*RATE_LIMIT_HEADERS)
 def responses(
     shape: Schema, examples: dict[str, Any], *failures: int, more_headers: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The answers of an operation by HTTP status; all of them have one shape.
+    """The answers of an operation: the good one, and ``default`` for every failure. Both have one shape.
 
     :param failures: the HTTP statuses with which this operation can fail, but for those of every operation.
     :param more_headers: of the good answer.
     """
-    content = {"application/json": {"schema": shape}}
+    statuses = sorted((*failures, *_BEFORE_THE_PATH))
     every = _ALWAYS | (_STANDING if set(_LIMITED) <= set(failures) else {})
-    good = {"application/json": {"schema": shape} | ({"examples": examples} if examples else {})}
-    answers: dict[str, Any] = {
+    hints = _headers(*(_HINTS[status] for status in statuses if status in _HINTS))
+    good = {"schema": shape} | ({"examples": examples} if examples else {})
+    return {
         "200": {
             "description": "The result, or `err` with the reason why there is none.",
             "headers": every | (more_headers or {}),
-            "content": good,
-        }
+            "content": {"application/json": good},
+        },
+        "default": {
+            "description": "A failure, with `err`:\n"
+            + "".join(f"\n- {status}: {_FAILURES[status]}" for status in statuses),
+            "headers": every | hints,
+            "content": {"application/json": {"schema": shape}},
+        },
     }
-    for status in sorted((*failures, *_BEFORE_THE_PATH)):
-        answers[str(status)] = {
-            "description": _FAILURES[status],
-            "headers": (_ALWAYS if status in _BEFORE_THE_PATH else every) | _HINTS.get(status, {}),
-            "content": content,
-        }
-    return answers

@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:c85a82d6be5b84d9e2b6b9358eaa4b65ddcae4e444ad488b35973f3da0079619. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:7222ddad49077c912b083ecf63643594b52fa3ad0c2ca74b8a14cef4b0b7a6b4. Do not edit."""
 
 from __future__ import annotations
 
