@@ -66,6 +66,7 @@ USED_OTHERWISE = {
     "import-linter": "make lint",
     "mypy": "make types",
     "openapi-python-client": "tests/openapi generates a client with it",
+    "pytest-randomly": ".ci/run",
     "pytest-xdist": "make test",
     "nh3": "Flask-Security cleans the names of passkeys with it",
     "pip-audit": "make audit",
