@@ -27,9 +27,9 @@ from app.api.schemas import (
     VersionAnswer,
 )
 from app.api.transfers.schemas import (
+    AnyFindQuery,
     AnyHistoryQuery,
     FindAnswer,
-    FindQuery,
     HistoryAnswer,
     StatusesAnswer,
     StatusesBody,
@@ -76,7 +76,7 @@ class ApiDoor:
     latency_answer: LatencyAnswer
     history_query: AnyHistoryQuery
     history_answer: HistoryAnswer
-    find_query: FindQuery
+    find_query: AnyFindQuery
     find_answer: FindAnswer
     statuses_body: StatusesBody
     statuses_answer: StatusesAnswer
@@ -109,7 +109,7 @@ class ApiDoor:
             latency_answer=LatencyAnswer(),
             history_query=AnyHistoryQuery(),
             history_answer=HistoryAnswer(),
-            find_query=FindQuery(),
+            find_query=AnyFindQuery(),
             find_answer=FindAnswer(),
             statuses_body=StatusesBody(),
             statuses_answer=StatusesAnswer(),

@@ -16,6 +16,7 @@ from app.domain.error_catalogue import ErrorKind
 from app.domain.errors import BadRequest, GatewayError
 from app.http.answers import REASON
 from app.http.errors import UNREADABLE, as_gateway_error, retry_after
+from app.http.progress import meant_header
 from app.outages import FAILURES
 from app.runtime.faults import is_unavailable
 
@@ -90,6 +91,7 @@ def _add_hints(response: Response, error: Exception, answered: GatewayError) -> 
         response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
     if answered.kind is ErrorKind.UNAUTHORIZED:
         response.headers["WWW-Authenticate"] = "Bearer"
+    response.headers.extend(meant_header(answered.meant))
     seconds = retry_after(answered)
     if seconds:
         response.headers["Retry-After"] = str(seconds)

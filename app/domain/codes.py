@@ -83,7 +83,7 @@ class ErrCode(IntEnum):
 
 
 class BridgeType(IntEnum):
-    """The type of the bridge; part of the status unless it is read strictly (docs/interface.md#compat-clients)."""
+    """How a transfer crosses. With ``COMPAT_CLIENTS=0`` no status has it (docs/interface.md#compat-clients)."""
 
     UNDEFINED = 0
     POOL = 1

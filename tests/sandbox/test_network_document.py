@@ -193,7 +193,7 @@ def test_a_pegged_token_is_on_three_chains(document: Document) -> None:
 
 
 def test_astar_and_shiden_are_listed_with_their_pair(document: Document) -> None:
-    """One public client looks for chains 592 and 336 in the transfer configs, and fails where they are not."""
+    """One public client fails where the transfer configs do not have chains 592 and 336."""
     (pair,) = [pair for pair in document["pegged_pairs"] if pair["symbol"] == "SDN"]
     assert (pair["org_chain_id"], pair["pegged_chain_id"]) == (336, 592)
 
