@@ -83,7 +83,7 @@ class ErrCode(IntEnum):
 
 
 class BridgeType(IntEnum):
-    """How a transfer crosses. With ``COMPAT_CLIENTS=0`` no status has it (docs/interface.md#compat-clients)."""
+    """How a transfer crosses (docs/interface.md#compat-clients)."""
 
     UNDEFINED = 0
     POOL = 1
