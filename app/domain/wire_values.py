@@ -87,10 +87,7 @@ def watched_account(text: str) -> str:
     """
     bounded_text(text, MAX_ADDRESS_CHARACTERS)
     if not _WATCHED.fullmatch(text):
-        raise ValueError(
-            "must be an address: 0x and 40 hex digits (16 or 64 on some chains), or on other chains 25 to "
-            f"{MAX_ADDRESS_CHARACTERS} letters and digits"
-        )
+        raise ValueError("must be an address: 0x and 40 hex digits, or that of another kind of chain")
     return text if text[:2] in ("0x", "0X") or not _BARE_EVM.fullmatch(text) else f"0x{text}"
 
 

@@ -260,6 +260,20 @@ def test_pages_of_any_origin_may_ask_and_read(client: FlaskClient, path: str) ->
         assert answered.headers["Cache-Control"] == "no-store"
 
 
+@pytest.mark.parametrize("prefix", ["/v1", "/v2"])
+def test_the_key_may_be_called_transfer_id(app: Flask, client: FlaskClient, prefix: str) -> None:
+    tell(app, sent(ID), sent(OTHER, src_tx_hash=REFUND))
+    path = prefix + FIND[3:]
+    by_key = client.get(f"{path}?key={ID}").get_json()
+    assert by_key["transfers"][0]["transfer_id"] == ID
+    for query in (f"transfer_id={ID}", f"transfer_id={SEND}&chain_id=1", f"key={ID}&transfer_id={OTHER}"):
+        assert client.get(f"{path}?{query}").get_json()["transfers"] == by_key["transfers"]
+    for query in ("transfer_id=", "key=&transfer_id="):
+        assert assert_refused(client.get(f"{path}?{query}"), 400, "bad_request", FIND) == "key: is missing"
+    refused = assert_refused(client.get(f"{path}?transfer_id=a+b"), 400, "bad_request", FIND)
+    assert refused.startswith("transfer_id: must be a hash")
+
+
 MEANT = "X-Transfer-Id"
 
 

@@ -173,6 +173,37 @@ def test_a_request_that_is_not_for_this_path(
     assert_refused(response, status, reason, shape)
 
 
+@pytest.mark.parametrize(
+    ("path", "method", "instead"),
+    [
+        (STATUS, "GET", "POST"),
+        (LATENCY, "POST", "GET"),
+        (ESTIMATE, "PUT", "GET or POST"),
+        ("/v1/getTransferStatus", "DELETE", "POST"),
+        ("/v2/webhooks", "PATCH", "DELETE or GET or POST"),
+        ("/ingest/v1/events", "GET", "POST"),
+    ],
+)
+def test_another_method_is_answered_with_the_right_one(
+    door: FlaskClient, path: str, method: str, instead: str
+) -> None:
+    response = door.open(path, method=method)
+    assert response.status_code == 405
+    said = response.get_json()["err"]["msg"]
+    assert said == f"this path does not support this method: send the request by {instead}"
+
+
+def test_another_path_is_answered_with_where_the_documents_are(door: FlaskClient, open_app: Any) -> None:
+    said = "this path does not exist"
+    message = assert_refused(door.get("/v2/nothing"), 404, "path_not_found", None)
+    assert message == f"{said}: the operations are described at /docs/ and in /openapi.json"
+    elsewhere = open_app(doors=("ingest",)).test_client()  # which has no documents
+    assert assert_refused(elsewhere.get("/v2/nothing"), 404, "path_not_found", None) == said
+    for path in ("/docs/", "/openapi.json"):
+        assert door.get(path).status_code == 200
+        assert elsewhere.get(path).status_code == 404
+
+
 @pytest.mark.parametrize("kind", NOT_JSON)
 def test_read_strictly_a_body_says_that_it_is_json(strict_door: FlaskClient, kind: str | None) -> None:
     response = strict_door.post(STATUS, content_type=kind)

@@ -36,8 +36,7 @@ def verify_webhook(
     :param body: as it was received, before any reader of JSON has touched it.
     :param secrets: ``whsec_…``; two while one replaces the other.
     :param now: seconds since 1970, for tests.
-    :raises WebhookError: a header is missing, the time is too far away, no signature fits, or a secret cannot be
-        read.
+    :raises WebhookError: a header is missing, the time is too far away, no signature fits, a secret is none.
     """
     given = {name.lower(): value for name, value in headers.items()}
     if missing := [name for name in HEADERS if name not in given]:
