@@ -145,7 +145,7 @@ class ExplorerUrl(Url):
     """A URL to which a path and a hash are appended: behind a ``?`` or ``#`` they would be no path."""
 
     default_error_messages = {
-        "tail": "must have no ? and no #: a path and a hash are appended to it; a path such as /#/transaction/ "
+        "tail": "must have no ? and no #, as a path and a hash are appended; a path such as /#/transaction/ "
         "goes into tx_path"
     }
 

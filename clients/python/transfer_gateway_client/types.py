@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:c85a82d6be5b84d9e2b6b9358eaa4b65ddcae4e444ad488b35973f3da0079619. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:06a31e9c68e7ad67dbcec4d0e960fb1787f974e0007ef2cd5eb3ab127bc10079. Do not edit."""
 
 from __future__ import annotations
 
