@@ -277,6 +277,7 @@ def test_the_key_may_be_called_transfer_id(app: Flask, client: FlaskClient, pref
 MEANT = "X-Transfer-Id"
 
 
+@pytest.mark.every_database
 def test_a_transaction_sent_as_an_id_is_named_as_that_of_its_transfer(
     app: Flask, client: FlaskClient
 ) -> None:
@@ -311,12 +312,13 @@ def test_an_id_that_is_no_transaction_names_none(app: Flask, client: FlaskClient
     assert MEANT not in client.post(STATUS, json={"transfer_id": ID}).headers
 
 
+@pytest.mark.every_database
 def test_of_several_sends_of_a_transaction_the_first_in_the_block_is_named(
     app: Flask, client: FlaskClient
 ) -> None:
     order = (10, 9, 100)
     sends = [{**sent(f"0x{n:064x}"), "id": f"1:0xb10c:{SEND}:{place}"} for n, place in enumerate(order)]
-    tell(app, *sends, released(OTHER, timedelta(seconds=1), dst_tx_hash=SEND))
+    tell(app, *sends, released(OTHER, timedelta(minutes=5), dst_tx_hash=SEND))
     assert client.post(STATUS, json={"transfer_id": SEND}).headers[MEANT] == f"0x{1:064x}"
     both = client.post(STATUSES, json={"transfer_ids": [OTHER[:-1] + "0", SEND]}).get_json()["statuses"]
     assert ["newest events" in each["err"]["msg"] for each in both] == [True, False]

@@ -89,4 +89,4 @@ def test_a_document_of_an_answer_is_printed_without_a_database(database: str) ->
     assert json.loads(ran.stdout)["chains"]
     imported = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, check=False)
     assert imported.returncode == 1
-    assert b"check DATABASE_URL" in imported.stderr or b"cannot be reached" in imported.stderr
+    assert b"check DATABASE_URL" in imported.stderr
