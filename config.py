@@ -99,7 +99,7 @@ class Settings(BaseSettings):
     """By the name of its variable, ``RPC_URL_`` and more. They hold keys: never shown, never logged."""
     webhook_allow_networks: Annotated[tuple[str, ...], NoDecode] = ()
     webhook_ca_file: Path | None = None
-    compat_clients: bool = False
+    compat_clients: bool = True
     build_commit: str = ""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
     log_format: Literal["console", "json"] = "console"

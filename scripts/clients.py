@@ -31,7 +31,7 @@ PASSED_OVER: Final = ("info", "servers", "tags")
 
 
 def document() -> bytes:
-    """The OpenAPI document of a gateway with the usual settings."""
+    """The OpenAPI document of a gateway with ``COMPAT_CLIENTS=0``: what is true of every gateway."""
     return document_bytes(compat_clients=False, waiting=True)
 
 

@@ -27,7 +27,7 @@ def test_the_defaults_need_nothing_set() -> None:
     assert settings.database_url.endswith("/instance/gateway.db")
     assert settings.doors == ALL_DOORS
     assert (settings.host, settings.port) == ("127.0.0.1", 8000)
-    assert (settings.trusted_proxies, settings.rate_limit, settings.compat_clients) == (0, "", False)
+    assert (settings.trusted_proxies, settings.rate_limit, settings.compat_clients) == (0, "", True)
     assert (settings.config_max_age_seconds, settings.max_reorg_blocks) == (1, 1000)
 
 
@@ -47,7 +47,7 @@ def test_the_defaults_need_nothing_set() -> None:
         ("WAIT_ROUTED", "1", True),
         ("INGEST_TOKENS", "one,two", ("one", "two")),
         ("LOG_LEVEL", "debug", "DEBUG"),
-        ("COMPAT_CLIENTS", "1", True),
+        ("COMPAT_CLIENTS", "0", False),
         ("TRUSTED_PROXIES", "2", 2),
         ("TWO_PERSONS", "chains, operators,", ("chains", "operators")),
         ("TWO_PERSONS", "", ()),

@@ -27,9 +27,9 @@ from app.api.schemas import (
     VersionAnswer,
 )
 from app.api.transfers.schemas import (
+    AnyFindQuery,
     AnyHistoryQuery,
     FindAnswer,
-    FindQuery,
     HistoryAnswer,
     StatusesAnswer,
     StatusesBody,
@@ -50,6 +50,8 @@ EXPLAIN_PATH: Final = "/explainEstimate"
 LATENCY_STATS_PATH: Final = "/getTransferLatencyStats"
 WAIT_PATH: Final = "/waitTransferStatus"
 EVENTS_PATH: Final = "/transferEvents"
+DOCS: Final = "docs"
+"""The name of the blueprint that describes the operations."""
 WAIT_DOOR: Final = "wait"
 """The name of the blueprint that has these two."""
 EVIDENCE_PATH: Final = "/getRefundEvidence"
@@ -76,7 +78,7 @@ class ApiDoor:
     latency_answer: LatencyAnswer
     history_query: AnyHistoryQuery
     history_answer: HistoryAnswer
-    find_query: FindQuery
+    find_query: AnyFindQuery
     find_answer: FindAnswer
     statuses_body: StatusesBody
     statuses_answer: StatusesAnswer
@@ -109,7 +111,7 @@ class ApiDoor:
             latency_answer=LatencyAnswer(),
             history_query=AnyHistoryQuery(),
             history_answer=HistoryAnswer(),
-            find_query=FindQuery(),
+            find_query=AnyFindQuery(),
             find_answer=FindAnswer(),
             statuses_body=StatusesBody(),
             statuses_answer=StatusesAnswer(),

@@ -5,17 +5,18 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from flask import Flask, Response, request
+from flask import Flask, Response, current_app, request
 from werkzeug import exceptions as framework
 
 from app.api.answers import PRIVATE_HEADERS, PUBLIC_HEADERS, refusal_body
-from app.api.door import answer_shape
+from app.api.door import DOCS, answer_shape
 from app.api.request_policy import is_public
 from app.domain.codes import Reason
 from app.domain.error_catalogue import ErrorKind
 from app.domain.errors import BadRequest, GatewayError
 from app.http.answers import REASON
 from app.http.errors import UNREADABLE, as_gateway_error, retry_after
+from app.http.progress import meant_header
 from app.outages import FAILURES
 from app.runtime.faults import is_unavailable
 
@@ -52,7 +53,10 @@ def refusal(error: Exception, method: str, path: str) -> Response:
     expected = answered.reason is Reason.WAIT_BUSY
     if not expected and (status >= 500 or answered.kind is ErrorKind.UNAUTHORIZED):
         _log(error, method, path, status, answered.reason)
-    body = refusal_body(answer_shape(path), answered.code, answered.msg)
+    msg = answered.msg
+    if answered.reason is Reason.PATH_NOT_FOUND and DOCS in current_app.blueprints:
+        msg += ": the operations are described at /docs/ and in /openapi.json"
+    body = refusal_body(answer_shape(path), answered.code, msg)
     response = Response(body, status, PUBLIC_HEADERS if is_public(path) else PRIVATE_HEADERS)
     response.headers[REASON] = answered.reason.value
     _add_hints(response, error, answered)
@@ -90,6 +94,7 @@ def _add_hints(response: Response, error: Exception, answered: GatewayError) -> 
         response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
     if answered.kind is ErrorKind.UNAUTHORIZED:
         response.headers["WWW-Authenticate"] = "Bearer"
+    response.headers.extend(meant_header(answered.meant))
     seconds = retry_after(answered)
     if seconds:
         response.headers["Retry-After"] = str(seconds)

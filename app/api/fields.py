@@ -19,6 +19,7 @@ from app.domain.wire_values import (
     parse_page_token,
     parse_transfer_id,
     parse_tx_hash,
+    watched_account,
 )
 
 _MAX_DIGITS: Final = 78
@@ -98,6 +99,20 @@ class BoundedText(fields.String):
             raise ValidationError("must be a string")
         try:
             return bounded_text(value, self.longest)
+        except ValueError as error:
+            raise ValidationError(str(error)) from None
+
+
+class WatchedAccount(fields.String):
+    """An account of a webhook, as ``wire_values.watched_account`` reads it (docs/webhooks.md#accounts)."""
+
+    default_error_messages = _MESSAGES
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        if not isinstance(value, str):
+            raise ValidationError("must be a string")
+        try:
+            return watched_account(value)
         except ValueError as error:
             raise ValidationError(str(error)) from None
 

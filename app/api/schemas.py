@@ -79,7 +79,7 @@ class EstimateQuery(Question):
 
 
 class CompatEstimateQuery(EstimateQuery):
-    """For clients that leave the tolerance out (docs/interface.md#compat-clients)."""
+    """The usual one: some clients leave the tolerance out (docs/interface.md#compat-clients)."""
 
     slippage_tolerance = Uint(
         32,
@@ -347,7 +347,7 @@ class StatusAnswer(Answer):
 
 
 class CompatStatusAnswer(StatusAnswer):
-    """For clients that expect the type of the bridge (docs/interface.md#compat-clients)."""
+    """The usual one: some clients need the type of the bridge (docs/interface.md#compat-clients)."""
 
     bridge_type = fields.Integer(dump_default=0, metadata=describe("BridgeType.", 1) | enumerated(BridgeType))
 

@@ -2,6 +2,7 @@
 
 from flask import Flask
 
+from app.cli.api_keys import api_keys
 from app.cli.audit import audit
 from app.cli.backfill import backfill
 from app.cli.backup import backup
@@ -16,6 +17,6 @@ from app.cli.sandbox import sandbox
 
 def register(app: Flask) -> None:
     """Add every group and command to the application's command line."""
-    groups = (audit, events, evidence, ingest_tokens, network, operators, sandbox)
+    groups = (api_keys, audit, events, evidence, ingest_tokens, network, operators, sandbox)
     for group in (*groups, backfill, backup, version):
         app.cli.add_command(group)

@@ -15,7 +15,14 @@ from app.domain.times import rfc3339
 from app.logs.heads import audit_heads
 from app.runtime.gateway import current_gateway
 from app.runtime.outside.anchors import anchored_heads
-from app.services.audit.log import AuditFilter, export_audit, list_audit, show_audit, verify_audit
+from app.services.audit.log import (
+    AuditFilter,
+    RecordUnreadable,
+    export_audit,
+    list_audit,
+    show_audit,
+    verify_audit,
+)
 from app.services.fields import read_time
 from app.terminal import Refusal, say
 
@@ -153,8 +160,11 @@ def show(record_id: int) -> None:
 @_filters
 def export(actor: str | None, subject: str | None, action: str | None, since: datetime | None) -> None:
     """Write the records to standard output, oldest first, one JSON object a line."""
-    for line in export_audit(current_gateway(), AuditFilter(actor, action, subject, since)):
-        click.echo(line, nl=False)
+    try:
+        for line in export_audit(current_gateway(), AuditFilter(actor, action, subject, since)):
+            click.echo(line, nl=False)
+    except RecordUnreadable as unreadable:
+        raise Refusal(str(unreadable)) from None
 
 
 def _shown(at: datetime) -> str:

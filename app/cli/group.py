@@ -22,7 +22,8 @@ class _NeedsData(click.Command):
     """
 
     def invoke(self, ctx: click.Context) -> Any:
-        _check_database()
+        if self.needs_data(ctx):
+            _check_database()
         try:
             return super().invoke(ctx)
         except AuditKeyUnusable as unusable:
@@ -36,6 +37,10 @@ class _NeedsData(click.Command):
             raise Refusal(
                 f"the database cannot be reached or is locked ({cause}); run the command again"
             ) from None
+
+    def needs_data(self, ctx: click.Context) -> bool:
+        """Whether these arguments need the database."""
+        return True
 
 
 class DataGroup(_NeedsData, AppGroup):

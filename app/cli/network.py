@@ -5,19 +5,26 @@ from __future__ import annotations
 from typing import BinaryIO, Final
 
 import click
+from flask.cli import AppGroup
 
 from app.cli.actor import cli_actor
 from app.cli.break_glass import break_glass
-from app.cli.group import DataGroup
+from app.cli.group import CheckedCommand
 from app.runtime.gateway import current_gateway
 from app.services.network.document import NetworkRefused, export_network, import_network, written
 from app.services.network.from_configs import UNKNOWN, document_from_configs
 from app.terminal import say
 
-network = DataGroup("network", help="The network document: chains, tokens, pools, routes and fees.")
+network = AppGroup("network", help="The network document: chains, tokens, pools, routes and fees.")
 
 
-@network.command("import")
+class _Import(CheckedCommand):
+    def needs_data(self, ctx: click.Context) -> bool:
+        """A document that is only made and printed needs no database."""
+        return not ctx.params["print_only"]
+
+
+@network.command("import", cls=_Import)
 @click.argument("file", type=click.File("rb"), required=False)
 @click.option(
     "--from-configs", type=click.File("rb"), metavar="FILE",
@@ -25,7 +32,10 @@ network = DataGroup("network", help="The network document: chains, tokens, pools
     "configuration must be empty.",
 )  # fmt: skip
 @click.option(
-    "--print", "print_only", is_flag=True, help="With --from-configs: print the document, and import nothing."
+    "--print",
+    "print_only",
+    is_flag=True,
+    help="With --from-configs: print the document, and import nothing. No database is needed.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @break_glass
@@ -94,7 +104,7 @@ def _from_configs(file: BinaryIO | None) -> bytes:
     return written(made.document)
 
 
-@network.command("export")
+@network.command("export", cls=CheckedCommand)
 def export() -> None:
     """Print the whole configuration as a network document. Importing it changes nothing."""
     click.echo(export_network(current_gateway()), nl=False)

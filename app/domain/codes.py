@@ -83,7 +83,7 @@ class ErrCode(IntEnum):
 
 
 class BridgeType(IntEnum):
-    """The type of the bridge; part of the status only for clients of docs/interface.md#compat-clients."""
+    """How a transfer crosses (docs/interface.md#compat-clients)."""
 
     UNDEFINED = 0
     POOL = 1

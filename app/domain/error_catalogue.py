@@ -89,13 +89,13 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ErrorRow(
         Reason.PATH_NOT_FOUND, ErrorKind.NOT_FOUND, _COMMON,
         "The path does not exist. The answer has `err` alone.",
-        "Check the base address and the path.",
+        "Check the base address and the path; `/docs/` and `/openapi.json` describe what there is.",
         "The app could not ask the bridge. Nothing was sent.",
     ),
     ErrorRow(
         Reason.METHOD_NOT_ALLOWED, ErrorKind.METHOD_NOT_ALLOWED, _COMMON,
         "The path does not support this method.",
-        "Use a method from the `Allow` header.",
+        "Use a method that `msg` and the `Allow` header name.",
         "The app could not ask the bridge. Nothing was sent.",
     ),
     ErrorRow(
@@ -161,7 +161,8 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
         Reason.TRANSFER_NOT_FOUND, ErrorKind.ANSWERED, _COMMON,
         "No transfer with this id is known, or none yet.",
         "Compare the times and blocks in `msg` with those of the send. If the chain's newest event is older "
-        "than the send, try again later; otherwise check the id.",
+        "than the send, try again later; otherwise check the id. Of the hash of a transaction `msg` and "
+        "`X-Transfer-Id` name the transfer.",
         "Your transfer is not visible yet. That is normal in the first minutes after sending.",
     ),
     ErrorRow(
@@ -216,7 +217,8 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ErrorRow(
         Reason.TOKEN_NOT_ON_SRC, ErrorKind.ANSWERED, ErrCode.ERROR_NO_TOKEN_ON_SRC_CHAIN,
         "The token is not supported on the source chain.",
-        "Use the symbols in `/v2/getTransferConfigs`; `msg` names chains that have the token.",
+        "Use the symbols in `/v2/getTransferConfigs`, where letter case matters; `msg` names the symbol that "
+        "is meant, or chains that have the token.",
         "This token cannot be sent from this chain.",
     ),
     ErrorRow(

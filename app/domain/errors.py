@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from app.domain.codes import ErrCode, Reason
 from app.domain.error_catalogue import ErrorKind, row_of
+from app.domain.keys import TransferId
 
 
 class GatewayError(Exception):
@@ -14,13 +15,22 @@ class GatewayError(Exception):
     :param msg: shown to people; says what is wrong and what would succeed.
     :param reason: for machines. It decides the code and how a door answers.
     :param retry_after: seconds after which the same is worth asking again, where that is known.
+    :param meant: the transfer that was meant, where the request named it otherwise than by its id.
     """
 
-    def __init__(self, msg: str, *, reason: Reason, retry_after: int | None = None) -> None:
+    def __init__(
+        self,
+        msg: str,
+        *,
+        reason: Reason,
+        retry_after: int | None = None,
+        meant: TransferId | None = None,
+    ) -> None:
         super().__init__(msg)
         self.msg = msg
         self.reason = reason
         self.retry_after = retry_after
+        self.meant = meant
 
     @property
     def code(self) -> ErrCode:

@@ -32,6 +32,12 @@ _MAX_DIGITS: Final = 78
 _UINT64_BITS: Final = 64
 _HASH: Final = re.compile(r"(0[xX])?[0-9a-fA-F]{64}", re.ASCII)
 _ANY_HASH: Final = re.compile(r"[0-9A-Za-z_-]{1,128}", re.ASCII)
+WATCHED_ACCOUNT: Final = (
+    "0[xX][0-9a-fA-F]{16}|(0[xX])?([0-9a-fA-F]{40}|[0-9a-fA-F]{64})|[1-9A-Za-z][0-9A-Za-z_-]{24,127}"
+)
+"""Addresses of EVMs, Flow, Move and NEAR; those of other chains are long, and none begins with a zero."""
+_WATCHED: Final = re.compile(WATCHED_ACCOUNT, re.ASCII)
+_BARE_EVM: Final = re.compile("[0-9a-fA-F]{40}", re.ASCII)
 _TRANSFER_ID: Final = re.compile(r"(?:0[xX])?([0-9a-fA-F]{64})")
 
 
@@ -72,6 +78,17 @@ def token_symbol(text: str) -> str:
 def user_address(text: str) -> str:
     """A wallet's address: any text, as not every chain is an EVM (docs/interface.md#usr-addr)."""
     return bounded_text(text, MAX_ADDRESS_CHARACTERS)
+
+
+def watched_account(text: str) -> str:
+    """The account of a webhook: an address of some kind of chain. About all else nothing would ever be sent.
+
+    ``0x`` may be left out of an address of 20 bytes.
+    """
+    bounded_text(text, MAX_ADDRESS_CHARACTERS)
+    if not _WATCHED.fullmatch(text):
+        raise ValueError("must be an address: 0x and 40 hex digits, or that of another kind of chain")
+    return text if text[:2] in ("0x", "0X") or not _BARE_EVM.fullmatch(text) else f"0x{text}"
 
 
 def parse_tx_hash(value: object) -> str:

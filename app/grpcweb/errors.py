@@ -14,6 +14,7 @@ from app.grpcweb.deadlines import DeadlineExceeded
 from app.grpcweb.frames import CompressedMessage
 from app.grpcweb.responses import GrpcStatus, respond
 from app.http.errors import as_gateway_error, retry_after
+from app.http.progress import meant_header
 from app.outages import FAILURES
 from app.runtime.faults import is_unavailable
 
@@ -50,7 +51,7 @@ def refuse(error: Exception, method: Method | None) -> Response:
         _log(error, status)
     if method and status is GrpcStatus.OK:
         message = method.error(answered.code, answered.msg).SerializeToString()
-        return respond(status, message=message, reason=reason)
+        return respond(status, message=message, reason=reason, headers=meant_header(answered.meant))
     return respond(status, text=answered.msg, reason=reason, retry_after=retry_after(answered))
 
 

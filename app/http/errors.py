@@ -34,6 +34,10 @@ FRAMEWORK_ERRORS: Final[dict[type[BaseException], tuple[Reason, str]]] = {
 """Reason and message of the framework's own exceptions; subclasses count as the nearest of these."""
 
 
+_ANYWHERE: Final = {"HEAD", "OPTIONS"}
+"""Methods that paths support besides those that they are for."""
+
+
 def as_gateway_error(error: Exception, is_unavailable: Callable[[Exception], bool]) -> GatewayError:
     """The error itself where it is the gateway's own; else the one that says what it means.
 
@@ -47,6 +51,10 @@ def as_gateway_error(error: Exception, is_unavailable: Callable[[Exception], boo
             "the gateway cannot reach its database: try again in a moment",
             reason=Reason.UNAVAILABLE,
         )
+    if isinstance(error, framework.MethodNotAllowed) and error.valid_methods:
+        methods = " or ".join(sorted(set(error.valid_methods) - _ANYWHERE))
+        msg = f"this path does not support this method: send the request by {methods}"
+        return GatewayError(msg, reason=Reason.METHOD_NOT_ALLOWED)
     for ancestor in type(error).__mro__:
         if ancestor in FRAMEWORK_ERRORS:
             reason, msg = FRAMEWORK_ERRORS[ancestor]

@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
+from app.domain.keys import TransferId
 from app.domain.times import rfc3339
 from app.domain.transfer.progress import Progress
 
@@ -15,6 +16,14 @@ NEXT_POLL: Final = "X-Transfer-Next-Poll-Seconds"
 AS_OF: Final = "X-Transfer-As-Of"
 
 PROGRESS_HEADERS: Final = (TERMINAL, NEXT_ACTOR, NEXT_POLL, AS_OF)
+
+MEANT: Final = "X-Transfer-Id"
+"""The transfer of a transaction whose hash was sent as an id (docs/interface.md#transaction-as-id)."""
+
+
+def meant_header(meant: TransferId | None) -> list[tuple[str, str]]:
+    """The header that names the transfer which was meant, where another id was sent."""
+    return [] if meant is None else [(MEANT, f"0x{meant.hex()}")]
 
 
 def progress_headers(progress: Progress | None, as_of: datetime | None) -> list[tuple[str, str]]:

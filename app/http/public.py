@@ -9,7 +9,7 @@ from flask import Response, request
 from app.domain.blocking import IPAddress
 from app.domain.caller import caller_address
 from app.http.answers import NO_STORE, REASON
-from app.http.progress import PROGRESS_HEADERS
+from app.http.progress import MEANT, PROGRESS_HEADERS
 from app.http.request_ids import REQUEST_ID
 
 MAX_QUESTION_BYTES: Final = 64 * 1024
@@ -21,7 +21,7 @@ RATE_LIMIT_HEADERS: Final = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimi
 """How a caller or a key stands with its limit (docs/interface.md#rate-limits)."""
 
 EXPOSED_HEADERS: Final = ", ".join(
-    (REQUEST_ID, REASON, "Retry-After", "ETag", *RATE_LIMIT_HEADERS, *PROGRESS_HEADERS)
+    (REQUEST_ID, REASON, "Retry-After", "ETag", *RATE_LIMIT_HEADERS, *PROGRESS_HEADERS, MEANT)
 )
 """Headers of an answer that pages of other origins may read, on every door."""
 

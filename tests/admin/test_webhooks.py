@@ -126,12 +126,15 @@ def test_a_span_is_sent_again(app: Flask, network: Gateway, clock: MovableClock)
         assert "message-error" in visitor.post(f"{page}/replay", wrong, follow_redirects=True).text
 
 
+EVM, TEZOS = "0x" + "aB" * 20, "tz1VSUr8wwNhLAzempoch5d6hLRiTh8Cjcjb"
+
+
 def test_accounts_transfers_and_alerts_are_kept(app: Flask, network: Gateway) -> None:
     visitor = signed_in(app, Role.OPERATOR)
-    made(visitor, audience="subjects", accounts="0xAb\n 0xaB \ntz1Q", transfers=ID)
+    made(visitor, audience="subjects", accounts=f"{EVM}\n {EVM.lower()} \n{TEZOS}", transfers=ID)
     made(visitor, audience="alerts", alerts=["stuck", "audit_broken"], accounts="left out")
     of_subjects, of_alerts = list_subscriptions(network)
-    assert (of_subjects.accounts, of_subjects.transfer_ids) == (("0xab", "tz1q"), (ID,))
+    assert (of_subjects.accounts, of_subjects.transfer_ids) == ((EVM.lower(), TEZOS.lower()), (ID,))
     assert (of_alerts.accounts, of_alerts.alerts) == ((), ("stuck", "audit_broken"))
     page = visitor.get(f"/admin/webhooks/{of_alerts.public_id}").text
     assert "Stuck transfers" in page
@@ -146,6 +149,7 @@ def test_accounts_transfers_and_alerts_are_kept(app: Flask, network: Gateway) ->
         ({"url": "https://2130706433/"}, "Must have a host name"),
         ({"audience": "subjects"}, "Name accounts or transfers"),
         ({"audience": "subjects", "transfers": "0x12"}, "32 bytes in hex"),
+        ({"audience": "subjects", "accounts": "0xab"}, "An account or a transfer id must be an address"),
         ({"audience": "alerts"}, "Choose alerts"),
         ({"name": "n" * 101}, "at most 100 characters"),
     ],

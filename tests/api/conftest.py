@@ -17,7 +17,7 @@ from tests.grpcweb.two_doors import TwoDoors
 UNCARRIED = {
     "test_what_does_not_change_the_answer": "is_pegged=[fF0]",  # an explicit false
     "test_a_tolerance_left_out_is_zero_and_passes": "",  # left out is an explicit zero
-    "test_by_default_the_tolerance_is_required": "",
+    "test_read_strictly_the_tolerance_is_required": "",
     "test_what_only_a_query_can_get_wrong": "",  # numbers and what comes twice
     "test_errors_have_the_type_too": "",  # broken JSON
     "test_it_loads_into_an_empty_database_only": "",  # asks nothing
@@ -61,3 +61,9 @@ def app(open_app: OpenApp, database: SharedDatabase) -> Flask:
 @pytest.fixture
 def client(app: Flask) -> FlaskClient:
     return app.test_client()
+
+
+@pytest.fixture
+def strict(app: Flask, open_app: OpenApp) -> FlaskClient:
+    """Asks a gateway on the same database that reads strictly (``COMPAT_CLIENTS=0``)."""
+    return open_app(compat_clients=False).test_client()

@@ -44,6 +44,7 @@ ZEROES: dict[str, dict[str, Any]] = {
         "block_delay": 0,
         "src_block_tx_link": "",
         "dst_block_tx_link": "",
+        "bridge_type": 0,
     },
     LATENCY: {"median_transfer_latency_in_second": 0},
     HISTORY: {"history": [], "next_page_token": "", "current_size": "0"},

@@ -9,8 +9,10 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.api.shapes import FIND, HISTORY, STATUS, STATUSES, ZEROES, assert_refused
+from tests.api.shapes import EVIDENCE, FIND, HISTORY, STATUS, STATUSES, ZEROES, assert_refused
 from tests.api.world import ADDRESS, event, released, sent, tell
+from tests.grpcweb.wire import ask as grpc_ask
+from tests.grpcweb.wire import read as grpc_read
 
 ID = "0x" + "5a" * 32
 OTHER = "0x" + "5b" * 32
@@ -84,7 +86,8 @@ def test_of_several_transfers_the_first_in_the_block_is_answered(app: Flask, cli
 def test_a_transaction_that_no_longer_stands_is_known(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID, block=100), event("chain.reorged", timedelta(), chain_id=1, from_block=90))
     assert status_of(client, tx_hash=SEND, src_chain_id=1) == {"err": None} | ZEROES[STATUS] | {
-        "block_delay": 12
+        "block_delay": 12,
+        "bridge_type": 1,
     }
     assert find(client, f"key={SEND}")["state"] == "known"
 
@@ -133,7 +136,7 @@ def test_statuses_are_those_asked_one_by_one_in_their_order(app: Flask, client: 
     assert list(body) == ["err", "statuses"]
     assert body["err"] is None
     assert [each.pop("transfer_id") for each in body["statuses"]] == [OTHER, ID, asked[2], ID]
-    assert [each.pop("bridge_type") for each in body["statuses"]] == [1, 1, 0, 1]
+    assert [each["bridge_type"] for each in body["statuses"]] == [1, 1, 0, 1]
     assert [each.pop("next_actor") for each in body["statuses"]] == ["network", "nobody", "", "nobody"]
     for each in body["statuses"]:
         del each["terminal"], each["next_poll_seconds"], each["as_of"]
@@ -255,3 +258,68 @@ def test_pages_of_any_origin_may_ask_and_read(client: FlaskClient, path: str) ->
         assert answered.headers["Access-Control-Allow-Origin"] == "*"
         assert "X-Gateway-Reason" in answered.headers["Access-Control-Expose-Headers"]
         assert answered.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize("prefix", ["/v1", "/v2"])
+def test_the_key_may_be_called_transfer_id(app: Flask, client: FlaskClient, prefix: str) -> None:
+    tell(app, sent(ID), sent(OTHER, src_tx_hash=REFUND))
+    path = prefix + FIND[3:]
+    by_key = client.get(f"{path}?key={ID}").get_json()
+    assert by_key["transfers"][0]["transfer_id"] == ID
+    for query in (f"transfer_id={ID}", f"transfer_id={SEND}&chain_id=1", f"key={ID}&transfer_id={OTHER}"):
+        assert client.get(f"{path}?{query}").get_json()["transfers"] == by_key["transfers"]
+    for query in ("transfer_id=", "key=&transfer_id="):
+        assert assert_refused(client.get(f"{path}?{query}"), 400, "bad_request", FIND) == "key: is missing"
+    refused = assert_refused(client.get(f"{path}?transfer_id=a+b"), 400, "bad_request", FIND)
+    assert refused.startswith("transfer_id: must be a hash")
+
+
+MEANT = "X-Transfer-Id"
+
+
+@pytest.mark.every_database
+def test_a_transaction_sent_as_an_id_is_named_as_that_of_its_transfer(
+    app: Flask, client: FlaskClient
+) -> None:
+    """Over both doors, by every operation that takes an id."""
+    refund = event("refund.submitted", transfer_id=OTHER, tx_hash=REFUND)
+    tell(app, sent(ID), released(ID, timedelta(seconds=1)), sent(OTHER, src_tx_hash="0x" + "12" * 32), refund)
+    for tx_hash, meant in ((SEND, ID), (PAYOUT, ID), ("0x" + "12" * 32, OTHER), (REFUND, OTHER)):
+        said = f"transfer not found: this is the hash of a transaction of transfer {meant}; "
+        said += "send that as transfer_id"
+        asked = {"transfer_id": tx_hash[2:].upper()}
+        for response, path in (
+            (client.post(STATUS, json=asked), STATUS),
+            (client.get(EVIDENCE, query_string=asked), EVIDENCE),
+        ):
+            assert assert_refused(response, 200, "transfer_not_found", path) == said
+            assert response.headers[MEANT] == meant
+            assert MEANT in response.headers["Access-Control-Expose-Headers"]
+        (one,) = client.post(STATUSES, json={"transfer_ids": [tx_hash]}).get_json()["statuses"]
+        assert one["err"] == {"code": 500, "msg": said}
+        over_grpc = grpc_ask(FlaskClient(app, app.response_class), "GetTransferStatus", transfer_id=tx_hash)
+        assert grpc_read(over_grpc, "GetTransferStatus").err.msg == said
+        assert over_grpc.response.headers[MEANT] == meant
+
+
+def test_an_id_that_is_no_transaction_names_none(app: Flask, client: FlaskClient) -> None:
+    tell(app, sent(ID))
+    response = client.post(STATUS, json={"transfer_id": OTHER})
+    assert assert_refused(response, 200, "transfer_not_found", STATUS).startswith(
+        "transfer not found; newest"
+    )
+    assert MEANT not in response.headers
+    assert MEANT not in client.post(STATUS, json={"transfer_id": ID}).headers
+
+
+@pytest.mark.every_database
+def test_of_several_sends_of_a_transaction_the_first_in_the_block_is_named(
+    app: Flask, client: FlaskClient
+) -> None:
+    order = (10, 9, 100)
+    sends = [{**sent(f"0x{n:064x}"), "id": f"1:0xb10c:{SEND}:{place}"} for n, place in enumerate(order)]
+    tell(app, *sends, released(OTHER, timedelta(minutes=5), dst_tx_hash=SEND))
+    assert client.post(STATUS, json={"transfer_id": SEND}).headers[MEANT] == f"0x{1:064x}"
+    both = client.post(STATUSES, json={"transfer_ids": [OTHER[:-1] + "0", SEND]}).get_json()["statuses"]
+    assert ["newest events" in each["err"]["msg"] for each in both] == [True, False]
+    assert f"0x{1:064x}" in both[1]["err"]["msg"]

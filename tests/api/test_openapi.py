@@ -31,6 +31,13 @@ def document(client: FlaskClient) -> dict[str, Any]:
     return body
 
 
+@pytest.fixture
+def strict_document(strict: FlaskClient) -> dict[str, Any]:
+    """The document of a gateway that reads strictly (``COMPAT_CLIENTS=0``)."""
+    body: dict[str, Any] = strict.get("/openapi.json").get_json()
+    return body
+
+
 def operation(document: dict[str, Any], path: str) -> dict[str, Any]:
     """The path's operation; of an estimate, which can be asked by POST as well, the GET."""
     found, *others = document["paths"][path].values()
@@ -155,11 +162,19 @@ def test_any_answer_may_come_from_the_server_itself(document: dict[str, Any]) ->
             assert {414, 431} <= failures(asked), path
 
 
-def test_an_estimate_by_post_has_the_fields_of_the_query(document: dict[str, Any]) -> None:
+def test_an_estimate_by_post_has_the_fields_of_the_query(
+    document: dict[str, Any], strict_document: dict[str, Any]
+) -> None:
+    compare_bodies(document, "application/json", "application/x-www-form-urlencoded", "text/plain")
+    compare_bodies(strict_document, "application/json", "application/x-www-form-urlencoded")
+
+
+def compare_bodies(document: dict[str, Any], *kinds: str) -> None:
+    """The bodies are of these types, and each has the fields of the query."""
     asked = document["paths"][ESTIMATE]
     names = [p["name"] for p in asked["get"]["parameters"]]
     content = asked["post"]["requestBody"]["content"]
-    assert list(content) == ["application/json", "application/x-www-form-urlencoded"]
+    assert tuple(content) == kinds
     for body in content.values():
         shape = document["components"]["schemas"][body["schema"]["$ref"].rsplit("/", 1)[1]]
         assert list(shape["properties"]) == names
@@ -226,7 +241,7 @@ def test_parameters_are_those_of_the_interface(document: dict[str, Any]) -> None
         "token_symbol": True,
         "usr_addr": False,
         "amt": True,
-        "slippage_tolerance": True,
+        "slippage_tolerance": False,
         "is_pegged": False,
     }
 
@@ -235,33 +250,29 @@ def test_twins_are_not_announced(client: FlaskClient) -> None:
     text = client.get("/openapi.json").get_data(as_text=True)
     assert "/v1/" not in text
     schemas = json.loads(text)["components"]["schemas"]
-    assert "bridge_type" not in schemas["StatusAnswer"]["properties"]
-    assert "bridge_type" in schemas["HistoryTransfer"]["properties"]
+    assert "bridge_type" in schemas["StatusAnswer"]["required"]
+    assert "bridge_type" in schemas["HistoryTransfer"]["required"]
 
 
-def test_compatibility_has_a_document_of_its_own(open_app: Any, document: dict[str, Any]) -> None:
-    response = open_app(compat_clients=True).test_client().get("/openapi.json")
-    compat = response.get_json()
-    validate(compat)
-    assert component(compat, operation(compat, STATUS))["properties"]["bridge_type"]["enum"] == [
-        0,
-        1,
-        2,
-        3,
-        4,
-    ]
-    assert "bridge_type" in component(compat, operation(compat, STATUS))["required"]
+def test_the_strict_reading_has_a_document_of_its_own(
+    document: dict[str, Any], strict_document: dict[str, Any]
+) -> None:
+    validate(strict_document)
+    answered = component(document, operation(document, STATUS))["properties"]
+    assert answered.pop("bridge_type")["enum"] == [0, 1, 2, 3, 4]
+    assert component(strict_document, operation(strict_document, STATUS))["properties"] == answered
     for path in (ESTIMATE, STATUS):
-        posted = compat["paths"][path]["post"]
+        posted, strictly = (each["paths"][path]["post"] for each in (document, strict_document))
         assert "text/plain" in posted["requestBody"]["content"]
-        assert 415 not in failures(posted)
-        assert 415 in failures(document["paths"][path]["post"])
-    required = [p["name"] for p in operation(compat, ESTIMATE)["parameters"] if p["required"]]
-    assert required == ["src_chain_id", "dst_chain_id", "token_symbol", "amt"]
-    for name in ("EstimateBody", "EstimateForm"):
-        assert set(compat["components"]["schemas"][name]["required"]) == set(required)
+        assert "text/plain" not in strictly["requestBody"]["content"]
+        assert (415 in failures(posted), 415 in failures(strictly)) == (False, True)
+    for each, further in ((document, []), (strict_document, ["slippage_tolerance"])):
+        required = [p["name"] for p in operation(each, ESTIMATE)["parameters"] if p["required"]]
+        assert required == ["src_chain_id", "dst_chain_id", "token_symbol", "amt", *further]
+        for name in ("EstimateBody", "EstimateForm"):
+            assert set(each["components"]["schemas"][name]["required"]) == set(required)
     # Code that is generated from one of them has the names of the other.
-    assert set(compat["components"]["schemas"]) == set(document["components"]["schemas"])
+    assert set(document["components"]["schemas"]) == set(strict_document["components"]["schemas"])
 
 
 def test_every_announced_path_exists(app: Flask, document: dict[str, Any]) -> None:

@@ -33,7 +33,7 @@ def ask(client: FlaskClient, transfer_id: str = ID) -> dict[str, Any]:
     return body
 
 
-def test_the_recorded_transfer(app: Flask, client: FlaskClient) -> None:
+def test_the_recorded_transfer(app: Flask, client: FlaskClient, strict: FlaskClient) -> None:
     recorded = vector("status_completed")
     asked = recorded["request"]["transfer_id"]
     source = recorded["response"]["src_block_tx_link"].rsplit("/", 1)[1]
@@ -44,6 +44,8 @@ def test_the_recorded_transfer(app: Flask, client: FlaskClient) -> None:
         released("0x" + asked.lower(), timedelta(seconds=1), dst_tx_hash=payout),
     )
     response = client.post(STATUS, json=recorded["request"])
+    assert response.get_json() == recorded["response"] | {"bridge_type": 1}
+    response = strict.post(STATUS, json=recorded["request"])
     assert response.get_json() == recorded["response"]
 
 
@@ -59,23 +61,24 @@ REQUESTED = event("refund.requested", transfer_id=ID)
 REFUNDING = event("refund.submitted", transfer_id=ID, tx_hash="0x" + "ef" * 32)
 REFUNDED = event("refund.completed", transfer_id=ID)
 
+SENT = {"block_delay": 12, "src_block_tx_link": LINK, "bridge_type": 1}
 STORIES = [
     ([SUBMITTED], 1, {"block_delay": 12}),
-    ([sent(ID)], 1, {"block_delay": 12, "src_block_tx_link": LINK}),
+    ([sent(ID)], 1, SENT),
     ([SUBMITTED, FAILED], 2, {"block_delay": 12}),
-    ([sent(ID), CONFIRMED], 3, {"block_delay": 12, "src_block_tx_link": LINK}),
-    ([sent(ID), status_event(XferStatus.OK_TO_RELAY)], 3, {"block_delay": 12, "src_block_tx_link": LINK}),
-    ([sent(ID), status_event(XferStatus.SUCCESS)], 4, {"block_delay": 12, "src_block_tx_link": LINK}),
+    ([sent(ID), CONFIRMED], 3, SENT),
+    ([sent(ID), status_event(XferStatus.OK_TO_RELAY)], 3, SENT),
+    ([sent(ID), status_event(XferStatus.SUCCESS)], 4, SENT),
     (
         [sent(ID), released(ID, timedelta(seconds=1))],
         5,
-        {"block_delay": 12, "src_block_tx_link": LINK, "dst_block_tx_link": PAYOUT},
+        SENT | {"dst_block_tx_link": PAYOUT},
     ),
     *(
         (
             [sent(ID), status_event(word)],
             6,
-            {"block_delay": 12, "src_block_tx_link": LINK, "refund_reason": word.value},
+            SENT | {"refund_reason": word.value},
         )
         for word in XferStatus
         if word.is_bad
@@ -83,11 +86,11 @@ STORIES = [
     (
         [sent(ID), status_event(XferStatus.BAD_SLIPPAGE), REQUESTED],
         7,
-        {"block_delay": 12, "src_block_tx_link": LINK},
+        SENT,
     ),
-    ([sent(ID), REFUNDING], 9, {"block_delay": 12, "src_block_tx_link": LINK}),
-    ([sent(ID), REFUNDED], 10, {"block_delay": 12, "src_block_tx_link": LINK}),
-    ([sent(ID), DELAYED], 11, {"block_delay": 12, "src_block_tx_link": LINK}),
+    ([sent(ID), REFUNDING], 9, SENT),
+    ([sent(ID), REFUNDED], 10, SENT),
+    ([sent(ID), DELAYED], 11, SENT),
 ]
 
 
@@ -159,7 +162,7 @@ def test_an_unknown_id_before_any_event(client: FlaskClient) -> None:
 
 def test_the_chain_is_not_configured(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID, src_chain_id=7777, dst_chain_id=8888))
-    assert ask(client) == {"err": None} | ZEROES[STATUS] | {"status": 1}
+    assert ask(client) == {"err": None} | ZEROES[STATUS] | {"status": 1, "bridge_type": 1}
 
 
 @pytest.mark.parametrize("status", TransferHistoryStatus)

@@ -67,14 +67,15 @@ def made(app: Flask, key: str, **body: Any) -> dict[str, Any]:
 
 def test_one_is_made_heard_listed_and_removed(app: Flask) -> None:
     key = make(app, "wallet", "webhooks")
-    new = made(app, key, name="ledger", accounts=["0xAB", "0xab"])
+    account = "0x" + "aB" * 20
+    new = made(app, key, name="ledger", accounts=[account, account.lower(), account[2:].upper()])
     assert new["secret"].startswith("whsec_")
     (hook,) = new["webhooks"]
     assert hook == hook | {
         "name": "ledger",
         "url": URL,
         "everything": False,
-        "accounts": ["0xab"],
+        "accounts": [account.lower()],
         "transfer_ids": [ID],
         "state": "active",
         "waiting": 0,
@@ -86,6 +87,22 @@ def test_one_is_made_heard_listed_and_removed(app: Flask) -> None:
     assert (listed["webhooks"][0]["waiting"], listed["secret"]) == (1, "")
     assert ask(app, key, "DELETE", f"?id={hook['id']}").get_json()["webhooks"] == []
     assert ask(app, key).get_json()["webhooks"] == []
+
+
+@pytest.mark.parametrize(
+    "account",
+    [
+        "0x" + "aB" * 20,
+        "0x" + "ab" * 8,  # Flow
+        "0x" + "ab" * 32,  # Move
+        "5HB7Rx9VwLcPGjbyGnLjHuxXyPgqkE4ADBZ3iNEJLLRp",
+        "inj1x2ck0ql2ngyxqtw8jteyc0tchwnwxv7npaungt",
+        "EQCD39VS5jcptHL8vMjEXrzGaRcCVYto7HUn4bpAOg8xqB2N",
+    ],
+)
+def test_accounts_of_every_kind_of_chain(app: Flask, account: str) -> None:
+    (hook,) = made(app, make(app, "wallet", "webhooks"), accounts=[account])["webhooks"]
+    assert hook["accounts"] == [account.lower()]
 
 
 def test_a_key_sees_and_removes_its_own_alone(app: Flask) -> None:
@@ -120,12 +137,34 @@ def test_only_a_key_with_the_scope_may(app: Flask) -> None:
         ({}, "url: is missing"),
         ({"url": "http://hooks.example/", "transfer_ids": [ID]}, "url: must begin with https"),
         ({"url": "https://[::ffff:7f00:1]/", "transfer_ids": [ID]}, "url: cannot be sent to"),
+        ({"url": "https://168.63.129.16/", "transfer_ids": [ID]}, "url: cannot be sent to"),
         ({"url": "https://user@hooks.example/", "transfer_ids": [ID]}, "url: must be a URL"),
         ({"url": URL}, "accounts: name accounts or transfers"),
         ({"url": URL, "transfer_ids": ["0x12"]}, "transfer_ids: number 1 must be"),
         ({"url": URL, "accounts": ["a\0b"]}, "accounts: number 1 must not"),
+        ({"url": URL, "accounts": ["0x" + "ab" * 20, "nobody"]}, "accounts: number 2 must be an address"),
+        *(
+            ({"url": URL, "accounts": [none]}, "accounts: number 1 must be an address: 0x and 40 hex digits")
+            for none in (
+                "0xab",
+                "0x" + "ab" * 19 + "a",
+                "0x" + "ab" * 21,
+                "0x" + "zz" * 20,
+                "alice.eth",
+                "alice@example.org",
+                f" 0x{'ab' * 20}",
+                "0x",
+                "vitalik",
+                "1",
+                "0x" + "ab" * 20 + ",0x" + "cd" * 20,
+            )
+        ),
+        ({"url": URL, "accounts": [7]}, "accounts: number 1 must be a string"),
         ({"url": URL, "accounts": "0xab"}, "accounts: must be a list"),
-        ({"url": URL, "accounts": [str(n) for n in range(501)]}, "accounts: must be a list of at most 500"),
+        (
+            {"url": URL, "accounts": [f"0x{n:040x}" for n in range(501)]},
+            "accounts: must be a list of at most 500",
+        ),
         ({"url": URL, "everything": "maybe"}, "everything: must be true or false"),
         ({"url": URL, "transfer_ids": [ID], "name": "a\nb"}, "name: must have"),
     ],

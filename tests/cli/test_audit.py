@@ -8,6 +8,7 @@ import pwd
 
 from click.testing import Result
 from flask import Flask
+from sqlalchemy import text as sql
 from sqlalchemy import update
 
 from app.domain.audit import Actor, Source
@@ -71,6 +72,17 @@ def test_the_first_broken_link_ends_it_with_one_line(app: Flask) -> None:
     assert (broken.exit_code, broken.stdout) == (1, "")
     assert broken.stderr.startswith("Error: record 2 does not match")
     assert len(broken.stderr.splitlines()) == 1
+
+
+def test_a_time_that_is_none_ends_it_with_one_line(app: Flask) -> None:
+    fill(app)
+    with writing(current_gateway().engine) as connection:
+        connection.execute(sql("UPDATE audit_records SET at = 'soon' WHERE id = 2"))
+    for command in ("verify", "export"):
+        broken = run(app, "audit", command)
+        assert broken.exit_code == 1
+        (line,) = broken.stderr.splitlines()
+        assert line.startswith("Error: record 2 cannot be read: it was changed in the database")
 
 
 def test_what_is_no_head_time_or_record_is_said(app: Flask) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -70,3 +71,22 @@ def test_a_database_that_others_hold_ends_with_a_line(app: Flask, monkeypatch: p
     assert result.stderr == (
         "Error: the database cannot be reached or is locked (database is locked); run the command again\n"
     )
+
+
+ROOT = Path(__file__).parents[2]
+CONFIGS = ROOT / "tests" / "contract" / "vectors" / "transfer_configs_testnet.json"
+
+
+@pytest.mark.parametrize(
+    "database", ["postgresql://nobody@127.0.0.1:1/none", "sqlite:////nowhere/at/all/gateway.db"]
+)
+def test_a_document_of_an_answer_is_printed_without_a_database(database: str) -> None:
+    """What reads the document before anything is installed."""
+    command = [sys.executable, "-m", "flask", "--app", "wsgi", "network", "import", "--from-configs", CONFIGS]
+    environment = {"DATABASE_URL": database, "PATH": "/usr/bin:/bin", "SECRET_KEY": ""}
+    ran = subprocess.run([*command, "--print"], env=environment, cwd=ROOT, capture_output=True, check=False)
+    assert ran.returncode == 0, ran.stderr.decode()
+    assert json.loads(ran.stdout)["chains"]
+    imported = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, check=False)
+    assert imported.returncode == 1
+    assert b"check DATABASE_URL" in imported.stderr

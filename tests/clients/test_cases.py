@@ -131,6 +131,9 @@ PUBLISHED = {
     "expect": {"value": {"test": 2432232314}},
 }
 BAD, FAR = "no signature is by this secret", "too far from now"
+UNREADABLE = "a secret cannot be read"
+FORGED = {"webhook-signature": signature("whsec_")}
+"""What anybody can make: the key is empty."""
 WEBHOOK_CASES = [
     _webhook("signed"),
     PUBLISHED,
@@ -152,6 +155,15 @@ WEBHOOK_CASES = [
     _webhook("no signature", BAD, headers={"webhook-signature": ""}),
     _webhook("a broken signature", BAD, headers={"webhook-signature": "v1,é! v1 ,"}),
     _webhook("a time that is none", "webhook-timestamp cannot be read", headers={"webhook-timestamp": "now"}),
+    *(
+        _webhook(
+            f"signed with nothing, for the secret {secret!r}", UNREADABLE, secrets=secret, headers=FORGED
+        )
+        for secret in ("", " ", "whsec_", "whsec_?", "whsec_\n", "?!", ["", SECRET], [SECRET, "whsec_"])
+    ),
+    _webhook("a secret that is no base64", UNREADABLE, secrets="my secret, not theirs"),
+    _webhook("a secret with the end of its line", secrets=f" {SECRET}\r\n"),
+    _webhook("no secret at all", BAD, secrets=[], headers=FORGED),
     _webhook("no id", "a header is missing: webhook-id", headers={"webhook-id": None}),
 ]
 for case in WEBHOOK_CASES:

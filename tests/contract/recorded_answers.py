@@ -5,6 +5,8 @@ is meant to be seen is recorded anew, and the difference of the file is part of 
 
     python -m tests.contract.recorded_answers
 
+What a gateway that reads strictly (``COMPAT_CLIENTS=0``) answers otherwise is recorded apart.
+
 Nothing of the application is imported here but ``create_app``, so the same file can be asked of any version.
 """
 
@@ -28,6 +30,8 @@ from config import Settings
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RECORDED = Path(__file__).parent / "recorded" / "answers.json"
+STRICT = RECORDED.with_name("answers_read_strictly.json")
+"""Those of a gateway with ``COMPAT_CLIENTS=0``, where they differ."""
 SANDBOX = ROOT / "docs" / "sandbox.md"
 
 NOW = datetime(2026, 11, 21, 14, 5, 6, 700, tzinfo=UTC)
@@ -49,13 +53,16 @@ QUOTE = "src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1000000&slippage_t
 COMMANDS = (("network", "export"), ("events", "export"), ("audit", "verify"))
 
 
-def sandbox_app(folder: Path) -> Flask:
+def sandbox_app(folder: Path, **changes: object) -> Flask:
     """As ``sandbox_on`` says, on a new SQLite database in the folder."""
-    return sandbox_on(f"sqlite:///{folder / 'gateway.db'}")
+    return sandbox_on(f"sqlite:///{folder / 'gateway.db'}", **changes)
 
 
-def sandbox_on(url: str) -> Flask:
-    """An application on a database, which is migrated, its sandbox loaded, its clock at NOW."""
+def sandbox_on(url: str, **changes: object) -> Flask:
+    """An application on a database, which is migrated, its sandbox loaded, its clock at NOW.
+
+    :param changes: of the settings; what is not named here has its default.
+    """
     settings = Settings.model_validate(
         {
             "doors": ("api", "grpcweb", "ingest"),
@@ -66,6 +73,7 @@ def sandbox_on(url: str) -> Flask:
             "ingest_tokens": (TOKEN,),
             "estimate_counts_seconds": 0,
         }
+        | changes
     )
     app = create_app(settings, clock=lambda: NOW)
     with app.app_context():
@@ -317,12 +325,18 @@ def _varint(value: int) -> bytes:
 
 def record() -> None:
     """Ask everything and write what is answered."""
-    with tempfile.TemporaryDirectory() as folder:
-        app = sandbox_app(Path(folder))
-        exchanges = [{"request": request, "answer": ask(app, request)} for request in requests()]
+    exchanges = _asked()
+    strictly = [each for each in _asked(compat_clients=False) if each not in exchanges]
     RECORDED.parent.mkdir(exist_ok=True)
-    text = json.dumps(exchanges, indent=1, ensure_ascii=False, sort_keys=True)
-    RECORDED.write_text(text + "\n", encoding="utf-8")
+    for path, answered in ((RECORDED, exchanges), (STRICT, strictly)):
+        text = json.dumps(answered, indent=1, ensure_ascii=False, sort_keys=True)
+        path.write_text(text + "\n", encoding="utf-8")
+
+
+def _asked(**changes: object) -> list[dict[str, Any]]:
+    with tempfile.TemporaryDirectory() as folder:
+        app = sandbox_app(Path(folder), **changes)
+        return [{"request": request, "answer": ask(app, request)} for request in requests()]
 
 
 if __name__ == "__main__":

@@ -144,7 +144,7 @@ def compare(path: str, over_http: TestResponse, over_grpc: Answer) -> None:
             assert isinstance(transfer.pop(name), str)
     if path in (CONFIGS, CONFIGS_FOR_ALL):
         body = of_fields(body, METHODS[METHOD_OF[path]][1].DESCRIPTOR)
-    if "bridge_type" not in body:  # over HTTP for COMPAT_CLIENTS alone
+    if "bridge_type" not in body:  # over HTTP with COMPAT_CLIENTS=0
         answer.pop("bridge_type", None)
     assert answer == body
 

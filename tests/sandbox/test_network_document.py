@@ -161,7 +161,7 @@ def test_references_hold(document: Document) -> None:
 def test_shows_real_chains_as_they_are_known(document: Document) -> None:
     chains = {chain["id"]: chain for chain in document["chains"]}
     enabled = {chain_id for chain_id, chain in chains.items() if not chain["disabled"]}
-    assert enabled == {1, 10, 56, 137, 250, 8453, 42161, 43114}
+    assert enabled == {1, 10, 56, 137, 250, 336, 592, 8453, 42161, 43114}
     assert {c: chains[c]["contract_addr"] for c in KNOWN_BRIDGES} == KNOWN_BRIDGES
     assert (chains[250]["block_delay"], chains[250]["explore_url"]) == (30, "https://ftmscan.com")
     assert chains[42161]["explore_url"] == "https://arbiscan.io"
@@ -190,6 +190,12 @@ def test_a_pegged_token_is_on_three_chains(document: Document) -> None:
     assert {pair["pegged_chain_id"] for pair in pairs} == {42161, 43114}
     assert {(pair["vault_version"], pair["bridge_version"]) for pair in pairs} == {(2, 2)}
     assert len({pair["pegged_deposit_contract_addr"] for pair in pairs}) == 1, "one vault on one chain"
+
+
+def test_astar_and_shiden_are_listed_with_their_pair(document: Document) -> None:
+    """One public client fails where the transfer configs do not have chains 592 and 336."""
+    (pair,) = [pair for pair in document["pegged_pairs"] if pair["symbol"] == "SDN"]
+    assert (pair["org_chain_id"], pair["pegged_chain_id"]) == (336, 592)
 
 
 def test_something_is_disabled_or_blocked_each_way(document: Document) -> None:

@@ -44,7 +44,8 @@ class ChainForm(RowForm):
     name = LineField("Name", "As clients display it.")
     icon = LineField("Icon", "https URL of an image. Optional.", needed=False)
     explore_url = LineField(
-        "Block explorer", "https URL. Links are this URL, the transaction path and the transaction hash."
+        "Block explorer",
+        "https URL without ? and #. Links are this URL, the transaction path and the transaction hash.",
     )
     tx_path = LineField(
         "Transaction path",

@@ -12,7 +12,7 @@ from werkzeug.exceptions import NotFound
 
 from app.api.answers import ANY_ORIGIN, AS_IT_IS, EXPOSED, JSON
 from app.api.docs.site import find_file
-from app.api.door import WAIT_DOOR, ApiDoor, current_door
+from app.api.door import DOCS, WAIT_DOOR, ApiDoor, current_door
 from app.api.openapi.document import document
 from app.http.public import preflight
 
@@ -32,7 +32,7 @@ _TRY_POLICY: Final = _POLICY.format(styles=" 'unsafe-inline'")
 
 _KEY: Final = "docs_site"
 
-docs = Blueprint("docs", __name__)
+docs = Blueprint(DOCS, __name__)
 
 
 def register(app: Flask, site: Path) -> None:

@@ -88,7 +88,7 @@ STATUS_EXAMPLES: Final[dict[str, Any]] = {
 
 
 def compat_status_examples() -> dict[str, Any]:
-    """The same as a gateway with ``COMPAT_CLIENTS`` answers them."""
+    """The same as a gateway answers them unless ``COMPAT_CLIENTS=0``."""
     kinds = {"completed": 1, "to be refunded": 1, "not found": 0}
     return {
         name: example | {"value": example["value"] | {"bridge_type": kinds[name]}}

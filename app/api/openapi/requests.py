@@ -10,7 +10,7 @@ JSON: Final = "application/json"
 
 
 def body_of(door: ApiDoor, content: dict[str, Any]) -> dict[str, Any]:
-    """The body of a POST; with ``COMPAT_CLIENTS`` JSON may be declared as anything.
+    """The body of a POST; unless ``COMPAT_CLIENTS=0``, JSON may be declared as anything.
 
     A range of types such as ``*/*`` would promise that XML is read, too.
 
@@ -23,5 +23,5 @@ def body_of(door: ApiDoor, content: dict[str, Any]) -> dict[str, Any]:
 
 
 def unread_types(door: ApiDoor) -> tuple[int, ...]:
-    """How a POST fails whose body is declared as another type: with ``COMPAT_CLIENTS`` it does not."""
+    """How a POST fails whose body is declared as another type, with ``COMPAT_CLIENTS=0``."""
     return () if door.compat_clients else (415,)

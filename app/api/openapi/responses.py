@@ -9,7 +9,7 @@ from marshmallow import Schema
 from app.domain.error_catalogue import ERRORS
 from app.domain.transfer.progress import LONGEST, SHORTEST, NextActor
 from app.http.answers import REASON
-from app.http.progress import AS_OF, NEXT_ACTOR, NEXT_POLL, PROGRESS_HEADERS, TERMINAL
+from app.http.progress import AS_OF, MEANT, NEXT_ACTOR, NEXT_POLL, PROGRESS_HEADERS, TERMINAL
 from app.http.public import RATE_LIMIT_HEADERS
 from app.http.request_ids import REQUEST_ID
 
@@ -89,6 +89,10 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
         "description": "When the gateway received its newest event (RFC 3339).",
         "schema": {"type": "string", "format": "date-time"},
     },
+    MEANT: {
+        "description": "The transfer of a transaction whose hash was sent as a transfer id.",
+        "schema": {"type": "string", "pattern": "^0x[0-9a-f]{64}$"},
+    },
 }
 """Headers of answers, as components."""
 
@@ -98,7 +102,7 @@ def _headers(*names: str) -> dict[str, Any]:
 
 
 ETAG: Final = _headers("ETag")
-PROGRESS: Final = _headers(*PROGRESS_HEADERS)
+PROGRESS: Final = _headers(*PROGRESS_HEADERS, MEANT)
 _HINTS: Final = {401: "WWW-Authenticate", 405: "Allow", 429: "Retry-After", 503: "Retry-After"}
 _ALWAYS: Final = _headers(REQUEST_ID, REASON)
 _STANDING: Final = _headers(*RATE_LIMIT_HEADERS)

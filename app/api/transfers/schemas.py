@@ -131,7 +131,8 @@ class FindQuery(Question):
     key = TxHash(
         required=True,
         metadata=describe(
-            "A transfer's id, or the hash of a transaction of a transfer on any of its chains.",
+            "A transfer's id, or the hash of a transaction of a transfer on any of its chains. Also "
+            "accepted: `transfer_id`, which is not looked at beside a `key`.",
             _ID_EXAMPLE,
             pattern=TX_HASH_PATTERN,
         ),
@@ -140,6 +141,21 @@ class FindQuery(Question):
         32,
         metadata=describe("Chain of the transaction: limits the answer to transfers from or to this chain."),
     )
+
+
+class AnyFindQuery(FindQuery):
+    """With the name that the key has elsewhere: clients send what they have as ``transfer_id``."""
+
+    key = TxHash()
+    transfer_id = TxHash()
+
+    @post_load
+    def _one_key(self, values: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """The key, by whichever name."""
+        otherwise = values.pop("transfer_id", None)
+        if "key" not in values and otherwise is None:
+            raise ValidationError({"key": [MISSING]})
+        return {"key": otherwise} | values
 
 
 class ProgressFields(Shape):

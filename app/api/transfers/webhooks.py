@@ -6,11 +6,11 @@ from typing import Final
 
 from marshmallow import fields, validate
 
-from app.api.fields import BoundedText, Flag, TransferIdHex
+from app.api.fields import BoundedText, Flag, TransferIdHex, WatchedAccount
 from app.api.schemas import TRANSFER_ID_PATTERN, Answer, Question, Shape, describe
 from app.domain.webhooks.subscription import MAX_NAME, MAX_SUBJECTS, State
 from app.domain.webhooks.urls import MAX_URL
-from app.domain.wire_values import MAX_ADDRESS_CHARACTERS
+from app.domain.wire_values import WATCHED_ACCOUNT
 
 _ID: Final = "whk_0123456789abcdef"
 _LIST: Final = f"must be a list of at most {MAX_SUBJECTS}"
@@ -27,11 +27,12 @@ class WebhookBody(Question):
     )
     name = BoundedText(MAX_NAME, metadata=describe("A name for it.", "ledger"))
     accounts = fields.List(
-        BoundedText(MAX_ADDRESS_CHARACTERS),
+        WatchedAccount(metadata={"pattern": f"^({WATCHED_ACCOUNT})$"}),
         validate=_AT_MOST,
         error_messages={"invalid": _LIST},
         metadata=describe(
-            "Senders or receivers whose transfers are told. Letter case does not matter.",
+            "Senders or receivers whose transfers are told: addresses of any kind of chain. Letter case does "
+            "not matter.",
             ["0x1619DE6B6B20eD217a58d00f37B9d47C7663feca"],
         ),
     )

@@ -216,7 +216,8 @@ class EstimateInputs:
 
     ``pegged`` is the pair (or burn → mint) that would apply between the two chains, whatever
     the request's ``is_pegged`` says. ``symbol_chains`` names the enabled chains that have the
-    token, ``open_destinations`` those it can go to from the source; both are only for messages.
+    token, ``open_destinations`` those it can go to from the source; ``spelling`` is the symbol of a token
+    of the source that differs in letter case alone. All three are only for messages.
     ``facts_age``: how many seconds ago the pools' counters and the reported fee were read, for the
     explanation alone; None where they were not asked for.
     """
@@ -236,4 +237,5 @@ class EstimateInputs:
     dst_pool: PoolState | None = None
     symbol_chains: tuple[str, ...] = ()
     open_destinations: tuple[str, ...] = ()
+    spelling: str | None = None
     facts_age: float | None = None

@@ -60,7 +60,8 @@ class NetworkTerms:
     ``pools`` hold opening values, ``routes`` the configured base fee: what events add is read
     with each request. ``pegged`` has burn → mint resolved; a block of both directions has two entries in
     ``blocks``. ``tokens`` are those that chains list, and those that only a pair has. ``symbol_chains``
-    and ``destinations`` are names of chains for messages.
+    and ``destinations`` are names of chains for messages; ``spellings`` are symbols by what is equal of them
+    in any letter case, for messages, too.
     """
 
     chains: Mapping[ChainId, ChainTerms]
@@ -72,6 +73,7 @@ class NetworkTerms:
     blocks: Mapping[RouteKey, RouteBlock]
     symbol_chains: Mapping[str, tuple[str, ...]]
     destinations: Mapping[PoolKey, tuple[str, ...]]
+    spellings: Mapping[PoolKey, str]
 
 
 def in_force(rows: Mapping[str, Sequence[R]], now: datetime) -> dict[str, Sequence[R]]:
@@ -109,7 +111,13 @@ def build_terms(rows: Mapping[str, Sequence[Row]]) -> NetworkTerms:
         blocks=blocks,
         symbol_chains=_names(chains, ((key.symbol, key.chain_id) for key in in_service)),
         destinations=_names(chains, ((key.src, key.dst_chain_id) for key in open_routes)),
+        spellings={in_any_case(key): key.symbol for key in tokens},
     )
+
+
+def in_any_case(key: PoolKey) -> PoolKey:
+    """What is equal of tokens of a chain whose symbols differ in letter case alone."""
+    return PoolKey(key.chain_id, key.symbol.casefold())
 
 
 def pegged_is_open(

@@ -120,11 +120,12 @@ def chain_disabled(chain: ChainTerms) -> EstimateRefused:
 def token_not_on_src(inputs: EstimateInputs, chain: ChainTerms) -> EstimateRefused:
     """The source chain does not have the token."""
     elsewhere = [name for name in inputs.symbol_chains if name != chain.name]
-    hint = (
-        f"it can be sent from {_listed(elsewhere)}"
-        if elsewhere
-        else "choose one of the tokens in /v2/getTransferConfigs"
-    )
+    if inputs.spelling is not None:
+        hint = f"letter case matters, send token_symbol={inputs.spelling}"
+    elif elsewhere:
+        hint = f"it can be sent from {_listed(elsewhere)}"
+    else:
+        hint = "choose one of the tokens in /v2/getTransferConfigs"
     return EstimateRefused(
         f"{symbol_of(inputs)} is not supported on {chain.name}: {hint}",
         check=Check.SRC_TOKEN,

@@ -36,6 +36,14 @@ _SPECIAL_V6: Final = tuple(
 """Inside of it: Teredo, ORCHID and other protocols, documentation, 6to4, AS112."""
 
 
+_OF_CLOUDS: Final = tuple(
+    map(IPv4Network, ("168.63.129.16/32", "161.26.0.0/16", "166.8.0.0/14", "192.80.8.124/32"))
+)
+"""Public by their numbers, but inside of a cloud answered by the cloud itself, with secrets of its machines:
+Azure's agent and metadata, IBM's service endpoints (two), Equinix Metal's metadata. Those of other clouds,
+such as 169.254.169.254, 100.100.100.200, 192.0.0.192 and fd00:ec2::254, are special by the registry."""
+
+
 class AddressRefused(ValueError):
     """Webhooks are not sent to this address; the message says why."""
 
@@ -43,7 +51,7 @@ class AddressRefused(ValueError):
 def is_public(address: Address) -> bool:
     """Whether the address belongs to a host of the public Internet."""
     if isinstance(address, IPv4Address):
-        return not any(address in network for network in _SPECIAL_V4)
+        return not any(address in network for network in (*_SPECIAL_V4, *_OF_CLOUDS))
     return address in _GLOBAL_V6 and not any(address in network for network in _SPECIAL_V6)
 
 

@@ -14,14 +14,19 @@ _VALID = select(ApiKey.id, ApiKey.key_id, ApiKey.name, ApiKey.digest, ApiKey.sco
 )
 _COUNT = select(func.count()).where(ApiKey.revoked_at.is_(None))
 _NAMED = select(ApiKey.id).where(ApiKey.name == bindparam("name"))
-_BY_ID = select(*(column for column in ApiKey.__table__.columns if column.key != "digest")).where(
-    ApiKey.id == bindparam("id")
-)
+_SHOWN = select(*(column for column in ApiKey.__table__.columns if column.key != "digest"))
+_BY_ID = _SHOWN.where(ApiKey.id == bindparam("id"))
+_ALL = _SHOWN.order_by(ApiKey.name)
 
 
 def valid_keys(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
     """Every key that was not revoked."""
     return connection.execute(_VALID).all()
+
+
+def all_keys(connection: Connection) -> Sequence[RowMapping]:
+    """Every key, also the revoked ones, all columns but the digest, by name."""
+    return connection.execute(_ALL).mappings().all()
 
 
 def count_valid(connection: Connection) -> int:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, exists, func, select
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.models.audit import AuditRecord, AuditSubject
@@ -15,6 +16,17 @@ from app.queries.transfers.bounds import at_most
 
 CHUNK = 100
 """Records read at a time. A single one can be large: an import may change a hundred thousand rows."""
+
+_UNREADABLE: Final = (ValueError, TypeError, OverflowError, DBAPIError)
+"""How reading a row fails that was changed by other means: a time that is none, a text that is no UTF-8."""
+
+
+class RecordUnreadable(ValueError):
+    """A record has a value that its column cannot hold: it was changed by other means than the gateway."""
+
+    def __init__(self, record_id: int) -> None:
+        super().__init__(f"record {record_id} cannot be read: it was changed in the database")
+
 
 AuditRow = Row[*tuple[Any, ...]]
 """The columns of ``audit_records``; those of a page without ``changes``."""
@@ -51,15 +63,36 @@ def audit_head(connection: Connection) -> tuple[int, bytes] | None:
 
 
 def audit_records(connection: Connection, wanted: AuditFilter = EVERYTHING) -> Iterator[AuditRow]:
-    """The records, oldest first, a chunk in memory at a time."""
+    """The records, oldest first, a chunk in memory at a time.
+
+    :raises RecordUnreadable: a column of the next record holds what its type cannot be.
+    """
     last: int | None = None
     while True:
         query = _matching(select(_TABLE), wanted).order_by(AuditRecord.id).limit(CHUNK)
-        rows = connection.execute(query if last is None else query.where(AuditRecord.id > last)).all()
-        if not rows:
+        query = query if last is None else query.where(AuditRecord.id > last)
+        last = None
+        for row in _chunk(connection, query):
+            yield row
+            last = row.id
+        if last is None:
             return
-        yield from rows
-        last = rows[-1].id
+
+
+def _chunk(connection: Connection, query: Select[*tuple[Any, ...]]) -> Iterator[AuditRow]:
+    """The records of a chunk, up to the first that cannot be read."""
+    try:
+        yield from connection.execute(query).all()
+        return
+    except _UNREADABLE:
+        pass  # where it is the database that cannot be read, the next statement says so
+    for record_id in connection.scalars(query.with_only_columns(AuditRecord.id)).all():
+        try:
+            row = audit_record(connection, record_id)
+        except _UNREADABLE:
+            raise RecordUnreadable(record_id) from None
+        if row is not None:
+            yield row
 
 
 def audit_page(connection: Connection, wanted: AuditFilter, before: int | None, limit: int) -> list[AuditRow]:

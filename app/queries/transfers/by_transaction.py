@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from datetime import datetime
+from typing import Final, NamedTuple
 
-from sqlalchemy import Connection, Select, or_, select, union
+from sqlalchemy import Connection, Select, func, literal, or_, select, union, union_all
 
 from app.domain.keys import ChainId, TransferId
 from app.domain.transfer.event_types import EventType
@@ -44,6 +45,39 @@ def transfers_of_key(
     if chain_id is not None:
         named = named.where(or_(Transfer.src_chain_id == chain_id, Transfer.dst_chain_id == chain_id))
     return _entries(connection, named)
+
+
+class NamedBy(NamedTuple):
+    """A transaction, and a transfer whose log names it."""
+
+    tx_hash: str
+    transfer_id: TransferId
+    sent: bool
+    """Whether the transaction is the send's."""
+    at: datetime
+    """When the transfer was sent; otherwise when its newest event was."""
+
+
+def named_by(connection: Connection, tx_hashes: Sequence[str]) -> list[NamedBy]:
+    """The transfers whose log names one of these transactions, in one statement, ``MOST`` of them at most."""
+    hashes = Transfer.src_tx_hash, Transfer.dst_tx_hash, TransferHash.tx_hash
+    ids = union_all(
+        *(
+            select(
+                column.label("tx_hash"),
+                column.class_.transfer_id.label("transfer_id"),
+                literal(column is Transfer.src_tx_hash).label("sent"),
+            ).where(column.in_(tx_hashes))
+            for column in hashes
+        )
+    ).subquery()
+    at = func.coalesce(Transfer.sent_at, Transfer.updated_at)
+    found = (
+        select(ids.c.tx_hash, ids.c.transfer_id, ids.c.sent, at)
+        .join_from(ids, Transfer, ids.c.transfer_id == Transfer.transfer_id)
+        .limit(MOST)
+    )
+    return [NamedBy(*row) for row in connection.execute(found)]
 
 
 def send_ids(connection: Connection, transfer_ids: Sequence[TransferId]) -> Mapping[TransferId, str]:

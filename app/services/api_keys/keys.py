@@ -13,6 +13,7 @@ from app.domain.amounts import grouped
 from app.domain.api_keys import Scope
 from app.domain.api_keys.key import ALPHABET, SECRET_LENGTH, key_text
 from app.domain.audit import Actor, AuditedChange
+from app.domain.proposals.two_persons import API_KEYS
 from app.domain.reporting.token import KEY_ID_BYTES, digest_of, is_plain_name
 from app.models import api_keys as table
 from app.models.engine import writing
@@ -20,6 +21,7 @@ from app.queries.api_keys.keys import count_valid, is_name_used, key_by_id
 from app.runtime.gateway import Gateway
 from app.runtime.limits.windows import limits_of
 from app.services.audit.record import as_recorded, record_change
+from app.services.proposals.break_glass import require_leave
 
 MOST_VALID: Final = 1000
 """How many keys are valid at a time: each process reads them all while any is presented."""
@@ -44,6 +46,31 @@ def new_key(name: str, scopes: Iterable[str], rate_limit: str) -> tuple[str, dic
     text = key_text(key_id, "".join(secrets.choice(ALPHABET) for _ in range(SECRET_LENGTH)))
     row = {"name": name, "key_id": key_id, "scopes": given, "rate_limit": rate_limit}
     return text, row | {"digest": digest_of(text.encode())}
+
+
+def create_key(
+    gateway: Gateway,
+    name: str,
+    scopes: Iterable[str],
+    rate_limit: str = "",
+    *,
+    actor: Actor,
+    break_glass: str | None = None,
+) -> str:
+    """Make a key and store its digest. The text returned is not stored: it is shown once.
+
+    :param rate_limit: such as ``100/minute;1000/hour``; empty is none.
+    :param break_glass: why one person alone does so where ``TWO_PERSONS`` names API keys.
+    :raises KeyRefused: the name is taken, an argument is no such thing, or there are too many keys.
+    :raises SecondPersonNeeded: it waits for a second administrator, and ``break_glass`` is not given.
+    """
+    text, row = new_key(name, scopes, rate_limit)
+    guarded = [API_KEYS] if gateway.two_persons.guards(API_KEYS) else []
+    with writing(gateway.engine) as connection:
+        subject = f"api key {name}"
+        require_leave(connection, gateway, actor, guarded, subject=subject, break_glass=break_glass)
+        create_within(connection, gateway, row, actor=actor)
+    return text
 
 
 def create_within(

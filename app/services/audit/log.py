@@ -16,6 +16,7 @@ from app.queries.audit.records import (
     EVERYTHING,
     AuditFilter,
     AuditRow,
+    RecordUnreadable,
     audit_page,
     audit_record,
     audit_records,
@@ -23,7 +24,7 @@ from app.queries.audit.records import (
 from app.runtime.gateway import Gateway
 
 __all__ = [
-    "EVERYTHING", "AuditEntry", "AuditFilter", "AuditRow", "Verification",
+    "EVERYTHING", "AuditEntry", "AuditFilter", "AuditRow", "RecordUnreadable", "Verification",
     "export_audit", "list_audit", "show_audit", "verify_audit",
 ]  # fmt: skip
 
@@ -66,15 +67,18 @@ def verify_audit(gateway: Gateway, noted: Heads | None = None) -> Verification:
 def _verify(records: Iterator[AuditRow], keys: Mapping[str, bytes], noted: Heads) -> Verification:
     order = {name: number for number, name in enumerate(keys)}
     last_id, last_mac, newest_key = 0, NO_MAC, -1
-    for row in records:
-        fault = _link_fault(row, last_id, last_mac, keys)
-        if fault is None and order[row.key_id] < newest_key:
-            fault = f"record {row.id} was sealed with an older key than the record before it"
-        if fault is None and row.id in noted and not compare_digest(noted[row.id], row.mac):
-            fault = f"record {row.id} does not match the given head: the log was rewritten"
-        if fault is not None:
-            return Verification(last_id, head_text(last_id, last_mac), fault)
-        last_id, last_mac, newest_key = row.id, row.mac, order[row.key_id]
+    try:
+        for row in records:
+            fault = _link_fault(row, last_id, last_mac, keys)
+            if fault is None and order[row.key_id] < newest_key:
+                fault = f"record {row.id} was sealed with an older key than the record before it"
+            if fault is None and row.id in noted and not compare_digest(noted[row.id], row.mac):
+                fault = f"record {row.id} does not match the given head: the log was rewritten"
+            if fault is not None:
+                return Verification(last_id, head_text(last_id, last_mac), fault)
+            last_id, last_mac, newest_key = row.id, row.mac, order[row.key_id]
+    except RecordUnreadable as unreadable:
+        return Verification(last_id, head_text(last_id, last_mac), str(unreadable))
     cut_off = max(noted, default=0)
     fault = (
         f"records after {last_id} are missing: the log ends with it, but record {cut_off} is known: "
@@ -92,7 +96,11 @@ def _link_fault(row: AuditRow, last_id: int, last_mac: bytes, keys: Mapping[str,
             f"({', '.join(keys)}); check AUDIT_KEY and AUDIT_KEYS_OLD"
         )
     sealed = AuditRecord(**{name: getattr(row, name) for name in _SEALED})
-    if not compare_digest(seal(keys[row.key_id], last_mac, sealed), row.mac):
+    try:
+        intact = compare_digest(seal(keys[row.key_id], last_mac, sealed), row.mac)
+    except TypeError:  # SQLite holds bytes in a column of text, too
+        intact = False
+    if not intact:
         return f"record {row.id} does not match the record before it: it was changed, inserted or moved"
     return None
 
@@ -113,7 +121,10 @@ def show_audit(gateway: Gateway, record_id: int) -> AuditEntry | None:
 
 
 def export_audit(gateway: Gateway, wanted: AuditFilter = EVERYTHING) -> Iterator[bytes]:
-    """The records as lines of JSON, oldest first, with everything that verification needs but the key."""
+    """The records as lines of JSON, oldest first, with everything that verification needs but the key.
+
+    :raises RecordUnreadable: the next one cannot be read.
+    """
     with reading_consistently(gateway.engine) as connection:
         for row in audit_records(connection, wanted):
             line = {name: getattr(row, name) for name in _SEALED}

@@ -8,6 +8,7 @@ from app.domain.blocking import IPAddress
 from app.domain.estimate.base_fees import base_fee_now
 from app.domain.estimate.estimate import Estimate, estimate
 from app.domain.estimate.inputs import EstimateInputs, EstimateRequest, RouteBlock
+from app.domain.estimate.network_terms import in_any_case
 from app.domain.estimate.pricing import is_pegged
 from app.runtime.gateway import Gateway
 from app.runtime.snapshot import NetworkSnapshot
@@ -71,5 +72,6 @@ def estimate_inputs(
         dst_pool=dst_pool,
         symbol_chains=terms.symbol_chains.get(route_key.symbol, ()),
         open_destinations=terms.destinations.get(src, ()),
+        spelling=None if src in terms.tokens else terms.spellings.get(in_any_case(src)),
         facts_age=age,
     )

@@ -141,6 +141,21 @@ class Url(Text):
         return url
 
 
+class ExplorerUrl(Url):
+    """A URL to which a path and a hash are appended: behind a ``?`` or ``#`` they would be no path."""
+
+    default_error_messages = {
+        "tail": "must have no ? and no #, as a path and a hash are appended; a path such as /#/transaction/ "
+        "goes into tx_path"
+    }
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        url = super()._deserialize(value, attr, data, **kwargs)
+        if not {"?", "#"}.isdisjoint(url):
+            raise self.make_error("tail")
+        return url
+
+
 def _is_safe_url(url: str) -> bool:
     if not _VISIBLE.fullmatch(url) or not _NOT_IN_URLS.isdisjoint(url):
         return False

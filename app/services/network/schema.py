@@ -25,6 +25,7 @@ from app.services.network.fields import (
     AnyJson,
     Cidr,
     ConfiguredAccount,
+    ExplorerUrl,
     Extra,
     Flag,
     Label,
@@ -107,7 +108,7 @@ class ChainSchema(Strict):
     icon = Url(least=0, load_default="")
     block_delay = WholeNumber(0, MAX_UINT32, required=True)
     gas_token_symbol = _symbol()
-    explore_url = Url(required=True)
+    explore_url = ExplorerUrl(required=True)
     contract_addr = _contract(required=True)
     drop_gas_amt = _amount(0)
     minimal_max_slippage = WholeNumber(0, MAX_SLIPPAGE_PPM, required=True)

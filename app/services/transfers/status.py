@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -18,7 +18,7 @@ from app.domain.freshness import age_in_words
 from app.domain.keys import ChainId, RouteKey, TransferId
 from app.domain.transfer.progress import Progress
 from app.domain.transfer.subjects import in_block_order
-from app.queries.transfers.by_transaction import send_ids, transfers_sent_by
+from app.queries.transfers.by_transaction import NamedBy, named_by, send_ids, transfers_sent_by
 from app.queries.transfers.entries import TransferEntry
 from app.queries.transfers.freshness import newest_events, newest_of_chain
 from app.queries.transfers.status import TransferRow, pruned_statuses, transfer_row, transfer_rows
@@ -120,7 +120,8 @@ def transfer_not_found(gateway: Gateway, transfer_id: TransferId) -> GatewayErro
 
     Its message says which block of each chain was seen last, and how long ago its newest event happened, so
     that users whose transfer is missing see whether their chain is being read. It names the configured chains
-    first, and not more than ``NAMED_CHAINS``.
+    first, and not more than ``NAMED_CHAINS``. Of the hash of a transaction it names the transfer instead
+    (docs/interface.md#transaction-as-id).
 
     :raises Unavailable: the configuration cannot be read.
     """
@@ -128,17 +129,51 @@ def transfer_not_found(gateway: Gateway, transfer_id: TransferId) -> GatewayErro
 
 
 def _not_found(gateway: Gateway, transfer_ids: Sequence[TransferId]) -> dict[TransferId, GatewayError]:
-    """:func:`transfer_not_found` of several, in two reads at most."""
+    """:func:`transfer_not_found` of several, in a few reads however many they are."""
     pruned = gateway.public_reads.ask(pruned_statuses, transfer_ids)
-    freshness = _freshness(gateway) if len(pruned) < len(set(transfer_ids)) else ""
+    others = [transfer_id for transfer_id in transfer_ids if transfer_id not in pruned]
+    meant = gateway.public_reads.ask(_transfers_of_transactions, others) if others else {}
+    freshness = _freshness(gateway) if len(meant) < len(set(others)) else ""
+
+    def message(transfer_id: TransferId) -> str:
+        if transfer_id in pruned:
+            end = _ENDS[Status(pruned[transfer_id])]
+            return f"transfer not found: it {end} long ago and is no longer kept"
+        if transfer_id in meant:
+            found = f"0x{meant[transfer_id].hex()}"
+            return (
+                f"transfer not found: this is the hash of a transaction of transfer {found}; "
+                "send that as transfer_id"
+            )
+        return f"transfer not found; {freshness}"
+
     return {
         transfer_id: GatewayError(
-            f"transfer not found: it {_ENDS[Status(pruned[transfer_id])]} long ago and is no longer kept"
-            if transfer_id in pruned
-            else f"transfer not found; {freshness}",
-            reason=Reason.TRANSFER_NOT_FOUND,
+            message(transfer_id), reason=Reason.TRANSFER_NOT_FOUND, meant=meant.get(transfer_id)
         )
         for transfer_id in transfer_ids
+    }
+
+
+def _transfers_of_transactions(
+    connection: Connection, sent_as_ids: Sequence[TransferId]
+) -> Mapping[TransferId, TransferId]:
+    """The transfer that was meant by each of the ids that is the hash of a transaction.
+
+    That is the one which the transaction sent, the first in the block where it sent several; otherwise the
+    earliest whose log names it.
+    """
+    named: dict[str, list[NamedBy]] = {}
+    for each in named_by(connection, [f"0x{sent.hex()}" for sent in sent_as_ids]):
+        named.setdefault(each.tx_hash, []).append(each)
+    named = {tx_hash: [each for each in all_ if each.sent] or all_ for tx_hash, all_ in named.items()}
+    several = [each.transfer_id for all_ in named.values() if len(all_) > 1 for each in all_]
+    ids = send_ids(connection, several) if several else {}
+    return {
+        TransferId(bytes.fromhex(tx_hash[2:])): min(
+            all_, key=lambda each: (each.at, in_block_order(ids.get(each.transfer_id, "")), each.transfer_id)
+        ).transfer_id
+        for tx_hash, all_ in named.items()
     }
 
 

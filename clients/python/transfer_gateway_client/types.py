@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:7222ddad49077c912b083ecf63643594b52fa3ad0c2ca74b8a14cef4b0b7a6b4. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:06a31e9c68e7ad67dbcec4d0e960fb1787f974e0007ef2cd5eb3ab127bc10079. Do not edit."""
 
 from __future__ import annotations
 

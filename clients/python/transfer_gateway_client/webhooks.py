@@ -36,7 +36,7 @@ def verify_webhook(
     :param body: as it was received, before any reader of JSON has touched it.
     :param secrets: ``whsec_…``; two while one replaces the other.
     :param now: seconds since 1970, for tests.
-    :raises WebhookError: a header is missing, the time is too far away, or no signature fits.
+    :raises WebhookError: a header is missing, the time is too far away, no signature fits, a secret is none.
     """
     given = {name.lower(): value for name, value in headers.items()}
     if missing := [name for name in HEADERS if name not in given]:
@@ -58,5 +58,10 @@ def verify_webhook(
 
 
 def _signature(secret: str, signed: bytes) -> bytes:
-    key = b64decode(secret.removeprefix(PREFIX))
+    try:
+        key = b64decode("".join(secret.split()).removeprefix(PREFIX), validate=True)
+    except ValueError:
+        key = b""
+    if not key:  # anybody can sign with an empty key
+        raise WebhookError("a secret cannot be read: it must be whsec_ and base64, as the gateway showed it")
     return b"v1," + b64encode(hmac.digest(key, signed, "sha256"))

@@ -13,7 +13,7 @@ type Delivered = Headers | Record<string, string | string[] | undefined>;
 
 /**
  * The event of a delivery that one of the secrets has signed; `WebhookError` where a header is missing, the time is
- * too far away, or no signature fits. The same `webhook-id` may come again: keep the ids that were handled.
+ * too far away, no signature fits, or a secret cannot be read. The same `webhook-id` may come again: keep the ids that were handled.
  *
  * @param body as it was received, before any reader of JSON has touched it
  * @param secrets `whsec_…`; two while one replaces the other
@@ -34,7 +34,12 @@ export async function verifyWebhook<Event = unknown>(
   const content = typeof body === "string" ? new TextEncoder().encode(body) : body;
   const signed = new Uint8Array([...new TextEncoder().encode(`${id}.${moment}.`), ...content]);
   for (const secret of typeof secrets === "string" ? [secrets] : secrets) {
-    const raw = bytes(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret);
+    const text = secret.replace(/\s/g, "");
+    const raw = bytes(text.startsWith(PREFIX) ? text.slice(PREFIX.length) : text);
+    if (!raw.length) {
+      // anybody can sign with an empty key
+      throw new WebhookError("a secret cannot be read: it must be whsec_ and base64, as the gateway showed it");
+    }
     const key = await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
     for (const signature of signatures) {
       const [version, value = ""] = signature.split(",");

@@ -45,7 +45,8 @@ def estimate(made: Object) -> Fields:
     }
 
 
-def status(made: Object) -> Fields:
+def published_status(made: Object) -> Fields:
+    """The fields of the interface: what a gateway with ``COMPAT_CLIENTS=0`` answers, and no more."""
     return {
         "err": error(made),
         "status": one_of(*range(12)),
@@ -58,6 +59,11 @@ def status(made: Object) -> Fields:
         "src_block_tx_link": text,
         "dst_block_tx_link": text,
     }
+
+
+def status(made: Object) -> Fields:
+    """Those of the message: clients that know burns from sends by the type of the bridge need it."""
+    return published_status(made) | {"bridge_type": one_of(*range(5))}
 
 
 def latency(made: Object) -> Fields:
@@ -97,7 +103,7 @@ def transfer(made: Object) -> Fields:
     """A transfer of a history."""
     leg = made({"chain": made(chain(made)), "token": made(token(made)), "amount": amount})
     shared = status(made)
-    return {name: shared[name] for name in ("status", "refund_reason", *_LINKS)} | {
+    return {name: shared[name] for name in ("status", "refund_reason", "bridge_type", *_LINKS)} | {
         "transfer_id": text,
         "src_send_info": leg,
         "dst_received_info": leg,
@@ -105,7 +111,6 @@ def transfer(made: Object) -> Fields:
         "sender": text,
         "receiver": text,
         "update_ts": amount,
-        "bridge_type": one_of(*range(5)),
         "dst_deadline": amount,
     }
 
@@ -143,7 +148,7 @@ def found(made: Object) -> Fields:
 
 
 def statuses(made: Object) -> Fields:
-    each = status(made) | {"transfer_id": text, "bridge_type": one_of(*range(5))} | progress("")
+    each = status(made) | {"transfer_id": text} | progress("")
     return {"err": error(made), "statuses": list_of(made(each))}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 from flask import Flask
@@ -164,24 +163,6 @@ def test_posts_with_a_form(app: Flask, prefix: str) -> None:
     assert posted.request.headers["Content-Type"] == FORM
     assert posted.get_data() == by_query.get_data()
     read_by_all("estimateAmt", posted.get_data())
-
-
-@pytest.mark.parametrize("kind", [FORM, "text/plain;charset=UTF-8", None])
-@pytest.mark.parametrize("prefix", PREFIXES)
-def test_posts_without_a_type_by_older_clients(open_app: OpenApp, prefix: str, kind: str | None) -> None:
-    app = open_app(compat_clients=True)
-    configure(app)
-    tell(app, sent(ID))
-    response = app.test_client().post(
-        f"{prefix}getTransferStatus", data=json.dumps({"transfer_id": ID}), content_type=kind
-    )
-    document = parse(response.get_data())
-    assert document.pop("bridge_type") == 1
-    GO["getTransferStatus"](document, "status")
-    body = urlencode(QUOTE) if kind == FORM else json.dumps(QUOTE)
-    quoted = app.test_client().post(f"{prefix}estimateAmt", data=body, content_type=kind)
-    assert quoted.get_json()["err"] is None
-    read_by_all("estimateAmt", quoted.get_data())
 
 
 @pytest.mark.parametrize(

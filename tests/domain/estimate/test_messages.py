@@ -249,6 +249,10 @@ class TestWords:
                 "USDT is not supported on Ethereum: choose one of the tokens in /v2/getTransferConfigs",
             ),
             (
+                ask(usdt(src_token=None, dst_token=None, spelling="USDT"), token_symbol="usdt"),
+                "usdt is not supported on Ethereum: letter case matters, send token_symbol=USDT",
+            ),
+            (
                 usdt(dst_token=None),
                 "USDT is not supported on BNB Chain: from Ethereum it can be sent to Polygon",
             ),

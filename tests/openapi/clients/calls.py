@@ -107,7 +107,7 @@ def main(base_url: str, transfer_id: str, request: str) -> None:
         )
     with AuthenticatedClient(base_url=base_url, token="gwk_none") as owner:
         hooks = list_webhooks.sync_detailed(client=owner)
-        new = WebhookBody(url="https://example.org/", accounts=["nobody"])
+        new = WebhookBody(url="https://example.org/", accounts=["0x" + "5a" * 20])
         hook = create_webhook.sync_detailed(client=owner, body=new)
         unhooked = remove_webhook.sync_detailed(client=owner, id="whk_none")
     assert hooks.parsed and hook.parsed and unhooked.parsed

@@ -13,7 +13,7 @@ from app.admin.forms.base import ConsoleForm
 from app.admin.forms.moments import written_time
 from app.domain.webhooks.subscription import MAX_NAME, AlertKind, Audience, subjects_of
 from app.domain.webhooks.urls import MAX_URL
-from app.domain.wire_values import parse_transfer_id, user_address
+from app.domain.wire_values import parse_transfer_id, watched_account
 from app.services.fields import read_time
 from app.services.webhooks.subscriptions import NewSubscription, SubscriptionRefused
 
@@ -64,7 +64,7 @@ class NewWebhookForm(ConsoleForm):
         subjects: list[str] = []
         if audience is Audience.SUBJECTS:
             try:
-                accounts = [user_address(line) for line in _lines(self.accounts.data)]
+                accounts = [watched_account(line) for line in _lines(self.accounts.data)]
                 subjects = subjects_of(accounts, map(parse_transfer_id, _lines(self.transfers.data)))
             except ValueError as error:
                 raise SubscriptionRefused(f"an account or a transfer id {error}") from None

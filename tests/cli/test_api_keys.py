@@ -1,0 +1,87 @@
+"""``api-keys create|list|revoke`` as an operator types them: no browser is needed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from click.testing import Result
+from flask import Flask
+
+from app.domain.proposals.two_persons import API_KEYS, TwoPersons
+from app.services.audit.log import list_audit
+from tests.applications import gateway_of
+
+
+def run(app: Flask, *words: str) -> Result:
+    return app.test_cli_runner().invoke(args=["api-keys", *words])
+
+
+def made(app: Flask, *words: str) -> str:
+    result = run(app, "create", *words)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == f"The API key {words[0]} (shown this once):\n"
+    return result.stdout.strip()
+
+
+def asked(app: Flask, key: str, path: str = "/v2/getTransferConfigs") -> int:
+    return app.test_client().get(path, headers={"Authorization": f"Bearer {key}"}).status_code
+
+
+def test_a_key_is_made_used_listed_and_revoked(app: Flask) -> None:
+    key = made(app, "wallet")
+    assert key.startswith("gwk_")
+    assert (asked(app, key), asked(app, key[:-1] + "~"), asked(app, key, "/v2/webhooks")) == (200, 401, 403)
+    listed = run(app, "list").stdout
+    assert key not in listed
+    head, row = (
+        line.split()
+        for line in listed.replace("LAST USED", "LAST_USED").replace("KEY ID", "KEY_ID").splitlines()
+    )
+    assert head == ["NAME", "KEY_ID", "STATE", "SCOPES", "LIMIT", "CREATED", "LAST_USED"]
+    assert (row[0], row[2:5]) == ("wallet", ["valid", "read", "none"])
+    revoked = run(app, "revoke", "wallet")
+    assert (revoked.exit_code, revoked.stdout[:22]) == (0, "wallet was revoked at ")
+    assert asked(app, key) == 401
+    assert " revoked 20" in run(app, "list").stdout
+    assert run(app, "revoke", "wallet").stdout == revoked.stdout
+    actions = [(row.action, row.actor.startswith("cli:")) for row in list_audit(gateway_of(app))]
+    assert actions == [("api_key.revoke", True), ("api_key.create", True)]
+
+
+def test_scopes_and_a_limit(app: Flask) -> None:
+    key = made(app, "ledger", "--scope", "webhooks", "--scope", "read", "--limit", "1/hour")
+    assert [asked(app, key, "/v2/webhooks") for _ in range(2)] == [200, 429]
+    assert "read,webhooks  1/hour" in run(app, "list").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("create", "A b"), "'A b' is not a valid name"),
+        (("create", "wallet"), "the name wallet is already used"),
+        (("create", "other", "--limit", "often"), "'often' is not a limit"),
+        (("create", "other", "--scope", "all"), "'all' is not one of"),
+        (("revoke", "nobody"), "there is no API key nobody; the names are listed by"),
+    ],
+)
+def test_what_is_refused(app: Flask, words: tuple[str, ...], said: str) -> None:
+    made(app, "wallet")
+    refused = run(app, *words)
+    assert refused.exit_code in (1, 2)
+    assert said in refused.stderr
+    assert len(run(app, "list").stdout.splitlines()) == 2
+
+
+def test_a_second_person_is_needed_where_keys_are_guarded(
+    app: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guarded = replace(gateway_of(app), two_persons=TwoPersons(frozenset({API_KEYS})))
+    monkeypatch.setitem(app.extensions, "gateway", guarded)
+    refused = run(app, "create", "wallet")
+    assert refused.exit_code == 1
+    assert "requires a second approval" in refused.stderr
+    assert len(run(app, "list").stdout.splitlines()) == 1
+    made(app, "wallet", "--break-glass", "both administrators are on a plane")
+    actions = [row.action for row in list_audit(gateway_of(app))]
+    assert actions == ["api_key.create", "two_persons.break_glass"]

@@ -1,0 +1,46 @@
+"""Records that somebody wrote past the gateway, so that their columns hold what their types cannot be."""
+
+from __future__ import annotations
+
+import pytest
+from flask import Flask
+from sqlalchemy import text
+
+from app.runtime.gateway import current_gateway
+from app.services.audit.log import verify_audit
+from app.services.audit.record import record_alone
+from tests.actors import TESTER
+
+UNREADABLE = {
+    "sqlite": [
+        "at = 'soon'",
+        "at = 7",
+        "at = '2026-99-99'",
+        "actor = X'FF'",
+        "detail = CAST(X'FF' AS TEXT)",
+        "mac = 'x'",
+    ],
+    "postgresql": ["at = 'infinity'", "at = '-infinity'", "at = '20000-01-01'"],
+}
+
+
+@pytest.mark.every_database
+def test_a_record_that_cannot_be_read_is_the_first_fault(app: Flask) -> None:
+    """The one in the middle of a chunk, after records that are good."""
+    gateway = current_gateway()
+    for number in range(3):
+        record_alone(gateway, TESTER, "test.deed", f"subject {number}")
+    with gateway.engine.connect() as connection:
+        sealed = dict(connection.execute(text("SELECT * FROM audit_records WHERE id = 2")).one()._mapping)
+    restored = text(
+        f"UPDATE audit_records SET {', '.join(f'{name} = :{name}' for name in sealed)} WHERE id = 2"
+    )
+    for change in UNREADABLE[gateway.engine.dialect.name]:
+        with gateway.engine.begin() as connection:
+            connection.execute(text(f"UPDATE audit_records SET {change} WHERE id = 2"))
+        found = verify_audit(gateway)
+        assert (found.count, found.head[:2]) == (1, "1:"), change
+        assert (found.fault or "").startswith("record 2 "), change
+        with gateway.engine.begin() as connection:
+            connection.execute(restored, sealed)
+        assert verify_audit(gateway).fault is None
