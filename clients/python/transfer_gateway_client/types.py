@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:06a31e9c68e7ad67dbcec4d0e960fb1787f974e0007ef2cd5eb3ab127bc10079. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:3af51a7dc8afe0d3676df45a566e8fc6ee83c750d468464435f8f7f63a53a25e. Do not edit."""
 
 from __future__ import annotations
 
