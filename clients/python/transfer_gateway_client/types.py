@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:06a31e9c68e7ad67dbcec4d0e960fb1787f974e0007ef2cd5eb3ab127bc10079. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:fe2c5464d4cd0ccd9f8d72157b61933edfb4fa12b790b396437c3522ff6e1478. Do not edit."""
 
 from __future__ import annotations
 
