@@ -212,6 +212,9 @@ def test_read_strictly_a_body_says_that_it_is_json(strict_door: FlaskClient, kin
     assert body.pop("err")["code"] == 500
     assert body | {"bridge_type": 0} == ZEROES[STATUS]
     assert "bridge_type" not in body
+    for path in ("/v2/getTransferStatuses", "/v2/withdrawLiquidity"):
+        refused = strict_door.post(path, data=b"{}", content_type=kind)
+        assert_refused(refused, 415, "unsupported_media_type", path)
 
 
 @pytest.mark.parametrize("prefix", ["/v2", "/v1"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_address
 from typing import Any
@@ -155,8 +156,8 @@ def test_what_cannot_be_read(client: FlaskClient, req: bytes, fault: str, door: 
 
 @pytest.mark.parametrize("body", [{}, {"withdraw_req": None}, {"withdraw_req": 7}, {"withdraw_req": "=A="}])
 def test_a_body_that_is_no_ask(client: FlaskClient, body: dict[str, Any]) -> None:
-    assert "withdraw_req: " in assert_refused(client.post(ASK, json=body), 400, "bad_request", ASK)
-    assert_refused(client.post(ASK, data=b"{}"), 415, "unsupported_media_type", ASK)
+    for response in (client.post(ASK, json=body), client.post(ASK, data=json.dumps(body))):
+        assert "withdraw_req: " in assert_refused(response, 400, "bad_request", ASK)
     assert_refused(client.get(ASK), 405, "method_not_allowed", ASK)
 
 

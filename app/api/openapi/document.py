@@ -161,7 +161,7 @@ def _estimate_by_post(door: ApiDoor) -> dict[str, Any]:
         ),
         # With two bodies and nothing optional, openapi-python-client 0.29 leaves out an import that it needs.
         "parameters": [_IGNORED_HEADER],
-        "requestBody": body_of(door, content),
+        "requestBody": body_of(content),
         "responses": responses(door.estimate_answer, ESTIMATE_EXAMPLES, *READ, *unread_types(door)),
     }
 
@@ -179,7 +179,7 @@ def _status(door: ApiDoor) -> dict[str, Any]:
             "the newest event of each chain is. Headers say whether the transfer is over, who acts next, "
             "when to ask again and how recent the answer is."
         ),
-        "requestBody": body_of(door, content),
+        "requestBody": body_of(content),
         "responses": responses(
             door.status_answer,
             compat_status_examples() if door.compat_clients else STATUS_EXAMPLES,

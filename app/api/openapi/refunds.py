@@ -37,6 +37,6 @@ def ask_operation(door: ApiDoor) -> dict[str, Any]:
             "may send a few requests a minute. No signature is needed: the refund is paid to the sender of "
             "the transfer, whoever requests it."
         ),
-        "requestBody": body_of(door, {JSON: {"schema": door.ask_body}}),
+        "requestBody": body_of({JSON: {"schema": door.ask_body}}),
         "responses": responses(door.ask_answer, ASK_EXAMPLES, *READ, *unread_types(door)),
     }

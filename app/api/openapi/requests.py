@@ -9,17 +9,15 @@ from app.api.door import ApiDoor
 JSON: Final = "application/json"
 
 
-def body_of(door: ApiDoor, content: dict[str, Any]) -> dict[str, Any]:
-    """The body of a POST; unless ``COMPAT_CLIENTS=0``, JSON may be declared as anything.
+def body_of(content: dict[str, Any]) -> dict[str, Any]:
+    """The body of a POST.
 
-    A range of types such as ``*/*`` would promise that XML is read, too.
+    That JSON may be declared as anything (docs/interface.md#compat-clients) is not announced: generated
+    clients declare it, and some generators leave out an operation with a type that they cannot write.
 
-    :param content: what is read, by its type. JSON is there.
+    :param content: what is read, by its type.
     """
-    return {
-        "required": True,
-        "content": content | ({"text/plain": content[JSON]} if door.compat_clients else {}),
-    }
+    return {"required": True, "content": content}
 
 
 def unread_types(door: ApiDoor) -> tuple[int, ...]:

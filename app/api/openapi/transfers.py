@@ -9,7 +9,7 @@ from app.api.door import FIND_PATH, HISTORY_PATH, STATUSES_PATH, ApiDoor
 from app.api.openapi.requests import JSON, body_of, unread_types
 from app.api.openapi.responses import READ, responses
 from app.api.openapi.transfer_examples import FIND_EXAMPLES, HISTORY_EXAMPLES, STATUSES_EXAMPLES
-from app.api.transfers.schemas import HistoryQuery
+from app.api.transfers.schemas import FindQuery, HistoryQuery
 
 
 def transfer_operations(door: ApiDoor) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -45,7 +45,7 @@ def _find(door: ApiDoor) -> dict[str, Any]:
             "all fields of their status. `read_to` says how far each chain had been read: a transaction in "
             "a later block may still become known. Chain nodes are not queried."
         ),
-        "parameters": [{"in": "query", "schema": door.find_query}],
+        "parameters": [{"in": "query", "schema": FindQuery}],
         "responses": responses(door.find_answer, FIND_EXAMPLES, *READ),
     }
 
@@ -59,6 +59,6 @@ def _statuses(door: ApiDoor) -> dict[str, Any]:
             "Returns what `getTransferStatus` returns for each of up to 100 ids, in the order requested, "
             "all of one moment. Each has its own `err`."
         ),
-        "requestBody": body_of(door, {JSON: {"schema": door.statuses_body}}),
+        "requestBody": body_of({JSON: {"schema": door.statuses_body}}),
         "responses": responses(door.statuses_answer, STATUSES_EXAMPLES, *READ, *unread_types(door)),
     }

@@ -41,7 +41,7 @@ def webhook_operations(door: ApiDoor, security: list[dict[str, list[str]]]) -> d
 
     :param security: how the key is sent.
     """
-    made_by = body_of(door, {JSON: {"schema": door.webhook_body}})
+    made_by = body_of({JSON: {"schema": door.webhook_body}})
     return {
         "get": {
             "operationId": "listWebhooks",

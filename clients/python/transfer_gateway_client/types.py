@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:3af51a7dc8afe0d3676df45a566e8fc6ee83c750d468464435f8f7f63a53a25e. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:fe2c5464d4cd0ccd9f8d72157b61933edfb4fa12b790b396437c3522ff6e1478. Do not edit."""
 
 from __future__ import annotations
 
