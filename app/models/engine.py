@@ -171,6 +171,11 @@ def after_commit(connection: Connection, callback: Callable[[], None]) -> None:
     connection.get_execution_options()[_AFTER_COMMIT].append(callback)
 
 
+def is_writing(connection: Connection) -> bool:
+    """Whether the connection is that of the only writer: nobody else changes facts or configuration now."""
+    return _AFTER_COMMIT in connection.get_execution_options()
+
+
 def reading(engine: Engine) -> AbstractContextManager[Connection]:
     """A connection for single-statement reads: no transaction round trips.
 
