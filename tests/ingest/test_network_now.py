@@ -1,4 +1,4 @@
-"""A batch does not read the network again that another read before, and is judged by that of now all the same."""
+"""A batch does not read the network that another has read, and is validated by that of now all the same."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tests.actors import TESTER
 from tests.applications import OpenApp, gateway_of
 from tests.builders import network as build
 from tests.ingest.kit import post, verdict
+from tests.services.feed.test_rotations import rotation
 from tests.services.feed.world import (
     KEYS,
     NOW,
@@ -29,9 +30,7 @@ from tests.services.feed.world import (
     sent,
     signature,
     signed,
-    token,
 )
-from tests.services.feed.test_rotations import rotation
 
 CONFIGURATION = ("chains", "tokens", "pegged_pairs", "routes", "opening_validators")
 """Of pools a batch reads those whose counters it moves."""

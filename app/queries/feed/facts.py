@@ -25,7 +25,7 @@ _OPTION: Final = "gateway_facts"
 
 
 class FactsCache:
-    """What a writer of this process loaded last, so that a batch of one event does not read the whole network.
+    """What a writer of this process loaded last: a batch of one event does not read the whole network.
 
     It never stands in for what a transaction sees: each reads the versions of the configuration and the rows
     of the reported sets itself, and takes from here only what was made of the same.
@@ -145,13 +145,15 @@ def _own(said: Mapping[str, Any], listed: TokenFacts | None) -> TokenFacts | Non
     return TokenFacts(address if "address" in said else listed.address, said.get("decimal", listed.decimals))
 
 
-def load_opening_sets(connection: Connection) -> dict[ChainId, ValidatorSet]:
-    """Each chain's configured set, in force until a rotation is reported."""
+def load_opening_sets(connection: Connection, chain_id: ChainId | None = None) -> dict[ChainId, ValidatorSet]:
+    """Each chain's configured set, in force until a rotation is reported.
+
+    :param chain_id: of this chain alone; None: of all.
+    """
     opening: dict[ChainId, list[tuple[bytes, int]]] = {}
-    rows = connection.execute(
-        select(OpeningValidator.chain_id, OpeningValidator.signer, OpeningValidator.power)
-    )
-    for row in rows:
+    table = OpeningValidator
+    asked = select(table.chain_id, table.signer, table.power)
+    for row in connection.execute(asked if chain_id is None else asked.where(table.chain_id == chain_id)):
         opening.setdefault(row.chain_id, []).append((_address(row.signer), row.power))
     return {chain_id: ValidatorSet.of(chain_id, 0, members) for chain_id, members in opening.items()}
 
