@@ -31,6 +31,7 @@ from app.models.connections.patience import CONSOLE, FEED, PUBLIC
 from app.models.connections.replica import prepare_replica
 from app.models.connections.writes import Writes, share_writes, writes_of
 from app.models.engine import READER_OPTIONS, pool_options, prepare
+from app.queries.feed.facts import FactsCache, share_facts
 from app.release import Release
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.counters import NOTHING_COUNTED, Counters
@@ -102,6 +103,9 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         prepare(reads, PUBLIC, pooled=pooled)
         prepare(db.engines["feed"], FEED, pooled=pooled)
         share_writes(db.engines["feed"], writes_of(db.engine))
+        facts = FactsCache()
+        for engine in (db.engine, db.engines["feed"]):
+            share_facts(engine, facts)
         public_reads = _public_reads(settings, db.engines)
         snapshots = NetworkSnapshots(db.engine, settings.config_max_age_seconds, reads=reads, clock=clock)
         limit_store = LimitStore(settings.rate_limit_storage_url)

@@ -24,6 +24,7 @@ from app.admin.sign_in import setup
 from app.domain.proposals.two_persons import TwoPersons
 from app.extensions import db
 from app.models.connections.writes import Writes, writes_of
+from app.queries.feed.facts import FactsCache, share_facts
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.gateway import Clock, Gateway, system_clock
@@ -107,6 +108,9 @@ def renew_gateway(app: Flask, clock: Clock) -> None:
     """Replace the gateway by one that has served nothing. Engines and settings stay."""
     settings: Settings = app.config["SETTINGS"]
     old = gateway_of(app)
+    facts = FactsCache()
+    for engine in (old.engine, old.feed):
+        share_facts(engine, facts)
     snapshots = NetworkSnapshots(old.engine, settings.config_max_age_seconds, reads=old.reads, clock=clock)
     limit_store = LimitStore(settings.rate_limit_storage_url)
     app.extensions["gateway"] = replace(

@@ -47,6 +47,7 @@ POOL_SECONDS: Final = 3
 _AFTER_COMMIT = "gateway_after_commit"
 
 _ADVISORY_KEY = 0x67617465  # "gate"
+_LINE_KEY = 0x6C696E65  # "line"
 
 
 _CONNECT: Final[dict[str, Any]] = {
@@ -136,7 +137,7 @@ def writing(engine: Engine) -> Iterator[Connection]:
             connection.begin(),
         ):
             if connection.dialect.name == "postgresql":
-                take_advisory_lock(connection, _ADVISORY_KEY)
+                take_advisory_lock(connection, _ADVISORY_KEY, _LINE_KEY)
             yield connection
     except DBAPIError as error:
         writes.note(error)
@@ -169,6 +170,11 @@ def after_commit(connection: Connection, callback: Callable[[], None]) -> None:
     :param connection: opened by ``writing``.
     """
     connection.get_execution_options()[_AFTER_COMMIT].append(callback)
+
+
+def is_writing(connection: Connection) -> bool:
+    """Whether the connection is that of the only writer: nobody else changes facts or configuration now."""
+    return _AFTER_COMMIT in connection.get_execution_options()
 
 
 def reading(engine: Engine) -> AbstractContextManager[Connection]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from app.domain.keys import ChainId
 from app.domain.network_facts import NetworkFacts
 from app.domain.transfer.contents import agree, together
 from app.domain.transfer.events import (
@@ -92,6 +93,10 @@ MAX_REQUESTS: Final = 64
 MAX_OF_A_TYPE: Final = 256
 """Its other events of one type, acceptances after a reorganisation included."""
 
+MAX_ROTATIONS: Final = 4096
+"""Validator sets of one chain, each as often as it is accepted: eleven years of one a day. All are read where
+one is reported out of the chain's order, and with a reorganisation."""
+
 
 def most_of(event: TransferEvent) -> int | None:
     """How many acceptances of the event's type one reporter may have of one transfer; None: any number.
@@ -103,8 +108,11 @@ def most_of(event: TransferEvent) -> int | None:
     return MAX_REQUESTS if isinstance(event, RefundPrepared) else MAX_OF_A_TYPE
 
 
-Told = dict[tuple[bytes, str], int]
-"""By transfer and type, how many acceptances a reporter has. What is far from any bound may be missing."""
+Told = dict[tuple[bytes | ChainId, str], int]
+"""By transfer, or of validator sets by chain, and type, how many acceptances a reporter has.
+
+What is far from any bound may be missing.
+"""
 
 
 def too_many(event: Event, told: Told, *, is_limited: bool = False) -> str | None:
@@ -112,6 +120,11 @@ def too_many(event: Event, told: Told, *, is_limited: bool = False) -> str | Non
 
     :param is_limited: the reporter is limited to some chains: its signatures may wait for ever.
     """
+    if isinstance(event, ValidatorsUpdated) and told.get((event.chain_id, event.type), 0) >= MAX_ROTATIONS:
+        return (
+            f"type: this reporter may send at most {MAX_ROTATIONS} events {event.type} about a chain: "
+            "have an operator ingest further ones"
+        )
     if not isinstance(event, TransferEvent):
         return None
     most = MAX_OF_A_TYPE if is_limited and isinstance(event, RefundSigned) else most_of(event)
@@ -171,7 +184,7 @@ class Known:
     chain_limits: Mapping[int, ChainLimits] = field(default_factory=dict)
     """Of the chains that the segment has reorgs of."""
     told: Told | None = None
-    """What the reporter has told about the transfers; None where that has no bound."""
+    """What the reporter has told about the transfers and chains; None where that has no bound."""
 
     def note(self, entry: LogEntry) -> None:
         """Let the events that follow be judged with this entry in the log."""
@@ -184,9 +197,9 @@ class Known:
             if entry.occurrence:  # the first of a key has nothing to add to others
                 log = as_told_last(log)
             self.histories[event.transfer_id] = history.with_log(log)
-            if self.told is not None:
-                of_type = (event.transfer_id, event.type)
-                self.told[of_type] = self.told.get(of_type, 0) + 1
+        if self.told is not None and isinstance(event, TransferEvent | ValidatorsUpdated):
+            about = event.transfer_id if isinstance(event, TransferEvent) else event.chain_id
+            self.told[about, event.type] = self.told.get((about, event.type), 0) + 1
 
 
 def is_barrier(event: Event) -> bool:

@@ -20,13 +20,15 @@ class Patience:
     """How long one statement may run, waits for locks included."""
     parallel: bool = True
     """Whether several processes of PostgreSQL may work at one statement; whoever asks waits for them."""
+    goes_first: bool = False
+    """Whether it gets the writer's lock before all that wait for it without this."""
 
 
 PUBLIC: Final = Patience(lock=2, statement=5)
 """Public answers: milliseconds. Who asks has given up after seconds."""
 
-CONSOLE: Final = Patience(lock=2, statement=20)
-"""Pages, edits, sign-ins and their audit records: a person waits, and can repeat it."""
+CONSOLE: Final = Patience(lock=2, statement=20, goes_first=True)
+"""Pages, edits, sign-ins and their audit records: a person waits, who may be stopping a chain."""
 
 FEED: Final = Patience(lock=20, statement=60)
 """Batches of events: reporters send them again, which costs more than waiting."""
@@ -89,16 +91,21 @@ def _limits(patience: Patience) -> dict[str, str]:
     }
 
 
-_LOCKED: Final = text(
-    "SELECT set_config('lock_timeout', :lock, true), set_config('statement_timeout', :statement, true),"
-    " pg_advisory_xact_lock(:key)"
+_LIMITS: Final = (
+    "SELECT set_config('lock_timeout', :lock, true), set_config('statement_timeout', :statement, true)"
 )
+_FIRST: Final = text(f"{_LIMITS}, pg_advisory_xact_lock(:key)")
+_IN_LINE: Final = text(f"{_LIMITS}, pg_advisory_xact_lock(:line), pg_advisory_xact_lock(:key)")
 
 
-def take_advisory_lock(connection: Connection, key: int) -> None:
+def take_advisory_lock(connection: Connection, key: int, line: int) -> None:
     """Take a lock of PostgreSQL until the end of the transaction, and set its limits in the same round trip.
 
-    Behind a pooler that shares connections, these hold whatever a connection was set to before.
+    Behind a pooler that shares connections, these hold whatever a connection was set to before. PostgreSQL
+    gives a lock to those who wait in their order. So all but those who go first wait in a line of their own,
+    and the one at its head alone waits for the lock itself.
+
+    :param line: the lock of that line; it is held as long.
 
     :raises OperationalError: it was not granted in time.
     """
@@ -106,7 +113,10 @@ def take_advisory_lock(connection: Connection, key: int) -> None:
     # The wait for the lock is part of the first statement, which the session's own limit bounds.
     statement = patience.statement and patience.statement + patience.lock
     limits = {"lock": _milliseconds(patience.lock), "statement": _milliseconds(statement)}
-    connection.execute(_LOCKED, limits | {"key": key})
+    if patience.goes_first:
+        connection.execute(_FIRST, limits | {"key": key})
+    else:
+        connection.execute(_IN_LINE, limits | {"key": key, "line": line})
 
 
 def _milliseconds(seconds: float) -> str:

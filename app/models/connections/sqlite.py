@@ -7,7 +7,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Engine, event
 
 from app.cooperation import in_native_thread
 from app.models.connections.patience import patience_of
+from app.models.connections.turns import going_first, is_another_first, turns_of
 from app.models.types import SqliteExactSum
 
 _BUSY: Final = 5  # SQLITE_BUSY
@@ -109,24 +110,33 @@ def _begin_writing(connection: Connection, monotonic: Callable[[], float] = time
 
     :raises OperationalError: "database is locked": it was not free in time.
     """
-    until = monotonic() + patience_of(connection).lock
-    pause = _FIRST_PAUSE
     dbapi = connection.connection.dbapi_connection
     assert isinstance(dbapi, sqlite3.Connection)  # noqa: S101  this listener is for SQLite alone
+    patience, turns = patience_of(connection), turns_of(connection.engine.url.database)
+    until, pause = monotonic() + patience.lock, _FIRST_PAUSE
     dbapi.execute("PRAGMA busy_timeout=0")
     try:
-        while True:
-            try:
-                dbapi.execute("BEGIN IMMEDIATE")
-                return
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF != _BUSY or monotonic() >= until:
-                    break
-            time.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
-        connection.exec_driver_sql("BEGIN IMMEDIATE")  # so that SQLAlchemy raises what it would have raised
+        with going_first(turns) if patience.goes_first else nullcontext():
+            while not ((patience.goes_first or not is_another_first(turns)) and _has_begun(dbapi)):
+                if monotonic() >= until:
+                    # So that SQLAlchemy raises what it would have raised.
+                    connection.exec_driver_sql("BEGIN IMMEDIATE")
+                    return
+                time.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
     finally:
         _wait_for_locks(dbapi, connection)
+
+
+def _has_begun(dbapi: sqlite3.Connection) -> bool:
+    """Whether the lock was free, and is taken now."""
+    try:
+        dbapi.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF != _BUSY:
+            raise
+        return False
+    return True
 
 
 def _wait_for_locks(dbapi: sqlite3.Connection, bind: Engine | Connection) -> None:

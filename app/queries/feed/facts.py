@@ -4,22 +4,76 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Connection, select
+import orjson
+from sqlalchemy import Connection, Engine, Text, cast, select
 
 from app.domain.amounts import parse_decimal
 from app.domain.crypto import parse_evm_address
 from app.domain.keys import ChainId, PoolKey, RouteKey
 from app.domain.network_facts import NetworkFacts, PairFacts, TokenFacts
 from app.domain.validators import ValidatorSet
+from app.models.engine import after_commit, is_writing
 from app.models.network import Chain, OpeningValidator, PeggedPair, Pool, Route, Token
 from app.models.validators import ReportedValidatorSet
+from app.queries.network.versions import PartVersion, load_versions
+
+_OPTION: Final = "gateway_facts"
+
+
+class FactsCache:
+    """What a writer of this process loaded last: a batch of one event does not read the whole network.
+
+    It never stands in for what a transaction sees: each reads the versions of the configuration and the rows
+    of the reported sets itself, and takes from here only what was made of the same.
+    """
+
+    def __init__(self) -> None:
+        self.configured: tuple[Mapping[str, PartVersion], NetworkFacts] = {}, NetworkFacts()
+        """The versions of the configuration, and the facts that it came to, opening validators included."""
+        self.reported: Mapping[tuple[ChainId, int, str], ValidatorSet] = {}
+        """Sets by their rows, as these are stored."""
+
+
+def share_facts(engine: Engine, cache: FactsCache) -> None:
+    """Let the writers of an engine use a cache."""
+    engine.update_execution_options(**{_OPTION: cache})
 
 
 def load_network_facts(connection: Connection) -> NetworkFacts:
     """Everything that folding depends on, the validator sets included."""
+    cache = connection.get_execution_options().get(_OPTION)
+    if not isinstance(cache, FactsCache) or not is_writing(connection):
+        # A reader that is not the only writer may see a change between two of its statements.
+        configured, sets = _load_configured(connection), _reported_sets(connection, {})
+    else:
+        configured = _configured_facts(connection, cache)
+        cache.reported = sets = _reported_sets(connection, cache.reported)
+    reported = {members.chain_id: members for members in sets.values()}
+    return replace(configured, validators={**configured.validators, **reported})
+
+
+def _configured_facts(connection: Connection, cache: FactsCache) -> NetworkFacts:
+    """What the configuration says: from the cache, where that is of the version that the transaction sees."""
+    versions = load_versions(connection)
+    known, facts = cache.configured
+    if versions and versions == known:
+        return facts
+    loaded = _load_configured(connection)
+
+    def store() -> None:
+        cache.configured = versions, loaded
+
+    # Not before: when this is rolled back, another transaction may give the same version to other values.
+    after_commit(connection, store)
+    return loaded
+
+
+def _load_configured(connection: Connection) -> NetworkFacts:
+    """What the tables of the configuration say, with the opening validators."""
     listed = select(Token.chain_id, Token.symbol, Token.address, Token.decimal).order_by(Token.id)
     tokens = {
         PoolKey(row.chain_id, row.symbol): TokenFacts(parse_evm_address(row.address), row.decimal)
@@ -33,11 +87,11 @@ def load_network_facts(connection: Connection) -> NetworkFacts:
     bridges = ((row.chain_id, parse_evm_address(row.contract_addr)) for row in chains)
     return NetworkFacts(
         tokens=tokens,
-        symbols=symbols,
+        symbols=dict(symbols),
         pools={PoolKey(*row) for row in connection.execute(select(Pool.chain_id, Pool.symbol))},
         pool_bridges={chain_id: address for chain_id, address in bridges if address is not None},
         pairs=tuple(_pairs(connection, tokens)),
-        validators=load_validator_sets(connection),
+        validators=load_opening_sets(connection),
         rates=_rates(connection),
     )
 
@@ -91,27 +145,34 @@ def _own(said: Mapping[str, Any], listed: TokenFacts | None) -> TokenFacts | Non
     return TokenFacts(address if "address" in said else listed.address, said.get("decimal", listed.decimals))
 
 
-def load_opening_sets(connection: Connection) -> dict[ChainId, ValidatorSet]:
-    """Each chain's configured set, in force until a rotation is reported."""
+def load_opening_sets(connection: Connection, chain_id: ChainId | None = None) -> dict[ChainId, ValidatorSet]:
+    """Each chain's configured set, in force until a rotation is reported.
+
+    :param chain_id: of this chain alone; None: of all.
+    """
     opening: dict[ChainId, list[tuple[bytes, int]]] = {}
-    rows = connection.execute(
-        select(OpeningValidator.chain_id, OpeningValidator.signer, OpeningValidator.power)
-    )
-    for row in rows:
+    table = OpeningValidator
+    asked = select(table.chain_id, table.signer, table.power)
+    for row in connection.execute(asked if chain_id is None else asked.where(table.chain_id == chain_id)):
         opening.setdefault(row.chain_id, []).append((_address(row.signer), row.power))
     return {chain_id: ValidatorSet.of(chain_id, 0, members) for chain_id, members in opening.items()}
 
 
-def load_validator_sets(connection: Connection) -> dict[ChainId, ValidatorSet]:
-    """Each chain's current set: the latest standing ``validators.updated``, else the opening one."""
-    sets = load_opening_sets(connection)
-    reported = connection.execute(
-        select(ReportedValidatorSet.chain_id, ReportedValidatorSet.version, ReportedValidatorSet.members)
-    )
-    for chain_id, version, stored in reported:
-        members = [(_address(signer), int(power)) for signer, power in stored]
-        sets[chain_id] = ValidatorSet.of(chain_id, version, members)
-    return sets
+def _reported_sets(
+    connection: Connection, known: Mapping[tuple[ChainId, int, str], ValidatorSet]
+) -> dict[tuple[ChainId, int, str], ValidatorSet]:
+    """Each chain's latest standing ``validators.updated``, by its row; it outranks the opening set.
+
+    :param known: sets by their rows: the same row is not decoded again.
+    """
+    table = ReportedValidatorSet
+    rows = connection.execute(select(table.chain_id, table.version, cast(table.members, Text)))
+    return {tuple(row): known.get(tuple(row)) or _decoded_set(*row) for row in rows}
+
+
+def _decoded_set(chain_id: ChainId, version: int, members: str) -> ValidatorSet:
+    stored = ((_address(signer), int(power)) for signer, power in orjson.loads(members))
+    return ValidatorSet.of(chain_id, version, stored)
 
 
 def _address(text: str) -> bytes:

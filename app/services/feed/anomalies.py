@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -85,18 +85,30 @@ def _row(subject: Subject, anomaly: Anomaly) -> dict[str, Any]:
 
 
 def _renew(connection: Connection, known: AnomalyRow, row: dict[str, Any]) -> None:
-    """One that rests on other events than before is open again."""
+    """Write what has changed. One that rests on other events than before is open again."""
     if not row["event_ids"]:
         row = row | {"first_at": known.first_at}  # no event has a time for it: the gateway's clock had
     if known.event_ids != row["event_ids"]:
         row = row | {"acknowledged_at": None, "acknowledged_by": None}
-    connection.execute(update(table.Anomaly).where(table.Anomaly.id == known.id).values(row))
+    if any(getattr(known, column) != value for column, value in row.items()):
+        connection.execute(update(table.Anomaly).where(table.Anomaly.id == known.id).values(row))
 
 
-def sync_rotation_anomalies(connection: Connection, chain_id: ChainId, found: Sequence[Anomaly]) -> None:
-    """Make the table say of a chain's rotations what was found; each has a subject of its own."""
+def sync_rotation_anomalies(
+    connection: Connection,
+    chain_id: ChainId,
+    found: Iterable[Anomaly],
+    rotations: Collection[Event] | None = None,
+) -> None:
+    """Make the table say of a chain's rotations what was found; each has a subject of its own.
+
+    :param rotations: of these; None: of all that the chain ever had.
+    """
     prefix = f"rotation:{chain_id}:"
-    subjects = rotation_subjects(connection, chain_id)
+    if rotations is None:
+        subjects = rotation_subjects(connection, chain_id)
+    else:
+        subjects = [prefix + event.id for event in rotations]
     wanted: dict[Subject, list[Anomaly]] = {Subject(name, chain_id=chain_id): [] for name in subjects}
     for anomaly in found:
         wanted[Subject(prefix + anomaly.event_ids[0], chain_id=chain_id)] = [anomaly]

@@ -22,11 +22,13 @@ from app.domain.transfer.events import (
     WithdrawDone,
 )
 from app.domain.transfer.standing import ChainReading
+from app.domain.validators import ValidatorSet
 from app.models.upsert import upsert
 from app.models.validators import ReportedValidatorSet
 from app.queries.feed.chain_progress import is_told_from_block, load_progress, transfers_from_block
 from app.queries.feed.facts import load_network_facts, load_opening_sets
 from app.queries.feed.pools import Part, conditions_of
+from app.queries.feed.rotations import latest_rotation
 from app.queries.feed.signatures import transfers_with_aside
 from app.queries.feed.standing import accepted_of_chain, load_chain_events, standing_of_chain
 from app.queries.feed.transfers import transfers_in_status
@@ -66,20 +68,45 @@ def fold_validators(connection: Connection, chain_id: ChainId, now: datetime) ->
     standing = sorted(cast("list[ValidatorsUpdated]", events), key=lambda e: e.order)
     rotations = [(event, reported_set(event, version)) for version, event in enumerate(standing, start=1)]
     if rotations:
-        event, members = rotations[-1]
-        row = {
-            "chain_id": chain_id,
-            "version": members.version,
-            "members": [["0x" + address.hex(), str(power)] for address, power in members.members],
-            "at": event.at,
-            "event_id": event.id,
-        }
-        upsert(connection, ReportedValidatorSet, [row])
+        _write_set(connection, *rotations[-1])
     else:
         connection.execute(delete(ReportedValidatorSet).where(ReportedValidatorSet.chain_id == chain_id))
-    opening = load_opening_sets(connection).get(ChainId(chain_id))
-    sync_rotation_anomalies(connection, chain_id, list(anomalies_of_rotations(opening, rotations)))
+    opening = load_opening_sets(connection, chain_id).get(chain_id)
+    sync_rotation_anomalies(connection, chain_id, anomalies_of_rotations(opening, rotations))
     judge_open_refunds(connection, {chain_id}, now)
+
+
+def fold_new_validators(
+    connection: Connection, chain_id: ChainId, reported: Iterable[ValidatorsUpdated], now: datetime
+) -> None:
+    """As :func:`fold_validators`, after some sets began to stand, which they did not before.
+
+    Nearly always they come after all others in the chain's order. Then these are not read.
+    """
+    latest, version = latest_rotation(connection, chain_id)
+    new = sorted(reported, key=lambda event: event.order)
+    if version and (latest is None or latest.order > new[0].order):
+        fold_validators(connection, chain_id, now)
+        return
+    if latest is None:
+        before = load_opening_sets(connection, chain_id).get(chain_id)
+    else:
+        before = reported_set(latest, version)
+    rotations = [(event, reported_set(event, number)) for number, event in enumerate(new, start=version + 1)]
+    _write_set(connection, *rotations[-1])
+    sync_rotation_anomalies(connection, chain_id, anomalies_of_rotations(before, rotations), new)
+    judge_open_refunds(connection, {chain_id}, now)
+
+
+def _write_set(connection: Connection, event: ValidatorsUpdated, members: ValidatorSet) -> None:
+    row = {
+        "chain_id": event.chain_id,
+        "version": members.version,
+        "members": [["0x" + address.hex(), str(power)] for address, power in members.members],
+        "at": event.at,
+        "event_id": event.id,
+    }
+    upsert(connection, ReportedValidatorSet, [row])
 
 
 def fold_accepted_withdraws(connection: Connection, accepted: Iterable[ChainEvent], now: datetime) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import math
+import time
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Final
 
 from marshmallow import Schema
@@ -15,7 +17,7 @@ from sqlalchemy import Connection
 from app.cooperation import in_turns
 from app.domain.reporting.scope import EVERYTHING, Scope
 from app.domain.transfer.event_types import EventType
-from app.domain.transfer.events import Event
+from app.domain.transfer.events import Event, ValidatorsUpdated
 from app.domain.transfer.judge import (
     Accepted,
     Refused,
@@ -35,6 +37,12 @@ from app.services.feed.write import write
 
 BATCH = 1_000
 """Lines in one transaction: large enough to share its cost, small enough that other writers wait little."""
+
+PART = 500
+"""Events that are judged and written at once."""
+
+HOLD_SECONDS = 0.2
+"""After so long a batch gives the writer's lock back before its next part: an operator may wait for it."""
 
 BATCH_BYTES = 1 << 20
 """What the lines of a batch may add up to, for it is held in memory; common events are half a kilobyte."""
@@ -130,17 +138,17 @@ def ingest_lines(
     result = IngestResult()
     for batch in _batches(lines, min(BATCH, terms.most_in_batch or BATCH)):
         unreadable = IngestResult()
-        readable = _read(batch, gateway.clock(), unreadable, schemas)
-        if readable or (unreadable.refused and terms.most_in_batch is not None):
+        parts = deque(_parts(_read(batch, gateway.clock(), unreadable, schemas)))
+        uncharged = len(unreadable.refused) if terms.most_in_batch is not None else 0
+        while parts or uncharged:
             with writing(gateway.feed) as connection:
                 terms.admit(connection)
-                taken = _take(connection, readable, reporter, gateway, scope)
-                taken.add(unreadable)
-                terms.charge(connection, taken.accepted + len(taken.refused))
+                taken = _take(connection, parts, reporter, gateway, scope, seconds=HOLD_SECONDS)
+                terms.charge(connection, taken.accepted + len(taken.refused) + uncharged)
+            uncharged = 0
             result.add(taken)
             gateway.counters.feed(taken.outcomes)
-        else:
-            result.add(unreadable)
+        result.add(unreadable)
         if unreadable.refused:
             gateway.counters.feed({UNREADABLE: len(unreadable.refused)})
         progress(len(batch))
@@ -154,7 +162,7 @@ def ingest_within(
     result = IngestResult()
     for batch in _batches(lines, BATCH):
         if readable := _read(batch, gateway.clock(), result, SCHEMAS):
-            result.add(_take(connection, readable, reporter, gateway))
+            result.add(_take(connection, deque(_parts(readable)), reporter, gateway))
     return result
 
 
@@ -171,7 +179,7 @@ def ingest_events_within(
         judged = [judged_by_time(ReadLine(number, event), now) for number, event in batch]
         result.refused += [line for line in judged if isinstance(line, RefusedLine)]
         if readable := [line for line in judged if isinstance(line, ReadLine)]:
-            result.add(_take(connection, readable, reporter, gateway))
+            result.add(_take(connection, deque(_parts(readable)), reporter, gateway))
     return result
 
 
@@ -203,15 +211,22 @@ def _read(
 
 def _take(
     connection: Connection,
-    lines: Sequence[ReadLine],
+    parts: deque[Sequence[ReadLine]],
     reporter: str,
     gateway: Gateway,
     scope: Scope = EVERYTHING,
+    *,
+    seconds: float = math.inf,
 ) -> IngestResult:
-    """Load what is known, judge, write: one segment of the batch after the other."""
+    """Load what is known, judge, write: one part of the batch after the other, each taken from ``parts``.
+
+    :param seconds: what is left after so long stays there.
+    """
     result, now = IngestResult(), gateway.clock()
+    until = time.monotonic() + seconds
     settle(connection, now)
-    for segment in _segments(lines):
+    while parts:
+        segment = parts.popleft()
         events = [line.event for line in segment]
         limited_to = segment[0].limited_to
         is_exported = limited_to is not None and scope.chains is None
@@ -220,14 +235,19 @@ def _take(
         verdicts = judge_segment(in_turns(events), known)
         write(connection, events, verdicts, known, reporter=reporter, now=now)
         result.count(segment, verdicts)
+        if time.monotonic() >= until:
+            break
     follow_window(connection, now)
     return result
 
 
-def _segments(lines: Iterable[ReadLine]) -> Iterator[list[ReadLine]]:
-    """Split at the barriers, each of which is a segment of its own."""
-    for (barrier, _), segment in groupby(lines, key=lambda line: (is_barrier(line.event), line.limited_to)):
-        if barrier:
-            yield from ([line] for line in segment)
-        else:
-            yield list(segment)
+def _parts(lines: Iterable[ReadLine]) -> Iterator[Sequence[ReadLine]]:
+    """Split at the barriers, each of which is a part of its own; validator sets in a row share one."""
+
+    def kind(line: ReadLine) -> tuple[object, ...]:
+        return is_barrier(line.event), isinstance(line.event, ValidatorsUpdated), line.limited_to
+
+    for (barrier, rotations, _), segment in groupby(lines, key=kind):
+        most = 1 if barrier and not rotations else PART
+        while part := list(islice(segment, most)):
+            yield part

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 from app.domain.keys import ChainId
 from app.domain.network_facts import NetworkFacts
 from app.domain.reporting.token import OWN_REPORTERS
+from app.domain.transfer.event_types import EventType
 from app.domain.transfer.events import (
     ChainEvent,
     ChainReorged,
@@ -17,6 +18,7 @@ from app.domain.transfer.events import (
     EventsRetracted,
     RefundSigned,
     TransferEvent,
+    ValidatorsUpdated,
 )
 from app.domain.transfer.history import TransferHistory
 from app.domain.transfer.judge import MAX_REQUESTS, ChainLimits, Known, LatestAcceptance, ReporterScope, Told
@@ -31,6 +33,7 @@ from app.queries.feed.histories import load_histories
 from app.queries.feed.positions import load_positions
 from app.queries.feed.pruned import pruned_contents, pruned_targets, pruned_transfers, pruned_up_to
 from app.queries.feed.retracted import retracted_keys
+from app.queries.feed.rotations import count_rotations
 from app.queries.feed.signatures import latest_not_needed
 from app.queries.feed.standing import standing_of_chain
 
@@ -67,20 +70,23 @@ def load_known(
         pruned=_pruned(connection, events, transfer_ids) if positions.any_pruned else Pruned(),
         facts=load_network_facts(connection) if transfer_ids else NetworkFacts(),
         chain_limits=_chain_limits(connection, events),
-        told=None if reporter in OWN_REPORTERS else _told(connection, about_transfers, histories, reporter),
+        told=None if reporter in OWN_REPORTERS else _told(connection, events, histories, reporter),
     )
 
 
 def _told(
     connection: Connection,
-    events: Iterable[TransferEvent],
+    events: Collection[Event],
     histories: Mapping[bytes, TransferHistory],
     reporter: str,
 ) -> Told:
-    """What was taken from the reporter about those transfers that may come near a bound."""
-    arriving = Counter(event.transfer_id for event in events)
+    """What was taken from the reporter about those transfers and chains that may come near a bound."""
+    arriving = Counter(event.transfer_id for event in events if isinstance(event, TransferEvent))
     long = [i for i, count in arriving.items() if len(histories[i].log) + count > MAX_REQUESTS]
-    return taken_from(connection, reporter, long) if long else {}
+    told: Told = {**taken_from(connection, reporter, long)} if long else {}
+    for chain_id in {event.chain_id for event in events if isinstance(event, ValidatorsUpdated)}:
+        told[chain_id, EventType.VALIDATORS_UPDATED] = count_rotations(connection, chain_id, reporter)
+    return told
 
 
 def _latest_of(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
 from sqlalchemy import Connection
 
+from app.domain.keys import ChainId
 from app.domain.transfer.events import (
     ChainEvent,
     ChainReorged,
@@ -91,11 +93,26 @@ def _fold(connection: Connection, entries: Sequence[LogEntry], new: Sequence[Eve
     fees = [e for e in events if isinstance(e, FeeUpdated)]
     if fees:
         pools.fold_fees(connection, fees)
+    _fold_rotations(connection, events, new, now)
     for entry in entries:
         event = entry.event
-        if isinstance(event, ValidatorsUpdated):
-            chains.fold_validators(connection, event.chain_id, now)
-        elif isinstance(event, ChainReorged):
+        if isinstance(event, ChainReorged):
             chains.fold_reorg(connection, event, entry.seq, now)
         elif isinstance(event, EventsRetracted):
             retract.fold_retractions(connection, now)
+
+
+def _fold_rotations(
+    connection: Connection, events: Iterable[Event], new: Iterable[Event], now: datetime
+) -> None:
+    """Let validator sets count, those of a chain together."""
+    logged: dict[ChainId, int] = Counter(e.chain_id for e in events if isinstance(e, ValidatorsUpdated))
+    began: dict[ChainId, list[ValidatorsUpdated]] = defaultdict(list)
+    for event in new:
+        if isinstance(event, ValidatorsUpdated):
+            began[event.chain_id].append(event)
+    for chain_id, count in sorted(logged.items()):
+        if len(began[chain_id]) == count:
+            chains.fold_new_validators(connection, chain_id, began[chain_id], now)
+        else:  # more is reported of one that stands: where it is in the chain's order may be another place
+            chains.fold_validators(connection, chain_id, now)
