@@ -34,9 +34,7 @@ class Event(Base):
         Index("ix_events_chain_id_type_block", "chain_id", "type", "block"),
         Index("ix_events_reporter_seq", "reporter", "seq"),
         Index("ix_events_reorgs", "seq", "chain_id", sqlite_where=_REORG, postgresql_where=_REORG),
-        Index(
-            "ix_events_heads", "reporter", "chain_id", "block", sqlite_where=_HEAD, postgresql_where=_HEAD
-        ),
+        Index("ix_events_heads", "reporter", "chain_id", "block", sqlite_where=_HEAD, postgresql_where=_HEAD),
         Index("ix_events_fees", "subject", "at", sqlite_where=_FEE, postgresql_where=_FEE),
     )
 

@@ -29,14 +29,10 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("subject", "event_id", "seq", name=op.f("pk_retraction_targets")),
         if_not_exists=True,
     )
-    op.create_index(
-        op.f("ix_retraction_targets_seq"), "retraction_targets", ["seq"], if_not_exists=True
-    )
+    op.create_index(op.f("ix_retraction_targets_seq"), "retraction_targets", ["seq"], if_not_exists=True)
     heads = ["reporter", "chain_id", "block"]
     create_index("ix_events_heads", "events", heads, sqlite_where=_HEAD, postgresql_where=_HEAD)
-    create_index(
-        "ix_events_fees", "events", ["subject", "at"], sqlite_where=_FEE, postgresql_where=_FEE
-    )
+    create_index("ix_events_fees", "events", ["subject", "at"], sqlite_where=_FEE, postgresql_where=_FEE)
 
 
 def downgrade() -> None:

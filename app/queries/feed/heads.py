@@ -30,9 +30,7 @@ def lowest_head(connection: Connection, reporter: str, chain_id: ChainId) -> Blo
     return connection.scalar(query.order_by(Event.block).limit(1))
 
 
-def heads_below(
-    reporter: str, chain_id: ChainId, newest: HeadEntry, depth: int, most: int
-) -> Select[Any]:
+def heads_below(reporter: str, chain_id: ChainId, newest: HeadEntry, depth: int, most: int) -> Select[Any]:
     """Positions of a reporter's heads of a chain that are more than ``depth`` below its newest one.
 
     Earlier in the log and no later in time. They are also that far below the second highest of its heads: a

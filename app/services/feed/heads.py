@@ -2,7 +2,8 @@
 
 How far a chain was read follows from its highest standing head and its last reorganisation: an earlier, lower
 head adds nothing to a later, higher one, whatever is reorganised. What a reorganisation may still reach is
-retained all the same, so that an operator may retract the newest (docs/decisions/0060-heads-leave-the-log.md).
+retained all the same, so that an operator may retract the newest
+(docs/decisions/0060-heads-leave-the-log.md).
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def drop_heads(connection: Connection, accepted: Iterable[LogEntry], reporter: s
 def drop_below(
     connection: Connection, reporter: str, chain_id: ChainId, newest: HeadEntry, depth: int
 ) -> int:
-    """Drop a reporter's heads of a chain that are out of reach below one of its heads; how many there were."""
+    """Drop a reporter's heads of a chain that are out of reach below one of its heads; how many."""
     gone = heads_below(reporter, chain_id, newest, depth, AT_ONCE).subquery()
     return connection.execute(delete(log.Event).where(log.Event.seq.in_(gone.select()))).rowcount
 

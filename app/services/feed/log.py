@@ -19,6 +19,7 @@ from app.models.engine import reading_consistently
 from app.queries.feed.codec import encode_event
 from app.queries.feed.log_pages import log_page
 from app.runtime.gateway import Gateway
+from app.services.feed.targets import note_targets
 
 PAGE = 500
 """Acceptances read at a time."""
@@ -31,7 +32,8 @@ def append(
     received_at: datetime,
     meanwhile: Work = nothing,
 ) -> None:
-    """Write acceptances to the end of the log; of those whose time is still to come, that it is.
+    """Write acceptances to the end of the log; of those whose time is still to come, that it is; of
+    retractions, what they name.
 
     :param meanwhile: as for :func:`app.models.connections.append.append`.
     """
@@ -42,6 +44,7 @@ def append(
     if ahead:
         rows = [{"seq": entry.seq, "at": entry.event.at} for entry in ahead]
         connection.execute(insert(log.EventAhead), rows)
+    note_targets(connection, entries)
 
 
 def _row(entry: LogEntry, reporter: str, received_at: datetime) -> dict[str, Any]:

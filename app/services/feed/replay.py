@@ -31,6 +31,7 @@ from app.queries.feed import transfers
 from app.queries.feed.anomalies import AnomalyRow, pool_anomalies
 from app.queries.feed.chain_progress import logged_readings
 from app.queries.feed.facts import load_network_facts
+from app.queries.feed.fees import routes_with_fees
 from app.queries.feed.pruned import pruned_pools, pruned_readings
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
@@ -74,7 +75,7 @@ def replay(
             connection.execute(delete(model))
         _count_from_pruned(connection)
         rebuild_retracted(connection)
-        pools.fold_fees_again(connection)
+        pools.fold_fees_again(connection, routes_with_fees(connection))
         chain_ids = _replay_chains(connection, now)
         count = 0
         facts = load_network_facts(connection)

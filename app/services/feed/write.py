@@ -100,4 +100,4 @@ def _fold(connection: Connection, entries: Sequence[LogEntry], new: Sequence[Eve
         elif isinstance(event, ChainReorged):
             chains.fold_reorg(connection, event, entry.seq, now)
         elif isinstance(event, EventsRetracted):
-            retract.fold_retractions(connection, now)
+            retract.fold_retractions(connection, [entry], now)
