@@ -52,5 +52,5 @@ def newest_heads(connection: Connection) -> Iterator[tuple[str, ChainId, HeadEnt
         of_reporter = IS_HEAD, Event.reporter == reporter, Event.chain_id == chain_id
         highest = select(Event.block, Event.seq, Event.at).where(*of_reporter, IS_NOT_RETRACTED)
         row = connection.execute(highest.order_by(Event.block.desc(), Event.seq.desc()).limit(1)).first()
-        if row is not None:
-            yield reporter, chain_id, HeadEntry(*row)
+        if row is not None and row.block is not None and chain_id is not None:
+            yield reporter, chain_id, HeadEntry(row.block, row.seq, row.at)

@@ -13,8 +13,8 @@ from app.queries.backfills.transfers import next_transfers
 from app.queries.feed.facts import load_network_facts
 from app.queries.feed.retractions import targets_are_noted
 from app.services.feed.grown import refuse_grown
+from app.services.feed.log import note_every_target
 from app.services.feed.projection import refold
-from app.services.feed.targets import note_every_target
 from app.services.webhooks.outbox import tell_nothing
 
 

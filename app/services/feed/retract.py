@@ -30,8 +30,7 @@ from app.queries.feed.retractions import (
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 from app.services.feed.ahead import fold_around, settle
-from app.services.feed.log import append
-from app.services.feed.targets import note_every_target, retractions_among
+from app.services.feed.log import append, note_every_target, retractions_among
 
 REPORTERS = {Source.CLI: "cli", Source.CONSOLE: "operator"}
 """The reporter's name that a retraction bears."""

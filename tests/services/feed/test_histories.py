@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from sqlalchemy import delete
 
 from app.domain.codes import TransferHistoryStatus as Status
 from app.models.engine import reading, writing
@@ -19,6 +20,8 @@ from app.runtime.gateway import Gateway
 from app.services.feed.ahead import settle
 from app.services.feed.replay import PROJECTIONS, replay
 from app.services.feed.retract import retract_ids
+from app.services.feed.verifying.differences import Difference
+from app.services.feed.verifying.run import verify
 from tests.actors import TESTER
 from tests.services.feed.any_order import members
 from tests.services.feed.histories import Clock, live_through
@@ -56,6 +59,21 @@ def test_a_replay_changes_nothing(gateway: Gateway, first: int) -> None:
         after = everything(gateway)
         for name, rows in before.items():
             assert rows == after[name], (seed, name, happened)
+        told: list[Difference] = []
+        verify(gateway, told.append)
+        assert not told, (seed, [str(each) for each in told], happened)
+        forget_projections(gateway)
+        replay(gateway, actor=TESTER)
+        again = everything(gateway)
+        for name, rows in before.items():
+            assert rows == again[name], (seed, name, happened)
+
+
+def forget_projections(gateway: Gateway) -> None:
+    """As if the log were all that is left."""
+    with writing(gateway.engine) as connection:
+        for model in PROJECTIONS:
+            connection.execute(delete(model))
 
 
 def everything(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
