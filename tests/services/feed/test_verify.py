@@ -6,20 +6,21 @@ import random
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from flask import Flask
 from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy.exc import OperationalError
 
 from app.models.anomalies import Anomaly
-from app.models.engine import reading, writing
+from app.models.engine import reading, reading_consistently, writing
 from app.models.events import ChainProgress, RetractedEvent, RetractionTarget, TransferBlock
 from app.models.latencies import LatencyCount, LatencyMiddle
 from app.models.network import Pool
 from app.models.pools import CourseCount, PoolCounter, PoolVolume, ReportedFee
-from app.models.signatures import SignatureNotNeeded
 from app.models.transfers import (
     LatencyRecord,
     Refund,
@@ -74,7 +75,7 @@ def id_of(n: int) -> bytes:
 
 def full(gateway: Gateway) -> None:
     """Something of everything."""
-    wd, twice = request(5), signature(request(5), KEYS[0])
+    wd = request(5, seqnum=99)
     with writing(gateway.engine) as connection:
         empty = dict.fromkeys(
             ("liquidity_added", "liquidity_sent", "liquidity_relayed", "liquidity_withdrawn"), 0
@@ -93,7 +94,7 @@ def full(gateway: Gateway) -> None:
         sent(5),
         prepared(5, wd),
         *(signed(5, signature(wd, key)) for key in KEYS[:4]),
-        signed(5, twice, at=-29),
+        signed(5, signature(wd, KEYS[0]), at=-29),
         sent(6, src_chain_id=3),
         about(6, "refund.completed"),
         event("liquidity.withdrawn", chain_id=3, symbol="USDT", amount="5"),
@@ -130,10 +131,10 @@ WRONG: dict[str, Damage] = {
     "latency_records": lambda c: c.execute(
         update(LatencyRecord).values(latency_us=LatencyRecord.latency_us + 1)
     ),
-    "pool_counters": lambda c: c.execute(update(PoolCounter).values(sent=PoolCounter.sent + 1)),
-    "pool_volumes": lambda c: c.execute(update(PoolVolume).values(amount=PoolVolume.amount + 1)),
+    "pool_counters": lambda c: c.execute(update(PoolCounter).values(sent=77)),
+    "pool_volumes": lambda c: c.execute(update(PoolVolume).values(amount=77)),
     "course_counts": lambda c: c.execute(update(CourseCount).values(begun=CourseCount.begun + 1)),
-    "fed_fees": lambda c: c.execute(update(ReportedFee).values(base_fee=ReportedFee.base_fee + 1)),
+    "fed_fees": lambda c: c.execute(update(ReportedFee).values(base_fee=77)),
     "fed_validator_sets": lambda c: c.execute(update(ReportedValidatorSet).values(version=77)),
     "withdraws_done": lambda c: c.execute(update(WithdrawDone).values(withdraw_id=b"\7" * 32)),
     "chain_progress": lambda c: c.execute(update(ChainProgress).values(highest_block=10**9)),
@@ -163,23 +164,24 @@ def test_every_table_is_tried(filled: Gateway) -> None:
 
 
 @pytest.mark.parametrize("table", sorted({m.__tablename__ for m in ALL} - {"signatures_not_needed"}))
-@pytest.mark.parametrize("how", ["wrong", "missing"])
-def test_what_differs_is_found_and_repaired(filled: Gateway, table: str, how: str) -> None:
+def test_what_differs_is_found_and_repaired(filled: Gateway, table: str) -> None:
     before = stored(filled)
     model = next(each for each in ALL if each.__tablename__ == table)
-    with writing(filled.engine) as connection:
-        WRONG[table](connection) if how == "wrong" else connection.execute(delete(model))
-    found = differing(filled)
-    assert any(line.startswith(table) for line in found), found
-    repaired: list[object] = []
-    replay(filled, actor=TESTER, found=repaired.append)
-    assert repaired
-    assert differing(filled) == []
-    after = stored(filled)
-    for name in before:
-        if name == "latency_middles":  # of those, other neighbours of the same median may be stored
-            continue
-        assert after[name] == before[name], name
+    damages: list[Damage] = [WRONG[table]]
+    if model is not LatencyMiddle:  # without a row the median is found from the counts
+        damages.append(lambda connection: connection.execute(delete(model)))
+    for damage in damages:
+        with writing(filled.engine) as connection:
+            damage(connection)
+        found = differing(filled)
+        assert any(line.startswith(table) for line in found), found
+        repaired: list[object] = []
+        replay(filled, actor=TESTER, found=repaired.append)
+        assert repaired
+        assert differing(filled) == []
+        after = stored(filled)
+        for name in before.keys() - {"latency_middles"}:  # other neighbours of a median may be stored
+            assert after[name] == before[name], name
 
 
 def test_a_signature_that_is_needed_and_left_out_is_found(filled: Gateway) -> None:
@@ -228,11 +230,12 @@ def test_the_feed_goes_on_while_a_replay_runs(filled: Gateway, monkeypatch: pyte
     monkeypatch.setattr("app.services.feed.verifying.parts.TRANSFERS", 2)
     before = stored(filled)
     forget_projections(filled)
-    numbers = iter(range(100, 200))
     reported: list[int] = []
 
     def report(_transfers: int) -> None:
-        n = next(numbers)
+        n = 100 + len(reported)
+        if n > 110:
+            return
         assert feed(filled, sent(n), released(n)).accepted == 2
         retract_ids(filled, [sent(n)["id"], released(n)["id"]], "only tried", actor=TESTER)
         reported.append(n)
@@ -284,7 +287,7 @@ def test_a_sum_is_repaired_while_it_changes(filled: Gateway) -> None:
         WRONG["pool_volumes"](connection)
         WRONG["course_counts"](connection)
     for n, part in enumerate(every_part(filled), start=50):
-        with reading(filled.engine) as connection:
+        with reading_consistently(filled.engine) as connection:
             found = part.compare(connection)
         if not found:
             continue
@@ -342,6 +345,8 @@ def busy(app: Flask, filled: Gateway) -> Iterator[threading.Event]:
                             retract_ids(filled, [choice.choice(EVENTS)["id"]], "wrong", actor=TESTER)
                     if choice.random() < 0.05:
                         prune(filled, NOW - timedelta(days=8), actor=TESTER)
+                except OperationalError as error:
+                    assert "locked" in str(error), error  # SQLite lets nobody queue: who waits long gives up
                 except BaseException as error:
                     failed.append(error)
                     raise
@@ -359,6 +364,6 @@ def busy(app: Flask, filled: Gateway) -> Iterator[threading.Event]:
 def test_what_is_written_meanwhile_is_no_difference(filled: Gateway, busy: threading.Event) -> None:
     for _ in range(volume(15, 4)):
         assert differing(filled) == []
-    replay(filled, actor=TESTER)
+    replay(replace(filled, engine=filled.feed), actor=TESTER)  # which waits longer for its turn
     busy.set()
     assert differing(filled) == []
