@@ -27,9 +27,11 @@ from app.services.feed.ingest import ingest_lines
 from app.services.feed.lines import lines_of
 from app.services.feed.log import export_log
 from app.services.feed.prune import Pruning, count_candidates, count_pruned, prune
-from app.services.feed.replay import count_transfers, replay
+from app.services.feed.replay import AnotherReplay, replay
 from app.services.feed.retract import NothingToRetract, retract_ids, retract_reporter
 from app.services.feed.schema import OPERATOR_SCHEMAS
+from app.services.feed.verifying.differences import Difference
+from app.services.feed.verifying.run import about_how_many, verify
 from app.services.fields import read_time
 from app.terminal import Refusal, say
 
@@ -103,18 +105,60 @@ def export() -> None:
 
 @events.command("replay")
 def replay_log() -> None:
-    """Rebuild all derived data from the event log. Ingest waits meanwhile; answers do not change."""
-    gateway = current_gateway()
+    """Compare all derived data with the event log, and rebuild what differs from it.
+
+    Prints each row that differed. The gateway keeps running meanwhile, and an interrupted run can be started
+    again.
+    """
+    gateway, differed = current_gateway(), _Differed()
+    with _transfers(about_how_many(gateway)) as advance:
+        try:
+            count = replay(gateway, advance, actor=cli_actor(), found=differed)
+        except AnotherReplay as another:
+            raise Refusal(str(another)) from None
+    if differed.rows:
+        say(f"repaired: {grouped(differed.rows)} rows that differed from the log")
+    say(f"replayed: {count} transfers")
+
+
+@events.command("verify")
+@click.pass_context
+def verify_log(context: click.Context) -> None:
+    """Compare all derived data with the event log, and change nothing.
+
+    Prints each row that differs. Exits with 0 if everything agrees, otherwise with 1. The gateway keeps
+    running meanwhile and waits for nothing; events replay repairs what differs.
+    """
+    gateway, differed = current_gateway(), _Differed()
+    with _transfers(about_how_many(gateway)) as advance:
+        count = verify(gateway, differed, advance)
+    say(f"verified: {count} transfers, {grouped(differed.rows)} rows differ from the log")
+    context.exit(1 if differed.rows else 0)
+
+
+class _Differed:
+    """Prints what differs, and counts it."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+
+    def __call__(self, difference: Difference) -> None:
+        self.rows += 1
+        say(difference)
+
+
+@contextmanager
+def _transfers(length: int) -> Iterator[Callable[[int], None]]:
+    """A progress bar on a terminal, and a function that is told how many transfers are done besides."""
     done = 0
-    with _progress(count_transfers(gateway), "transfers") as advance_to:
+    with _progress(length, "transfers") as advance_to:
 
         def advance(transfers: int) -> None:
             nonlocal done
             done += transfers
             advance_to(done)
 
-        count = replay(gateway, advance, actor=cli_actor())
-    say(f"replayed: {count} transfers")
+        yield advance
 
 
 @events.command("retract")
@@ -186,14 +230,7 @@ def prune_log(before: str, dry_run: bool) -> None:
     transfers moved through the pools stay counted; later events about them are refused.
     """
     gateway, time = current_gateway(), _time(before, "--before")
-    done = 0
-    with _progress(count_candidates(gateway, time), "transfers") as advance_to:
-
-        def advance(transfers: int) -> None:
-            nonlocal done
-            done += transfers
-            advance_to(done)
-
+    with _transfers(count_candidates(gateway, time)) as advance:
         found = prune(gateway, time, actor=cli_actor(), dry_run=dry_run, progress=advance)
     for line in _pruning_in_words(found, time, dry_run):
         say(line)

@@ -15,6 +15,8 @@ MAX_SUBJECT = 96
 """Characters of a subject: a route of two chain ids and a symbol has up to 92."""
 
 _REORG = text("type = 'chain.reorged'")
+_HEAD = text("type = 'chain.head'")
+_FEE = text("type = 'fee.updated'")
 
 
 class Event(Base):
@@ -32,6 +34,8 @@ class Event(Base):
         Index("ix_events_chain_id_type_block", "chain_id", "type", "block"),
         Index("ix_events_reporter_seq", "reporter", "seq"),
         Index("ix_events_reorgs", "seq", "chain_id", sqlite_where=_REORG, postgresql_where=_REORG),
+        Index("ix_events_heads", "reporter", "chain_id", "block", sqlite_where=_HEAD, postgresql_where=_HEAD),
+        Index("ix_events_fees", "subject", "at", sqlite_where=_FEE, postgresql_where=_FEE),
     )
 
     seq: Mapped[int] = mapped_column(BigId, primary_key=True, autoincrement=False)
@@ -69,6 +73,21 @@ class RetractedEvent(Base):
     subject: Mapped[str] = mapped_column(String(MAX_SUBJECT), primary_key=True)
     seq: Mapped[int] = mapped_column(BigInteger, index=True, doc="of the latest standing retraction")
     transfer_id: Mapped[TransferId | None] = mapped_column(Hash32, index=True)
+
+
+class RetractionTarget(Base):
+    """What a retraction in the log names, whether or not that retraction stands.
+
+    The retractions of a transfer are found by it, however many there are of others.
+    """
+
+    __tablename__ = "retraction_targets"
+
+    subject: Mapped[str] = mapped_column(String(MAX_SUBJECT), primary_key=True)
+    event_id: Mapped[str] = mapped_column(String(256), primary_key=True)
+    seq: Mapped[int] = mapped_column(
+        BigInteger, primary_key=True, autoincrement=False, index=True, doc="of the retraction"
+    )
 
 
 class TransferBlock(Base):

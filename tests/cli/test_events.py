@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from click.testing import Result
 from flask import Flask
 from flask.testing import FlaskCliRunner
 
+from app.models.engine import writing
 from app.runtime.gateway import current_gateway
 from tests.databases import SharedDatabase
 from tests.services.feed.world import about, fill_network, released, sent
@@ -67,6 +70,51 @@ def test_replay_says_how_much_it_did(run: Run, file: Path) -> None:
     assert run("replay").stdout == "replayed: 0 transfers\n"
     run("ingest", str(file))
     assert run("replay").stdout == "replayed: 2 transfers\n"
+
+
+def test_verify_prints_what_differs_and_replay_repairs_it(run: Run, file: Path) -> None:
+    assert (run("verify").exit_code, run("verify").stdout) == (
+        0,
+        "verified: 0 transfers, 0 rows differ from the log\n",
+    )
+    run("ingest", str(file))
+    agrees = run("verify")
+    assert (agrees.exit_code, agrees.stderr) == (0, "")
+    assert agrees.stdout == "verified: 2 transfers, 0 rows differ from the log\n"
+    with writing(current_gateway().engine) as connection:
+        connection.exec_driver_sql("UPDATE transfers SET amount = '7'")
+    differs = run("verify")
+    assert differs.exit_code == 1
+    first, second, *sums, last = differs.stdout.splitlines()
+    ids = (sent(1)["transfer_id"], sent(2)["transfer_id"])
+    for line, transfer_id in zip((first, second), ids, strict=True):
+        assert line == f"transfers transfer_id={transfer_id}: amount is 7 and should be 1000000000"
+    assert {line.split()[0] for line in sums} == {"pool_counters", "pool_volumes", "course_counts"}
+    assert last == f"verified: 2 transfers, {2 + len(sums)} rows differ from the log"
+    repaired = run("replay")
+    assert repaired.exit_code == 0
+    assert repaired.stdout.splitlines()[:2] == [first, second]
+    assert repaired.stdout.splitlines()[-2:] == [
+        f"repaired: {2 + len(sums)} rows that differed from the log",
+        "replayed: 2 transfers",
+    ]
+    assert run("verify").exit_code == 0
+
+
+def test_verify_shows_how_far_it_is_on_a_terminal(
+    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("ingest", str(file))
+    shown: list[int] = []
+
+    @contextmanager
+    def bar(length: int, label: str) -> Iterator[Callable[[int], None]]:
+        assert (length, label) == (2, "transfers")
+        yield shown.append
+
+    monkeypatch.setattr(sys.modules["app.cli.events"], "_progress", bar)
+    run("verify")
+    assert shown == [2]
 
 
 def test_retract_prints_the_id_by_which_it_can_be_undone(run: Run, file: Path) -> None:

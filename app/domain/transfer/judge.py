@@ -177,6 +177,8 @@ class Known:
     """Events about no transfer whose latest acceptance does not stand."""
     not_needed: Set[EventKey] = frozenset()
     """Signatures that stand and are not in the histories: another one of their signer counts."""
+    dropped: Set[EventKey] = frozenset()
+    """Heads of chains that the log had and does not need any more."""
     pruned: Pruned = field(default_factory=Pruned)
     """With the ids that a retraction of the segment names."""
     facts: NetworkFacts = field(default_factory=NetworkFacts)
@@ -234,6 +236,8 @@ def judge(event: Event, known: Known) -> Verdict:
         return Repeated()
     if pruned is PrunedMatch.TRANSFER:
         return Refused(_PRUNED_TRANSFER)
+    if latest is None and event.key in known.dropped:
+        return Repeated()
     if latest is None:
         return _refusal(event, known) or Accepted(_entry(event, known))
     return _judge_again(event, latest, known)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from app.domain.keys import RouteKey
+from app.domain.keys import ChainId, RouteKey
 
 OPERATORS: Final = "operators"
 """The subject of retractions, which are about none of the others."""
@@ -40,6 +40,12 @@ def subject_of_chain(chain_id: int) -> str:
 def subject_of_route(route: RouteKey) -> str:
     """The subject of everything about a route."""
     return f"route:{route.src_chain_id}:{route.dst_chain_id}:{route.symbol}"
+
+
+def route_of_subject(subject: str) -> RouteKey:
+    """The route that a subject is, as :func:`subject_of_route` writes it."""
+    _, src, dst, symbol = subject.split(":", 3)
+    return RouteKey(symbol, ChainId(int(src)), ChainId(int(dst)))
 
 
 _NUMBERS: Final = re.compile(r"([0-9]+)")

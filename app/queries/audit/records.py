@@ -103,6 +103,11 @@ def audit_page(connection: Connection, wanted: AuditFilter, before: int | None, 
     return list(connection.execute(query))
 
 
+def newest_of_action(connection: Connection, action: str) -> int | None:
+    """The id of the newest record of an action; None where there is none. One index read."""
+    return connection.scalar(select(func.max(AuditRecord.id)).where(AuditRecord.action == action))
+
+
 def audit_record(connection: Connection, record_id: int) -> AuditRow | None:
     """One record with its changes."""
     return connection.execute(select(_TABLE).where(AuditRecord.id == record_id)).one_or_none()

@@ -43,18 +43,17 @@ def latest_acceptances(connection: Connection, keys: Iterable[EventKey]) -> dict
 
 
 def first_acceptances(connection: Connection, event_ids: Collection[str]) -> dict[str, dict[EventKey, int]]:
-    """By id, what in the log has that id, and the position in the log of its first acceptance."""
+    """By id, what in the log has that id, and the position of its first acceptance there."""
     found: dict[str, dict[EventKey, int]] = defaultdict(dict)
     ordered = sorted(event_ids)
     for start in range(0, len(ordered), MOST_IN_STATEMENT):
         rows = connection.execute(
-            select(log.Event.event_id, log.Event.subject, log.Event.seq).where(
-                is_one_of(connection, log.Event.event_id, ordered[start : start + MOST_IN_STATEMENT]),
-                log.Event.occurrence == 0,
-            )
+            select(log.Event.event_id, log.Event.subject, func.min(log.Event.seq).label("first"))
+            .where(is_one_of(connection, log.Event.event_id, ordered[start : start + MOST_IN_STATEMENT]))
+            .group_by(log.Event.event_id, log.Event.subject)
         )
         for row in rows:
-            found[row.event_id][EventKey(row.subject, row.event_id)] = row.seq
+            found[row.event_id][EventKey(row.subject, row.event_id)] = row.first
     return found
 
 

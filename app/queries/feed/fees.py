@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import cast
+from typing import Final, cast
 
-from sqlalchemy import Connection, select, tuple_
+from sqlalchemy import Connection, select, text, tuple_
 
 from app.domain.keys import ChainId, RouteKey
-from app.domain.transfer.event_types import EventType
 from app.domain.transfer.events import FeeUpdated
-from app.domain.transfer.standing import Logged
-from app.domain.transfer.subjects import EventKey
+from app.domain.transfer.subjects import route_of_subject, subject_of_route
 from app.models.events import Event
 from app.models.pools import ReportedFee
 from app.queries.feed.codec import decode_event
-from app.queries.feed.retracted import retracted_keys
-from app.queries.feed.standing import IS_NOT_AHEAD
+from app.queries.feed.standing import IS_NOT_AHEAD, IS_NOT_RETRACTED
+
+IS_FEE: Final = text("type = 'fee.updated'")  # spelled like the partial index, so that it serves
 
 
 def counting_fees(connection: Connection, routes: Iterable[RouteKey]) -> dict[RouteKey, tuple[datetime, str]]:
@@ -32,17 +31,20 @@ def counting_fees(connection: Connection, routes: Iterable[RouteKey]) -> dict[Ro
     }
 
 
-def standing_fees(connection: Connection, routes: set[RouteKey] | None = None) -> list[FeeUpdated]:
-    """The standing fee events of some routes, or of all."""
+def latest_fee(connection: Connection, route: RouteKey) -> FeeUpdated | None:
+    """The latest standing fee event of a route, however many were ever reported. One index read."""
+    counts = (IS_FEE, Event.subject == subject_of_route(route), IS_NOT_AHEAD, IS_NOT_RETRACTED)
+    newest = connection.scalar(select(Event.at).where(*counts).order_by(Event.at.desc()).limit(1))
+    if newest is None:
+        return None
+    # The database may sort ids otherwise than the rule does.
     rows = connection.execute(
-        select(Event.seq, Event.event_id, Event.type, Event.body)
-        .where(Event.chain_id.is_(None), Event.type == EventType.FEE_UPDATED.value, IS_NOT_AHEAD)
-        .order_by(Event.seq)
+        select(Event.event_id, Event.type, Event.body).where(*counts, Event.at == newest)
     )
-    latest: dict[EventKey, Logged[FeeUpdated]] = {}
-    for row in rows:
-        event = cast("FeeUpdated", decode_event(row.event_id, row.type, row.body))
-        if routes is None or event.route_key in routes:
-            latest[event.key] = Logged(row.seq, event)
-    retracted = retracted_keys(connection, latest)
-    return [logged.event for key, logged in latest.items() if logged.seq > retracted.get(key, 0)]
+    events = (cast("FeeUpdated", decode_event(row.event_id, row.type, row.body)) for row in rows)
+    return max(events, key=lambda event: event.order)
+
+
+def routes_with_fees(connection: Connection) -> set[RouteKey]:
+    """The routes that a fee was ever reported of."""
+    return set(map(route_of_subject, connection.scalars(select(Event.subject).where(IS_FEE).distinct())))

@@ -46,6 +46,7 @@ def load_histories(
     arriving: Collection[TransferEvent] = (),
     *,
     basis_only: bool = False,
+    every_signature: bool = False,
 ) -> dict[bytes, TransferHistory]:
     """The whole log of each transfer, with the reorgs that may reach it; empty for unknown ones.
 
@@ -53,6 +54,7 @@ def load_histories(
 
     :param arriving: events that may be logged next. They may tell on which chains a transfer is, so the
         reorgs of those chains are loaded, too.
+    :param every_signature: with those that are not needed, too.
     :param basis_only: of the refund requests and signatures only those that the refund rests on. Status and
         evidence follow from these alone.
     """
@@ -68,11 +70,13 @@ def load_histories(
             Event.limited_to,
             EventAhead.at,
         )
-        .outerjoin(SignatureNotNeeded, SignatureNotNeeded.seq == Event.seq)
         .outerjoin(EventAhead, EventAhead.seq == Event.seq)
-        .where(is_one_of(connection, Event.transfer_id, ids), SignatureNotNeeded.seq.is_(None))
+        .where(is_one_of(connection, Event.transfer_id, ids))
         .order_by(Event.seq)
     )
+    if not every_signature:
+        query = query.outerjoin(SignatureNotNeeded, SignatureNotNeeded.seq == Event.seq)
+        query = query.where(SignatureNotNeeded.seq.is_(None))
     if basis_only:
         query = query.where(or_(Event.type.not_in(_REFUND_TYPES), _IS_BASIS))
     ahead: dict[bytes, set[int]] = defaultdict(set)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import ColumnElement, Connection, Row, func, select, tuple_
 
 from app.cooperation import in_turns
 from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.domain.keys import TransferId
+from app.domain.transfer.effects import AccountEntry
 from app.domain.transfer.state import TransferState
 from app.models.choice import is_one_of
 from app.models.events import Event
-from app.models.transfers import RefundBasis, Transfer
+from app.models.transfers import RefundBasis, Transfer, TransferAccount
 
 STATE_COLUMNS: Final = tuple(
     column.name
@@ -22,21 +23,46 @@ STATE_COLUMNS: Final = tuple(
 )
 """Columns that hold what the attribute of the same name of a ``TransferState`` holds."""
 
+AT_A_TIME: Final = 1_000
+"""Rows that are read at a time where there are many."""
+
+ENTRIES_AT_ONCE: Final = 250
+"""Entries of accounts named in one statement."""
+
 
 def load_states(connection: Connection, transfer_ids: Collection[bytes]) -> dict[TransferId, TransferState]:
     """What is projected now; without evidence, blocks and readings, which are not summed."""
     rows = connection.execute(
         select(Transfer.__table__).where(is_one_of(connection, Transfer.transfer_id, transfer_ids))
     )
-    return {
-        row.transfer_id: TransferState(
-            **{name: getattr(row, name) for name in STATE_COLUMNS},
-            status=TransferHistoryStatus(row.status),
-            refund_reason=XferStatus(row.refund_reason),
-            kind=SendKind(row.kind) if row.kind else None,
+    return {row.transfer_id: _state(row) for row in in_turns(rows)}
+
+
+def states_where(connection: Connection, *conditions: ColumnElement[bool]) -> Iterator[TransferState]:
+    """What is projected now of all transfers that fulfil some conditions, read little by little."""
+    query = select(Transfer.__table__).where(*conditions).execution_options(yield_per=AT_A_TIME)
+    yield from map(_state, connection.execute(query))
+
+
+def _state(row: Row[*tuple[Any, ...]]) -> TransferState:
+    return TransferState(
+        **{name: getattr(row, name) for name in STATE_COLUMNS},
+        status=TransferHistoryStatus(row.status),
+        refund_reason=XferStatus(row.refund_reason),
+        kind=SendKind(row.kind) if row.kind else None,
+    )
+
+
+def stored_entries(connection: Connection, entries: Collection[AccountEntry]) -> set[AccountEntry]:
+    """Those of the entries that accounts list."""
+    key = [getattr(TransferAccount, name) for name in AccountEntry._fields]
+    wanted, found = sorted(entries), set[AccountEntry]()
+    for start in range(0, len(wanted), ENTRIES_AT_ONCE):
+        some = [tuple(entry) for entry in wanted[start : start + ENTRIES_AT_ONCE]]
+        found.update(
+            AccountEntry(*row) for row in connection.execute(select(*key).where(tuple_(*key).in_(some)))
         )
-        for row in in_turns(rows)
-    }
+    return found
 
 
 def refund_basis(connection: Connection, transfer_ids: Collection[bytes]) -> dict[TransferId, set[str]]:

@@ -6,12 +6,14 @@ Read from sums that the feed keeps, a row for each span and way: as many at ten 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, or_, select
 
 from app.domain.codes import SendKind
 from app.domain.keys import ChainId, PoolKey
+from app.domain.times import hour_of
 from app.domain.transfer.effects import CourseKey, Courses
 from app.models.choice import is_one_of
 from app.models.pools import CourseCount
@@ -64,6 +66,21 @@ def load_courses(connection: Connection, keys: Collection[SpanKey]) -> dict[Span
         )
         found |= {SpanKey(*row[:6]): Courses(*row[6:]) for row in rows}
     return {key: found[key] for key in keys if key in found}
+
+
+def courses_between(
+    connection: Connection, first: datetime | None, end: datetime | None
+) -> dict[SpanKey, Courses]:
+    """What is counted, by the hour and by the day, from one day on and before another one. None: no bound."""
+    of_hours = []
+    for hours in SPANS:
+        bounds = [] if first is None else [CourseCount.span >= hour_of(first) // hours]
+        bounds += [] if end is None else [CourseCount.span < hour_of(end) // hours]
+        of_hours.append(and_(CourseCount.hours == hours, *bounds))
+    rows = connection.execute(
+        select(CourseCount.hours, CourseCount.span, *_WAY, *_COUNTS, *_AMOUNTS).where(or_(*of_hours))
+    )
+    return {SpanKey(*row[:6]): Courses(*row[6:]) for row in rows}
 
 
 def course_counts(connection: Connection, hours: int, first: int) -> Iterator[tuple[SpanKey, Courses]]:

@@ -30,7 +30,7 @@ from app.models.transfers import Transfer
 from app.queries.feed.chain_progress import transfers_from_block
 from app.queries.feed.codec import decode_event
 from app.queries.feed.histories import chains_named_by, paid_ids_of
-from app.queries.feed.retractions import load_retractions
+from app.queries.feed.retractions import retractions_naming
 from app.queries.feed.standing import IS_REORG
 from app.queries.feed.transfers import transfers_in_status
 from app.queries.waiting.news import REACH_FAR, Heads
@@ -85,10 +85,9 @@ def load_past(connection: Connection, transfer_id: TransferId) -> Past:
             for row in reorg_rows
         ]
         learned |= {Position(row.seq): row.received_at for row in (*rotation_rows, *reorg_rows)}
-    ours = {subject_of_transfer(transfer_id), *(each.key.subject for each in reorgs)}
-    ours |= {each.event.subject for each in rotations}
-    retractions = load_retractions(connection)
-    if any(key.subject in ours for each in retractions for key in each.targets):
+    ours = [*(each.key for each in reorgs), *(each.event.key for each in rotations)]
+    retractions = retractions_naming(connection, ours, [subject_of_transfer(transfer_id)])
+    if retractions:
         learned |= _learned(connection, retractions)
     ask = _ask(connection, transfer_id)
     if ask is not None and ask.position is not None:

@@ -11,7 +11,9 @@ from sqlalchemy import Connection
 
 from app.queries.backfills.transfers import next_transfers
 from app.queries.feed.facts import load_network_facts
+from app.queries.feed.retractions import targets_are_noted
 from app.services.feed.grown import refuse_grown
+from app.services.feed.log import note_every_target
 from app.services.feed.projection import refold
 from app.services.webhooks.outbox import tell_nothing
 
@@ -49,7 +51,20 @@ def list_transfers(connection: Connection, after: bytes, rows: int, now: datetim
     return Range(found[-1][0], len(found), len(unlisted))
 
 
+def note_retractions(connection: Connection, after: bytes, _rows: int, _now: datetime) -> Range | None:
+    """Note what retractions from before revision 0042 name; in one step, for they are few and small."""
+    if after:
+        return None
+    if targets_are_noted(connection):
+        return Range(_DONE, 0, 0)
+    noted = note_every_target(connection)
+    return Range(_DONE, noted, noted)
+
+
+_DONE: Final = b"all"
+
 KNOWN: Final = (
     Backfill("listed-transfers", "transfers that are in no list, since an upgrade over 0017", list_transfers),
+    Backfill("retraction-targets", "what retractions from before 0042 name", note_retractions),
 )
 """In the order in which they run."""

@@ -58,12 +58,12 @@ def sync_anomalies(connection: Connection, found: Mapping[Subject, Sequence[Anom
         gone = [row.id for key, row in known.items() if key not in wanted]
         if gone:
             connection.execute(delete(table.Anomaly).where(table.Anomaly.id.in_(gone)))
-        new = [_row(*pair) for key, pair in wanted.items() if key not in known]
+        new = [anomaly_row(*pair) for key, pair in wanted.items() if key not in known]
         if new:
             connection.execute(insert(table.Anomaly), new)
         for key, (subject, anomaly) in wanted.items():
             if key in known:
-                _renew(connection, known[key], _row(subject, anomaly))
+                _renew(connection, known[key], anomaly_row(subject, anomaly))
 
 
 def sync_transfer_anomalies(connection: Connection, states: Iterable[TransferState]) -> None:
@@ -71,7 +71,8 @@ def sync_transfer_anomalies(connection: Connection, states: Iterable[TransferSta
     sync_anomalies(connection, {Subject.transfer(state.transfer_id): state.anomalies for state in states})
 
 
-def _row(subject: Subject, anomaly: Anomaly) -> dict[str, Any]:
+def anomaly_row(subject: Subject, anomaly: Anomaly) -> dict[str, Any]:
+    """The row of an anomaly."""
     return {
         "kind": anomaly.kind.value,
         "subject": subject.name,
@@ -137,14 +138,15 @@ def judge_pools(connection: Connection, pools: Iterable[PoolKey], now: datetime)
     liquidity = load_pools_now(connection, keys)
     found: dict[Subject, list[Anomaly]] = {}
     for key in keys:
-        under = _under_zero(liquidity.get(key))
+        under = under_zero(liquidity.get(key))
         found[Subject.pool(*key)] = (
             [Anomaly(AnomalyKind.POOL_UNDER_ZERO, under, (), now, now)] if under else []
         )
     sync_anomalies(connection, found)
 
 
-def _under_zero(pool: PoolCounters | None) -> str:
+def under_zero(pool: PoolCounters | None) -> str:
+    """What of a pool is under zero, in words; nothing where it is not configured."""
     if pool is None:
         return ""  # not configured: no estimate rests on it
     values = (("the balance", pool.balance), ("the inbound limit", pool.inbound_limit))

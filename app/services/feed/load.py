@@ -36,6 +36,7 @@ from app.queries.feed.retracted import retracted_keys
 from app.queries.feed.rotations import count_rotations
 from app.queries.feed.signatures import latest_not_needed
 from app.queries.feed.standing import standing_of_chain
+from app.services.feed.heads import dropped_before
 
 
 def load_known(
@@ -67,6 +68,9 @@ def load_known(
         not_needed=frozenset(not_needed),
         histories=histories,
         fallen=_fallen(connection, of_others, positions.last_reversal),
+        dropped=dropped_before(
+            connection, (e for e in events if e.key not in of_others), reporter, max_reorg_blocks
+        ),
         pruned=_pruned(connection, events, transfer_ids) if positions.any_pruned else Pruned(),
         facts=load_network_facts(connection) if transfer_ids else NetworkFacts(),
         chain_limits=_chain_limits(connection, events),

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import orjson
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection, delete, insert
 
 from app.cooperation import in_turns
-from app.domain.transfer.events import ChainReorged, Event, TransferEvent, is_ahead
+from app.domain.transfer.events import ChainReorged, Event, EventsRetracted, TransferEvent, is_ahead
 from app.domain.transfer.judge import LogEntry
+from app.domain.transfer.standing import Logged, Retraction
 from app.models import events as log
 from app.models.connections.append import append as append_rows
 from app.models.connections.copying import Work, nothing
 from app.models.engine import reading_consistently
 from app.queries.feed.codec import encode_event
 from app.queries.feed.log_pages import log_page
+from app.queries.feed.retractions import every_retraction, named_by, targets_are_noted
 from app.runtime.gateway import Gateway
 
 PAGE = 500
 """Acceptances read at a time."""
+
+TARGETS_AT_ONCE: Final = 1_000
+"""Of what retractions name, rows written by one statement."""
 
 
 def append(
@@ -31,7 +36,8 @@ def append(
     received_at: datetime,
     meanwhile: Work = nothing,
 ) -> None:
-    """Write acceptances to the end of the log; of those whose time is still to come, that it is.
+    """Write acceptances to the end of the log; of those whose time is still to come, that it is; of
+    retractions, what they name.
 
     :param meanwhile: as for :func:`app.models.connections.append.append`.
     """
@@ -42,6 +48,7 @@ def append(
     if ahead:
         rows = [{"seq": entry.seq, "at": entry.event.at} for entry in ahead]
         connection.execute(insert(log.EventAhead), rows)
+    _note_targets(connection, entries)
 
 
 def _row(entry: LogEntry, reporter: str, received_at: datetime) -> dict[str, Any]:
@@ -90,3 +97,39 @@ def export_log(gateway: Gateway) -> Iterator[bytes]:
                     receipt["limited_to"] = sorted(row.limited_to)
                 yield orjson.dumps(receipt | orjson.loads(row.body), option=orjson.OPT_APPEND_NEWLINE)
             last = rows[-1].seq
+
+
+def retractions_among(entries: Iterable[LogEntry]) -> list[Logged[EventsRetracted]]:
+    """Those of the entries that retract anything."""
+    return [
+        Logged(entry.seq, event) for entry in entries if isinstance(event := entry.event, EventsRetracted)
+    ]
+
+
+def _note_targets(connection: Connection, entries: Iterable[LogEntry]) -> None:
+    """Note what those of the entries name that are retractions. They are in the log already."""
+    retractions = retractions_among(entries)
+    if not retractions:
+        return
+    if targets_are_noted(connection):
+        _insert(connection, named_by(connection, retractions))
+    else:
+        note_every_target(connection)
+
+
+def note_every_target(connection: Connection) -> int:
+    """Note anew what every retraction in the log names; how many there are."""
+    retractions = every_retraction(connection)
+    connection.execute(delete(log.RetractionTarget))
+    _insert(connection, retractions)
+    return len(retractions)
+
+
+def _insert(connection: Connection, retractions: Iterable[Retraction]) -> None:
+    rows = [
+        {"subject": key.subject, "event_id": key.id, "seq": each.seq}
+        for each in retractions
+        for key in sorted(set(each.targets))
+    ]
+    for start in range(0, len(rows), TARGETS_AT_ONCE):
+        connection.execute(insert(log.RetractionTarget), rows[start : start + TARGETS_AT_ONCE])

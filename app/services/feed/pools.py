@@ -13,7 +13,7 @@ from app.domain.transfer.effects import SharedChange
 from app.domain.transfer.events import FeeUpdated, LiquidityAdded, LiquidityWithdrawn
 from app.models.pools import ReportedFee
 from app.models.upsert import upsert
-from app.queries.feed.fees import counting_fees, standing_fees
+from app.queries.feed.fees import counting_fees, latest_fee
 from app.queries.feed.pools import Part, load_liquidity, standing_liquidity
 from app.services.feed.sums import apply_shared
 
@@ -82,15 +82,17 @@ def fold_fees(connection: Connection, accepted: Iterable[FeeUpdated]) -> None:
             latest[event.route_key] = event
     counting = counting_fees(connection, latest) if latest else {}
     newer = [event for key, event in latest.items() if key not in counting or counting[key] < event.order]
-    upsert(connection, ReportedFee, [_fee_row(event) for event in newer])
+    upsert(connection, ReportedFee, [fee_row(event) for event in newer])
 
 
-def fold_fees_again(connection: Connection, routes: set[RouteKey] | None = None) -> None:
-    """Find the latest standing fee of some routes (or all) anew, after fees were retracted."""
-    standing = standing_fees(connection, routes)
-    for key in routes or ():
-        connection.execute(delete(ReportedFee).where(*_of_route(key)))
-    fold_fees(connection, standing)
+def fold_fees_again(connection: Connection, routes: Iterable[RouteKey]) -> None:
+    """Find the latest standing fee of some routes anew, after fees were retracted."""
+    for key in sorted(routes):
+        fee = latest_fee(connection, key)
+        if fee is None:
+            connection.execute(delete(ReportedFee).where(*_of_route(key)))
+        else:
+            upsert(connection, ReportedFee, [fee_row(fee)])
 
 
 def _of_route(key: RouteKey) -> tuple[ColumnElement[bool], ...]:
@@ -102,7 +104,8 @@ def _of_route(key: RouteKey) -> tuple[ColumnElement[bool], ...]:
     )
 
 
-def _fee_row(event: FeeUpdated) -> dict[str, object]:
+def fee_row(event: FeeUpdated) -> dict[str, object]:
+    """The row of the fee that counts."""
     return {
         "symbol": event.symbol,
         "src_chain_id": event.src_chain_id,

@@ -125,15 +125,16 @@ def _write_transfers(
 ) -> None:
     """The rows of the transfers and of their blocks. Of those that are not in ``old`` nothing is there."""
     fresh = [state for transfer_id, state in new.items() if transfer_id not in old]
-    append(connection, Transfer, [_transfer_row(state) for state in fresh], meanwhile)
-    append(connection, TransferBlock, [row for state in fresh for row in _block_rows(state)])
+    append(connection, Transfer, [transfer_row(state) for state in fresh], meanwhile)
+    append(connection, TransferBlock, [row for state in fresh for row in block_rows(state)])
     known = [(old[transfer_id], state) for transfer_id, state in new.items() if transfer_id in old]
-    rows = [row for before, state in known if (row := _transfer_row(state)) != _transfer_row(before)]
+    rows = [row for before, state in known if (row := transfer_row(state)) != transfer_row(before)]
     upsert(connection, Transfer, rows)
-    upsert(connection, TransferBlock, [row for _, state in known for row in _block_rows(state)])
+    upsert(connection, TransferBlock, [row for _, state in known for row in block_rows(state)])
 
 
-def _transfer_row(state: TransferState) -> dict[str, Any]:
+def transfer_row(state: TransferState) -> dict[str, Any]:
+    """The row of a transfer."""
     return {
         **dict(zip(STATE_COLUMNS, _STATE_VALUES(state), strict=True)),
         "status": int(state.status),
@@ -142,7 +143,8 @@ def _transfer_row(state: TransferState) -> dict[str, Any]:
     }
 
 
-def _block_rows(state: TransferState) -> Iterable[dict[str, Any]]:
+def block_rows(state: TransferState) -> Iterable[dict[str, Any]]:
+    """By chain the highest block of a transfer."""
     for chain_id, highest in state.blocks:
         yield {"transfer_id": state.transfer_id, "chain_id": chain_id, "highest": highest}
 
@@ -153,13 +155,15 @@ def _write_hashes(
     """The hashes that the row does not hold. Few transfers have any, so they are written anew."""
     if old:
         connection.execute(delete(TransferHash).where(is_one_of(connection, TransferHash.transfer_id, old)))
-    rows = [
-        {"transfer_id": transfer_id, "tx_hash": tx_hash}
-        for transfer_id, state in new.items()
-        for tx_hash in state.other_hashes
-    ]
+    rows = [row for state in new.values() for row in hash_rows(state)]
     if rows:
         connection.execute(insert(TransferHash), rows)
+
+
+def hash_rows(state: TransferState) -> Iterable[dict[str, Any]]:
+    """The transactions of a transfer that its row does not name."""
+    for tx_hash in state.other_hashes:
+        yield {"transfer_id": state.transfer_id, "tx_hash": tx_hash}
 
 
 def _write_refunds(
@@ -169,7 +173,7 @@ def _write_refunds(
     gone = [i for i, state in old.items() if state.status is served and new[i].evidence is None]
     if gone:
         connection.execute(delete(Refund).where(Refund.transfer_id.in_(gone)))
-    upsert(connection, Refund, [_refund_row(state) for state in new.values() if state.evidence is not None])
+    upsert(connection, Refund, [refund_row(state) for state in new.values() if state.evidence is not None])
 
 
 def _write_basis(
@@ -187,7 +191,8 @@ def _write_basis(
         connection.execute(insert(RefundBasis), rows)
 
 
-def _refund_row(state: TransferState) -> dict[str, Any]:
+def refund_row(state: TransferState) -> dict[str, Any]:
+    """The evidence that is served of a transfer, which there must be."""
     evidence = state.evidence
     assert evidence is not None  # noqa: S101  the caller selects those that have evidence
     return {

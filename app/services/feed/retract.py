@@ -10,9 +10,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, delete, insert
 
 from app.domain.audit import Actor, AuditedChange, Source
-from app.domain.transfer.events import (
-    EventsRetracted,
-)
+from app.domain.transfer.events import EventsRetracted
 from app.domain.transfer.judge import LogEntry
 from app.domain.transfer.standing import retracted_by
 from app.domain.transfer.subjects import EventKey, transfer_of_subject
@@ -22,12 +20,17 @@ from app.queries.feed.acceptances import first_acceptances, keys_reported, load_
 from app.queries.feed.keys import with_keys
 from app.queries.feed.positions import load_positions
 from app.queries.feed.pruned import last_pruned_of, pruned_targets
-from app.queries.feed.retracted import every_retracted_key
-from app.queries.feed.retractions import load_retractions
+from app.queries.feed.retracted import every_retracted_key, retracted_keys
+from app.queries.feed.retractions import (
+    affected_by,
+    every_retraction,
+    named_by,
+    retractions_naming,
+)
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 from app.services.feed.ahead import fold_around, settle
-from app.services.feed.log import append
+from app.services.feed.log import append, note_every_target, retractions_among
 
 REPORTERS = {Source.CLI: "cli", Source.CONSOLE: "operator"}
 """The reporter's name that a retraction bears."""
@@ -114,7 +117,7 @@ def _retract(
         for number, event in enumerate(retractions_of(keys, reason, now), start=1)
     ]
     append(connection, entries, REPORTERS[actor.source], now)
-    if pruned := pruned_targets(connection, fold_retractions(connection, now)):
+    if pruned := pruned_targets(connection, fold_retractions(connection, entries, now)):
         raise NothingToRetract(
             f"this would change {min(pruned)!r}, which was pruned and cannot change any more"
         )
@@ -162,31 +165,36 @@ def _record(
     )
 
 
-def fold_retractions(connection: Connection, now: datetime) -> set[EventKey]:
-    """Fold again every event that the retractions in the log name now and did not before, or the reverse.
+def fold_retractions(connection: Connection, entries: Iterable[LogEntry], now: datetime) -> set[EventKey]:
+    """Fold again every event that is retracted now and was not before, or the reverse.
 
-    :returns: the keys of these events.
+    :param entries: retractions that were just appended to the log. Of the others those are read that name the
+        same events.
+    :returns: the keys of the events that were folded.
     """
-    wanted, changed = _changes(connection)
+    named = named_by(connection, retractions_among(entries))
+    affected = affected_by(connection, {target for each in named for target in each.targets})
+    retracted = retracted_by(retractions_naming(connection, affected))
+    wanted = {key: retracted[key] for key in affected & retracted.keys()}
+    known = retracted_keys(connection, affected)
+    changed = {key for key in affected if known.get(key) != wanted.get(key)}
     events = load_events(connection, sorted(changed))
-    fold_around(connection, events, lambda: _write_retracted(connection, wanted, changed), now)
+    fold_around(connection, events, lambda: write_retracted(connection, wanted, changed), now)
     return changed
 
 
 def rebuild_retracted(connection: Connection) -> None:
-    """Write anew which events the standing retractions name. Nothing is folded."""
-    _write_retracted(connection, *_changes(connection))
+    """Write anew what retractions name and which events those that stand retract. Nothing is folded."""
+    note_every_target(connection)
+    wanted, known = retracted_by(every_retraction(connection)), every_retracted_key(connection)
+    changed = {key for key in known.keys() | wanted.keys() if known.get(key) != wanted.get(key)}
+    write_retracted(connection, wanted, changed)
 
 
-def _changes(connection: Connection) -> tuple[Mapping[EventKey, int], set[EventKey]]:
-    """What the retractions in the log come to, and the keys for which something else is written."""
-    wanted, known = retracted_by(load_retractions(connection)), every_retracted_key(connection)
-    return wanted, {key for key in known.keys() | wanted.keys() if known.get(key) != wanted.get(key)}
-
-
-def _write_retracted(
+def write_retracted(
     connection: Connection, wanted: Mapping[EventKey, int], changed: Collection[EventKey]
 ) -> None:
+    """Write which of the changed events are retracted, and the position in the log of what does it."""
     table = log.RetractedEvent
     for of_keys in with_keys(connection, table.event_id, table.subject, sorted(changed)):
         connection.execute(delete(table).where(of_keys))

@@ -49,6 +49,18 @@ def apply_shared(connection: Connection, change: SharedChange, now: datetime) ->
         apply_courses(connection, courses)
 
 
+def take_out(connection: Connection, change: SharedChange) -> None:
+    """Subtract what transfers contributed that are about to be folded anew in this transaction.
+
+    Pools are judged when that is added again.
+    """
+    if change.counters:
+        _apply_counters(connection, change.counters)
+    if change.volumes:
+        apply_volumes(connection, change.volumes)
+    apply_courses(connection, change.courses)
+
+
 def _apply_counters(connection: Connection, counters: Mapping[PoolKey, PoolCounters]) -> None:
     known = load_counters(connection, counters)
     rows = [
@@ -72,10 +84,23 @@ def apply_courses(connection: Connection, moved: Mapping[CourseKey, Courses], si
 
     Spans of which nothing is left have no row. The caller is the only writer.
     """
+    add_to_spans(connection, spans_of(moved, sign))
+
+
+def spans_of(moved: Mapping[CourseKey, Courses], sign: int = 1) -> dict[SpanKey, Courses]:
+    """The same by the spans that are counted."""
     sums: dict[SpanKey, Courses] = defaultdict(Courses)
     for key, change in moved.items():
         for hours in SPANS:
             sums[SpanKey.of(key, hours)].add(change, sign)
+    return sums
+
+
+def add_to_spans(connection: Connection, moved: Mapping[SpanKey, Courses]) -> None:
+    """Add to what is counted of spans. The caller is the only writer."""
+    sums: dict[SpanKey, Courses] = defaultdict(Courses)
+    for span, change in moved.items():
+        sums[span].add(change)
     for span, known in load_courses(connection, sums).items():
         sums[span].add(known)
     kept = {span: counts for span, counts in sums.items() if counts}
@@ -118,26 +143,36 @@ def go_back(connection: Connection, chain_id: ChainId, from_block: BlockNumber) 
 
 def find_progress(connection: Connection, chain_id: ChainId) -> None:
     """Find anew how far a chain was read, when what showed it may no longer do (docs/interface.md#reorgs)."""
+    find_newest(connection, chain_id)
+    _write_highest(connection, chain_id, highest_of(connection, chain_id))
+
+
+def highest_of(connection: Connection, chain_id: ChainId) -> BlockNumber | None:
+    """The highest block up to which a chain was read, from the log."""
     found = [highest_standing_block(connection, chain_id, event_type) for event_type in _OF_CHAINS]
     found.append(pruned_up_to(connection, chain_id))
     if (from_block := last_reorg(connection, chain_id)) is not None:
         found.append(_before(from_block))
     known = max((BlockNumber(block) for block in found if block is not None), default=None)
-    find_newest(connection, chain_id)
-    _write_highest(connection, chain_id, _highest_of_transfers(connection, chain_id, known))
+    return _highest_of_transfers(connection, chain_id, known)
 
 
 def find_newest(connection: Connection, chain_id: ChainId) -> None:
     """Find anew when the newest event of a chain happened, when what showed it may no longer do."""
-    readings = (logged_readings(connection, chain_id), pruned_readings(connection))
-    times = [found[chain_id].newest_at for found in readings if chain_id in found]
-    newest = _newest_of_transfers(connection, chain_id, max(times, default=None))
+    newest = newest_of(connection, chain_id)
     of_chain = ChainProgress.chain_id == chain_id
     if newest is None:
         connection.execute(delete(ChainProgress).where(of_chain))
     else:
         advance(connection, {chain_id: ChainReading(None, newest)})
         connection.execute(update(ChainProgress).where(of_chain).values(newest_at=newest))
+
+
+def newest_of(connection: Connection, chain_id: ChainId) -> datetime | None:
+    """When the newest event of a chain happened, from the log; None where nothing of it is there."""
+    readings = (logged_readings(connection, chain_id), pruned_readings(connection))
+    times = [found[chain_id].newest_at for found in readings if chain_id in found]
+    return _newest_of_transfers(connection, chain_id, max(times, default=None))
 
 
 def _newest_of_transfers(

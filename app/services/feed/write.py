@@ -27,6 +27,7 @@ from app.domain.transfer.events import (
 from app.domain.transfer.judge import Accepted, Known, LogEntry, Refused, Verdict
 from app.services.feed import chains, pools, retract
 from app.services.feed.anomalies import raise_two_contents
+from app.services.feed.heads import drop_heads
 from app.services.feed.log import append
 from app.services.feed.projection import Folds, project
 from app.services.feed.signatures import keep_aside
@@ -75,6 +76,7 @@ def write(
             entries = [entry for entry in entries if entry.seq not in ahead]
             new = [event for event in new if not is_ahead(event, now)]
         _fold(connection, entries, new, now)
+        drop_heads(connection, entries, reporter, known.max_reorg_blocks)
 
 
 def _fold(connection: Connection, entries: Sequence[LogEntry], new: Sequence[Event], now: datetime) -> None:
@@ -99,7 +101,7 @@ def _fold(connection: Connection, entries: Sequence[LogEntry], new: Sequence[Eve
         if isinstance(event, ChainReorged):
             chains.fold_reorg(connection, event, entry.seq, now)
         elif isinstance(event, EventsRetracted):
-            retract.fold_retractions(connection, now)
+            retract.fold_retractions(connection, [entry], now)
 
 
 def _fold_rotations(

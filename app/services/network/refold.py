@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
@@ -26,6 +26,9 @@ from app.services.network.changes import Change
 from app.services.network.sections import Row
 
 _PAIR_SIDES: Final = (("org_chain_id", "org_token"), ("pegged_chain_id", "pegged_token"))
+
+_TOKEN_FACTS: Final = ("address", "decimal")
+"""Of a token that a pair has of its own, what its transfers are judged by."""
 
 _TOKEN_CHAINS: Final[dict[str, tuple[str, ...]]] = {
     "tokens": ("chain_id",),
@@ -87,7 +90,7 @@ class FactsChanged:
                 pools.add(PoolKey(change.row["chain_id"], change.row["symbol"]))
             if (columns := _TOKEN_CHAINS.get(change.section.name)) and _says_what_is_named(change):
                 named.update(PoolKey(change.row[column], change.row["symbol"]) for column in columns)
-            if set(change.section.facts).isdisjoint(change.columns):
+            if not _alters_facts(change):
                 continue
             if change.section.name == "tokens":
                 tokens.add(PoolKey(change.row["chain_id"], change.row["symbol"]))
@@ -105,8 +108,20 @@ class FactsChanged:
 
 def _says_what_is_named(change: Change) -> bool:
     """Whether by the change a token's address may mean another symbol: rows that came, went or moved."""
-    came_or_went = change.before is None or change.after is None
-    return came_or_went or not set(change.section.facts).isdisjoint(change.columns)
+    return change.before is None or change.after is None or _alters_facts(change)
+
+
+def _alters_facts(change: Change) -> bool:
+    """Whether the row came or went, or says another fact. A name or an icon judges nothing."""
+    facts, before, after = change.section.facts, change.before, change.after
+    if before is None or after is None:
+        return bool(facts)
+    return any(_fact(before[column]) != _fact(after[column]) for column in facts)
+
+
+def _fact(value: Any) -> Any:
+    """A column's value; of a token that a pair has of its own, what events are judged by."""
+    return {key: value[key] for key in _TOKEN_FACTS if key in value} if isinstance(value, dict) else value
 
 
 def _rate_changed(change: Change) -> Iterator[RouteKey]:
@@ -121,7 +136,7 @@ def _own_tokens_changed(change: Change) -> Iterator[PoolKey]:
     if change.section.name != "pegged_pairs":
         return
     for chain, side in _PAIR_SIDES:
-        before, after = ({} if row is None else row[side] for row in (change.before, change.after))
+        before, after = (_fact({} if row is None else row[side]) for row in (change.before, change.after))
         if before != after:
             yield PoolKey(change.row[chain], change.row["symbol"])
 

@@ -54,8 +54,10 @@ def write_latencies(
     counted = counted_window(connection)  # with the first record that changes, no middle is trusted any more
     if gone:
         connection.execute(delete(LatencyRecord).where(LatencyRecord.transfer_id.in_(gone)))
-    append(connection, LatencyRecord, [_row(i, latency) for i, latency in changed.items() if i in fresh])
-    upsert(connection, LatencyRecord, [_row(i, changed[i]) for i in changed if i not in fresh])
+    append(
+        connection, LatencyRecord, [latency_row(i, latency) for i, latency in changed.items() if i in fresh]
+    )
+    upsert(connection, LatencyRecord, [latency_row(i, changed[i]) for i in changed if i not in fresh])
     if counted is not None:
         since, change = counted.since, Counter[LatencyKey]()
         change.subtract(_key(latency) for latency in before.values() if latency.released_at > since)
@@ -93,7 +95,7 @@ def recount(connection: Connection, now: datetime) -> None:
     after, _until = window(now)
     forget_counts(connection)
     for width in (WIDE, FINE):
-        connection.execute(insert(LatencyCount).from_select(_COUNT_COLUMNS, _counted_after(after, width)))
+        connection.execute(insert(LatencyCount).from_select(_COUNT_COLUMNS, counted_after(after, width)))
     connection.execute(insert(LatencyWindow).values(id=_ONLY, since=after))
     make_middles(connection, after)
 
@@ -109,7 +111,8 @@ _COUNT_COLUMNS: Final = ("src_chain_id", "dst_chain_id", "width", "bucket", "n")
 _PAIR: Final = (LatencyRecord.src_chain_id, LatencyRecord.dst_chain_id)
 
 
-def _counted_after(since: datetime, width: int) -> Select[*tuple[Any, ...]]:
+def counted_after(since: datetime, width: int) -> Select[*tuple[Any, ...]]:
+    """By pair of chains and bucket of a width, how many records were released after a time."""
     bucket = LatencyRecord.latency_us.bitwise_rshift(literal_column(str(width)))
     counted = select(*_PAIR, literal_column(str(width)), bucket, func.count())
     return counted.where(LatencyRecord.released_at > since).group_by(*_PAIR, bucket)
@@ -127,7 +130,8 @@ def _by_fine(change: Mapping[LatencyKey, int]) -> Counter[FineKey]:
     return moved
 
 
-def _row(transfer_id: bytes, latency: Latency) -> dict[str, Any]:
+def latency_row(transfer_id: bytes, latency: Latency) -> dict[str, Any]:
+    """The row of a latency."""
     return {
         "transfer_id": transfer_id,
         "src_chain_id": latency.src_chain_id,

@@ -1,0 +1,73 @@
+"""Heads of chains that no answer rests on any more leave the log by themselves.
+
+How far a chain was read follows from its highest standing head and its last reorganisation: an earlier, lower
+head adds nothing to a later, higher one, whatever is reorganised. What a reorganisation may still reach is
+retained all the same, so that an operator may retract the newest
+(docs/decisions/0060-heads-leave-the-log.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from sqlalchemy import Connection, delete
+
+from app.domain.keys import ChainId
+from app.domain.transfer.events import ChainHead, Event
+from app.domain.transfer.judge import LogEntry
+from app.domain.transfer.subjects import EventKey
+from app.models import events as log
+from app.queries.feed.chain_progress import load_progress
+from app.queries.feed.heads import HeadEntry, heads_below, lowest_head
+
+AT_ONCE: Final = 1_000
+"""Heads that one batch drops of a chain at most: what an earlier release left goes little by little."""
+
+
+def drop_heads(connection: Connection, accepted: Iterable[LogEntry], reporter: str, depth: int) -> None:
+    """Drop the heads that are out of reach of reorganisations by those of a reporter that were just accepted.
+
+    :param accepted: entries that are in the log already, and none that is ahead of the clock.
+    :param depth: how many blocks a reorganisation may reach back.
+    """
+    highest: dict[ChainId, HeadEntry] = {}
+    for entry in accepted:
+        head = entry.event
+        if isinstance(head, ChainHead) and head.block is not None:
+            this = HeadEntry(head.block, entry.seq, head.at)
+            highest[head.chain_id] = max(this, highest.get(head.chain_id, this))
+    for chain_id, newest in sorted(highest.items()):
+        drop_below(connection, reporter, chain_id, newest, depth)
+
+
+def drop_below(
+    connection: Connection, reporter: str, chain_id: ChainId, newest: HeadEntry, depth: int
+) -> int:
+    """Drop a reporter's heads of a chain that are out of reach below one of its heads; how many."""
+    gone = heads_below(reporter, chain_id, newest, depth, AT_ONCE).subquery()
+    return connection.execute(delete(log.Event).where(log.Event.seq.in_(gone.select()))).rowcount
+
+
+def dropped_before(
+    connection: Connection, told: Iterable[Event], reporter: str, depth: int
+) -> frozenset[EventKey]:
+    """Of heads that the log does not have those that its reporter told before, as far as can be known.
+
+    They lie below everything that it has of the chain, out of reach of reorganisations.
+    """
+    heads = [each for each in told if isinstance(each, ChainHead) and each.block is not None]
+    progress = load_progress(connection, {head.chain_id for head in heads}) if heads else {}
+    low: dict[ChainId, list[ChainHead]] = {}
+    for head in heads:
+        known = progress.get(head.chain_id)
+        if known is None or known.highest_block is None or head.block is None:
+            continue
+        if head.block < known.highest_block - depth and head.at <= known.newest_at:
+            low.setdefault(head.chain_id, []).append(head)
+    found: set[EventKey] = set()
+    for chain_id, of_chain in low.items():
+        lowest = lowest_head(connection, reporter, chain_id)
+        if lowest is not None:
+            found |= {head.key for head in of_chain if head.block is not None and head.block < lowest}
+    return frozenset(found)

@@ -1,0 +1,91 @@
+"""What differs between rows that are stored and those that follow from the log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Select
+
+from app.extensions import Base
+
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A row that is not as it follows from the log. None: there is no such row, or there should be none."""
+
+    table: str
+    key: Values
+    stored: Values | None
+    expected: Values | None
+
+    def __str__(self) -> str:
+        row = " ".join([self.table, *(f"{name}={_text(value)}" for name, value in self.key.items())])
+        if self.stored is None:
+            return f"{row}: is missing"
+        if self.expected is None:
+            return f"{row}: does not follow from the log"
+        columns = (
+            f"{name} is {_text(self.stored[name])} and should be {_text(value)}"
+            for name, value in self.expected.items()
+            if self.stored[name] != value
+        )
+        return f"{row}: {', '.join(columns)}"
+
+    def more(self, name: str) -> Any:
+        """How much more there should be in a column of a sum."""
+        expected, stored = ((row or {}).get(name, 0) for row in (self.expected, self.stored))
+        return expected - stored
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of what is projected that can be compared by itself.
+
+    ``compare`` reads it and its log at one moment; ``repair`` writes what follows from the log, as the only
+    writer. A sum over very many rows is repaired ``by_difference``: whatever is reported changes the rows and
+    their sum alike, so what it lacks stays the same, and need not be counted again by the only writer.
+    """
+
+    compare: Callable[[Connection], list[Difference]]
+    repair: Callable[[Connection, Sequence[Difference], datetime], None]
+    transfers: int = 0
+    by_difference: bool = False
+
+
+def rows_of(connection: Connection, query: Select[*tuple[Any, ...]]) -> list[Values]:
+    """The rows of a query by the names of their columns."""
+    return [row._asdict() for row in connection.execute(query)]
+
+
+def differences(
+    model: type[Base],
+    stored: Iterable[Values],
+    expected: Iterable[Values],
+    *,
+    key: Sequence[str] = (),
+) -> Iterator[Difference]:
+    """Where rows of a table differ.
+
+    :param expected: rows with the columns to be compared.
+    :param key: what names a row; by default its primary key.
+    """
+    names = tuple(key) or tuple(column.name for column in model.__table__.primary_key)
+    there = {tuple(row[name] for name in names): row for row in stored}
+    wanted = {tuple(row[name] for name in names): row for row in expected}
+    for found in sorted(there.keys() | wanted.keys(), key=repr):
+        before, after = there.get(found), wanted.get(found)
+        if before is None or after is None or any(before[name] != after[name] for name in after):
+            yield Difference(model.__tablename__, dict(zip(names, found, strict=True)), before, after)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, bytes):
+        return f"0x{value.hex()}"
+    return value.isoformat() if isinstance(value, datetime) else str(value)
