@@ -1,4 +1,4 @@
-"""Sending again, with the same ids: what was written in a span of time, or now what waits for its next attempt."""
+"""Sending again with the same ids: what was written in a span of time, or what waits for its next attempt."""
 
 from __future__ import annotations
 
@@ -57,9 +57,10 @@ def replay(
 
 
 def retry(gateway: Gateway, public_id: str, delivery_id: int | None = None, *, actor: Actor) -> int:
-    """Make what waits for its next attempt due now, also where the receiver wanted to be left alone; how many.
+    """Make due now what waits for its next attempt; how many deliveries.
 
-    What is due within a minute stays as it is: it may be under way.
+    It is sent even where the receiver asked to be left alone for longer. What is due within a minute stays as
+    it is: it may be under way.
 
     :param delivery_id: one delivery, or None for all that wait.
     :raises NoSubscription: there is none of this name.

@@ -32,7 +32,7 @@ MOST_COUNTED: Final = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """A subscription. ``waiting`` is counted up to ``MOST_COUNTED``; ``failing`` of them failed the last time."""
+    """A subscription. ``waiting`` is counted up to ``MOST_COUNTED``; ``failing`` of them fail."""
 
     public_id: str
     name: str
