@@ -77,7 +77,7 @@ def cut(text: str | bytes | None) -> Markup:
         return Markup('<span class="mono">{}</span>').format(whole)
     return Markup(
         '<button type="button" class="hash mono" data-copy="{0}" title="{0}" '
-        'aria-label="Copy {0}">{1}…{2}</button>'
+        'aria-label="{1}…{2}, copy">{1}…{2}</button>'
     ).format(whole, whole[:8], whole[-6:])
 
 

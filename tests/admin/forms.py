@@ -10,6 +10,9 @@ if TYPE_CHECKING:  # who reads forms alone, as the processes of the fuzzer do, n
 
     from tests.admin.visitor import Visitor
 
+EVERYTHING = {"every_type": "y", "every_chain": "y"}
+"""What a new ingest token allows, in its form."""
+
 
 class _Forms(HTMLParser):
     """The fields of every form that is posted, with what a browser would send for them."""

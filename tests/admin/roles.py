@@ -64,8 +64,8 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "operators.new": (ADMIN, ADMIN),
     "operators.edit": (ADMIN, ADMIN),
     "operators.end_sessions": (NOBODY, ADMIN),
-    "operators.reset_second_factor": (NOBODY, ADMIN),
-    "operators.new_password": (NOBODY, ADMIN),
+    "operators.reset_second_factor": (ADMIN, ADMIN),
+    "operators.new_password": (ADMIN, ADMIN),
     "operators.demand_second_factor": (NOBODY, ADMIN),
     **of_view("chains", EDITED | SWITCHED),
     **of_view("tokens", EDITED),
@@ -109,7 +109,10 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "webhooks.show": (OPERATOR, NOBODY),
     **of_view(
         "webhooks",
-        dict.fromkeys(("pause", "resume", "test", "replay", "rotate", "remove"), (NOBODY, OPERATOR)),
+        dict.fromkeys(
+            ("pause", "resume", "test", "replay", "retry", "retry_all", "rotate", "remove"),
+            (NOBODY, OPERATOR),
+        ),
     ),
 }
 """Who may read and who may change through each endpoint. A route that is not here fails the test."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from flask import Flask
 from sqlalchemy import select
 from werkzeug.test import TestResponse
 
+from app.admin.sign_in import places
 from app.domain.operators import Role
 from app.models.audit import AuditRecord
 from app.models.engine import reading, writing
@@ -242,6 +244,30 @@ def test_what_proves_a_browser_is_signed_for_one_account_and_ends(app: Flask, cl
     assert comes_in(fresh)
     update_account(gateway, account.id, {"fs_uniquifier": new_uniquifier()}, actor=TESTER)
     assert not comes_in(fresh), "signing out everywhere ends it, too"
+
+
+def test_whom_the_gateway_knows_needs_no_place(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While strangers wait for theirs. They are told the same, whether or not there is the account."""
+    owner, inside = signed_in(app, Role.VIEWER), Visitor(app)
+    inside.sign_in(VIEWER)
+    owner.post("/admin/sign-out")
+    monkeypatch.setattr(places, "WAIT_SECONDS", 0.01)
+    with places._place:
+        said = [
+            re.search(r"Too many [^<]*", Visitor(app, "192.0.2.66").sign_in(email).text)
+            for email in (VIEWER, "nobody@example.org")
+        ]
+        assert [found and found[0] for found in said] == [
+            "Too many sign-ins at the same time. Try again in 6 seconds."
+        ] * 2
+        json = Visitor(app).client.post("/admin/sign-in", data="[]", content_type="application/json")
+        assert json.status_code == 429
+        assert owner.sign_in(VIEWER).status_code == 302
+        new = "Wickelrock 47 Zaunkoenig"
+        fields = {"password": PASSWORD, "new_password": new, "new_password_confirm": new}
+        assert inside.post("/admin/account/password", fields).status_code == 302
+    assert not failures_recorded(gateway_of(app)), "what was not looked at is not counted"
+    assert Visitor(app, "192.0.2.66").sign_in(VIEWER, new).status_code == 302
 
 
 def test_what_cannot_be_right_counts(app: Flask) -> None:

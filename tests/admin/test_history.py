@@ -16,7 +16,7 @@ from app.runtime.gateway import Gateway
 from app.services.network.document import export_network, import_network
 from tests.actors import TESTER
 from tests.admin.edits import CHANGES, NEW, key_of_last
-from tests.admin.forms import form_of, save, send
+from tests.admin.forms import EVERYTHING, form_of, save, send
 from tests.admin.visitor import NOW, MovableClock, Visitor, add_account, signed_in
 from tests.services.network.edits.kit import document, records, shown
 from tests.services.network.network_kit import network as small_network
@@ -88,7 +88,7 @@ def test_a_row_of_no_such_chain_has_no_history(operator: Visitor, network: Gatew
 
 def test_records_of_accounts_and_tokens_lead_to_them(app: Flask, network: Gateway) -> None:
     admin = signed_in(app, Role.ADMIN)
-    admin.post("/admin/ingest_tokens/new", {"name": "relayer"})
+    admin.post("/admin/ingest_tokens/new", EVERYTHING | {"name": "relayer"})
     by_action = {row.action: row.id for row in records(network)}
     page = admin.get(f"/admin/audit/{by_action['sign_in']}").text
     assert '<a href="/admin/operators/1">operator admin@example.org</a>' in page

@@ -8,8 +8,9 @@ from flask import Flask
 from app.domain.operators import Role
 from app.runtime.gateway import Gateway
 from app.services.network.document import import_network
+from app.services.reporters.tokens import list_tokens
 from tests.actors import TESTER
-from tests.admin.forms import form_of, save, send
+from tests.admin.forms import EVERYTHING, form_of, save, send
 from tests.admin.visitor import MovableClock, Visitor, add_account, signed_in
 from tests.services.network.edits.kit import document, records
 from tests.services.network.network_kit import network as small_network
@@ -137,11 +138,13 @@ def test_the_first_field_is_focused(operator: Visitor, network: Gateway) -> None
         assert "autofocus" in field
 
 
-def test_a_token_is_revoked_by_its_name_in_any_case(app: Flask, gateway: Gateway) -> None:
+def test_a_token_is_revoked_by_its_key_id_in_any_case(app: Flask, gateway: Gateway) -> None:
     add_account(app, Role.ADMIN)
     admin = Visitor(app)
     admin.sign_in("admin@example.org")
-    admin.post("/admin/ingest_tokens/new", {"name": "relayer"})
+    admin.post("/admin/ingest_tokens/new", EVERYTHING | {"name": "relayer"})
+    key_id = next(str(token.key_id) for token in list_tokens(gateway) if token.name == "relayer")
     assert (
-        admin.post("/admin/ingest_tokens/1/revoke", {"typed": " RELAYER"}).location == "/admin/ingest_tokens/"
+        admin.post("/admin/ingest_tokens/1/revoke", {"typed": f" {key_id.upper()}"}).location
+        == "/admin/ingest_tokens/"
     )

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import product
 from typing import Any
 
 import pytest
 from flask import Flask
+from sqlalchemy import update
 
 from app.domain.operators import Role
+from app.models.engine import writing
+from app.models.network import Token
 from app.runtime.gateway import Gateway
 from app.services.network.document import import_network
 from app.services.network.sections import SECTIONS
@@ -70,6 +74,23 @@ def test_filters_find(visitor: Visitor) -> None:
     assert found("blocked_networks", f0_state_is="1") == 2
     assert found("blocked_networks", f0_state_is="never") == 1
     assert found("chains", f0_state_is="1") == 0
+
+
+def test_the_filter_of_tokens_says_what_their_rows_say(visitor: Visitor, network: Gateway) -> None:
+    flags = ("xfer_disabled", "transfer_disabled", "pool_disabled")
+    for values in product((False, True), repeat=3):
+        with writing(network.engine) as connection:
+            connection.execute(
+                update(Token).where(Token.id == 1).values(dict(zip(flags, values, strict=True)))
+            )
+        found = []
+        for value, word in (("1", "stopped"), ("2", "pool stopped"), ("0", "active")):
+            page = visitor.get("/admin/tokens/", query_string={"flt2_state_is": value}).text
+            assert f'<option value="{value}" selected>{word}</option>' in page
+            pills = re.findall(r'data-label="State"><span class="pill [a-z-]+">([^<]+)<', page)
+            assert set(pills) <= {word}
+            found += [word] if 'href="/admin/tokens/1"' in page else []
+        assert len(found) == 1, values
 
 
 def test_blocks_that_have_ended_say_so(app: Flask, visitor: Visitor, clock: Any) -> None:

@@ -18,7 +18,7 @@ from app.services.network.edits.edit import save_edit
 from app.services.operators.accounts import Account, find_account, update_account
 from config import GUARDABLE
 from tests.actors import TESTER
-from tests.admin.forms import send
+from tests.admin.forms import EVERYTHING, send
 from tests.admin.visitor import MovableClock, Visitor, add_account, signed_in
 from tests.services.network.edits.kit import document, edited, shown
 
@@ -215,7 +215,7 @@ def test_what_reporters_change_keeps_one_administrator_from_making_a_token(
     monkeypatch.setitem(app.extensions, "gateway", gateway)
     admin, new = signed_in(app, Role.ADMIN), "/admin/ingest_tokens/new"
     assert "Propose token" in admin.get(new).text
-    made = admin.post(new, {"name": "relayer", "proposal_reason": WHY}).text
+    made = admin.post(new, EVERYTHING | {"name": "relayer", "proposal_reason": WHY}).text
     (token,) = set(re.findall(r"gwi_[0-9a-f]{16}_[A-Za-z0-9_-]{43}", made))
     assert feed(app, token).status_code == 401
     assert "ingest tokens" in admin.get("/admin/proposals/").text

@@ -17,6 +17,7 @@ from app.runtime.gateway import Gateway
 from app.services.network.document import import_network
 from app.services.reporters.tokens import authenticate, list_tokens
 from tests.actors import TESTER
+from tests.admin.forms import EVERYTHING
 from tests.admin.visitor import NOW, Visitor, signed_in
 from tests.services.feed.world import event, feed
 from tests.services.network.network_kit import SIGNERS, text
@@ -123,6 +124,7 @@ def test_what_the_feed_says_comes_out_as_text(app: Flask, network: Gateway) -> N
 def test_a_token_is_replaced_while_both_are_valid(app: Flask, network: Gateway) -> None:
     admin = signed_in(app, Role.ADMIN)
     fields = {"name": "watcher-eth", "days": "1 000", "quota_events": "1\u202f000", "quota_seconds": "60"}
+    fields |= EVERYTHING
     admin.post("/admin/ingest_tokens/new", fields)
     (path,) = set(re.findall(r'href="(/admin/ingest_tokens/\d+)"', admin.get("/admin/ingest_tokens/").text))
     second = re.search(r"<code class=\"break\">([^<]+)</code>", admin.post(f"{path}/rotate", {}).text)
@@ -135,8 +137,18 @@ def test_a_token_is_replaced_while_both_are_valid(app: Flask, network: Gateway) 
     )
     assert admin.post(f"{path}/rotate", {}).location == path
     assert "already has 2 valid tokens" in admin.get(path).text
-    admin.post(f"{path}/revoke", {"typed": "watcher-eth"})
+    old, new = [token.key_id for token in list_tokens(network) if token.name == "watcher-eth"]
+    listed = admin.get("/admin/ingest_tokens/").text
+    for key_id, age in ((old, "old"), (new, "new")):
+        assert re.search(rf'{key_id}</span> <span class="pill [a-z-]+">{age}<', listed)
+    assert f"Type the key ID <code>{old}</code>" in admin.get(path).text
+    assert "a newer token of this reporter" in admin.get(path).text
+    for wrong_one in ("watcher-eth", new):
+        admin.post(f"{path}/revoke", {"typed": wrong_one})
+        assert "Nothing was changed" in admin.get(path).text, "both have the name"
+    admin.post(f"{path}/revoke", {"typed": old})
     assert authenticate(network, second[1].encode()), "only the one of the page is revoked"
+    assert ">new<" not in admin.get("/admin/ingest_tokens/").text
     for wrong in (
         {"days": "0"},
         {"days": "x"},
@@ -144,7 +156,7 @@ def test_a_token_is_replaced_while_both_are_valid(app: Flask, network: Gateway) 
         {"quota_events": "5"},
         {"quota_events": "-1", "quota_seconds": "1"},
     ):
-        answer = admin.post("/admin/ingest_tokens/new", {"name": "another"} | wrong)
+        answer = admin.post("/admin/ingest_tokens/new", {"name": "another"} | EVERYTHING | wrong)
         assert "break" not in answer.text, wrong
     assert len(list_tokens(network)) == 3
 
@@ -164,16 +176,22 @@ def test_a_token_is_made_shown_once_and_revoked(app: Flask, network: Gateway) ->
     assert "INGEST_TOKENS" in listed, "those of the settings are named"
     assert token[1] not in admin.get("/admin/ingest_tokens/export/csv/").text
     (path,) = set(re.findall(r'href="(/admin/ingest_tokens/\d+)"', listed))
-    admin.post(f"{path}/revoke", {"typed": "watcher"})
+    admin.post(f"{path}/revoke", {"typed": "watcher-eth"})
     assert "Nothing was changed" in admin.get(path).text
-    assert admin.post(f"{path}/revoke", {"typed": "watcher-eth"}).location == "/admin/ingest_tokens/"
+    assert admin.post(f"{path}/revoke", {"typed": made.key_id}).location == "/admin/ingest_tokens/"
     assert "revoked" in admin.get(path).text
     for wrong, words in (
-        ({"name": "watcher-eth"}, "is already used, or was used before"),
-        ({"name": "<script>alert(1)</script>"}, "is not a valid name"),
-        ({"name": "a", "types": "<script>alert(1)</script>"}, "is not an event type"),
-        ({"name": "a", "chains": "x"}, "Choose chains from the list"),
+        (EVERYTHING | {"name": "watcher-eth"}, "is already used, or was used before"),
+        (EVERYTHING | {"name": "<script>alert(1)</script>"}, "is not a valid name"),
+        (
+            {"name": "a", "types": "<script>alert(1)</script>", "every_chain": "y"},
+            "is not an event type",
+        ),
+        ({"name": "a", "chains": "x", "every_type": "y"}, "Choose chains from the list"),
         ({"name": "a", "digest": "x"}, "has no field"),
+        ({"name": "a"}, "Select the event types that the token allows, or all of them."),
+        ({"name": "a", "every_type": "y"}, "Select the chains that the token allows, or all of them."),
+        (EVERYTHING | {"name": "a", "chains": "1"}, "Choose either all chains or single ones, not both."),
     ):
         answer = admin.post("/admin/ingest_tokens/new", wrong).text
         assert words in answer

@@ -22,10 +22,11 @@ from app.services.operators.recovery_codes import (
 from tests.actors import TESTER
 from tests.admin.authenticator import Authenticator, add_passkey
 from tests.admin.second_factor import code_of, set_up
-from tests.admin.visitor import Visitor, add_account, email_of, gateway_of, signed_in
+from tests.admin.visitor import PASSWORD, Visitor, add_account, email_of, gateway_of, signed_in
 
 VIEWER = email_of(Role.VIEWER)
 PATH = "/admin/account/recovery-codes"
+CHANGE = "/admin/account/password"
 
 
 def make(visitor: Visitor) -> list[str]:
@@ -64,6 +65,25 @@ def test_codes_set_up_at_sign_in_lead_there_too(app: Flask) -> None:
     other = Visitor(app)
     other.sign_in(VIEWER)
     assert other.post("/admin/sign-in/code", {"code": code_of(key[1], 1)}).location == "/admin/"
+
+
+def test_an_invited_operator_is_led_there_after_the_password_is_changed(app: Flask) -> None:
+    """The password that an administrator made has to be changed first, and hides the way from the setup."""
+    admin, new = signed_in(app, Role.ADMIN), "Wickelrock 47 Zaunkoenig"
+    fields = {"email": VIEWER, "password": PASSWORD, "role": "viewer", "second_factor_required": "y"}
+    assert admin.post("/admin/operators/new", fields).status_code == 302
+    visitor = Visitor(app)
+    visitor.sign_in(VIEWER)
+    page = visitor.post("/admin/account/second-factor", {"setup": "authenticator"}).text
+    key = re.search(r'class="mono break">([^<]+)<', page)
+    assert key
+    visitor.post("/admin/sign-in/code", {"code": code_of(key[1])})
+    assert visitor.get(PATH).location == CHANGE
+    fields = {"password": PASSWORD, "new_password": new, "new_password_confirm": new}
+    assert visitor.post(CHANGE, fields).location == PATH
+    assert len(make(visitor)) == RECOVERY_CODES
+    fields = {"password": new, "new_password": new[::-1], "new_password_confirm": new[::-1]}
+    assert visitor.post(CHANGE, fields).location == "/admin/account/", "it has codes now"
 
 
 def test_a_code_lets_in_once_in_place_of_the_second_factor(app: Flask) -> None:

@@ -12,6 +12,7 @@ from flask import Flask
 from app.domain.operators import Role
 from app.services.operators.accounts import find_account, new_uniquifier, update_account, use_code
 from tests.actors import TESTER
+from tests.admin.forms import form_of
 from tests.admin.second_factor import REFUSED, VIEWER, code_of, set_up
 from tests.admin.visitor import PASSWORD, MovableClock, Visitor, add_account, email_of, gateway_of, signed_in
 
@@ -267,7 +268,14 @@ def test_a_lost_second_factor_is_forgotten_by_an_admin(app: Flask) -> None:
     assert account
     assert account.tf_totp_secret
     assert PASSWORD not in account.tf_totp_secret
-    admin.post(f"/admin/operators/{account.id}/reset-second-factor")
+    link = f"/admin/operators/{account.id}/reset-second-factor"
+    shown = admin.get(f"/admin/operators/{account.id}").text
+    assert f'href="{link}"' in shown
+    assert f'action="{link}"' not in shown, "without a script nothing would ask"
+    asked = admin.get(link).text
+    assert "The password alone is enough then" in asked
+    assert visitor.inside, "nothing has happened yet"
+    assert admin.post(link, form_of(asked)).status_code == 302
     assert not visitor.inside
     visitor.sign_in(VIEWER)
     assert visitor.inside

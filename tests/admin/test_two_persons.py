@@ -28,11 +28,12 @@ from app.services.network.sections import section_of
 from app.services.operators.accounts import list_accounts
 from app.services.proposals.reading import waiting_count
 from app.services.reporters.new_tokens import create_token
+from app.services.reporters.tokens import list_tokens
 from config import GUARDABLE
 from tests.actors import TESTER
 from tests.admin.connecting import BASE
 from tests.admin.edits import NEW
-from tests.admin.forms import form_of, send
+from tests.admin.forms import EVERYTHING, form_of, send
 from tests.admin.roles import console_rules
 from tests.admin.visitor import Visitor, add_account, signed_in
 from tests.applications import gateway_of
@@ -160,7 +161,7 @@ WAITS: dict[str, Send] = {
     "operators.edit": posted("/admin/operators/{account}", role="admin", active="y"),
     "operators.reset_second_factor": posted("/admin/operators/{account}/reset-second-factor"),
     "operators.new_password": posted("/admin/operators/{account}/new-password"),
-    "ingest_tokens.new": posted("/admin/ingest_tokens/new", name="another"),
+    "ingest_tokens.new": posted("/admin/ingest_tokens/new", name="another", **EVERYTHING),
     "ingest_tokens.rotate": posted("/admin/ingest_tokens/1/rotate"),
     "api_keys.new": posted("/admin/api_keys/new", name="another", scopes="read"),
 }  # fmt: skip
@@ -182,7 +183,9 @@ AT_ONCE: dict[str, Send] = {
     "blocked_networks.new": previewed("/admin/blocked_networks/new", cidr="198.51.100.0/24"),
     "blocked_addresses.add_many": previewed("/admin/blocked_addresses/add", text=VAULT),
     "blocked_networks.add_many": previewed("/admin/blocked_networks/add", text="198.51.100.0/24"),
-    "ingest_tokens.revoke": pressed("/admin/ingest_tokens/1/revoke", typed="relayer"),
+    "ingest_tokens.revoke": lambda visitor, gateway, more: visitor.post(
+        "/admin/ingest_tokens/1/revoke", {"typed": list_tokens(gateway)[-1].key_id}
+    ),
     "api_keys.revoke": pressed("/admin/api_keys/1/revoke", typed="wallet"),
 }
 """Routes that only stop or block: nobody waits for them."""

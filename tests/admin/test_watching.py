@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -84,6 +85,20 @@ def states(page: str) -> dict[str, str]:
         name = row.split('data-label="Chain">')[1].split("<")[0]
         found[name] = row.split('class="pill')[1].split(">")[1].split("<")[0]
     return {name: found[name] for name in ("Ethereum", "Optimism")}
+
+
+def test_the_lag_of_what_nobody_reads_is_unknown(app: Flask, read: Gateway, clock: MovableClock) -> None:
+    """It is that of the last look, and grows unseen."""
+    visitor = signed_in(app, Role.VIEWER)
+    lag = r'data-label="Lag">(\d|unknown<small class="smallest since">since <time datetime="([^"]+)")'
+    known = re.search(lag, visitor.get("/admin/watching/").text)
+    assert known and known[1] == "2"
+    seen_at = f"{clock():%Y-%m-%dT%H:}"
+    clock.forward(minutes=45)
+    unknown = re.search(lag, visitor.get("/admin/watching/").text)
+    assert unknown and unknown[2].startswith(seen_at)
+    page = visitor.get(PAGE).text
+    assert "lag unknown since" in page and "2 blocks behind" not in page
 
 
 def test_ready_says_how_far(app: Flask, read: Gateway, clock: MovableClock) -> None:

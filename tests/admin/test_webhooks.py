@@ -126,6 +126,42 @@ def test_a_span_is_sent_again(app: Flask, network: Gateway, clock: MovableClock)
         assert "message-error" in visitor.post(f"{page}/replay", wrong, follow_redirects=True).text
 
 
+def test_what_fails_is_said_and_tried_again_at_once(
+    app: Flask, network: Gateway, clock: MovableClock
+) -> None:
+    """Hours before its next attempt, and before the receiver's own Retry-After is over."""
+    visitor = signed_in(app, Role.OPERATOR)
+    public_id = made(visitor)
+    page = f"/admin/webhooks/{public_id}"
+    for _ in range(2):
+        visitor.post(f"{page}/test")
+    for due in take(network, Plenty()):
+        hours = timedelta(hours=5)
+        bring_back(network, [Outcome(due, network.clock(), 31, 503, "HTTP 503", retry_after=hours)])
+    assert ">2 failing<" in visitor.get("/admin/webhooks/").text
+    shown = visitor.get(page).text
+    assert shown.count(">failing<") == 2
+    newest, oldest = re.findall(rf'action="({page}/retry/\d+)"', shown)
+    clock.forward(minutes=1)
+    assert take(network, Plenty()) == []
+    assert "It is tried now" in visitor.post(oldest, follow_redirects=True).text
+    (due,) = take(network, Plenty())
+    assert (oldest, due.attempts) == (f"{page}/retry/{due.id}", 1), "its attempts count on"
+    assert "Nothing to try again" in visitor.post(oldest, follow_redirects=True).text, "it is under way"
+    assert take(network, Plenty()) == []
+    bring_back(network, [Outcome(due, network.clock(), 31, 200)])
+    assert "Nothing to try again" in visitor.post(oldest, follow_redirects=True).text
+    assert "It is tried now" in visitor.post(f"{page}/retry", follow_redirects=True).text
+    (due,) = take(network, Plenty())
+    assert newest == f"{page}/retry/{due.id}"
+    assert [row.action for row in list_audit(network)][:2] == ["webhook.retry"] * 2
+    assert "Nothing to try again" in visitor.post(f"{page}/retry/999999", follow_redirects=True).text
+    assert visitor.post(f"{page}/retry/{10**30}").status_code == 404
+    assert visitor.post("/admin/webhooks/whk_0000000000000000/retry/1").status_code == 404
+    visitor.post(f"{page}/pause")
+    assert "Retry" not in visitor.get(page).text, "nothing would be sent"
+
+
 EVM, TEZOS = "0x" + "aB" * 20, "tz1VSUr8wwNhLAzempoch5d6hLRiTh8Cjcjb"
 
 

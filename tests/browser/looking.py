@@ -12,9 +12,17 @@ from playwright.sync_api import Page, ViewportSize
 AXE: Final = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 """The checker, as its wheel has it."""
 
-_ALL_RULES: Final = {"resultTypes": ["violations"]}
-_COLOURS: Final = _ALL_RULES | {
-    "runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
+_OPTIONAL: Final = ("label-content-name-mismatch", "target-size")
+"""Rules that axe-core leaves out unless they are named: names by which buttons are spoken to (WCAG 2.5.3),
+and how large what is pressed has to be (2.5.8)."""
+
+_ALL_RULES: Final = {
+    "resultTypes": ["violations"],
+    "rules": {name: {"enabled": True} for name in _OPTIONAL},
+}
+_COLOURS: Final = {
+    "resultTypes": ["violations"],
+    "runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]},
 }
 """The rules that the other theme can break: nothing but colours differs."""
 

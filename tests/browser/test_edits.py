@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from app.domain.operators import Role
@@ -154,3 +156,30 @@ def test_of_two_who_edit_a_row_the_second_is_told(visit: Visit) -> None:
     mine.get_by_role("link", name="Reload current values").click()
     assert mine.get_by_label("Block delay").input_value() == "121"
     assert mine.get_by_label("Name").input_value() == "Polygon"
+
+
+@pytest.mark.full("seconds of a browser")
+def test_all_differences_are_selected_or_none(visit: Visit) -> None:
+    """Each button does what it says, whatever was selected before."""
+    visit.sign_in(email_of(Role.ADMIN))
+    rows = visit.page.request.get(f"{visit.base}/admin/document/network.json").json()
+    for chain in rows["chains"][:3]:
+        chain["block_delay"] += 1
+    page = visit.open("/admin/document/")
+    page.locator('main textarea[name="text"]').fill(json.dumps(rows))
+    page.get_by_role("button", name="Compare document").click()
+    boxes = page.locator('input[name="row"]')
+    assert boxes.count() == 3
+
+    def ticked() -> int:
+        return sum(box.is_checked() for box in boxes.all())
+
+    assert ticked() == 3
+    page.get_by_role("button", name="Select all").click()
+    assert ticked() == 3
+    page.get_by_role("button", name="Select none").click()
+    assert ticked() == 0
+    boxes.first.check()
+    page.get_by_role("button", name="Select all").click()
+    assert ticked() == 3
+    visit.check_accessibility()

@@ -84,7 +84,7 @@ def test_a_fee_is_rolled_back(visit: Visit, server: Server) -> None:
     page.get_by_role("link", name="History").click()
     assert page.get_by_text("ticket 9").is_visible()
     look(visit)
-    page.get_by_role("link", name="Restore the version").first.click()
+    page.get_by_role("link", name="Restore this version").first.click()
     look(visit)
     page.get_by_role("button", name="Save change").click()
     assert page.get_by_role("status").first.is_visible()

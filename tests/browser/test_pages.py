@@ -128,6 +128,8 @@ PAGES: Mapping[str, tuple[str, ...]] = {
         "/admin/operators/",
         "/admin/operators/new",
         "/admin/operators/1",
+        "/admin/operators/1/reset-second-factor",
+        "/admin/operators/1/new-password",
         "/admin/account/",
         "/admin/account/kept",
         "/admin/account/password",

@@ -4,22 +4,56 @@ from __future__ import annotations
 
 import re
 from http.client import HTTPConnection
+from http.cookies import SimpleCookie
 from urllib.parse import urlencode
 
 from tests.serving.server import Server
 
+SIGN_IN = "/admin/sign-in"
+
+
+class Browser:
+    """Its cookies, and the address that it comes from."""
+
+    def __init__(self, server: Server, address: str | None = None) -> None:
+        """
+        :param address: what a trusted proxy says, None where there is none.
+        """
+        self.server = server
+        self.address = address
+        self.cookies: dict[str, str] = {}
+
+    def ask(self, method: str, path: str, fields: dict[str, str] | None = None) -> tuple[int, str]:
+        """One request on a connection of its own; the status and the text of its answer."""
+        connection = HTTPConnection(self.server.host, self.server.port, timeout=90)
+        headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
+        if self.address:
+            headers["X-Forwarded-For"] = self.address
+        if fields is not None:
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+        connection.request(method, path, urlencode(fields) if fields is not None else None, headers)
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        for line in answer.headers.get_all("Set-Cookie") or ():
+            self.cookies |= {name: morsel.value for name, morsel in SimpleCookie(line).items()}
+        return answer.status, text
+
+    def token(self, page: str = SIGN_IN) -> str:
+        """The form token of a page."""
+        found = re.search(r'name="csrf_token" value="([^"]+)"', self.ask("GET", page)[1])
+        assert found
+        return found[1]
+
+    def sign_in(self, email: str, password: str, token: str | None = None) -> int:
+        """The status of the answer; 302 leads on."""
+        fields = {"csrf_token": token or self.token(), "email": email, "password": password}
+        return self.ask("POST", SIGN_IN, fields)[0]
+
+    def sign_out(self) -> None:
+        """Sign out. What the browser is known by stays."""
+        assert self.ask("POST", "/admin/sign-out", {"csrf_token": self.token("/admin/account/")})[0] == 302
+
 
 def guess(server: Server, email: str, password: str) -> int:
-    """Sign in as a browser does; the status of the answer."""
-    connection = HTTPConnection(server.host, server.port, timeout=20)
-    connection.request("GET", "/admin/sign-in")
-    page = connection.getresponse()
-    token = re.search(r'name="csrf_token" value="([^"]+)"', page.read().decode())
-    assert token
-    cookie = page.headers["Set-Cookie"].split(";")[0]
-    body = urlencode({"csrf_token": token[1], "email": email, "password": password})
-    headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": cookie}
-    connection.request("POST", "/admin/sign-in", body, headers)
-    answer = connection.getresponse()
-    answer.read()
-    return answer.status
+    """Sign in with a browser that nobody knows; the status of the answer."""
+    return Browser(server).sign_in(email, password)

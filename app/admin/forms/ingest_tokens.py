@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from wtforms import SelectMultipleField, StringField
+from wtforms import BooleanField, SelectMultipleField, StringField
 from wtforms.fields.choices import SelectChoice
 from wtforms.validators import NumberRange, Optional
 from wtforms.widgets import CheckboxInput
@@ -34,6 +34,8 @@ class NewTokenForm(MayWaitForm):
         filters=[lambda text: (text or "").strip()],
         render_kw={"autocomplete": "off", "required": True, "maxlength": "64"},
     )
+    every_type = BooleanField("All event types, including types added later")
+    every_chain = BooleanField("All chains, including chains added later")
     # The service checks what is picked, and words the errors.
     types = SelectMultipleField(
         choices=[SelectChoice(name) for name in TYPES], validate_choice=False, option_widget=CheckboxInput()
@@ -62,6 +64,20 @@ class NewTokenForm(MayWaitForm):
     def __init__(self, chains: Mapping[int, str], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.chains.choices = [SelectChoice(str(chain_id), name) for chain_id, name in chains.items()]
+
+    def validate(self, **kwargs: Any) -> bool:
+        """What a token allows is always chosen: nothing ticked may be a mistake, and would allow all."""
+        whole = super().validate(**kwargs)
+        pairs = ((self.types, self.every_type, "event types"), (self.chains, self.every_chain, "chains"))
+        for picked, every, things in pairs:
+            if bool(picked.data) is bool(every.data):
+                picked.errors = [
+                    f"Choose either all {things} or single ones, not both."
+                    if every.data
+                    else f"Select the {things} that the token allows, or all of them."
+                ]
+                whole = False
+        return whole
 
     def terms(self, now: datetime) -> TokenTerms:
         """Until when the token is valid, and how much may be reported with it."""

@@ -13,8 +13,9 @@ from wtforms.validators import DataRequired
 
 from app.admin.devices import known_device
 from app.admin.requests import actor, actor_unknown, network
+from app.admin.sign_in.places import place_for
 from app.domain.operators import is_too_long
-from app.runtime.gateway import current_gateway
+from app.runtime.gateway import Gateway, current_gateway
 from app.services.operators.accounts import Account, find_account
 from app.services.operators.passwords import why_refused
 from app.services.operators.throttle import (
@@ -48,10 +49,14 @@ class Throttled:
         gateway, typed = current_gateway(), self.throttled_account()
         guess = guess_at(find_account(gateway, email=typed), typed)
         try:
-            attempt = reserve(gateway, guess)
+            with place_for(guess):
+                return self._judged(gateway, guess, **kwargs)
         except MustWait as refused:
             self.form_errors.append(str(refused))
             return False
+
+    def _judged(self, gateway: Gateway, guess: Guess, **kwargs: Any) -> bool:
+        attempt = reserve(gateway, guess)
         if self._is_short_enough() and super().validate(**kwargs):  # type: ignore[misc]
             release(gateway, attempt)
             return True

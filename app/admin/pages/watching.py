@@ -53,6 +53,8 @@ class WatchedLine:
     word: str
     look: str
     meaning: str
+    is_read: bool
+    """Whether the lag is known: while nobody reads the chain, it grows unseen."""
     quiet: bool
     head_age: str
     backfill_ppm: int | None
@@ -98,6 +100,7 @@ def _line(chain: WatchedChain, now: datetime) -> WatchedLine:
         word=word,
         look=look,
         meaning=meaning,
+        is_read=chain.state in (WatchState.READING, WatchState.STANDING),
         quiet=chain.is_quiet(now),
         head_age="never" if chain.head_at is None else age_in_words(now - chain.head_at),
         backfill_ppm=_backfill_ppm(chain),

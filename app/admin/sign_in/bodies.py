@@ -7,6 +7,7 @@ from typing import Final
 from flask import abort, request
 
 from app.admin.requests import network
+from app.admin.sign_in.places import place_for
 from app.runtime.gateway import current_gateway
 from app.services.operators.throttle import Guess, reserve
 
@@ -23,5 +24,7 @@ def refuse_other_bodies() -> None:
     if not sent or request.mimetype in _FORMS:
         return
     if request.blueprint == "security":  # where a body is a try at a secret
-        reserve(current_gateway(), Guess("", network()))
+        guess = Guess("", network())
+        with place_for(guess):
+            reserve(current_gateway(), guess)
     abort(415)

@@ -59,6 +59,16 @@ def note_new_factor(_sender: Any, user: Any, **_more: Any) -> None:
     g.new_factor_of = user.id
 
 
+def note_changed_password(_sender: Any, user: Any, **_more: Any) -> None:
+    """The same for an account that has one already, and changed its password.
+
+    One that an administrator made has to change its password before anything else is served, also before the
+    page of recovery codes that the factor's setup led to.
+    """
+    if user.tf_totp_secret or user.webauthn:
+        g.new_factor_of = user.id
+
+
 def note_confirmed_code(sender: Any, user: Any, **more: Any) -> None:
     """The same where codes were set up at sign-in. The library tells of every other sign-in by code, too."""
     if session.get("tf_state") == "validating_profile":
@@ -66,7 +76,8 @@ def note_confirmed_code(sender: Any, user: Any, **more: Any) -> None:
 
 
 def lead_on(response: Response) -> Response:
-    """Go on to the recovery codes after a second factor was set up, where the account has none.
+    """Go on to the recovery codes after a second factor was set up, or the password changed, where the
+    account has none.
 
     The library goes back to the page of a new passkey after everything else, such as a removal: the
     account's page tells what happened, and has the list.

@@ -10,6 +10,7 @@ from flask import Flask
 from flask_login import user_logged_out
 from flask_security import Security
 from flask_security.signals import (
+    password_changed,
     tf_code_confirmed,
     tf_profile_changed,
     user_authenticated,
@@ -172,6 +173,7 @@ def secure(app: Flask, secret_key: str, secret_keys_old: tuple[str, ...] = ()) -
     user_logged_out.connect(sessions.close_session, app)
     for set_up in (tf_profile_changed, wan_registered):
         set_up.connect(recovery.note_new_factor, app)
+    password_changed.connect(recovery.note_changed_password, app)
     tf_code_confirmed.connect(recovery.note_confirmed_code, app)
     app.after_request_funcs.setdefault("security", []).extend(
         (recovery.lead_on, factor_setup.show_setup_again)

@@ -131,11 +131,10 @@
   });
 
   document.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-pick-all]");
+    const button = event.target.closest("[data-pick]");
     if (!button) return;
-    const boxes = [...document.querySelectorAll(`input[type="checkbox"][form="${button.dataset.pickAll}"]`)];
-    const all = boxes.every((box) => box.checked);
-    for (const box of boxes) box.checked = !all;
+    const boxes = [...document.querySelectorAll(`input[type="checkbox"][form="${button.dataset.pick}"]`)];
+    for (const box of boxes) box.checked = "picked" in button.dataset;
   });
 
   // "/" goes to the search from anywhere but a field, and Escape leaves it.

@@ -26,6 +26,9 @@ class ConsoleView(BaseView):
     section: ClassVar[str] = "Overview"
     access: ClassVar[Mapping[str, Access]] = {}
     closed: ClassVar[frozenset[str]] = frozenset()
+    menu_page: ClassVar[str | None] = None
+    """The route that the menu leads to, where it is another than the one at ``/``. Flask-Admin has
+    ``_default_view`` for it, and overwrites what a class says."""
     largest_form: ClassVar[int | None] = None
     """The most bytes that a form of the view may have, where the framework's limit is too low."""
     _urls: list[Any]
@@ -76,8 +79,9 @@ def menu(views: Iterable[ConsoleView]) -> list[tuple[str, list[MenuEntry]]]:
     """The menu of the current user, by section, without empty sections."""
     entries: dict[str, list[MenuEntry]] = {section: [] for section in SECTIONS}
     for view in views:
-        rule = view.access.get(view._default_view, READ)
+        page = view.menu_page or view._default_view
+        rule = view.access.get(page, READ)
         if view.section in entries and may(rule.read) and view.in_menu():
-            url = url_for(f"{view.endpoint}.{view._default_view}")
+            url = url_for(f"{view.endpoint}.{page}")
             entries[view.section].append(MenuEntry(view.name, url, view.endpoint, view.badge()))
     return [(section, found) for section, found in entries.items() if found]

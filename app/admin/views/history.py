@@ -36,7 +36,7 @@ class HistoryView(ConsoleView):
 
     section = "Records"
     access = {"index": READ, "row": READ, "at": READ, "at_document": READ}
-    _default_view = "at"
+    menu_page = "at"
 
     def __init__(self) -> None:
         super().__init__(name="Past configuration", endpoint="history")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from flask import abort, flash, redirect, request, url_for
+from flask import abort, flash, g, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from markupsafe import Markup
@@ -26,7 +27,7 @@ from app.runtime.gateway import current_gateway
 from app.services.approvals.tokens import request_rotation, request_token
 from app.services.network.edits.saving import same_name
 from app.services.proposals.results import ReasonMissing, TooManyProposals
-from app.services.reporters.tokens import TokenRefused, list_tokens, revoke_token
+from app.services.reporters.tokens import TokenRecord, TokenRefused, list_tokens, revoke_token
 
 
 class IngestTokensView(ListView):
@@ -69,6 +70,7 @@ class IngestTokensView(ListView):
     column_default_sort = "name"
     column_filters = (Present(IngestToken.revoked_at, "State", "revoked", "valid"),)
     column_formatters = {
+        "key_id": lambda v, c, m, p: _key_id(m.key_id),
         "state": lambda v, c, m, p: _state(m.revoked_at, m.expires_at),
         "types": lambda v, c, m, p: "all" if m.types is None else ", ".join(m.types),
         "chains": lambda v, c, m, p: "all" if m.chains is None else ", ".join(map(_chain, m.chains)),
@@ -117,19 +119,23 @@ class IngestTokensView(ListView):
             token=token,
             state=_state(token["revoked_at"], token["expires_at"]),
             last=_last().get(token["name"]),
+            age=_ages().get(token["key_id"], ""),
             waits=current_gateway().two_persons.guards(INGEST_TOKENS),
             chains=None if token["chains"] is None else [_chain(chain) for chain in token["chains"]],
         )
 
     @expose("/<int:token_id>/revoke", methods=("POST",))
     def revoke(self, token_id: int) -> ResponseReturnValue:
-        """Revoke a token; its name has to be typed."""
+        """Revoke a token; its key ID has to be typed, as another token may have the same name."""
         token = _token(token_id)
-        if not same_name(request.form.get("typed", ""), token["name"]):
-            flash(f"Type “{token['name']}” to revoke the token. Nothing was changed.", "error")
+        if not same_name(request.form.get("typed", ""), token["key_id"]):
+            flash(f"Type the key ID {token['key_id']} to revoke the token. Nothing was changed.", "error")
             return redirect(url_for("ingest_tokens.show", token_id=token_id))
         revoke_token(current_gateway(), token["name"], actor=actor(), key_id=token["key_id"])
-        flash(f"Token {token['name']} revoked. The gateway accepts no more events with it.", "success")
+        flash(
+            f"Token {token['name']} ({token['key_id']}) revoked. The gateway accepts no more events with it.",
+            "success",
+        )
         return redirect(url_for("ingest_tokens.index_view"))
 
     @expose("/<int:token_id>/rotate", methods=("POST",))
@@ -163,9 +169,41 @@ def _state(revoked_at: datetime | None, expires_at: datetime | None) -> Markup:
     return pill("valid", "good")
 
 
+def _records() -> list[TokenRecord]:
+    """Every token, read once a request."""
+    if "token_records" not in g:
+        g.token_records = list_tokens(current_gateway())
+    found: list[TokenRecord] = g.token_records
+    return found
+
+
 def _last() -> dict[str, Any]:
     """When something was last accepted from each token."""
-    return {token.name: token.last_received_at for token in list_tokens(current_gateway())}
+    return {token.name: token.last_received_at for token in _records()}
+
+
+def _ages() -> dict[str, str]:
+    """By key ID ``new`` or ``old``, for valid tokens whose reporter has more than one."""
+    now = current_gateway().clock()
+    valid = [
+        token
+        for token in _records()
+        if token.key_id and token.revoked_at is None and (token.expires_at is None or token.expires_at > now)
+    ]
+    newest = {token.name: token.key_id for token in valid}  # the last of a name was added last
+    several = {name for name, number in Counter(token.name for token in valid).items() if number > 1}
+    return {
+        str(token.key_id): "new" if newest[token.name] == token.key_id else "old"
+        for token in valid
+        if token.name in several
+    }
+
+
+def _key_id(key_id: str) -> Markup:
+    """Under it whether it is the new or the old one of a reporter that has two."""
+    age = _ages().get(key_id)
+    shown = Markup('<span class="mono">{}</span>').format(key_id)
+    return shown + " " + pill(age, "good" if age == "new" else "warn") if age else shown
 
 
 def _chain(chain_id: int) -> str:

@@ -26,6 +26,8 @@ _NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
 _LONGEST_SEARCH: Final = 200
 _SECTION_OF: Final = {section.model: section for section in SECTIONS}
 _LAST_PAGE: Final = 1_000_000
+_FOUND_BY: Final = ("search", "sort", "desc")
+"""Arguments of every list, in addition to its filters."""
 
 
 class ListView(ConsoleView, ModelView):
@@ -103,6 +105,12 @@ class ListView(ConsoleView, ModelView):
             return url_for("history.index", subject=subject)
         return url_for("audit.index", subject=f'"{subject}"')
 
+    def export_url(self) -> str:
+        """The rows of the page as a file: as they are found, filtered and sorted."""
+        kept = {*_FOUND_BY, *(name for name, _, _ in self.filter_fields())}
+        given = {name: value for name, value in request.args.items() if name in kept}
+        return url_for(f"{self.endpoint}.export", export_type="csv", **given)
+
     def filter_fields(self) -> list[tuple[str, Any, str]]:
         """For each filter its name in the URL, itself, and its value now."""
         fields = []
@@ -126,12 +134,15 @@ class ListView(ConsoleView, ModelView):
         return active
 
     def _get_list_extra_args(self) -> ViewArgs:
-        """The arguments of the URL. Values out of range are ignored."""
+        """The arguments of the URL. Values out of range are ignored, and so are arguments that no list has:
+        the library would hand them on to what builds addresses, as if they were its parameters.
+        """
         args = super()._get_list_extra_args()
         sortable = args.sort is not None and 0 <= args.sort < len(self._list_columns)
         return args.clone(
             page=min(max(args.page or 0, 0), _LAST_PAGE),
             sort=args.sort if sortable else None,
+            extra_args={},
             search=(args.search or "").replace("\0", "").strip()[:_LONGEST_SEARCH] or None,
         )
 

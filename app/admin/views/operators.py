@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from flask import abort, flash, g, redirect, request, url_for
 from flask.typing import ResponseReturnValue
@@ -41,6 +41,15 @@ from app.services.operators.factors import (
 from app.services.operators.passwords import generate_password, hash_password
 from app.services.proposals.results import ReasonMissing, TooManyProposals
 
+_AFTER_RESET: Final = (
+    "Codes, passkeys and recovery codes of the account stop working, and it is signed out everywhere. "
+    "The password alone is enough then, unless a second factor is required."
+)
+_AFTER_NEW: Final = (
+    "The old password stops working, and the account is signed out everywhere. The new one is shown once and "
+    "has to be changed at the next sign-in."
+)
+
 
 class OperatorsView(ListView):
     """Accounts of the console."""
@@ -60,8 +69,8 @@ class OperatorsView(ListView):
         "new": ADMINISTER,
         "edit": ADMINISTER,
         "end_sessions": ADMIN_BUTTON,
-        "reset_second_factor": ADMIN_BUTTON,
-        "new_password": ADMIN_BUTTON,
+        "reset_second_factor": ADMINISTER,
+        "new_password": ADMINISTER,
         "demand_second_factor": ADMIN_BUTTON,
     }
     column_list = ("email", "role", "active", "second_factor", "signed_in_at", "created_at")
@@ -130,30 +139,40 @@ class OperatorsView(ListView):
         flash(f"{account.email} is signed out everywhere.", "success")
         return redirect(url_for("operators.edit", account_id=account_id))
 
-    @expose("/<int:account_id>/reset-second-factor", methods=("POST",))
+    @expose("/<int:account_id>/reset-second-factor", methods=("GET", "POST"))
     def reset_second_factor(self, account_id: int) -> ResponseReturnValue:
-        """Remove a second factor that its owner has lost."""
-        account, page = _account(account_id), url_for("operators.edit", account_id=account_id)
+        """Remove a second factor that its owner has lost; before that a page that says what follows."""
+        account = _account(account_id)
+        if request.method == "GET":
+            return self._confirm(account, "Reset the second factor", _AFTER_RESET)
         wish = AccountRequest(AccountWish.RESET_SECOND_FACTOR, account.email)
         done = f"The second factor of {account.email} was reset, and the account is signed out."
         saved = _ask(wish, request.form.get("proposal_reason", ""), done)
-        return redirect(page) if saved is None else _after(saved, page)
+        if saved is None:
+            return redirect(url_for("operators.reset_second_factor", account_id=account_id))
+        return _after(saved, url_for("operators.edit", account_id=account_id))
 
-    @expose("/<int:account_id>/new-password", methods=("POST",))
+    @expose("/<int:account_id>/new-password", methods=("GET", "POST"))
     def new_password(self, account_id: int) -> ResponseReturnValue:
-        """Give an account a new password, shown once."""
+        """Give an account a new password, shown once; before that a page that says what follows."""
         account = _account(account_id)
+        if request.method == "GET":
+            return self._confirm(account, "Create a new password", _AFTER_NEW)
         password = generate_password()
         wish = AccountRequest(AccountWish.NEW_PASSWORD, account.email, hashed=hash_password(password))
         saved = _ask(wish, request.form.get("proposal_reason", ""))
         if saved is None:
-            return redirect(url_for("operators.edit", account_id=account_id))
+            return redirect(url_for("operators.new_password", account_id=account_id))
         return self.render(
             "console/account/new_password.html",
             account=account,
             password=password,
             proposal_id=saved.proposal_id,
         )
+
+    def _confirm(self, account: Account, what: str, follows: str) -> str:
+        """The page that asks before something is done to an account that cannot be taken back."""
+        return self.render("console/operator_confirm.html", account=account, what=what, follows=follows)
 
     @property
     def second_factor_is_demanded(self) -> bool:

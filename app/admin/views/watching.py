@@ -12,7 +12,6 @@ from app.admin.pages.watching import WatchedPage, watched_lines, watched_page
 from app.admin.requests import actor
 from app.admin.views.base import ConsoleView
 from app.domain.keys import MAX_CHAIN_ID, ChainId
-from app.domain.watching.watched import WatchState
 from app.runtime.gateway import current_gateway
 from app.services.watching.lease import MAX_REASON
 from app.services.watching.switch import SwitchRefused, start, stop
@@ -34,8 +33,7 @@ class WatchingView(ConsoleView):
 
     def badge(self) -> int:
         """Chains that are not read."""
-        reading = (WatchState.READING, WatchState.STANDING)
-        return sum(line.chain.state not in reading for line in watched_lines(current_gateway()))
+        return sum(not line.is_read for line in watched_lines(current_gateway()))
 
     @expose("/")
     def index(self) -> str:

@@ -65,6 +65,27 @@ def send_again(
     return connection.execute(again).rowcount
 
 
+def make_due(
+    connection: Connection,
+    subscription_id: int,
+    delivery_id: int | None,
+    *,
+    later_than: datetime,
+    now: datetime,
+) -> int:
+    """Make deliveries due whose next attempt is far off; how many. Their attempts count on.
+
+    :param delivery_id: one of them, or None for all of the subscription.
+    :param later_than: those that are due before stay as they are: a sender may have taken them.
+    """
+    due = update(Delivery).where(
+        Delivery.subscription_id == subscription_id, IS_WAITING, Delivery.next_at > later_than
+    )
+    if delivery_id is not None:
+        due = due.where(Delivery.id == delivery_id)
+    return connection.execute(due.values(next_at=now)).rowcount
+
+
 def delete_old(connection: Connection, before: datetime, number: int) -> int:
     """Delete deliveries that were written before a time, some of them; how many."""
     old = select(Delivery.id).where(Delivery.created_at < before).order_by(Delivery.created_at).limit(number)

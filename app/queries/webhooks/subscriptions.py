@@ -51,15 +51,19 @@ def subjects_of(connection: Connection, ids: Sequence[int]) -> dict[int, list[st
     return found
 
 
-def waiting_of(connection: Connection, ids: Sequence[int], most: int) -> dict[int, int]:
-    """By subscription how many deliveries wait for it, counted up to ``most``."""
+def waiting_of(connection: Connection, ids: Sequence[int], most: int) -> dict[int, tuple[int, int]]:
+    """By subscription how many deliveries wait for it, counted up to ``most``, and how many of these failed
+    at their last attempt.
+    """
     some = (
-        select(Delivery.id)
+        select(Delivery.attempts)
         .where(IS_WAITING, Delivery.subscription_id == Subscription.id)
         .limit(most)
         .correlate(Subscription)
         .subquery()
     )
     count = select(func.count()).select_from(some).scalar_subquery()
-    found = select(Subscription.id, count.label("waiting")).where(Subscription.id.in_(ids))
-    return {row.id: row.waiting for row in connection.execute(found)}
+    failed = select(func.count()).select_from(some).where(some.c.attempts > 0).scalar_subquery()
+    found = select(Subscription.id, count.label("waiting"), failed.label("failing"))
+    rows = connection.execute(found.where(Subscription.id.in_(ids)))
+    return {row.id: (row.waiting, row.failing) for row in rows}

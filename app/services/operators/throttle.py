@@ -62,10 +62,10 @@ class MustWait(Exception):
     ``seconds`` is after how many of them the next one is judged.
     """
 
-    def __init__(self, wait: timedelta) -> None:
+    def __init__(self, wait: timedelta, why: str = "Too many failed sign-ins.") -> None:
         self.seconds = int(wait.total_seconds()) + 1
         shown = f"{self.seconds} seconds" if self.seconds < 120 else f"{-(-self.seconds // 60)} minutes"
-        super().__init__(f"Too many failed sign-ins. Try again in {shown}.")
+        super().__init__(f"{why} Try again in {shown}.")
 
 
 def reserve(gateway: Gateway, guess: Guess) -> Attempt:

@@ -1,16 +1,20 @@
-"""Sending again what was written in a span of time, with the same ids."""
+"""Sending again with the same ids: what was written in a span of time, or what waits for its next attempt."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
+from sqlalchemy import update
+
 from app.domain.audit import Actor, AuditedChange
 from app.domain.webhooks.subscription import DeliveryState
 from app.models.engine import writing
-from app.queries.webhooks.log import send_again
+from app.models.webhooks.subscriptions import Subscription
+from app.queries.webhooks.log import make_due, send_again
 from app.queries.webhooks.subscriptions import subscription
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
+from app.services.webhooks.delivering import CLAIM
 from app.services.webhooks.subscriptions import NoSubscription
 
 
@@ -48,5 +52,37 @@ def replay(
             now=now,
             detail=f"send {count} deliveries again",
             changes=[AuditedChange(subject, None, span)],
+        )
+    return count
+
+
+def retry(gateway: Gateway, public_id: str, delivery_id: int | None = None, *, actor: Actor) -> int:
+    """Make due now what waits for its next attempt; how many deliveries.
+
+    It is sent even where the receiver asked to be left alone for longer. What is due within a minute stays as
+    it is: it may be under way.
+
+    :param delivery_id: one delivery, or None for all that wait.
+    :raises NoSubscription: there is none of this name.
+    """
+    with writing(gateway.engine) as connection:
+        row = subscription(connection, public_id)
+        if row is None:
+            raise NoSubscription(public_id)
+        now = gateway.clock()
+        count = make_due(connection, row.id, delivery_id, later_than=now + CLAIM, now=now)
+        if count == 0:
+            return 0
+        mine = update(Subscription).where(Subscription.id == row.id)
+        connection.execute(mine.values(quiet_until=None))
+        which = f"delivery {delivery_id}" if delivery_id is not None else f"{count} deliveries"
+        record(
+            connection,
+            gateway.audit_keys,
+            actor,
+            "webhook.retry",
+            f"webhook {public_id}",
+            now=now,
+            detail=f"try {which} again now",
         )
     return count

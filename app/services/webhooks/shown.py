@@ -32,7 +32,7 @@ MOST_COUNTED: Final = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """A subscription. ``waiting`` is counted up to ``MOST_COUNTED``."""
+    """A subscription. ``waiting`` is counted up to ``MOST_COUNTED``; ``failing`` of them fail."""
 
     public_id: str
     name: str
@@ -50,6 +50,7 @@ class Shown:
     created_by: str
     owner_key: str | None
     waiting: int
+    failing: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +67,11 @@ class ShownDelivery:
     next_at: datetime | None
     attempts: int
     tries: Sequence[Mapping[str, Any]]
+
+    @property
+    def failing(self) -> bool:
+        """Whether its last attempt failed and another one follows."""
+        return self.state is DeliveryState.WAITING and self.attempts > 0
 
 
 def list_subscriptions(gateway: Gateway, owner_key: str | None = None) -> list[Shown]:
@@ -137,7 +143,8 @@ def _shown(connection: Connection, rows: Sequence[SubscriptionRow]) -> list[Show
             accounts=_named(subjects[row.id], "account:"),
             transfer_ids=_named(subjects[row.id], "transfer:"),
             state=State(row.state),
-            waiting=waiting[row.id],
+            waiting=waiting[row.id][0],
+            failing=waiting[row.id][1],
         )
         for row in rows
     ]

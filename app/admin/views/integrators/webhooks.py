@@ -17,7 +17,7 @@ from app.admin.views.base import ConsoleView
 from app.domain.amounts import is_ascii_digits
 from app.domain.webhooks.subscription import DeliveryState, State
 from app.runtime.gateway import current_gateway
-from app.services.webhooks.replay import replay
+from app.services.webhooks.replay import replay, retry
 from app.services.webhooks.shown import (
     MOST_COUNTED,
     PAGE,
@@ -57,6 +57,8 @@ class WebhooksView(ConsoleView):
         "resume": _BUTTON,
         "test": _BUTTON,
         "replay": _BUTTON,
+        "retry": _BUTTON,
+        "retry_all": _BUTTON,
         "rotate": _GRAVE_BUTTON,
         "remove": _GRAVE_BUTTON,
     }
@@ -175,6 +177,16 @@ class WebhooksView(ConsoleView):
             )
         return redirect(url_for("webhooks.show", public_id=public_id))
 
+    @expose("/<public_id>/retry/<int:delivery_id>", methods=("POST",))
+    def retry(self, public_id: str, delivery_id: int) -> ResponseReturnValue:
+        """Try a delivery that waits for its next attempt now."""
+        return _retried(public_id, delivery_id)
+
+    @expose("/<public_id>/retry", methods=("POST",))
+    def retry_all(self, public_id: str) -> ResponseReturnValue:
+        """Try all that wait for their next attempt now."""
+        return _retried(public_id, None)
+
     @expose("/<public_id>/rotate", methods=("POST",))
     def rotate(self, public_id: str) -> ResponseReturnValue:
         """Replace the secret and show the new one once."""
@@ -193,6 +205,19 @@ class WebhooksView(ConsoleView):
             "Webhook removed. Nothing more is sent to it.",
         )
         return redirect(url_for("webhooks.index"))
+
+
+def _retried(public_id: str, delivery_id: int | None) -> ResponseReturnValue:
+    try:
+        count = retry(current_gateway(), public_id, delivery_id, actor=actor())
+    except NoSubscription:
+        abort(404)
+    if count:
+        what = "It is" if count == 1 else f"{grouped(count)} deliveries are"
+        flash(f"{what} tried now. Refresh the page to see the outcome.", "success")
+    else:
+        flash("Nothing to try again: it was delivered or given up, or is due within a minute.", "warning")
+    return redirect(url_for("webhooks.show", public_id=public_id))
 
 
 def _done(public_id: str, change: Callable[[], None], words: str) -> ResponseReturnValue:

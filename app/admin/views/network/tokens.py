@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from markupsafe import Markup
 
 from app.admin.formats import cut, pill
 from app.admin.forms.sections import TokenForm
 from app.admin.network_names import chain_cell
-from app.admin.views.filters import ChainIs, Flag, SymbolIs
+from app.admin.views.filters import ChainIs, Choice, SymbolIs
 from app.admin.views.network.editing import NetworkView
 from app.models.network import Token
 
@@ -17,6 +19,20 @@ def _state(token: Token) -> Markup:
     if token.xfer_disabled or token.transfer_disabled:
         return pill("stopped", "bad")
     return pill("pool stopped", "warn") if token.pool_disabled else pill("active", "good")
+
+
+class _StateIs(Choice):
+    """What of the token is stopped, as its row says it."""
+
+    def __init__(self) -> None:
+        options = [("1", "stopped"), ("2", "pool stopped"), ("0", "active")]
+        super().__init__(Token.xfer_disabled, "State", options)
+
+    def apply(self, query: Any, value: str, alias: Any = None) -> Any:
+        stopped = Token.xfer_disabled | Token.transfer_disabled
+        if value == "1":
+            return query.filter(stopped)
+        return query.filter(~stopped, Token.pool_disabled == (value == "2"))
 
 
 class TokensView(NetworkView):
@@ -38,7 +54,7 @@ class TokensView(NetworkView):
     column_filters = (
         ChainIs(Token.chain_id, "Chain"),
         SymbolIs(Token.symbol),
-        Flag(Token.xfer_disabled, "State", "stopped", "active"),
+        _StateIs(),
     )
     numbers = frozenset({"decimal"})
     column_formatters = {

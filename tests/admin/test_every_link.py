@@ -1,0 +1,155 @@
+"""Every link that a page shows leads somewhere, whoever sees it; and no page breaks at odd arguments."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
+
+import pytest
+from flask import Flask
+from werkzeug.routing import MapAdapter
+
+from app.domain.operators import Role
+from app.runtime.gateway import Gateway
+from app.services.approvals.api_keys import request_key
+from app.services.reporters.new_tokens import create_token
+from app.services.webhooks.subscriptions import send_test
+from tests.actors import TESTER
+from tests.admin.forms import form_of, save, send
+from tests.admin.visitor import Visitor, add_account, email_of
+from tests.applications import OpenApp
+from tests.services.webhooks.hooks import to_subjects
+from tests.volume import some, volume
+
+ALIKE = volume(3, 1)
+"""How many addresses are followed that differ in nothing but values."""
+
+NAMES = ("endpoint", "self", "_method", "_scheme", "_external", "_anchor", "values", "fn", "cls", "url")
+"""Arguments that no page has, called like parameters of functions that build addresses."""
+
+VALUES = ("x", "", "-1", "9" * 30, "1e999", "NaN", "²", "\0", "\ud800", "[]", "%", "POST", "A" * 3000)
+"""For each argument."""
+
+
+class Links(HTMLParser):
+    """The addresses that a page leads to, and the fields of its forms that read."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.fields: set[str] = set()
+        self._reads = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        of = {name: value or "" for name, value in attrs}
+        if tag == "form":
+            self._reads = of.get("method", "get").lower() == "get"
+        reads_form = tag == "form" and self._reads and "action" in of
+        self.found += [of[name] for name in ("href", "src") if name in of]
+        self.found += [of["action"]] if reads_form else []
+        self.found += [text for name, text in of.items() if name.startswith("data-") and "/admin/" in text]
+        if self._reads and tag in ("input", "select") and of.get("name"):
+            self.fields.add(of["name"])
+
+
+@dataclass
+class Walk:
+    """Follows links from the dashboard on. Of addresses that differ in values only some are followed."""
+
+    visitor: Visitor
+    routes: MapAdapter
+    seen: set[str] = field(default_factory=set)
+    kinds: Counter[tuple[str, str]] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+    pages: dict[str, tuple[str, set[str]]] = field(default_factory=dict)
+    """For each route an address, and the arguments that its pages and the links to it have."""
+
+    def along(self, start: str) -> None:
+        waiting = [(start, "nowhere")]
+        while waiting:
+            address, origin = waiting.pop()
+            if (found := self.follow(address, origin)) is not None:
+                waiting += [(urljoin(address, link), address) for link in found]
+
+    def follow(self, address: str, origin: str) -> list[str] | None:
+        """The links of a page; None where it was seen, or is none of ours."""
+        parts = urlsplit(address.partition("#")[0])
+        names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
+        if parts.netloc or parts.scheme or address in self.seen or not parts.path.startswith("/"):
+            return None
+        self.seen.add(address)
+        endpoint, _ = (
+            self.routes.match(parts.path, "GET") if self.routes.test(parts.path, "GET") else ("", {})
+        )
+        kind = (endpoint or parts.path, " ".join(sorted(names)))
+        self.kinds[kind] += 1
+        if self.kinds[kind] > ALIKE:
+            return None
+        answer = self.visitor.get(address)
+        if answer.status_code >= 400:
+            self.wrong.append(f"{answer.status_code} {address}, on {origin}")
+        if answer.status_code == 302:
+            return [answer.location]
+        is_page = answer.status_code == 200 and answer.mimetype == "text/html"
+        links = Links(answer.text if is_page else "")
+        if parts.path.startswith("/admin/"):
+            self.pages.setdefault(endpoint, (parts.path, set()))[1].update(names, links.fields)
+        return links.found
+
+
+@pytest.fixture
+def app(open_app: OpenApp) -> Flask:
+    return open_app(two_persons=("pegged_pairs",))
+
+
+@pytest.fixture
+def story(app: Flask, sandbox: Gateway) -> None:
+    """What happened before anybody looks, so that lists have rows and pages have more than one part."""
+    add_account(app, Role.ADMIN)
+    visitor = Visitor(app)
+    visitor.sign_in(email_of(Role.ADMIN))
+    save(visitor, "/admin/chains/137", block_delay="121", note="ticket 9")
+    proposal = send(visitor, "/admin/pegged_pairs/1", burn_base_fee="7")
+    why = {"proposal_reason": "asked for by the vault's operator", "confirm": "1"}
+    visitor.post("/admin/pegged_pairs/1", form_of(proposal) | why)
+    create_token(sandbox, "a-reporter", actor=TESTER)
+    request_key(sandbox, "a-wallet", ("read", "webhooks"), "100/minute", actor=TESTER)
+    send_test(sandbox, to_subjects(sandbox, ["0xab"]).public_id)
+
+
+def walk(app: Flask, role: Role) -> Walk:
+    if role is not Role.ADMIN:
+        add_account(app, role)
+    visitor = Visitor(app)
+    assert visitor.sign_in(email_of(role)).status_code == 302
+    walked = Walk(visitor, app.url_map.bind("localhost"))
+    walked.along("/admin/")
+    return walked
+
+
+@pytest.mark.usefixtures("story")
+@pytest.mark.parametrize("role", Role)
+def test_every_link_leads_somewhere(app: Flask, role: Role) -> None:
+    walked = walk(app, role)
+    assert not walked.wrong, "\n".join(walked.wrong)
+    assert len(walked.pages) > 30
+    menu = re.findall(r'<a href="([^"]+)"[^>]*>Past configuration', walked.visitor.get("/admin/").text)
+    assert menu == ["/admin/history/at"]
+
+
+@pytest.mark.usefixtures("story")
+def test_no_page_breaks_at_odd_arguments(app: Flask) -> None:
+    walked, broken = walk(app, Role.ADMIN), []
+    every = sorted({*NAMES, "export_type", "page", "page_size", "sort", "desc", "search", "before"})
+    for endpoint, (path, own) in sorted(walked.pages.items()):
+        names = sorted({*every, *own})
+        queries = [{name: "x"} for name in names] + [dict.fromkeys(names, value) for value in VALUES]
+        for query in some(queries, 5):
+            status = walked.visitor.get(f"{path}?{urlencode(query, errors='surrogatepass')}").status_code
+            if status >= 500:
+                broken.append(f"{status} {endpoint} {path}?{urlencode(query, errors='surrogatepass')[:120]}")
+    assert not broken, "\n".join(broken)

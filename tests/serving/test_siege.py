@@ -1,0 +1,59 @@
+"""Many guess at once from many addresses: the owner comes in from a browser that is known."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from pathlib import Path
+
+import pytest
+
+from app.domain.operators import Role
+from app.runtime.gateway import current_gateway
+from app.services.operators.accounts import create_account
+from tests.actors import TESTER
+from tests.applications import application
+from tests.databases import empty_tables
+from tests.serving.guessing import Browser
+from tests.serving.server import serving
+
+EMAIL, PASSWORD = "owner@example.org", "four random words of the owner"
+GUESSERS = 24
+
+
+@pytest.fixture
+def url(request: pytest.FixtureRequest, tmp_path: Path, backend: str) -> Iterator[str]:
+    if backend == "sqlite":
+        shutil.copy(request.getfixturevalue("sqlite_template"), tmp_path / "gateway.db")
+        yield f"sqlite:///{tmp_path / 'gateway.db'}"
+    else:
+        url = request.getfixturevalue("postgres_url")
+        yield url
+        empty_tables(url)
+
+
+@pytest.mark.full("a server, and seconds of hashes")
+def test_a_known_browser_does_not_wait_behind_strangers(url: str, tmp_path: Path) -> None:
+    """Each guess is the first from its address and at its name, so each is looked at."""
+    with application(url):
+        create_account(current_gateway(), EMAIL, PASSWORD, Role.ADMIN, actor=TESTER)
+    settings = {"DATABASE_URL": url, "TRUSTED_PROXIES": "1", "WEB_CONCURRENCY": "1"}
+    with serving("wsgi:app", tmp_path / "log", **settings) as server, ThreadPoolExecutor(GUESSERS) as pool:
+        owner = Browser(server, "203.0.113.5")
+        assert owner.sign_in(EMAIL, PASSWORD) == 302
+        owner.sign_out()
+        token = owner.token()
+        strangers = [Browser(server, f"198.51.100.{number}") for number in range(GUESSERS)]
+        tokens = [stranger.token() for stranger in strangers]
+
+        def guess(number: int) -> int:
+            return strangers[number].sign_in(f"{number}@example.org", "not the password", tokens[number])
+
+        guesses = [pool.submit(guess, number) for number in range(GUESSERS)]
+        wait(guesses, return_when=FIRST_COMPLETED)  # so the others wait for their turns
+        assert owner.sign_in(EMAIL, PASSWORD, token) == 302
+        before = sum(each.done() for each in guesses)
+        assert owner.ask("GET", "/admin/")[0] == 200
+        assert {each.result() for each in guesses} == {200}
+    assert before < GUESSERS // 2, f"{before} of {GUESSERS} were looked at before"
