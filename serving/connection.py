@@ -65,6 +65,7 @@ class Connection:
         "_used",
         "begun",
         "parked",
+        "reserved",
         "waited",
     )
 
@@ -84,6 +85,8 @@ class Connection:
         """Whether others had their turn before the request came."""
         self.parked: Any = None
         """The answer to the request, where it comes later."""
+        self.reserved: Any = None
+        """The application of the address that it came to, where that is not for callers."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sock, name)

@@ -29,11 +29,19 @@ def ready() -> Response:
 
     How far chains are read is told, and is no reason to send requests elsewhere: others answer the same.
     """
-    gateway = current_gateway()
-    verdict = gateway.readiness.verdict(partial(_look, gateway))
+    verdict = _verdict(current_gateway())
     if verdict.complaint:
         raise Unavailable(verdict.complaint)
     return Response(body(READY, verdict.answer), headers=PRIVATE_HEADERS)
+
+
+def is_ready(gateway: Gateway) -> bool:
+    """Whether it can serve."""
+    return _verdict(gateway).complaint is None
+
+
+def _verdict(gateway: Gateway) -> Verdict:
+    return gateway.readiness.verdict(partial(_look, gateway))
 
 
 def _look(gateway: Gateway) -> Verdict:

@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from serving.side.health import STOPPING
-from tests.serving.beside import Watched, watched
+from serving.reserved import STOPPING
+from tests.serving.watched import Watched, watched
 from tests.volume import volume
 
 QUEUED = volume(200, 60)
