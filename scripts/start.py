@@ -19,6 +19,7 @@ from pathlib import Path
 
 from flask import Flask
 from flask_migrate import upgrade
+from serving.side.addresses import Address, addresses_of, listen
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
@@ -38,7 +39,6 @@ from app.services.operators.passwords import generate_password
 from config import ALL_DOORS, INSTANCE, Settings, load_settings, shown_url
 from scripts.docs_site.build import ensure_site
 from scripts.docs_site.failure import CannotBuild
-from serving.side.addresses import Address, addresses_of, listen
 
 ROOT = Path(__file__).resolve().parent.parent
 KEY_FILE = INSTANCE / "secret_key"
