@@ -19,7 +19,6 @@ from pathlib import Path
 
 from flask import Flask
 from flask_migrate import upgrade
-from serving.side.addresses import Address, addresses_of, listen
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
@@ -39,6 +38,7 @@ from app.services.operators.passwords import generate_password
 from config import ALL_DOORS, INSTANCE, Settings, load_settings, shown_url
 from scripts.docs_site.build import ensure_site
 from scripts.docs_site.failure import CannotBuild
+from serving.addresses import Address, further_addresses
 
 ROOT = Path(__file__).resolve().parent.parent
 KEY_FILE = INSTANCE / "secret_key"
@@ -67,9 +67,8 @@ def check_address(settings: Settings) -> None:
 
     :raises SystemExit: with the variable to change.
     """
-    serves = Address(settings.host, settings.port, "HOST", "PORT")
-    for address in (serves, *addresses_of(settings).values()):
-        listen(address).close()
+    for address in (Address(settings.host, settings.port), *further_addresses(settings)):
+        address.refuse_if_taken()
 
 
 def prepare_database(app: Flask) -> None:

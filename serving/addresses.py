@@ -5,6 +5,7 @@ Each has its own queue and its own places in every worker, so that callers canno
 
 from __future__ import annotations
 
+import errno
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,16 +19,21 @@ METRICS: Final = "metrics"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A further address, and the settings that name it; port 0 is chosen by the system."""
+    """Where to listen; port 0 is chosen by the system."""
 
-    purpose: str
     host: str
     port: int
+    purpose: str = ""
+    """Empty for the one of callers."""
 
     @property
     def bind(self) -> str:
         """As gunicorn takes it."""
         return bind_of(self.host, self.port)
+
+    def setting(self, what: str) -> str:
+        """The setting for its host or port."""
+        return f"{self.purpose}_{what}".upper().removeprefix("_")
 
     def refuse_if_taken(self) -> None:
         """Gunicorn tries for seconds, and names no setting.
@@ -39,14 +45,18 @@ class Address:
                 self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
             )[0]
         except OSError as error:
-            raise SystemExit(f"{self.purpose.upper()}_HOST: {self.host}: {error.strerror}") from None
+            raise SystemExit(f"{self.setting('host')}: {self.host}: {error.strerror}") from None
         with socket.socket(family, socket.SOCK_STREAM) as tried:
             tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 tried.bind(place)
+                tried.listen()  # with SO_REUSEADDR two may bind, and one may listen
             except OSError as error:
-                name = f"{self.purpose.upper()}_PORT"
-                raise SystemExit(f"{name}: {self.port} on {self.host}: {error.strerror}") from None
+                if error.errno == errno.EADDRNOTAVAIL:
+                    where = f"{self.setting('host')}: {self.host} is not an address of this machine"
+                    raise SystemExit(where) from None
+                where = f"{self.setting('port')}: {self.port} on {self.host}"
+                raise SystemExit(f"{where}: {error.strerror}") from None
 
 
 def bind_of(host: str, port: int) -> str:
@@ -64,9 +74,9 @@ def further_addresses(settings: Settings) -> list[Address]:
     """Those of health and metrics that are configured."""
     found = []
     if settings.metrics_port is not None:
-        found.append(Address(METRICS, settings.metrics_host, settings.metrics_port))
+        found.append(Address(settings.metrics_host, settings.metrics_port, METRICS))
     if settings.health_port is not None:
-        found.append(Address(HEALTH, settings.health_host or settings.host, settings.health_port))
+        found.append(Address(settings.health_host or settings.host, settings.health_port, HEALTH))
     return found
 
 
@@ -83,7 +93,7 @@ def purposes(listeners: Sequence[Any], further: Sequence[Address]) -> Mapping[in
         port = listeners[number].sock.getsockname()[1] if number > 0 else None
         if port is None or address.port not in (0, port):
             raise SystemExit(
-                f"{address.purpose.upper()}_PORT: {address.port} is not listened at: leave out --bind, and "
+                f"{address.setting('port')}: {address.port} is not listened at: leave out --bind, and "
                 "restart the server instead of upgrading it by USR2"
             )
     return {number: address.purpose for number, address in found.items()}

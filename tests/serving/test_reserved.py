@@ -160,13 +160,13 @@ def test_an_address_that_cannot_be_had_names_the_setting_to_change() -> None:
         port = taken.getsockname()[1]
         for host, number, said in (
             ("127.0.0.1", port, f"METRICS_PORT: {port} on 127.0.0.1: Address already in use"),
-            ("192.0.2.1", 0, "METRICS_PORT: 0 on 192.0.2.1: Cannot assign requested address"),
+            ("192.0.2.1", 0, "METRICS_HOST: 192.0.2.1 is not an address of this machine"),
             ("no such host", 0, "METRICS_HOST: no such host: "),
         ):
             with pytest.raises(SystemExit) as refused:
-                Address("metrics", host, number).refuse_if_taken()
+                Address(host, number, "metrics").refuse_if_taken()
             assert str(refused.value).startswith(said)
-    Address("metrics", "127.0.0.1", port).refuse_if_taken()
+    Address("127.0.0.1", port, "metrics").refuse_if_taken()
 
 
 def test_the_health_is_told_where_the_gateway_is_and_metrics_on_loopback() -> None:
