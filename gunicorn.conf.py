@@ -41,17 +41,21 @@ from app.runtime.limits.telling import where_limits_are_counted
 from app.runtime.pooler import check_pooler
 from config import INSTANCE, load_settings
 from config_sources import named_log_format
+from serving.addresses import HEALTH, METRICS, bind_of, further_addresses, purposes, url_of
+from serving.counted import COUNTED
 from serving.refusals import FewRefusals
+from serving.reserved import dispatcher, reserved_application
 from serving.shares import SHARES
-from serving.side.beside import BESIDE
 
 format_last_resort(named_log_format())
 _settings = load_settings()
-BESIDE.count(_settings)
-_host = f"[{_settings.host}]" if ":" in _settings.host else _settings.host
+if _settings.metrics_port is not None:
+    COUNTED.begin()
+_further = further_addresses(_settings)
 _UNIX_PATH_MAX = 107
 _OPEN_FILES = 16384
 _LIMITED_DOORS = {"api", "grpcweb"}
+_SHOWN = {METRICS: "/metrics", HEALTH: "/readyz"}
 
 
 class _Logger(glogging.Logger):  # type: ignore[misc]  # gunicorn has no types
@@ -83,7 +87,8 @@ def _raise_open_files() -> int:
 # A greenlet for each connection: slow and idle clients cost memory and nothing else
 # (docs/decisions/0012-server.md). Past eight workers, connections to the database are the scarce thing
 # (workers x threads), so more must be asked for by WEB_CONCURRENCY.
-bind = [f"{_host}:{_settings.port}"]
+# Health and metrics have queues and places of their own, which callers cannot fill.
+bind = [bind_of(_settings.host, _settings.port), *(address.bind for address in _further)]
 worker_class = "serving.worker.GatewayWorker"
 workers = _settings.web_concurrency or min(max(2, _available_cores()), 8)
 
@@ -136,12 +141,14 @@ def on_starting(server: Any) -> None:
         check_pooler(current_gateway())
         for engine in db.engines.values():
             engine.dispose()
-    BESIDE.listen(_settings, server)
+    if "GUNICORN_FD" not in server.cfg.env_orig:  # else the master before has them
+        for address in _further:
+            address.refuse_if_taken()
     _tell_before_stopping(server)
 
 
 def _tell_before_stopping(server: Any) -> None:
-    """Have load balancers know before the workers do; gunicorn has no hook for it.
+    """Have load balancers know before the workers end; gunicorn has no hook for it.
 
     Not while another master takes over (USR2): it answers at the same address, and is ready.
     """
@@ -149,7 +156,7 @@ def _tell_before_stopping(server: Any) -> None:
 
     def told_and_stopped(graceful: bool = True) -> None:
         if not server.reexec_pid:
-            BESIDE.stopping()
+            SHARES.stop()
         stop(graceful)
 
     server.stop = told_and_stopped
@@ -163,15 +170,14 @@ def when_ready(server: Any) -> None:
         else:
             sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
-    BESIDE.start()
 
 
 def _where_it_answers(server: Any) -> Iterator[str]:
-    for listener in server.LISTENERS:
-        if listener.sock.family not in (socket.AF_INET, socket.AF_INET6):
+    reserved = purposes(server.LISTENERS, _further)
+    for number, listener in enumerate(server.LISTENERS):
+        if number in reserved or listener.sock.family not in (socket.AF_INET, socket.AF_INET6):
             continue
-        host, port = listener.sock.getsockname()[:2]
-        address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        address = url_of(listener.sock)
         if "api" in _settings.doors:
             yield f"API      {address}/v2/"
             yield f"Docs     {address}/docs"
@@ -182,12 +188,13 @@ def _where_it_answers(server: Any) -> Iterator[str]:
     if not _LIMITED_DOORS.isdisjoint(_settings.doors):
         store = server.app.wsgi().extensions["gateway"].limit_store
         yield f"Limits   {where_limits_are_counted(store, server.cfg.workers)}"
-    yield from BESIDE.shown()
+    for number, purpose in reserved.items():
+        yield f"{purpose.capitalize():8} {url_of(server.LISTENERS[number].sock)}{_SHOWN[purpose]}"
 
 
-def post_fork(_server: Any, worker: Any) -> None:
+def post_fork(server: Any, worker: Any) -> None:
     """Forget connections made before the fork: two processes on one socket mix up their answers."""
-    BESIDE.let_go()
+    worker.reserved = purposes(server.LISTENERS, _further)
     worker.behind_proxy = _settings.trusted_proxies > 0
     application = worker.app.wsgi()
     with application.app_context():
@@ -198,25 +205,26 @@ def post_fork(_server: Any, worker: Any) -> None:
 def post_worker_init(worker: Any) -> None:
     """Have the worker tell how it is, where anybody wants to know."""
     application = worker.app.wsgi()
+    worker.reserved = {
+        number: reserved_application(purpose, application, COUNTED.files)
+        for number, purpose in worker.reserved.items()
+    }
+    if worker.reserved:
+        worker.wsgi = dispatcher(worker.wsgi)
+    COUNTED.settle()
     if counts(application):
         with application.app_context():
             keep_telling(ProcessMetrics(), current_gateway())
 
 
 def child_exit(_server: Any, worker: Any) -> None:
-    """Leave out a worker that died when connections are shared out, and keep what it counted."""
+    """Leave out a worker that died when connections are shared out."""
     SHARES.forget(worker.age)
-    BESIDE.worker_ended(worker.pid)
-
-
-def pre_exec(server: Any) -> None:
-    """Give the next master what this one listens at."""
-    BESIDE.hand_over(server)
 
 
 def on_exit(_server: Any) -> None:
-    """End the process beside the workers after them."""
-    BESIDE.end()
+    """Remove what workers counted into."""
+    COUNTED.remove()
 
 
 def _write_error(sock: socket.socket, status: int, reason: str, message: str) -> None:

@@ -27,8 +27,8 @@ from app.http.request_log import RequestLog
 from app.http.requests import bound_requests
 from app.logs.private import PRIVATE
 from app.metrics.counting import count
-from app.models.connections.patience import CONSOLE, FEED, PUBLIC
-from app.models.connections.replica import prepare_replica
+from app.models.connections.answers import Answers
+from app.models.connections.patience import CONSOLE, FEED, PUBLIC, REPLICA
 from app.models.connections.writes import Writes, share_writes, writes_of
 from app.models.engine import READER_OPTIONS, pool_options, prepare
 from app.queries.feed.facts import FactsCache, share_facts
@@ -47,6 +47,7 @@ from app.runtime.outside.anchors import Anchors, place_of
 from app.runtime.public_reads import PublicReads
 from app.runtime.ready.clock_skew import ClockSkew
 from app.runtime.ready.feed_ages import FeedAges
+from app.runtime.ready.verdicts import Readiness
 from app.runtime.replica import Replica
 from app.runtime.waiting import Waiting
 from app.sender.command import deliver
@@ -99,9 +100,10 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
     with app.app_context():
         reads = db.engines["reads"]
         pooled = settings.database_pooler
-        prepare(db.engine, CONSOLE, pooled=pooled)
-        prepare(reads, PUBLIC, pooled=pooled)
-        prepare(db.engines["feed"], FEED, pooled=pooled)
+        answers = Answers()
+        prepare(db.engine, CONSOLE, pooled=pooled, answers=answers)
+        prepare(reads, PUBLIC, pooled=pooled, answers=answers)
+        prepare(db.engines["feed"], FEED, pooled=pooled, answers=answers)
         share_writes(db.engines["feed"], writes_of(db.engine))
         facts = FactsCache()
         for engine in (db.engine, db.engines["feed"]):
@@ -137,12 +139,14 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             two_persons=TwoPersons(
                 frozenset(settings.two_persons), timedelta(hours=settings.two_persons_hours)
             ),
+            readiness=Readiness(answers),
             release=Release(commit=settings.build_commit or None),
             webhook_networks=parse_networks(settings.webhook_allow_networks),
             counters=counters,
         )
     # A doubled slash is never answered with a redirect, which would be HTML.
     app.url_map.merge_slashes = False
+    app.public_prefixes = api.limits.PUBLIC_PREFIXES
     api.register_always(app, trusted_proxies=settings.trusted_proxies)
     for door in settings.doors:
         DOORS[door](app, settings)
@@ -175,8 +179,7 @@ def _engines(settings: Settings) -> dict[str, dict[str, Any]]:
 def _public_reads(settings: Settings, engines: Mapping[str | None, Engine]) -> PublicReads:
     if "replica" not in engines:
         return PublicReads(engines[None], engines["reads"])
-    prepare_replica(engines["replica"])  # first: its way to connect has shorter deadlines
-    prepare(engines["replica"], PUBLIC, pooled=settings.database_pooler)
+    prepare(engines["replica"], REPLICA, pooled=settings.database_pooler)
     replica = Replica(engines["replica"], engines["reads"], settings.replica_max_lag_seconds)
     return PublicReads(engines[None], engines["reads"], replica)
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache, partial
+from select import POLLIN, POLLOUT
 from typing import Any, Final, ParamSpec, TypeVar
 
 from gevent import Timeout, get_hub, idle
-from gevent.monkey import is_module_patched
+from gevent.monkey import get_original, is_module_patched
 from gevent.threadpool import ThreadPool
 
 P = ParamSpec("P")
@@ -107,11 +109,25 @@ def served_by_greenlets() -> bool:
     return patched
 
 
+@contextmanager
+def given_up_after(seconds: float | None, too_late: Exception) -> Iterator[None]:
+    """End what waits in the block after so many seconds by raising ``too_late``, where greenlets serve.
+
+    Elsewhere the block has to look after itself.
+    """
+    if seconds is None or not served_by_greenlets():
+        yield
+        return
+    with Timeout(max(seconds, 0.0), too_late):
+        yield
+
+
 def wait_for_file(number: int, events: int, seconds: float | None, too_late: Exception) -> None:
     """Let the others run until a file descriptor is ready.
 
     :param events: 1 to read, 2 to write, 3 for either.
-    :param seconds: how long to wait, None for ever; then ``too_late`` is raised.
+    :param seconds: how long to wait, None for ever; then ``too_late`` is raised. What came while others were
+        at work is not late: a busy process looks at the clock first.
     """
     hub = get_hub()
     watcher = hub.loop.io(number, events)
@@ -121,5 +137,15 @@ def wait_for_file(number: int, events: int, seconds: float | None, too_late: Exc
             return
         with Timeout(max(seconds, 0.0), too_late):
             hub.wait(watcher)
+    except type(too_late) as error:
+        if error is not too_late or not _is_ready(number, events):
+            raise
     finally:
         watcher.close()
+
+
+def _is_ready(number: int, events: int) -> bool:
+    """Whether a file descriptor is ready now."""
+    poll = get_original("select", "poll")()
+    poll.register(number, sum(flag for bit, flag in ((1, POLLIN), (2, POLLOUT)) if events & bit))
+    return bool(poll.poll(0))

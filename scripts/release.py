@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Final
@@ -20,6 +20,9 @@ _WRITTEN: Final = re.compile(r'^VERSION: Final = "(.*)"$', re.MULTILINE)
 _ENTRY: Final = re.compile(r"^## \[(\d+\.\d+\.\d+)\] - (\S+)$", re.MULTILINE)
 _TESTED: Final = Path("build/tested-commit")
 """Holds the commit whose tests passed: ``make test-all`` writes it."""
+_AUDITED: Final = Path("build/audited-commit")
+"""Holds the commit about whose lock files everything was looked up, and a line for each known hole: ``make
+audit`` writes it."""
 
 _TO_DO: Final = """\
 {version} can be released. What is left:
@@ -35,7 +38,9 @@ def complaints(root: Path, version: str) -> list[str]:
     """What keeps the commit from being released as this version, in words for whoever releases."""
     if not _NUMBER.fullmatch(version):
         return [f"VERSION={version}: must be three numbers, such as 1.4.0"]
-    checks: tuple[Callable[[Path, str], str | None], ...] = (_code, _tree, _entry, _tag, _order, _tests)
+    checks: tuple[Callable[[Path, str], str | None], ...] = (
+        _code, _tree, _entry, _tag, _order, _tests, _audit,
+    )  # fmt: skip
     return [complaint for check in checks if (complaint := check(root, version))]
 
 
@@ -86,6 +91,20 @@ def _tests(root: Path, _version: str) -> str | None:
     return None if tested == commit else "all tests must have passed on this commit: make test-all"
 
 
+def _audit(root: Path, _version: str) -> str | None:
+    commit, _ = _audited(root)
+    if commit == _git(root, "rev-parse", "HEAD"):
+        return None
+    return "known holes must have been looked up for every lock file of this commit: make audit"
+
+
+def _audited(root: Path) -> tuple[str, list[str]]:
+    """The commit that was looked up last, and its known holes."""
+    file = root / _AUDITED
+    commit, *holes = file.read_text(encoding="utf-8").splitlines() if file.exists() else [""]
+    return commit, holes
+
+
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
@@ -96,14 +115,23 @@ def _git(root: Path, *words: str) -> str:
 
 
 def note_tested(root: Path) -> str:
-    """Keep which commit was tested; nothing is kept of a tree with changes. What was done, in words."""
+    """Note which commit was tested; nothing is noted of a tree with changes. What was done, in words."""
+    return _noted(root, _TESTED, [], "all tests passed on")
+
+
+def note_audited(root: Path, holes: Sequence[str]) -> str:
+    """Note for which commit everything was looked up, and the known holes, which its notes must explain."""
+    return _noted(root, _AUDITED, holes, f"everything was looked up, {len(holes)} known holes, on")
+
+
+def _noted(root: Path, name: Path, lines: Sequence[str], what: str) -> str:
     if _tree(root, ""):
         return "not noted for a release: the tree has changes"
     commit = _git(root, "rev-parse", "HEAD")
-    file = root / _TESTED
+    file = root / name
     file.parent.mkdir(exist_ok=True)
-    file.write_text(f"{commit}\n", encoding="utf-8")
-    return f"noted: all tests passed on {commit[:12]}"
+    file.write_text("".join(f"{line}\n" for line in (commit, *lines)), encoding="utf-8")
+    return f"noted: {what} {commit[:12]}"
 
 
 def main(arguments: list[str]) -> int:
@@ -116,6 +144,8 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write("".join(f"{complaint}\n" for complaint in found))
         return 1
     print(_TO_DO.format(version=version, commit=_git(ROOT, "rev-parse", "HEAD")))  # noqa: T201
+    for hole in _audited(ROOT)[1]:
+        print(f"known hole, which the notes must explain: {hole}")  # noqa: T201
     return 0
 
 

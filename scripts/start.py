@@ -37,7 +37,7 @@ from app.sandbox.loader import SandboxRefused, ensure_sandbox
 from app.services.operators.accounts import AccountRefused, any_account, create_account
 from app.services.operators.passwords import generate_password
 from config import ALL_DOORS, INSTANCE, Settings, load_settings, shown_url
-from serving.side.addresses import Address, addresses_of, listen
+from serving.addresses import Address, further_addresses
 
 ROOT = Path(__file__).resolve().parent.parent
 KEY_FILE = INSTANCE / "secret_key"
@@ -66,9 +66,8 @@ def check_address(settings: Settings) -> None:
 
     :raises SystemExit: with the variable to change.
     """
-    serves = Address(settings.host, settings.port, "HOST", "PORT")
-    for address in (serves, *addresses_of(settings).values()):
-        listen(address).close()
+    for address in (Address(settings.host, settings.port), *further_addresses(settings)):
+        address.refuse_if_taken()
 
 
 def prepare_database(app: Flask) -> None:

@@ -10,6 +10,7 @@ from time import monotonic
 from typing import Any, Final
 
 from gevent import get_hub
+from gunicorn.http.errors import LimitRequestHeaders
 
 from app.cooperation import TURN_SECONDS, give_way
 from serving.pausing import wait_until
@@ -19,6 +20,10 @@ FIRST_BYTE_SECONDS: Final = 10.0
 
 HEAD_SECONDS: Final = 10.0
 """How long a request line and its headers may take from their first byte on."""
+
+HEAD_BYTES: Final = 65_536
+"""How large a request line and its headers may be together. Gunicorn bounds each of them alone, and looks at
+all that has come whenever more comes."""
 
 BODY_SECONDS: Final = 30.0
 """How long to wait for a body in all, besides the time that its bytes take at ``BODY_RATE``. Only waiting
@@ -53,6 +58,7 @@ class Connection:
 
     __slots__ = (
         "_deadline",
+        "_head_left",
         "_held",
         "_in_body",
         "_patience",
@@ -65,6 +71,7 @@ class Connection:
         "_used",
         "begun",
         "parked",
+        "reserved",
         "waited",
     )
 
@@ -73,6 +80,7 @@ class Connection:
         self._silence: float | None = None
         self._deadline = math.inf
         self._patience = 0.0
+        self._head_left = HEAD_BYTES
         self._in_body = self._used = False
         self._piece = LARGEST_PIECE
         self._turn_began = self._read_at = monotonic()
@@ -84,6 +92,8 @@ class Connection:
         """Whether others had their turn before the request came."""
         self.parked: Any = None
         """The answer to the request, where it comes later."""
+        self.reserved: Any = None
+        """The application of the address that it came to, where that is not for callers."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sock, name)
@@ -94,6 +104,7 @@ class Connection:
         self._used = self.begun
         self.begun = self._in_body = self.waited = False
         self._silence = None
+        self._head_left = HEAD_BYTES
         self._deadline = monotonic() + seconds
 
     def await_body(self) -> None:
@@ -116,9 +127,16 @@ class Connection:
         """The next bytes; none at the end.
 
         :raises TooSlow: they did not come in time.
+        :raises LimitRequestHeaders: there are more of them than the head of a request may have.
         """
-        if not (self._in_body or self.begun):
-            self.await_bytes()
+        if not self._in_body:
+            if not self._head_left:
+                raise LimitRequestHeaders(
+                    f"the request line and the headers have more than {HEAD_BYTES} bytes"
+                )
+            size = min(size, self._head_left)
+            if not self.begun:
+                self.await_bytes()
         size = self._give_way(size)
         began = monotonic()
         left = self._patience if self._in_body else self._deadline - began
@@ -134,9 +152,11 @@ class Connection:
         now = monotonic()
         if self._in_body:
             self._patience += len(data) / BODY_RATE - (now - began)
-        elif not self.begun and data:
-            self.begun = True
-            self._deadline = now + HEAD_SECONDS
+        else:
+            self._head_left -= len(data)
+            if not self.begun and data:
+                self.begun = True
+                self._deadline = now + HEAD_SECONDS
         self._read_at = now
         return data
 

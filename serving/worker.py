@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 import gevent
@@ -28,24 +30,44 @@ DRAIN_SECONDS: Final = 2.0
 TURN_SECONDS: Final = 0.01
 """How long a worker leaves a new connection to others that have fewer. They may be busy."""
 
+RESERVED_PLACES: Final = 64
+"""Connections of each worker to each address that is not for callers."""
+
+RESERVED_TURN_SECONDS: Final = 0.05
+"""How long a worker leaves a new connection there to the first one."""
+
 _PAUSE_SECONDS: Final = 0.002
+
+
+class _Entry:
+    """An address that is listened at, who is served there, and their places."""
+
+    def __init__(self, listener: Any, serving: Group, places: Places, reserved: Any = None) -> None:
+        """
+        :param reserved: the application that answers, where it is not that of callers.
+        """
+        self.listener = listener
+        self.name = listener.getsockname()
+        self.serving = serving
+        self.places = places
+        self.reserved = reserved
 
 
 class _Visit:
     """A connection that is served. There are thousands, so it is small."""
 
-    __slots__ = ("address", "client", "connection", "goes_on", "listener", "parser", "place")
+    __slots__ = ("address", "client", "connection", "entry", "goes_on", "parser", "place")
 
-    def __init__(self, listener: Any, client: Any, address: Any) -> None:
+    def __init__(self, entry: _Entry, client: Any, address: Any) -> None:
         """
-        :param listener: the address that it came to.
         :param client: its socket.
         :param address: where it comes from.
         """
-        self.listener = listener
+        self.entry = entry
         self.client = client
         self.address = address
         self.connection = Connection(client)
+        self.connection.reserved = entry.reserved
         self.parser: Any = None
         self.place: Any = None
         """A ``Place``, once it has one."""
@@ -63,6 +85,9 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
     behind_proxy = False
     """Whether all connections may come from one address, which ``gunicorn.conf.py`` knows."""
 
+    reserved: Mapping[int, Any] = MappingProxyType({})
+    """The applications of the listeners that are not for callers, by the listener's number."""
+
     def patch(self) -> None:
         """Make the listeners gevent's own. The rest was patched before anything was imported."""
         self.sockets: list[Any] = [
@@ -73,62 +98,95 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
     def run(self) -> None:
         """Serve until told to stop, then finish what is being answered."""
         bound = self.worker_connections
-        self._places = Places(bound, bound if self.behind_proxy else max(1, bound // 2))
         self._serving = Group()
         self._parked: set[Later] = set()
+        places = Places(bound, bound if self.behind_proxy else max(1, bound // 2))
+        public = [
+            _Entry(listener, self._serving, places)
+            for number, listener in enumerate(self.sockets)
+            if number not in self.reserved
+        ]
+        reserved = [
+            _Entry(self.sockets[number], Group(), Places(RESERVED_PLACES, RESERVED_PLACES), application)
+            for number, application in self.reserved.items()
+        ]
         SHARES.note(self.age, 0)
-        accepting = [gevent.spawn(self._accept, listener) for listener in self.sockets]
+        accepting = [gevent.spawn(self._accept, entry) for entry in public]
+        overseen = [gevent.spawn(self._accept_reserved, entry) for entry in reserved]
         while self.alive:
             self.notify()
             gevent.sleep(0.2)
         SHARES.forget(self.age)
-        gevent.killall(accepting)
-        for listener in self.sockets:
-            # Whoever is in the queue has been told by the system that they are connected: to close it would
-            # break their connections, with requests that they may not repeat.
-            while self._take(listener, listener.getsockname()):
-                pass
-            listener.close()
-        self._finish()
+        self._close(public, accepting)
+        if SHARES.stopping:  # otherwise other workers answer there
+            self._finish(public)
+        self._close(reserved, overseen)
+        self._finish(public + reserved)
 
-    def _finish(self) -> None:
+    def _close(self, entries: Sequence[_Entry], accepting: Sequence[Any]) -> None:
+        """Take nothing more, but for those who wait in the queue.
+
+        They have been told by the system that they are connected: to close it would break their connections,
+        with requests that they may not repeat.
+        """
+        gevent.killall(accepting)
+        for entry in entries:
+            while self._take(entry):
+                pass
+            entry.listener.close()
+
+    def _finish(self, entries: Sequence[_Entry]) -> None:
+        """Wait for those who are served at some addresses, for the graceful timeout at most."""
         started = time.monotonic()
         for later in list(self._parked):
             later.stop()
-        while len(self._serving) and time.monotonic() - started < self.cfg.graceful_timeout:
+        while (left := any(map(_is_serving, entries))) and not self._is_over(started):
             if time.monotonic() - started >= LINGER_SECONDS:
-                self._places.send_all_away()
+                for entry in entries:
+                    entry.places.send_all_away()
             self.notify()
             gevent.sleep(0.05)
-        if len(self._serving):
+        if left:
             self.log.warning("Worker graceful timeout (pid:%s)", self.pid)
 
-    def _accept(self, listener: Any) -> None:
+    def _is_over(self, started: float) -> bool:
+        return time.monotonic() - started >= float(self.cfg.graceful_timeout)
+
+    def _accept(self, entry: _Entry) -> None:
         """Accept for ever, leaving to each other worker its share."""
-        listener.setblocking(0)
-        name = listener.getsockname()
+        entry.listener.setblocking(0)
         while True:
-            wait_read(listener.fileno())
+            wait_read(entry.listener.fileno())
             until = time.monotonic() + TURN_SECONDS
             while not self._has_few() and time.monotonic() < until:
                 gevent.sleep(_PAUSE_SECONDS)
-            while self._take(listener, name) and self._has_few():
+            while self._take(entry) and self._has_few():
                 pass
 
-    def _take(self, listener: Any, name: Any) -> bool:
-        """Serve the next connection that waits in the queue; whether there was one.
+    def _accept_reserved(self, entry: _Entry) -> None:
+        """Accept for ever, after the first worker: what that one has read of the database is told again.
 
-        :param name: the listener's address.
+        Another one takes its place where it is too busy, or was stopped.
         """
+        entry.listener.setblocking(0)
+        while True:
+            wait_read(entry.listener.fileno())
+            until = time.monotonic() + RESERVED_TURN_SECONDS
+            while not SHARES.is_first(self.age) and time.monotonic() < until:
+                gevent.sleep(_PAUSE_SECONDS)
+            self._take(entry)
+
+    def _take(self, entry: _Entry) -> bool:
+        """Serve the next connection that waits in the queue; whether there was one."""
         try:
-            client, address = listener.accept()
+            client, address = entry.listener.accept()
         except BlockingIOError:
             return False
         except OSError as error:  # such as too many open files: closing some takes a moment
             self.log.warning("a connection could not be accepted: %s", error)
             gevent.sleep(0.1)
             return False
-        self._serving.start(gevent.Greenlet(self.handle, name, client, address))
+        entry.serving.start(gevent.Greenlet(self.handle, entry, client, address))
         SHARES.note(self.age, len(self._serving))
         return True
 
@@ -160,16 +218,16 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
         own = len(self._serving)
         return own <= SHARES.least() + own // 8
 
-    def handle(self, listener: Any, client: Any, addr: Any) -> None:
+    def handle(self, listener: _Entry, client: Any, addr: Any) -> None:
         """Serve one connection to its end.
 
-        :param listener: the address that it came to, as ``getsockname`` tells it.
+        :param listener: the address that it came to.
         :param client: its socket.
         :param addr: where it comes from, as ``accept`` told it.
         """
         visit = _Visit(listener, client, addr)
         try:
-            visit.place = self._places.taken_by(addr)
+            visit.place = visit.entry.places.taken_by(addr)
             visit.parser = http.get_parser(self.cfg, visit.connection, addr)
             visit.connection.await_request(FIRST_BYTE_SECONDS)
             self._serve(visit)
@@ -191,7 +249,8 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
             if visit.place is not None:
                 visit.place.leave()
             util.close_graceful(visit.client)
-            SHARES.note(self.age, len(self._serving) - 1)
+            if visit.entry.reserved is None:
+                SHARES.note(self.age, len(self._serving) - 1)
 
     def _serve(self, visit: _Visit) -> None:
         """Serve requests until the connection ends, or until an answer comes later."""
@@ -202,7 +261,7 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
                 req = self._next_request(visit)
                 connection.await_body()
                 with connection.answering():
-                    self.handle_request(visit.listener, req, connection, visit.address)
+                    self.handle_request(visit.entry.name, req, connection, visit.address)
                 if not _read_to_end(parser):
                     return
                 if connection.parked is not None:
@@ -225,10 +284,12 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
         """The next request, up to its body; nothing of the last one is kept while it is waited for."""
         connection, parser = visit.connection, visit.parser
         parser.mesg = None
-        with self._places.waiting(connection, visit.place.name):
+        with visit.entry.places.waiting(connection, visit.place.name):
             if not parser.unreader.buf.tell():
                 connection.await_bytes()  # not in the parser's depth: who waits keeps their stack
             request = next(parser)
+        if visit.entry.reserved is not None:
+            request.force_close()  # the next one may come to another worker
         if not connection.waited:
             # A client that sends requests in advance must not keep all others waiting.
             give_way()
@@ -261,3 +322,7 @@ def _read_to_end(parser: Any) -> bool:
     except Exception:  # whatever is wrong with it, the answer is out, and the connection is closed
         return False
     return done
+
+
+def _is_serving(entry: _Entry) -> bool:
+    return bool(len(entry.serving))

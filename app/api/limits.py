@@ -21,14 +21,15 @@ from app.runtime.gateway import Gateway, current_gateway
 from app.runtime.limits.windows import Standing
 from app.services.api_keys.recognised import presented_key
 
-LIMITED_PREFIXES: Final = (
+PUBLIC_PREFIXES: Final = (
     f"{PREFIX}/",
     f"{LEGACY_PREFIX}/",
     "/sgn.gateway.v1.Web/",
     "//sgn.gateway.v1.Web/",
     TRANSFER_PAGES,
 )
-"""Requests that are counted: the public doors, but no health checks, no console and no feed."""
+"""Requests that are counted, and answered soon: the public doors, but no health checks, no console and no
+feed."""
 
 _OF_WEBHOOKS: Final = (f"{PREFIX}/webhooks", f"{LEGACY_PREFIX}/webhooks")
 """What needs the scope of webhooks; everything else that is public is read."""
@@ -54,7 +55,7 @@ def _is_counted() -> bool:
     return (
         request.endpoint is not None
         and request.method != "OPTIONS"
-        and request.path.startswith(LIMITED_PREFIXES)
+        and request.path.startswith(PUBLIC_PREFIXES)
     )
 
 

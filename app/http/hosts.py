@@ -6,17 +6,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from flask import Flask, Request, Response
 from werkzeug.exceptions import BadHost
 from werkzeug.sansio.utils import get_host
 
+from app.deadlines import within
 from app.http.request_ids import REQUEST_ID, request_of
 from app.http.request_log import RequestLog
 from app.logs.served import SERVED, Served
 from app.tracing.spans import Span, Tracing
+
+PUBLIC_SECONDS: Final = 5.0
+"""How long a public request waits for the database in all, whatever it has to read."""
 
 
 class GatewayFlask(Flask):
@@ -34,6 +38,9 @@ class GatewayFlask(Flask):
     tracing: Tracing | None = None
     """Which requests are traced, if any are."""
 
+    public_prefixes: tuple[str, ...] = ()
+    """Paths that begin so are answered soon, also while the database answers nothing."""
+
     def wsgi_app(self, environ: dict[str, Any], start_response: Any) -> Any:
         """Serve a request: its id is known to whatever is logged meanwhile."""
         served = request_of(environ)
@@ -42,14 +49,20 @@ class GatewayFlask(Flask):
             if self.tracing is not None and (span := self.tracing.operation(environ.get("HTTP_TRACEPARENT"))):
                 with span:
                     return self._traced(span, served, environ, start_response)
-            return super().wsgi_app(environ, start_response)
+            return self._answered(environ, start_response)
         finally:
             SERVED.reset(token)
+
+    def _answered(self, environ: dict[str, Any], start_response: Any) -> Any:
+        if environ.get("PATH_INFO", "").startswith(self.public_prefixes):
+            with within(PUBLIC_SECONDS):
+                return super().wsgi_app(environ, start_response)
+        return super().wsgi_app(environ, start_response)
 
     def _traced(self, span: Span, served: Served, environ: dict[str, Any], start_response: Any) -> Any:
         served.trace_id = span.trace_id
         try:
-            return super().wsgi_app(environ, start_response)
+            return self._answered(environ, start_response)
         finally:
             facts = {"request.id": served.id, "http.request.method": environ["REQUEST_METHOD"]}
             span.tell(served.operation, facts | served.answered)

@@ -10,7 +10,6 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.metrics_core import Metric
-from prometheus_client.multiprocess import MultiProcessCollector
 
 from app.metrics.files import MetricFiles
 from app.metrics.process import CONFIG_GOOD_AT
@@ -31,7 +30,7 @@ class Exposition:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """
-        :param files: what workers count into; None where another server runs them.
+        :param files: what workers count into; None where nothing is counted.
         :param ready: whether the gateway can serve. It answers soon.
         :param version: of this code.
         :param monotonic: the clock that workers note times by: one for all processes of a machine.
@@ -59,9 +58,7 @@ class Exposition:
         yield from self._state.collect()
 
     def _counted(self, files: MetricFiles) -> Iterable[Metric]:
-        with files.unchanged():
-            metrics = list(MultiProcessCollector(None, path=str(files.directory)).collect())
-        for metric in metrics:
+        for metric in files.collected():
             if metric.name == CONFIG_GOOD_AT:
                 oldest = min((sample.value for sample in metric.samples), default=None)
                 if oldest is not None:

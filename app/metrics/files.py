@@ -5,22 +5,31 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
+import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
 
 from prometheus_client import multiprocess, values
+from prometheus_client.metrics_core import Metric
 from prometheus_client.mmap_dict import MmapedDict
+from prometheus_client.multiprocess import MultiProcessCollector
 
 _PREFIX: Final = "gateway-metrics-"
 _LIBRARY_READS: Final = "PROMETHEUS_MULTIPROC_DIR"
 _SUMMED: Final = ("counter", "histogram")
 _ENDED: Final = "ended"
 """In place of a process id: the sums of all that ended."""
+
+_OF_PROCESS: Final = re.compile(r"[a-z_]+_(\d+)\.db")
+
+LOCK_SECONDS: Final = 2.0
+_PAUSE_SECONDS: Final = 0.005
 
 _log = logging.getLogger(__name__)
 
@@ -29,14 +38,24 @@ class Unusable(OSError):
     """The directory cannot be made, or is not ours alone."""
 
 
-class MetricFiles:
-    """The directory of one server: of its master, its workers, and the process beside them."""
+def _lives(pid: int) -> bool:
+    """Whether the process is there and one of this server: numbers of processes are used again."""
+    try:
+        return os.getpgid(pid) == os.getpgrp()
+    except OSError:
+        return False
 
-    def __init__(self, directory: Path) -> None:
+
+class MetricFiles:
+    """The directory of one server, which its workers count into and read from."""
+
+    def __init__(self, directory: Path, lives: Callable[[int], bool] = _lives) -> None:
         """
         :param directory: as :func:`begin` made it.
+        :param lives: whether the process of a number is one of the server.
         """
         self.directory = directory
+        self._lives = lives
 
     def count_here(self) -> None:
         """Have all metrics that are made from now on count into files of this directory, one a process.
@@ -46,27 +65,56 @@ class MetricFiles:
         os.environ[_LIBRARY_READS] = str(self.directory)  # noqa: TID251  the library reads it there
         values.ValueClass = values.MultiProcessValue()
 
-    @contextmanager
-    def unchanged(self) -> Iterator[None]:
-        """Nobody moves counts from one file to another meanwhile: otherwise some would be read twice or not
-        at all."""
-        with (self.directory / "lock").open("a") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
+    def collected(self) -> list[Metric]:
+        """The counts of all processes, living and ended.
 
-    def ended(self, pid: int) -> None:
-        """Add what a process counted to the sums of all that ended, and remove its files.
-
-        So there are as many files as there are workers, however many there have been, and no counter goes
-        backwards.
+        :raises TimeoutError: another process has the files to itself for too long.
         """
-        with self.unchanged():
+        with self._unchanged():
+            self._add_up_ended()
+            return list(MultiProcessCollector(None, path=str(self.directory)).collect())
+
+    def add_up_ended(self) -> None:
+        """Add what ended processes counted to the sums of all that ended, and remove their files.
+
+        So there are about as many files as there are workers, however many there have been, and no counter
+        goes backwards. Whoever reads does it first.
+
+        :raises TimeoutError: another process has the files to itself for too long.
+        """
+        with self._unchanged():
+            self._add_up_ended()
+
+    def _add_up_ended(self) -> None:
+        names = {file.name: _OF_PROCESS.fullmatch(file.name) for file in self.directory.glob("*.db")}
+        for pid in {int(match[1]) for match in names.values() if match}:
+            if self._lives(pid):
+                continue
             multiprocess.mark_process_dead(pid, str(self.directory))
             for kind in _SUMMED:
                 file = self.directory / f"{kind}_{pid}.db"
                 if file.exists():
                     _add(file, self.directory / f"{kind}_{_ENDED}.db")
                     file.unlink()
+
+    @contextmanager
+    def _unchanged(self) -> Iterator[None]:
+        """Nobody moves counts from one file to another meanwhile: otherwise some would be read twice or not
+        at all.
+
+        Who waits lets other requests go on, and not for ever: whoever has the lock may have been stopped.
+        """
+        until = time.monotonic() + LOCK_SECONDS
+        with (self.directory / "lock").open("a") as file:
+            while True:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() > until:
+                        raise TimeoutError("another worker is reading what was counted") from None
+                time.sleep(_PAUSE_SECONDS)
+            yield
 
     def remove(self) -> None:
         """Remove the directory: the server ends."""

@@ -9,6 +9,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import DBAPIError
 
+from app.models.connections.answers import Answers, NoAnswer, wait_for_answers
 from app.models.connections.append import run_appends
 from app.models.connections.greenlets import wait_by_greenlets
 from app.models.connections.patience import (
@@ -50,16 +51,6 @@ _ADVISORY_KEY = 0x67617465  # "gate"
 _LINE_KEY = 0x6C696E65  # "line"
 
 
-_CONNECT: Final[dict[str, Any]] = {
-    "connect_timeout": 5,  # seconds
-    "keepalives_idle": 30,  # seconds of silence, after which the system asks whether the server is there
-    "keepalives_interval": 5,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 20_000,  # milliseconds; an unplugged machine acknowledges nothing
-}
-"""How long to wait for a server that does not answer at all; what the URL says counts more."""
-
-
 def pool_options(size: int, overflow: int = 0) -> dict[str, Any]:
     """How the pool of an engine is made.
 
@@ -77,31 +68,26 @@ def pool_options(size: int, overflow: int = 0) -> dict[str, Any]:
     }
 
 
-def prepare(engine: Engine, patience: Patience, *, pooled: bool = False) -> None:
+def prepare(
+    engine: Engine, patience: Patience, *, pooled: bool = False, answers: Answers | None = None
+) -> None:
     """Attach the connection behaviour this application relies on. Call once per engine.
 
     :param pooled: whether a pooler shares PostgreSQL's connections between transactions.
+    :param answers: where to note that PostgreSQL has answered.
     """
     set_patience(engine, patience)
     reader = bool(engine.get_execution_options().get(READER))
     if engine.dialect.name == "sqlite":
         prepare_sqlite(engine, reader=reader, writer_option=WRITER)
     if engine.dialect.name == "postgresql":
-        _wait_for_servers(engine)
+        wait_by_greenlets()
+        run_appends(engine)
+        wait_for_answers(engine, answers)
         if pooled:
             prepare_pooled(engine, reader=reader)
         else:
             _set_limits_once(engine, reader=reader)
-
-
-def _wait_for_servers(engine: Engine) -> None:
-    wait_by_greenlets()
-    run_appends(engine)
-
-    @event.listens_for(engine, "do_connect")
-    def _wait_for_server(_dialect: Any, _record: Any, _args: Any, params: dict[str, Any]) -> None:
-        for name, value in _CONNECT.items():
-            params.setdefault(name, value)
 
 
 def _set_limits_once(engine: Engine, *, reader: bool) -> None:
@@ -202,7 +188,7 @@ def ask(
         with query(question), reading(engine) as connection:
             return question(connection, *args, **kwargs)
     except DBAPIError as error:
-        if not error.connection_invalidated:
+        if not error.connection_invalidated or isinstance(error.orig, NoAnswer):
             raise
     with query(question), reading(engine) as connection:
         return question(connection, *args, **kwargs)

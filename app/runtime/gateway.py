@@ -25,6 +25,7 @@ from app.runtime.limits.store import LimitStore
 from app.runtime.public_reads import PublicReads
 from app.runtime.ready.clock_skew import ClockSkew
 from app.runtime.ready.feed_ages import FeedAges
+from app.runtime.ready.verdicts import Readiness
 from app.runtime.snapshot import SnapshotSource
 from app.runtime.waiting import Waiting
 
@@ -65,6 +66,8 @@ class Gateway:
     """Whether the database has the time of this machine."""
     feed_ages: FeedAges
     request_limits: RequestLimits
+    readiness: Readiness
+    """Whether it can serve."""
     release: Release
     """What runs here."""
     environment_tokens: tuple[IngestToken, ...] = ()

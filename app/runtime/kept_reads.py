@@ -12,6 +12,8 @@ from concurrent.futures import CancelledError, Future
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
+from app.deadlines import Waiting
+from app.domain.errors import Unavailable
 from app.models.connections.writes import Writes
 
 T = TypeVar("T")
@@ -107,9 +109,12 @@ class KeptReads:
                 self._read(key, read, reading)
                 return reading
             try:
-                error = reading.outcome.exception()
+                with Waiting() as seconds:
+                    error = reading.outcome.exception(seconds)
             except CancelledError:
                 continue  # its reader was stopped, so somebody else reads
+            except TimeoutError:
+                raise Unavailable("the database does not answer: try again in a few seconds") from None
             if error is not None:
                 # Each raises it with the traceback of the reading, or it would grow with all who waited.
                 raise error.with_traceback(reading.traceback)

@@ -13,6 +13,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.deadlines import within
 from app.models.connections.pooler import is_pooled
 from app.models.engine import reading
 from app.queries.runtime.sessions import LIMITS, server_process, session_of
@@ -20,6 +21,9 @@ from app.runtime.gateway import Gateway
 
 _TRIES: Final = 5
 """How often is looked for a shared connection: others may be quicker to borrow it."""
+
+_REPLICA_SECONDS: Final = 0.5
+"""How long to wait for it: the gateway serves without it, too."""
 
 _REFUSED_TRANSACTION: Final = "not allowed in statement pooling mode"
 _NO_TRANSACTIONS: Final = (
@@ -50,12 +54,10 @@ def pooler_complaint(gateway: Gateway) -> str | None:
     """
     if gateway.engine.dialect.name != "postgresql":
         return None
-    replica = gateway.public_reads.replica
-    engines = [gateway.reads, *([replica.engine] if replica else [])]
     try:
         if not is_pooled(gateway.engine):
             return _unknown_pooler(gateway)
-        return next(filter(None, map(_wrong_zone, engines)), None) or _parted_transactions(gateway)
+        return _wrong_zone(gateway.reads) or _wrong_zone_of_replica(gateway) or _parted_transactions(gateway)
     except SQLAlchemyError as error:
         return _NO_TRANSACTIONS if _REFUSED_TRANSACTION in str(error) else None
 
@@ -102,6 +104,16 @@ def _is_shared(outside: Connection, engine: Engine) -> bool:
         if server_process(outside) != first:
             return True
     return False
+
+
+def _wrong_zone_of_replica(gateway: Gateway) -> str | None:
+    if gateway.public_reads.replica is None:
+        return None
+    try:
+        with within(_REPLICA_SECONDS):
+            return _wrong_zone(gateway.public_reads.replica.engine)
+    except SQLAlchemyError:
+        return None
 
 
 def _wrong_zone(engine: Engine) -> str | None:

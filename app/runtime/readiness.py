@@ -14,18 +14,21 @@ from app.runtime.gateway import Gateway
 from app.runtime.pooler import pooler_complaint
 from app.runtime.ready.feed_ages import StaleFeed, feed_complaint
 from app.runtime.ready.schema_range import is_ahead, schema_complaint
+from app.runtime.ready.verdicts import unreachable
 
 
 def what_is_wrong(gateway: Gateway) -> str | None:
     """What keeps the gateway from serving, in words for its operator; None when it can.
 
     The first thing that is wrong hides the others, which follow from it.
+
+    :raises SQLAlchemyError: the database cannot be reached.
     """
-    if complaint := database_complaint(gateway):
+    if complaint := _schema_complaint(gateway):
         return complaint
     if complaint := pooler_complaint(gateway):
         return complaint
-    if complaint := _clock_complaint(gateway):
+    if complaint := gateway.clock_skew.complaint():
         return complaint
     if complaint := _writing_complaint(gateway):
         return complaint
@@ -49,27 +52,20 @@ def stale_feeds(gateway: Gateway) -> Sequence[StaleFeed]:
 def database_complaint(gateway: Gateway) -> str | None:
     """Why this code cannot use the database, in words for its operator; None when it can."""
     try:
-        applied = ask(gateway.reads, applied_migrations)
-        floors = ask(gateway.reads, schema_floors) if is_ahead(applied) else frozenset()
+        return _schema_complaint(gateway)
     except SQLAlchemyError as error:
-        return f"the database cannot be reached ({type(error).__name__})"
+        return unreachable(error)
+
+
+def _schema_complaint(gateway: Gateway) -> str | None:
+    applied = ask(gateway.reads, applied_migrations)
+    floors = ask(gateway.reads, schema_floors) if is_ahead(applied) else frozenset()
     return schema_complaint(applied, floors)
-
-
-def _clock_complaint(gateway: Gateway) -> str | None:
-    try:
-        return gateway.clock_skew.complaint()
-    except SQLAlchemyError as error:
-        return f"the database cannot be reached ({type(error).__name__})"
 
 
 def _writing_complaint(gateway: Gateway) -> str | None:
     """Why the database takes no changes, in words for its operator; None when it does."""
-    try:
-        read_only = ask(gateway.reads, is_read_only)
-    except SQLAlchemyError as error:
-        return f"the database cannot be reached ({type(error).__name__})"
-    if read_only:
+    if ask(gateway.reads, is_read_only):
         return "the database accepts no writes: it is a standby or was set to read-only"
     if refusal := writes_of(gateway.engine).complaint(gateway.engine):
         return f"the database accepts no writes ({refusal})"

@@ -59,7 +59,7 @@ class Replica:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """
-        :param engine: of the replica, made with ``READER_OPTIONS`` and ``prepare_replica``.
+        :param engine: of the replica, made with ``READER_OPTIONS``.
         :param primary: for single-statement reads.
         """
         self.engine = engine

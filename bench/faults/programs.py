@@ -18,27 +18,12 @@ from bench.faults.postgres import DATABASE, PORT, ROLE, Postgres, own, owner
 from bench.programs import found
 from bench.serving import ROOT, free_port
 from bench.shipped_nginx import ShippedNginx
+from bench.shipped_pgbouncer import write_pgbouncer
 from config import Settings
 
 PATIENCE_SECONDS: Final = 60
 NEEDED: Final = ("nginx", "pgbouncer", "redis-server")
 FAKETIME: Final = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
-
-_BOUNCER: Final = """\
-[databases]
-{database} = host={primary} port={port}
-replica = host={replica} port={port} dbname={database}
-[pgbouncer]
-pool_mode = transaction
-auth_type = trust
-auth_file = {folder}/users
-unix_socket_dir = {folder}
-listen_port = {port}
-default_pool_size = 40
-max_client_conn = 2000
-query_wait_timeout = 5
-server_login_retry = 1
-"""
 
 
 class Program:
@@ -97,14 +82,18 @@ class Bouncer(Program):
 
     def lead_to(self, primary: Postgres) -> None:
         """Write down which server is the primary; one that runs reads it after ``SIGHUP``."""
-        (self.folder / "pgbouncer.ini").write_text(
-            _BOUNCER.format(
-                database=DATABASE,
-                primary=primary.folder,
-                replica=self._replica.folder,
-                folder=self.folder,
-                port=PORT,
-            )
+        write_pgbouncer(
+            self.folder,
+            {
+                DATABASE: f"host={primary.folder} port={PORT}",
+                "replica": f"host={self._replica.folder} port={PORT} dbname={DATABASE}",
+            },
+            {
+                "auth_type": "trust",
+                "listen_addr": "",
+                "listen_port": str(PORT),
+                "unix_socket_dir": str(self.folder),
+            },
         )
 
     def url(self, database: str = DATABASE) -> str:
@@ -168,9 +157,7 @@ class Gateway(Program):
 
     def kill_worker(self) -> None:
         """As the kernel kills what needs too much memory."""
-        # The process beside the workers, which tells the health, is a child as well.
-        workers = [each for each in self.process.children() if "gunicorn" in each.cmdline()]
-        workers[0].kill()
+        self.process.children()[0].kill()
 
 
 def status_of(port: int, path: str) -> int:

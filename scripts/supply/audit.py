@@ -1,7 +1,7 @@
 """``make audit``: known holes in what the lock files pin, by pip-audit and npm.
 
-Databases of holes are asked over the network. Where they cannot be asked, that is said and is no failure;
-what could not be looked up is counted, and never taken for free of holes.
+Databases of holes are requested over the network. What could not be looked up is counted, and never taken for
+free of holes: a lock file about which nothing is known fails, too, and a release needs an answer about each.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from scripts.release import note_audited
 from scripts.supply.locks import NPM_LOCKS, PYTHON_LOCKS, ROOT
 
 PIP_AUDIT: Final = (sys.executable, "-m", "pip_audit")
@@ -91,18 +92,21 @@ def _last_line(text: str) -> str:
 
 
 def report(found: Sequence[Found]) -> int:
-    """Print it; 1 where there is a hole."""
+    """Print it; 1 where there is a hole, 2 where nothing is known about a lock file."""
     for each in found:
         print(each)  # noqa: T201
-    unasked = sum(not each.looked_up and not each.holes for each in found)
-    if unasked:
-        print(f"skipped: {unasked} of {len(found)} lock files; run it where there is a network")  # noqa: T201
-    return int(any(each.holes for each in found))
+    unknown = sum(not each.looked_up and not each.holes for each in found)
+    if unknown:
+        print(f"skipped: {unknown} of {len(found)} lock files; run it where there is a network")  # noqa: T201
+    return 1 if any(each.holes for each in found) else 2 if unknown else 0
 
 
 def main() -> int:
-    """Ask about every lock file."""
-    return report([*map(audit_python, PYTHON_LOCKS), *map(audit_npm, NPM_LOCKS)])
+    """Look up every lock file, and note for a release what was found about all of them."""
+    found = [*map(audit_python, PYTHON_LOCKS), *map(audit_npm, NPM_LOCKS)]
+    if all(each.looked_up for each in found):
+        print(note_audited(ROOT, [hole for each in found for hole in each.holes]))  # noqa: T201
+    return report(found)
 
 
 if __name__ == "__main__":

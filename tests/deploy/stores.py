@@ -16,6 +16,7 @@ from pathlib import Path
 import psycopg
 import redis
 
+from bench.shipped_pgbouncer import PLACE, write_pgbouncer
 from tests.deploy.files import DEPLOY, free_port
 from tests.programs import program
 
@@ -117,24 +118,19 @@ def postgresql(folder: Path) -> Iterator[int]:
 
 
 @contextmanager
-def pgbouncer(folder: Path, server: int) -> Iterator[int]:
-    """Debian's PgBouncer with deploy/pgbouncer in front of a server; its port."""
+def pgbouncer(folder: Path, server: int, place: str = PLACE) -> Iterator[int]:
+    """Debian's PgBouncer with deploy/pgbouncer in front of a server; its port.
+
+    :param place: which of the shipped files says where it listens.
+    """
     port, user = free_port(), somebody()
-    place = (DEPLOY / "pgbouncer/place.ini").read_text()
-    for old, new in (
-        ("port=5432", f"port={server}"),
-        ("= 6432", f"= {port}"),
-        ("/var/run/postgresql", str(folder)),
-    ):
-        assert place.count(old) == 1, old
-        place = place.replace(old, new)
-    (folder / "place.ini").write_text(place)
+    settings = {"listen_addr": "127.0.0.1", "listen_port": str(port), "unix_socket_dir": str(folder)}
+    databases = {"gateway": f"host=127.0.0.1 port={server} dbname=gateway"}
+    file = write_pgbouncer(folder, databases, settings, place)
     users = (DEPLOY / "pgbouncer/userlist.txt.example").read_text()
-    (folder / "userlist.txt").write_text(users.replace("CHANGE_ME", PASSWORD))
-    ini = (DEPLOY / "pgbouncer/pgbouncer.ini").read_text()
-    (folder / "pgbouncer.ini").write_text(ini.replace("/etc/pgbouncer/", f"{folder}/"))
+    (folder / "users").write_text(users.replace("CHANGE_ME", PASSWORD))
     url = f"postgresql://gateway@127.0.0.1:{port}/gateway"
-    command = [program("pgbouncer"), str(folder / "pgbouncer.ini")]
+    command = [program("pgbouncer"), str(file)]
     with running(
         command, folder / "pgbouncer.log", lambda: psycopg.connect(url, password=PASSWORD).close(), user
     ):

@@ -290,6 +290,7 @@ def test_the_pooler_and_the_roles_are_those_of_the_guide() -> None:
         "query_wait_timeout",
         "server_login_retry",
         "auth_type",
+        "stats_users",
     ):
         assert f"{name} = {ini['pgbouncer'][name]}\n" in guide, name
     statements = re.findall(r"^ALTER ROLE .*;$", guide, re.MULTILINE)

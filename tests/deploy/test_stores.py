@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ import psycopg
 import pytest
 import redis
 
+from bench.shipped_pgbouncer import PLACE
 from tests.deploy.files import DEPLOY, ROOT
 from tests.deploy.stores import (
     OWNER_PASSWORD,
@@ -24,6 +26,7 @@ from tests.deploy.stores import (
     pgbouncer,
     postgresql,
     redis_server,
+    somebody,
 )
 from tests.serving.server import Server, environment, serving
 
@@ -35,6 +38,7 @@ pytestmark = pytest.mark.full("a PostgreSQL, a PgBouncer, a Redis and a gateway 
 class Stores:
     """What runs, by what it is reached."""
 
+    folder: Path
     postgres: int
     pgbouncer: int
     redis: str
@@ -60,7 +64,7 @@ def stores() -> Iterator[Stores]:
         folder = stack.enter_context(folder_of_somebody())
         server = stack.enter_context(postgresql(folder))
         pooler = stack.enter_context(pgbouncer(folder, server))
-        running = Stores(server, pooler, stack.enter_context(redis_server(folder)))
+        running = Stores(folder, server, pooler, stack.enter_context(redis_server(folder)))
         flask("db", "upgrade", DATABASE_URL=running.url(server, owner=True), AUDIT_KEY="k" * 40)
         flask("sandbox", "load", **running.settings())
         yield running
@@ -104,6 +108,55 @@ def test_the_settings_are_taken(stores: Stores) -> None:
     names = [line.split("=")[0].strip() for line in lines if line]
     assert set(names) - shown.keys() == set() and len(names) >= 30, len(names)
     assert (shown["max_connections"], shown["synchronous_commit"], shown["fsync"]) == ("120", "on", "on")
+
+
+@pytest.mark.parametrize("place", [PLACE, "compose/pgbouncer-place.ini"])
+def test_the_pooler_has_every_setting_that_is_written(stores: Stores, place: str) -> None:
+    """PgBouncer takes what it does not read for its defaults, and says nothing."""
+    with folder_of_somebody() as folder, pgbouncer(folder, stores.postgres, place) as port:
+        written = _settings(folder / "pgbouncer.ini") | _settings(folder / "place.ini")
+        with psycopg.connect(_console(stores, port), autocommit=True) as connection:
+            shown = {row[0]: row[1] for row in connection.execute("SHOW CONFIG").fetchall()}
+    assert len(written) >= 20
+    assert {name: shown[name] for name in written} == written
+    assert (shown["pool_mode"], shown["auth_type"]) == ("transaction", "scram-sha-256")
+
+
+def _settings(file: Path) -> dict[str, str]:
+    """What a file of PgBouncer sets, without the databases."""
+    lines = [line for line in file.read_text().splitlines() if " = " in line and line[0] != ";"]
+    return {name: value for name, value in (line.split(" = ") for line in lines) if "host=" not in value}
+
+
+def _console(stores: Stores, port: int) -> str:
+    return stores.url(port).removesuffix("/gateway") + "/pgbouncer"
+
+
+def test_who_waits_in_the_pooler_is_shown_by_the_commands_of_the_alerts(stores: Stores) -> None:
+    """As docs/alerts.md has them: by the user of the process, and from elsewhere by the gateway's role."""
+    page = (ROOT / "docs/alerts.md").read_text()
+    (here,) = re.findall(r"^su postgres -c '(psql .*SHOW POOLS.*)'$", page, re.M)
+    (there,) = re.findall(r"^docker compose exec postgres sh -c '(.*SHOW POOLS.*)'$", page, re.M)
+    secret = stores.folder / "database_password"
+    secret.write_text(PASSWORD)
+    here = here.replace("/var/run/postgresql", str(stores.folder))
+    there = there.replace("-h pgbouncer", "-h 127.0.0.1").replace(
+        "/run/secrets/database_password", str(secret)
+    )
+    with psycopg.connect(stores.url(stores.pgbouncer)):
+        for typed, user in ((here, somebody()), (there, None)):
+            words = ["sh", "-c", typed.replace("6432", str(stores.pgbouncer))]
+            done = subprocess.run(words, user=user, capture_output=True, text=True, check=False, cwd="/")
+            assert done.returncode == 0, done.stderr
+            assert re.search(r"^ *database +\| +user +\| +cl_active +\| +cl_waiting", done.stdout, re.M)
+            assert re.search(r"^ *gateway +\| +gateway +\|", done.stdout, re.M)
+
+
+def test_the_gateway_may_look_at_the_pooler_and_change_nothing_of_it(stores: Stores) -> None:
+    with psycopg.connect(_console(stores, stores.pgbouncer), autocommit=True) as connection:
+        for statement in ("PAUSE", "RELOAD", "SHUTDOWN", "SET pool_mode = 'session'"):
+            with pytest.raises(psycopg.Error, match="admin access needed"):
+                connection.execute(statement)
 
 
 def test_the_gateways_role_can_change_no_table(stores: Stores) -> None:

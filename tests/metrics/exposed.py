@@ -40,9 +40,9 @@ EVERYTHING: dict[str, Any] = {
 
 @contextmanager
 def exposition(open_app: OpenApp, folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Exposition]:
-    """One in which every metric has a sample, read from files as the process beside the workers does."""
+    """One in which every metric has a sample, read from the files of all workers."""
     patch.setattr(state, "PATIENCE_SECONDS", 60)
-    files = MetricFiles(folder)
+    files = MetricFiles(folder, lives=lambda _pid: True)
     with as_process(patch, files, 1):
         app = open_app(own=True, metrics_port=0, **EVERYTHING)
         gateway = gateway_of(app)

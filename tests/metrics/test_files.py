@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,11 +21,24 @@ from tests.volume import volume
 
 SCRAPE_SECONDS = 0.020
 OPERATIONS = 12
+ENDED: set[int] = set()
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> MetricFiles:
-    return begin(tmp_path)
+    return MetricFiles(begin(tmp_path).directory, lives=lambda pid: pid not in ENDED)
+
+
+@pytest.fixture(autouse=True)
+def _nobody_has_ended() -> Iterator[None]:
+    ENDED.clear()
+    yield
+    ENDED.clear()
+
+
+def end(*pids: int) -> None:
+    """These processes have ended; whoever reads next notices."""
+    ENDED.update(pids)
 
 
 @pytest.fixture
@@ -49,8 +64,7 @@ def test_the_counts_of_workers_are_added_up_whether_they_live_or_have_ended(
     for pid in (101, 102, 103):
         count(monkeypatch, files, pid, number=pid)
     before = series(exposition.text())
-    files.ended(101)
-    files.ended(103)
+    end(101, 103)
     after = series(exposition.text())
     assert value(before, "gateway_requests_total", operation="3") == 101 + 102 + 103
     assert value(before, "gateway_workers") == 3
@@ -68,13 +82,14 @@ def test_after_a_thousand_workers_there_are_few_files_and_a_scrape_is_short(
     highest = 0.0
     for pid in range(1_000, 1_000 + ended):
         count(monkeypatch, files, pid)
-        files.ended(pid)
+        end(pid)
         if pid % 100 == 0:
             counted = total(series(exposition.text()), "gateway_requests_total")
             assert counted > highest
             highest = counted
     for pid in (1, 2):
         count(monkeypatch, files, pid)
+    files.add_up_ended()
     assert names_in(files.directory) == {
         "counter_ended.db", "histogram_ended.db",
         "counter_1.db", "histogram_1.db", "gauge_livesum_1.db",
@@ -96,7 +111,13 @@ def test_who_reads_while_a_worker_ends_counts_nothing_twice_and_misses_nothing(
     workers = volume(60, everyday=30)
     for pid in range(1, workers + 1):
         count(monkeypatch, files, pid)
-    ending = threading.Thread(target=lambda: [files.ended(pid) for pid in range(1, workers + 1)])
+
+    def end_all() -> None:
+        for pid in range(1, workers + 1):
+            end(pid)
+            files.add_up_ended()
+
+    ending = threading.Thread(target=end_all)
     ending.start()
     told = set()
     while ending.is_alive():
@@ -107,8 +128,38 @@ def test_who_reads_while_a_worker_ends_counts_nothing_twice_and_misses_nothing(
 
 
 def test_a_process_that_counted_nothing_ends_without_a_word(files: MetricFiles) -> None:
-    files.ended(4711)
+    end(4711)
+    files.add_up_ended()
     assert names_in(files.directory) == set()
+
+
+def test_who_reads_does_not_wait_for_ever(
+    files: MetricFiles, exposition: Exposition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that was stopped while it read has the lock."""
+    monkeypatch.setattr("app.metrics.files.LOCK_SECONDS", 0.05)
+    count(monkeypatch, files, 1)
+    with (files.directory / "lock").open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(TimeoutError):
+            exposition.text()
+    assert total(series(exposition.text()), "gateway_requests_total") == OPERATIONS
+
+
+def test_a_process_of_another_server_is_none_of_this_one(tmp_path: Path) -> None:
+    """Numbers of processes are used again: whoever has it now counts elsewhere."""
+    files = begin(tmp_path)
+    other = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    ours = subprocess.Popen(["sleep", "60"])
+    try:
+        for pid in (other.pid, ours.pid):
+            (files.directory / f"gauge_livesum_{pid}.db").write_bytes(b"")
+        files.add_up_ended()
+        assert names_in(files.directory) == {f"gauge_livesum_{ours.pid}.db"}
+    finally:
+        for process in (other, ours):
+            process.kill()
+            process.wait()
 
 
 def test_a_file_that_breaks_off_takes_no_other_along(
@@ -121,8 +172,8 @@ def test_a_file_that_breaks_off_takes_no_other_along(
     count(monkeypatch, files, 2)
     broken = files.directory / "counter_1.db"
     broken.write_bytes(broken.read_bytes()[:300])
-    files.ended(1)
-    files.ended(2)
+    end(1, 2)
+    files.add_up_ended()
     assert "counter_1.db" in caplog.text
     assert total(series(exposition.text()), "gateway_request_seconds_count") == 2 * OPERATIONS
     assert OPERATIONS <= total(series(exposition.text()), "gateway_requests_total") < 2 * OPERATIONS

@@ -1,4 +1,4 @@
-"""A PgBouncer of the system in front of the run's PostgreSQL, to be stopped and started again."""
+"""PgBouncer as it is shipped, in front of the run's PostgreSQL, to be stopped and started again."""
 
 from __future__ import annotations
 
@@ -13,25 +13,11 @@ from pathlib import Path
 import psycopg
 from sqlalchemy import make_url
 
+from bench.shipped_pgbouncer import write_pgbouncer
 from tests.programs import program
 
 _PORT = 6432
 """Of its Unix socket: it listens to no other."""
-
-_CONFIG = """\
-[databases]
-* = host={server}
-[pgbouncer]
-pool_mode = {mode}
-auth_type = trust
-auth_file = {folder}/users
-unix_socket_dir = {folder}
-listen_port = {port}
-default_pool_size = {size}
-max_client_conn = 500
-query_wait_timeout = 5
-server_login_retry = 1
-"""
 
 
 class Bouncer:
@@ -45,14 +31,18 @@ class Bouncer:
         socket = make_url(server).query["host"]
         assert isinstance(socket, str)
         self._folder, self._socket = folder, socket
-        values = {"server": socket, "folder": folder, "port": _PORT, "mode": mode, "size": size}
-        self._file("pgbouncer.ini", _CONFIG.format_map(values))
-        self._file("users", '"gateway" ""\n"bare" ""\n')
+        settings = {
+            "auth_type": "trust",
+            "listen_addr": "",
+            "listen_port": str(_PORT),
+            "unix_socket_dir": str(folder),
+            "pool_mode": mode,
+            "default_pool_size": str(size),
+        }
+        write_pgbouncer(folder, {"*": f"host={socket}"}, settings)
+        (folder / "users").write_text('"gateway" ""\n"bare" ""\n')
         os.chown(folder, Path(socket).stat().st_uid, -1)
         self._process: subprocess.Popen[bytes] | None = None
-
-    def _file(self, name: str, content: str) -> None:
-        (self._folder / name).write_text(content)
 
     def url(self, database: str, role: str = "gateway") -> str:
         """The URL of a database through the pooler."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import event, func, select
+from sqlalchemy import Engine, event, func, select
 
-from app.models.connections import replica as replica_connections
+from app.models.connections.patience import REPLICA, set_patience
 from app.models.engine import ask
 from app.runtime.gateway import Gateway, current_gateway
 from app.runtime.replica import Replica
@@ -107,11 +108,14 @@ def test_a_killed_replica_costs_no_answer(servers: Cluster, gateway: Gateway, cl
     assert told.replica > 0
 
 
-def test_a_hanging_replica_costs_no_answer(
-    servers: Cluster, gateway: Gateway, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def hurry(engine: Engine, seconds: float) -> None:
+    """Have its connections wait for so long."""
+    set_patience(engine, replace(REPLICA, within=seconds))
+
+
+def test_a_hanging_replica_costs_no_answer(servers: Cluster, gateway: Gateway, client: FlaskClient) -> None:
     public_answers(client)
-    monkeypatch.setattr(replica_connections, "DEADLINE_SECONDS", 0.3)
+    hurry(of(gateway).engine, 0.3)
     with servers.replica.hanging():
         public_answers(client)
         eventually(lambda: not of(gateway).may_be_asked())
@@ -119,18 +123,16 @@ def test_a_hanging_replica_costs_no_answer(
     eventually(of(gateway).may_be_asked)
 
 
-def test_a_late_answer_is_not_taken_for_another(
-    servers: Cluster, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_late_answer_is_not_taken_for_another(servers: Cluster, gateway: Gateway) -> None:
     """A statement that was given up takes its connection with it."""
     engine = of(gateway).engine
     with engine.connect() as connection:
         assert connection.scalar(select(1)) == 1
-        monkeypatch.setattr(replica_connections, "DEADLINE_SECONDS", 0.1)
+        hurry(engine, 0.1)
         with pytest.raises(Exception, match="timeout expired") as given_up:
             connection.scalar(select(func.pg_sleep(0.5)))
         assert getattr(given_up.value, "connection_invalidated", False)
-    monkeypatch.undo()
+    set_patience(engine, REPLICA)
     with engine.connect() as connection:
         assert connection.scalar(select(2)) == 2
 

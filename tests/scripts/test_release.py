@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.release import complaints, note_tested
+from scripts.release import complaints, note_audited, note_tested
 
 CHANGES = """\
 # Changelog
@@ -46,6 +46,7 @@ def root(tmp_path: Path) -> Path:
     commit(tmp_path)
     git(tmp_path, "tag", "v1.1.0")
     note_tested(tmp_path)
+    note_audited(tmp_path, [])
     return tmp_path
 
 
@@ -56,6 +57,7 @@ def change(old: str, new: str) -> Callable[[Path], None]:
         (root / "CHANGELOG.md").write_text(text.replace(old, new, 1))
         commit(root)
         note_tested(root)
+        note_audited(root, [])
 
     return act
 
@@ -68,12 +70,16 @@ def test_a_commit_that_can_be_released(root: Path) -> None:
     assert complaints(root, "1.2.0") == []
 
 
+AUDIT = "known holes must have been looked up for every lock file of this commit: make audit"
+TESTS = "all tests must have passed on this commit: make test-all"
+
+
 @pytest.mark.parametrize(
     ("act", "complaint"),
     [
         (lambda root: (root / "new.txt").write_text("x"), "the tree has 1 changes"),
-        (commit, "all tests must have passed on this commit"),
         (lambda root: (root / "build/tested-commit").unlink(), "all tests must have passed on this commit"),
+        (lambda root: (root / "build/audited-commit").unlink(), AUDIT),
         (tag("v1.2.0"), "the tag v1.2.0 is taken"),
         (tag("v1.10.0"), "1.2.0 is older than 1.10.0"),
         (change("[1.2.0]", "[1.2.1]"), "the entry below Unreleased must be `## [1.2.0] - <date>`"),
@@ -86,6 +92,11 @@ def test_what_keeps_it(root: Path, act: Callable[[Path], object], complaint: str
     act(root)
     (found,) = complaints(root, "1.2.0")
     assert complaint in found
+
+
+def test_what_was_found_out_about_another_commit_does_not_count(root: Path) -> None:
+    commit(root)
+    assert complaints(root, "1.2.0") == [TESTS, AUDIT]
 
 
 def test_the_code_must_say_it(root: Path) -> None:
@@ -102,5 +113,6 @@ def test_a_tree_with_changes_is_not_noted_as_tested(root: Path) -> None:
     commit(root)
     (root / "new.txt").write_text("x")
     assert note_tested(root).startswith("not noted")
+    assert note_audited(root, []).startswith("not noted")
     (root / "new.txt").unlink()
-    assert complaints(root, "1.2.0") == ["all tests must have passed on this commit: make test-all"]
+    assert complaints(root, "1.2.0") == [TESTS, AUDIT]

@@ -109,11 +109,11 @@ def program(folder: Path, prints: object, code: int) -> list[str]:
     [
         ({"dependencies": [CLEAN]}, 0, "x.txt: no known hole", 0),
         ({"dependencies": [CLEAN, SKIPPED]}, 0, "x.txt: no known hole (1 could not be looked up)", 0),
-        ({"dependencies": [SKIPPED, SKIPPED]}, 0, "x.txt: skipped: ", 0),
+        ({"dependencies": [SKIPPED, SKIPPED]}, 0, "x.txt: skipped: ", 2),
         ({"dependencies": [CLEAN, OPEN]}, 1, "x.txt: 1 known holes\n  two 1: PYSEC-1, mended in 2", 1),
         ({"dependencies": [OPEN, SKIPPED]}, 1, "x.txt: 1 known holes\n  two 1: PYSEC-1, mended in 2 (1", 1),
-        ("Traceback", 1, "x.txt: skipped: no network", 0),
-        ("", 1, "x.txt: skipped: no network", 0),
+        ("Traceback", 1, "x.txt: skipped: no network", 2),
+        ("", 1, "x.txt: skipped: no network", 2),
     ],
 )  # fmt: skip
 def test_what_pip_audit_says(
@@ -137,8 +137,8 @@ def test_what_pip_audit_says(
             "1 known holes\n  bad <2: high",
             1,
         ),
-        ({"message": "request failed", "error": {}}, "skipped: no network", 0),
-        ("", "skipped: no network", 0),
+        ({"message": "request failed", "error": {}}, "skipped: no network", 2),
+        ("", "skipped: no network", 2),
     ],
 )
 def test_what_npm_says(
@@ -151,6 +151,35 @@ def test_what_npm_says(
 def test_holes_of_one_are_not_hidden_by_others(capsys: pytest.CaptureFixture[str]) -> None:
     assert report([Found("a", (), 0, 0), Found("b", ("c 1: X",), 1, 0), Found("d", (), 1, 0)]) == 1
     assert "c 1: X" in capsys.readouterr().out
+
+
+def test_nothing_known_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a network, and where one of several databases is away."""
+    nothing, good = Found("a", (), 0, 0, "no route to host"), Found("b", (), 3, 0)
+    assert report([nothing] * 11) == 2
+    assert "skipped: 11 of 11 lock files" in capsys.readouterr().out
+    assert report([good, nothing]) == 2
+    assert report([good, good]) == 0
+
+
+@pytest.mark.parametrize(
+    ("python", "npm", "noted"),
+    [
+        (Found("a", (), 9, 1), Found("b", (), 5, 0), []),
+        (Found("a", ("c 1: X",), 9, 0), Found("b", (), 5, 0), [["c 1: X"] * len(PYTHON_LOCKS)]),
+        (Found("a", (), 9, 0), Found("b", (), 0, 0), None),
+    ],
+)
+def test_a_release_is_told_what_was_looked_up(
+    python: Found, npm: Found, noted: list[list[str]] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[list[str]] = []
+    monkeypatch.setattr(audit, "audit_python", lambda _lock: python)
+    monkeypatch.setattr(audit, "audit_npm", lambda _folder: npm)
+    monkeypatch.setattr(audit, "note_audited", lambda _root, holes: told.append(holes) or "noted")
+    ends = audit.main()
+    assert ends == (2 if noted is None else len(noted))
+    assert told == ([] if noted is None else noted or [[]])
 
 
 def test_without_the_program_it_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,9 +32,9 @@ class Server:
         """Its base address."""
         return f"http://{self.host}:{self.port}"
 
-    def connect(self) -> HTTPConnection:
+    def connect(self, seconds: float = 20) -> HTTPConnection:
         """A new connection to it."""
-        return HTTPConnection(self.host, self.port, timeout=20)
+        return HTTPConnection(self.host, self.port, timeout=seconds)
 
     def ask(self, method: str, path: str, headers: dict[str, str] | None = None) -> HTTPResponse:
         """One request on a connection of its own; the body is still to be read."""

@@ -9,6 +9,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,27 @@ def test_what_gunicorn_refuses_has_the_envelope_too(
     assert body.pop("err")["code"] == 500
     for zeroes in ZEROES.values():
         assert body.items() >= zeroes.items()
+
+
+def test_a_head_is_bounded_as_a_whole(server: Server) -> None:
+    """Each header may be long and there may be many: together they would be 819 kB."""
+    connection = server.connect()
+    for count in (8, 8, 9):  # on one connection: each request has its own head
+        connection.putrequest("GET", "/probe")
+        for number in range(count):
+            connection.putheader(f"X-{number}", "a" * 8_000)
+        with suppress(OSError):
+            connection.endheaders()
+        response = connection.getresponse()
+        content = json.load(response)
+        if count == 8:
+            assert response.status == 200
+    assert response.status == 431
+    assert content["err"]["msg"] == (
+        "Error parsing headers: 'the request line and the headers have more than 65536 bytes'; "
+        "send fewer or shorter headers"
+    )
+    assert content.keys() > {"status", "eq_value_token_amt", "chains"}
 
 
 def test_a_caller_cannot_claim_another_scheme(server: Server) -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from serving.side.health import STOPPING
-from tests.serving.beside import Watched, watched
+from serving.reserved import STOPPING
+from tests.ingest.kit import TOKEN, bearer
+from tests.serving.watched import Watched, watched
 from tests.volume import volume
 
 QUEUED = volume(200, 60)
@@ -24,24 +25,63 @@ _TOLD = {"State", "SigPnd", "ShdPnd", "SigBlk", "SigIgn", "SigCgt"}
 def test_who_waits_in_the_queue_is_answered_and_load_balancers_are_told(
     tmp_path: Path, sqlite_template: Path
 ) -> None:
-    with watched(tmp_path / "log", DATABASE_URL=f"sqlite:///{sqlite_template}") as running:
+    settings = {"DATABASE_URL": f"sqlite:///{sqlite_template}", "INGEST_TOKENS": TOKEN}
+    with watched(tmp_path / "log", **settings) as running:
         assert _readiness(running) == (200, None)
         workers = running.workers
         assert len(workers) == 2
+        slow = [_uploading(running) for _ in range(8)]  # each worker has some to finish
         for worker in workers:
             worker.suspend()
         connections = [_asked(running) for _ in range(QUEUED)]
         running.server.process.send_signal(signal.SIGTERM)
-        end = time.monotonic() + 20
-        while (told := _readiness(running)) != (503, STOPPING):
-            assert time.monotonic() < end, told
-            time.sleep(0.05)
         _all_stopping(workers)
         for worker in workers:
             worker.resume()
+        for _ in range(5):
+            assert _readiness(running) == (503, STOPPING)
+            time.sleep(0.5)
         statuses = [_status(connection) for connection in connections]
         assert statuses == [200] * QUEUED
+        for upload in slow:
+            upload.send(b"}")
+        assert [_status(upload) for upload in slow] == [200] * len(slow)
         assert running.server.process.wait(timeout=30) == 0
+
+
+@pytest.mark.full("a server of its own")
+def test_workers_that_are_replaced_leave_the_answer_to_the_others(
+    tmp_path: Path, sqlite_template: Path
+) -> None:
+    """A reload ends them too, with what they have to finish, and the server goes on."""
+    settings = {"DATABASE_URL": f"sqlite:///{sqlite_template}", "INGEST_TOKENS": TOKEN}
+    with watched(tmp_path / "log", **settings) as running:
+        before = running.workers
+        slow = [_uploading(running) for _ in range(8)]
+        running.server.process.send_signal(signal.SIGHUP)
+        end = time.monotonic() + 20
+        while len(running.workers) < 4:
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        for _ in range(10):
+            assert _readiness(running) == (200, None)
+            time.sleep(0.2)
+        assert [worker for worker in before if worker.is_running()], "they have finished too soon to tell"
+        for upload in slow:
+            upload.send(b"}")
+        assert [_status(upload) for upload in slow] == [200] * len(slow)
+
+
+def _uploading(running: Watched) -> HTTPConnection:
+    """A connection whose request has begun, and waits for a last byte."""
+    connection = running.server.connect()
+    connection.putrequest("POST", "/ingest/v1/events")
+    for name, value in bearer(TOKEN).items():
+        connection.putheader(name, value)
+    connection.putheader("Content-Type", "application/x-ndjson")
+    connection.putheader("Content-Length", "2")
+    connection.endheaders(b"{")
+    return connection
 
 
 def _asked(running: Watched) -> HTTPConnection:

@@ -22,10 +22,30 @@ class Patience:
     """Whether several processes of PostgreSQL may work at one statement; whoever asks waits for them."""
     goes_first: bool = False
     """Whether it gets the writer's lock before all that wait for it without this."""
+    within: float = 0
+    """How long to wait for an answer of PostgreSQL before its connection is closed, where that is not as long
+    as a statement may run."""
+
+    @property
+    def answer(self) -> float | None:
+        """How long to wait for an answer of PostgreSQL before its connection is closed; None for ever.
+
+        A server that hangs does not enforce its own limits, and behind a pooler it has those of the role.
+        """
+        if self.within:
+            return self.within
+        # The wait for the writer's lock is part of its first statement.
+        return self.statement + self.lock + _SPARE_SECONDS if self.statement else None
 
 
-PUBLIC: Final = Patience(lock=2, statement=5)
+_SPARE_SECONDS: Final = 2.0
+"""So that a server that works ends a statement itself, which costs no connection."""
+
+PUBLIC: Final = Patience(lock=2, statement=5, within=5)
 """Public answers: milliseconds. Who asks has given up after seconds."""
+
+REPLICA: Final = Patience(lock=2, statement=5, within=2)
+"""The same of a replica: there is time left to ask the primary instead."""
 
 CONSOLE: Final = Patience(lock=2, statement=20, goes_first=True)
 """Pages, edits, sign-ins and their audit records: a person waits, who may be stopping a chain."""

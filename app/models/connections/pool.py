@@ -9,6 +9,8 @@ from typing import Any
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
+from app.deadlines import Waiting
+
 
 class Tickets:
     """A bounded number of tickets, handed from the one who is done to the one who waits longest.
@@ -66,8 +68,9 @@ class FairPool(QueuePool):
         self.tickets = Tickets(self.size() + max(0, self._max_overflow))
 
     def _do_get(self) -> ConnectionPoolEntry:
-        if not self.tickets.take(self._timeout):
-            raise PoolTimeout(f"no connection was free within {self._timeout} s")
+        with Waiting(self._timeout) as seconds:
+            if not seconds or not self.tickets.take(seconds):
+                raise PoolTimeout(f"no connection was free within {seconds or 0:g} s")
         try:
             return super()._do_get()
         except BaseException:

@@ -12,6 +12,7 @@ from typing import Final
 
 from sqlalchemy import Connection, Engine
 
+from app.deadlines import Waiting
 from app.domain.blocking import BlockedAddresses, BlockedNetworks
 from app.domain.errors import Unavailable
 from app.domain.estimate.network_terms import NetworkTerms, build_terms, in_force
@@ -121,8 +122,9 @@ class NetworkSnapshots:
 
     def _renewed(self, now: float, max_age: float) -> _Kept | None:
         """What is kept after an attempt to renew it."""
-        if not self._lock.acquire(timeout=PATIENCE_SECONDS):
-            return self._kept
+        with Waiting(PATIENCE_SECONDS) as seconds:
+            if not self._lock.acquire(timeout=seconds or 0):
+                return self._kept
         try:
             # Another thread may have renewed it, or failed to, while this one waited.
             fresh = self._kept is not None and now - self._kept.good_at <= max_age

@@ -1,4 +1,4 @@
-"""Metrics and health of a real gunicorn: true whatever becomes of workers, and answered while they hang."""
+"""Metrics and health of a real gunicorn: true whatever becomes of workers, and apart from their callers."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
-from serving.side.__main__ import TEXT_SECONDS
-from serving.side.addresses import Address, addresses_of, listen, url_of
+from app.metrics.process import EVERY_SECONDS
+from serving.addresses import Address, further_addresses
+from serving.worker import RESERVED_PLACES
 from tests.applications import make_settings
 from tests.metrics.counted import total, value
-from tests.serving.beside import Watched, watched
 from tests.serving.server import COMMAND, ROOT, environment
+from tests.serving.watched import Watched, watched
 from tests.volume import volume
 
 SCRAPE_SECONDS = 0.020
@@ -31,7 +32,7 @@ HEALTHY = {"door": "health", "operation": "up", "code": "200"}
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Watched]:
     """Two workers on an empty database."""
-    log = tmp_path_factory.mktemp("side") / "log"
+    log = tmp_path_factory.mktemp("reserved") / "log"
     with watched(log, DATABASE_URL=f"sqlite:///{sqlite_template}") as found:
         yield found
 
@@ -68,7 +69,9 @@ def test_the_ports_answer_what_is_theirs_and_port_has_no_metrics(running: Watche
     assert running.server.ask("GET", "/metrics").status == 404
     assert running.ask(running.health, "/metrics")[0] == 404
     assert running.ask(running.metrics, "/readyz")[0] == 404
-    assert running.ask(running.metrics, "/metrics", method="POST")[0] == 501
+    assert running.ask(running.metrics, "/metrics", method="POST")[0] == 405
+    for path in ("/", "/v2/getTransferConfigs", "/version", "/docs", "/openapi.json", "//metrics"):
+        assert running.ask(running.health, path)[0] == running.ask(running.metrics, path)[0] == 404, path
     assert running.ask(running.metrics, "/metrics?name=x", method="HEAD") == (200, b"")
     assert json.loads(running.ask(running.health, "/healthz")[1]) == {"err": None}
     status, body = running.ask(running.health, "/readyz")
@@ -80,63 +83,119 @@ def test_the_ports_answer_what_is_theirs_and_port_has_no_metrics(running: Watche
     assert (value(found, "gateway_config_age_seconds") or 99) < 10
 
 
-def test_both_answer_while_every_worker_hangs(running: Watched) -> None:
+def test_the_health_address_answers_no_more_than_the_workers_do(running: Watched) -> None:
+    """An address that answers while nobody serves keeps a dead gateway in service."""
     workers = running.workers
+    assert len(workers) == 2
+    time.sleep(3 * EVERY_SECONDS)  # each has told since when it has its configuration
     for worker in workers:
         worker.suspend()
     try:
         for path in ("/healthz", "/readyz"):
-            assert running.ask(running.health, path, timeout=5)[0] == 200
-        time.sleep(TEXT_SECONDS)  # until then it may be what somebody was told who asked before
+            with pytest.raises(TimeoutError):
+                running.ask(running.health, path, timeout=3)
+        workers[0].resume()
+        assert running.ask(running.health, "/readyz", timeout=20)[0] == 200
         first = value(running.series(), "gateway_config_age_seconds") or 0
         time.sleep(1.2)
-        assert (value(running.series(), "gateway_config_age_seconds") or 0) > first + 1
+        later = value(running.series(), "gateway_config_age_seconds") or 0
+        assert later > first + 1, "the age of what the other worker has goes on"
     finally:
         for worker in workers:
             worker.resume()
+    assert running.ask(running.health, "/readyz")[0] == 200
+
+
+@pytest.mark.full("opens as many connections as a server takes")
+def test_callers_cannot_fill_the_other_addresses(tmp_path: Path, sqlite_template: Path) -> None:
+    """All places of all workers are taken by callers, who are silent, slow or read no answers."""
+    settings = {
+        "DATABASE_URL": f"sqlite:///{sqlite_template}",
+        "GUNICORN_CMD_ARGS": "--no-control-socket --worker-connections 40",
+    }
+    with watched(tmp_path / "log", **settings) as found, ExitStack() as stack:
+        heads = (
+            b"",
+            b"GET /openapi.json HTTP/1.1\r\nX-",
+            b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 400,
+        )
+        for number in range(4 * 40):
+            client = stack.enter_context(
+                socket.create_connection(("127.0.0.1", found.server.port), timeout=5)
+            )
+            client.setblocking(False)
+            with suppress(BlockingIOError):
+                client.send(heads[number % 3])
+        for path in ("/healthz", "/readyz"):
+            started = time.monotonic()
+            assert found.ask(found.health, path)[0] == 200
+            assert time.monotonic() - started < 4
+        assert value(found.series(), "gateway_ready") == 1
 
 
 def test_slow_and_malformed_clients_do_no_harm(running: Watched) -> None:
     with ExitStack() as stack:
-        for number in range(volume(300, everyday=150)):
+        for number in range(volume(300, everyday=3 * RESERVED_PLACES)):
             client = stack.enter_context(socket.create_connection(("127.0.0.1", running.health), timeout=5))
             if number % 3:
                 client.sendall((b"GET /healthz HTTP/1.1\r\nX-", b"\x16\x03\x01\x02\x00\x01")[number % 2])
         started = time.monotonic()
         assert running.ask(running.health, "/healthz")[0] == 200
         assert time.monotonic() - started < 4
-    (side,) = running.side
+    workers = running.workers
     for garbage in (b"\x00" * 100, b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"A" * 70_000 + b"\r\n\r\n"):
-        with socket.create_connection(("127.0.0.1", running.metrics), timeout=10) as client:
+        address = ("127.0.0.1", running.metrics)
+        with socket.create_connection(address, timeout=10) as client, suppress(OSError):
             client.sendall(garbage)
             client.shutdown(socket.SHUT_WR)
             answer = client.recv(4096)
             assert b"Traceback" not in answer
             assert b"AAAA" not in answer
     assert running.ask(running.metrics, "/metrics")[0] == 200
-    assert running.side == [side]
+    assert running.workers == workers
 
 
 def test_an_address_that_cannot_be_had_names_the_setting_to_change() -> None:
-    with listen(Address("127.0.0.1", 0, "METRICS_HOST", "METRICS_PORT")) as taken:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        assert url_of(taken) == f"http://127.0.0.1:{port}"
         for host, number, said in (
             ("127.0.0.1", port, f"METRICS_PORT: {port} on 127.0.0.1: Address already in use"),
             ("192.0.2.1", 0, "METRICS_HOST: 192.0.2.1 is not an address of this machine"),
             ("no such host", 0, "METRICS_HOST: no such host: "),
         ):
             with pytest.raises(SystemExit) as refused:
-                listen(Address(host, number, "METRICS_HOST", "METRICS_PORT"))
-            assert str(refused.value.code).startswith(said)
+                Address(host, number, "metrics").refuse_if_taken()
+            assert str(refused.value).startswith(said)
+    Address("127.0.0.1", port, "metrics").refuse_if_taken()
 
 
-def test_health_is_told_where_the_gateway_is_and_metrics_on_this_machine_alone() -> None:
+def test_the_health_is_told_where_the_gateway_is_and_metrics_on_loopback() -> None:
     settings = make_settings("sqlite://", host="0.0.0.0", metrics_port=9100, health_port=9101)
-    found = addresses_of(settings)
-    assert (found["metrics"].host, found["metrics"].port) == ("127.0.0.1", 9100)
-    assert (found["health"].host, found["health"].port) == ("0.0.0.0", 9101)
-    assert addresses_of(make_settings("sqlite://")) == {}
+    assert [each.bind for each in further_addresses(settings)] == ["127.0.0.1:9100", "0.0.0.0:9101"]
+    settings = make_settings("sqlite://", host="::1", health_port=9101)
+    assert [each.bind for each in further_addresses(settings)] == ["[::1]:9101"]
+    assert further_addresses(make_settings("sqlite://")) == []
+
+
+@ANOTHER_START
+@pytest.mark.parametrize("health", ["0", "9101"])
+def test_bind_of_the_command_line_does_not_make_the_health_public(
+    health: str, tmp_path: Path, sqlite_template: Path
+) -> None:
+    """It would replace all addresses, and the last of them would be taken for the one of health."""
+    settings = {"DATABASE_URL": f"sqlite:///{sqlite_template}", "HEALTH_PORT": health}
+    ended = subprocess.run(
+        [*COMMAND, "--bind", "127.0.0.1:0", "wsgi:app"],
+        cwd=ROOT,
+        env=environment(**settings),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert f"HEALTH_PORT: {health} is not listened at" in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
 @ANOTHER_START
@@ -158,22 +217,12 @@ def test_a_port_that_is_taken_ends_the_start_with_one_line(tmp_path: Path, sqlit
     assert "Traceback" not in ended.stderr
 
 
-@pytest.mark.full("another interpreter's start")
-def test_the_process_beside_the_workers_is_replaced_when_it_dies(running: Watched) -> None:
-    before = healthy(running)
-    (side,) = running.side
-    side.kill()
-    assert running.ask(running.health, "/healthz", timeout=60)[0] == 200
-    assert running.side != [side]
-    assert healthy(running) == before
-
-
 @ANOTHER_START
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_nothing_outlives_the_master(tmp_path: Path, sqlite_template: Path, sent: signal.Signals) -> None:
     with watched(tmp_path / "log", DATABASE_URL=f"sqlite:///{sqlite_template}") as found:
         ask_workers(found, 1)
-        processes, directory = [*found.side, *found.workers], _directory(found)
+        processes, directory = found.workers, _directory(found)
         found.server.process.send_signal(sent)
         found.server.process.wait(40)
         _, alive = psutil.wait_procs(processes, timeout=15)
@@ -195,12 +244,11 @@ def test_a_reload_and_an_upgrade_keep_the_ports(tmp_path: Path, sqlite_template:
     }
     with watched(tmp_path / "log", **settings) as found:
         ask_workers(found, 10)
-        (side,), workers = found.side, found.workers
+        workers = found.workers
         os.kill(found.server.process.pid, signal.SIGHUP)
         psutil.wait_procs(workers, timeout=40)
         ask_workers(found, 10)
         assert found.until(lambda s: total(s, "gateway_requests_total", **HEALTHY) == 20)
-        assert found.side == [side]
         os.kill(found.server.process.pid, signal.SIGUSR2)
         second = Path(f"{pidfile}.2")
         end = time.monotonic() + 60
@@ -208,13 +256,13 @@ def test_a_reload_and_an_upgrade_keep_the_ports(tmp_path: Path, sqlite_template:
             time.sleep(0.1)
         new = psutil.Process(int(second.read_text()))
         try:
-            while not [c for c in new.children() if "serving.side" in c.cmdline()] and time.monotonic() < end:
+            while len(new.children()) < 2 and time.monotonic() < end:
                 time.sleep(0.1)
             os.kill(found.server.process.pid, signal.SIGTERM)
             found.server.process.wait(40)
             for port, path in ((found.health, "/healthz"), (found.metrics, "/metrics")):
                 assert found.ask(port, path, timeout=60)[0] == 200
-            assert healthy(found) == 0
+            assert healthy(found) == 1, "the new master counts from nothing"
         finally:
             new.terminate()
             new.wait(40)
@@ -244,19 +292,23 @@ def test_a_thousand_restarts_leave_a_short_scrape_and_true_sums(
         assert total(last, "gateway_requests_total", **HEALTHY) == asked
         files = list(_directory(found).glob("*.db"))
         assert len(files) <= 2 + 2 * 8
-        (side,) = found.side
         times = []
         for _ in range(10):
             time.sleep(0.4)  # a scrape of its own, not the text of the last
-            before = side.cpu_times()
+            before = _processor_seconds(found)
             found.series()
-            after = side.cpu_times()
-            times.append(after.user + after.system - before.user - before.system)
+            times.append(_processor_seconds(found) - before)
         print(f"{restarts} restarts, {len(files)} files; CPU of a scrape in ms: {sorted(times)}")
         assert sorted(times)[len(times) // 2] <= SCRAPE_SECONDS
 
 
+def _processor_seconds(running: Watched) -> float:
+    times = [worker.cpu_times() for worker in running.workers]
+    return sum(each.user + each.system for each in times)
+
+
 def _directory(running: Watched) -> Path:
-    (side,) = running.side
-    command = side.cmdline()
-    return Path(command[command.index("--files") + 1])
+    """Where its workers count."""
+    held = {Path(file.path).parent for file in psutil.Process(running.server.process.pid).open_files()}
+    (directory,) = (path for path in held if path.name.startswith("gateway-metrics-"))
+    return directory

@@ -1,4 +1,4 @@
-"""A real gunicorn with metrics and health on ports of their own, and what is asked of them."""
+"""A real gunicorn with metrics and health on ports of their own, and what they answer."""
 
 from __future__ import annotations
 
@@ -12,11 +12,8 @@ from pathlib import Path
 
 import psutil
 
-from tests.metrics.counted import Series, series
+from tests.metrics.counted import Series, series, value
 from tests.serving.server import Server, serving
-
-STARTS_SECONDS = 60.0
-"""Another interpreter imports everything; a busy machine takes its time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +57,12 @@ class Watched:
     @property
     def workers(self) -> list[psutil.Process]:
         """Those that serve."""
-        children = psutil.Process(self.server.process.pid).children()
-        return [child for child in children if "serving.side" not in child.cmdline()]
-
-    @property
-    def side(self) -> list[psutil.Process]:
-        """The process beside them."""
-        children = psutil.Process(self.server.process.pid).children()
-        return [child for child in children if "serving.side" in child.cmdline()]
+        return psutil.Process(self.server.process.pid).children()
 
 
 @contextmanager
 def watched(log: Path, application: str = "wsgi:app", **settings: str) -> Iterator[Watched]:
-    """The server, once the process beside the workers answers; ended with the block."""
+    """The server, once both workers have told how they are; ended with the block."""
     ports = {"METRICS_PORT": "0", "HEALTH_PORT": "0"}
     with serving(application, log, **(ports | settings)) as server:
         assert server.process.stdout
@@ -83,5 +73,5 @@ def watched(log: Path, application: str = "wsgi:app", **settings: str) -> Iterat
             if len(found) == 2:
                 break
         running = Watched(server, found["Metrics"], found["Health"])
-        running.ask(running.health, "/healthz", timeout=STARTS_SECONDS)
+        running.until(lambda s: value(s, "gateway_workers") == 2, seconds=60)
         yield running

@@ -1,1 +1,0 @@
-"""A process beside the workers, with listeners of its own: it answers while all workers wait."""

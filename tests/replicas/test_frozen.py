@@ -1,0 +1,82 @@
+"""A primary that is stopped with SIGSTOP: it keeps every connection and answers nobody."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tests.replicas.cluster import Cluster
+from tests.serving.server import Server, serving
+
+REQUESTS_SECONDS = 5.0
+READY_SECONDS = 2.0
+SLACK_SECONDS = 1.0
+"""What a busy machine adds to both."""
+
+UNKNOWN = "0x" + "ab" * 32
+ESTIMATE = "/v2/estimateAmt?src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt={}&slippage_tolerance=3000"
+LATENCY = "/v2/getLatest7DayTransferLatencyForQuery?src_chain_id=1&dst_chain_id=56"
+EACH = 12
+"""Questions of each kind at once: more than the workers have connections."""
+
+
+@pytest.fixture(scope="module", params=["alone", "with a replica"])
+def server(
+    servers: Cluster, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    settings = {"DATABASE_URL": servers.primary.url, "WEB_THREADS": "4", "HEALTH_PORT": "0"}
+    if request.param != "alone":
+        settings["DATABASE_REPLICA_URL"] = servers.replica.url
+    with serving("wsgi:app", tmp_path_factory.mktemp("frozen") / "log", **settings) as running:
+        yield running
+
+
+def ask(server: Server, method: str, path: str, body: str = "") -> tuple[int, dict[str, Any], float]:
+    """Status, content and seconds of one answer on a connection of its own."""
+    began = time.monotonic()
+    connection = server.connect(60)
+    connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})
+    response = connection.getresponse()
+    content = json.load(response)
+    connection.close()
+    return response.status, content, time.monotonic() - began
+
+
+def ready(server: Server) -> tuple[int, dict[str, Any], float]:
+    return ask(server, "GET", "/readyz")
+
+
+@pytest.mark.full("servers of its own, and seconds of waiting")
+def test_a_frozen_primary_holds_no_request_for_longer_than_documented(
+    servers: Cluster, server: Server
+) -> None:
+    for _ in range(20):
+        assert ready(server)[0] == 200
+        assert ask(server, "GET", LATENCY)[0] == 200
+    with servers.primary.hanging(), ThreadPoolExecutor(3 * EACH + 1) as pool:
+        for _ in range(2):  # with the connections of before, and with those that are opened since
+            asked = []
+            for number in range(EACH):
+                body = json.dumps({"transfer_id": UNKNOWN[:-2] + f"{number:02x}"})
+                asked.append(pool.submit(ask, server, "POST", "/v2/getTransferStatus", body))
+                asked.append(pool.submit(ask, server, "GET", ESTIMATE.format(10**9 + number)))
+                asked.append(pool.submit(ask, server, "GET", LATENCY))
+            checks = [pool.submit(ready, server).result() for _ in range(3)]
+            answers = [each.result() for each in asked]
+            print(f"slowest answer {max(each[2] for each in answers):.1f} s, ", end="")
+            print(f"slowest check {max(each[2] for each in checks):.1f} s")
+            assert max(seconds for *_, seconds in answers) < REQUESTS_SECONDS + SLACK_SECONDS
+            for status, content, _ in answers:
+                assert status in (200, 503), content
+                assert status == 200 or content["err"]["code"] == 500
+            assert {check[0] for check in checks} == {503}
+            assert max(check[2] for check in checks) < READY_SECONDS + SLACK_SECONDS
+    end = time.monotonic() + 30
+    while ready(server)[0] != 200:
+        assert time.monotonic() < end, "it was never ready again"
+    assert ask(server, "GET", LATENCY)[0] == 200

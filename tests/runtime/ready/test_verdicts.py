@@ -1,0 +1,105 @@
+"""Readiness under load: a database that answers other requests is there, one that answers nobody is not."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from http.client import HTTPConnection
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import text
+
+from app.models.engine import reading
+from app.runtime.ready.verdicts import READY_SECONDS
+from app.services.network.snapshot import RETRY_SECONDS
+from tests.applications import gateway_of
+from tests.serving.watched import watched
+from tests.volume import volume
+
+CALLERS = 150
+
+
+def hold_all(app: Flask, stack: ExitStack) -> None:
+    """Take every connection of public reads, as requests do under load."""
+    gateway = gateway_of(app)
+    size = gateway.reads.pool.size()  # type: ignore[attr-defined]
+    for _ in range(size):
+        stack.enter_context(reading(gateway.reads))
+
+
+@pytest.mark.postgresql_alone
+def test_ready_while_all_connections_are_busy_and_the_database_answers(
+    app: Flask, client: FlaskClient
+) -> None:
+    gateway = gateway_of(app)
+    assert client.get("/readyz").status_code == 200
+    over = Event()
+
+    def work() -> None:
+        while not over.wait(READY_SECONDS / 10):
+            with gateway.feed.connect() as connection:
+                connection.execute(text("SELECT 1"))
+
+    busy = Thread(target=work)
+    busy.start()
+    try:
+        with ExitStack() as stack:
+            hold_all(app, stack)
+            for _ in range(2):
+                began = time.monotonic()
+                assert client.get("/readyz").status_code == 200
+                assert time.monotonic() - began < READY_SECONDS + 2
+    finally:
+        over.set()
+        busy.join()
+
+
+@pytest.mark.postgresql_alone
+def test_not_ready_while_all_connections_are_busy_and_nobody_is_answered(
+    app: Flask, client: FlaskClient
+) -> None:
+    assert client.get("/readyz").status_code == 200
+    with ExitStack() as stack:
+        hold_all(app, stack)
+        answer = client.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json["err"]["msg"].startswith("the database cannot be reached")  # type: ignore[index]
+    time.sleep(RETRY_SECONDS)
+    assert client.get("/readyz").status_code == 200
+
+
+@pytest.mark.full("seconds of more than a server can do")
+@pytest.mark.postgresql_alone
+def test_a_server_that_is_overloaded_is_ready(tmp_path: Path, database_url: str) -> None:
+    seconds = volume(20, everyday=8)
+    with watched(tmp_path / "log", DATABASE_URL=database_url, WEB_THREADS="2") as running:
+        over, answers = Event(), []
+
+        def call() -> None:
+            connection = HTTPConnection("127.0.0.1", running.server.port, timeout=60)
+            while not over.is_set():
+                connection.request("GET", "/v2/getTransfer?tx_hash=0x" + "ab" * 32)
+                response = connection.getresponse()
+                response.read()
+                answers.append(response.status)
+
+        callers = [Thread(target=call) for _ in range(CALLERS)]
+        for caller in callers:
+            caller.start()
+        end, checks = time.monotonic() + seconds, []
+        while time.monotonic() < end:
+            began = time.monotonic()
+            checks.append((running.ask(running.health, "/readyz", timeout=20)[0], time.monotonic() - began))
+            time.sleep(0.2)
+        over.set()
+        for caller in callers:
+            caller.join()
+    refused = sum(status >= 500 for status in answers)
+    slowest = max(seconds for _, seconds in checks)
+    print(f"{len(answers)} requests, {refused} refused; {len(checks)} checks, {slowest:.1f} s at most")
+    assert refused < len(answers) / 20
+    assert {status for status, _ in checks} == {200}

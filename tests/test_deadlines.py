@@ -1,0 +1,62 @@
+"""How long work may wait in all: every wait counts once, and what is done in between does not."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from sqlalchemy import create_engine
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from app.deadlines import Waiting, within
+from app.models.connections.patience import COMMAND, FEED, PUBLIC
+from app.models.engine import pool_options
+
+
+def test_without_a_limit_each_wait_has_its_own() -> None:
+    with Waiting(3) as seconds:
+        assert seconds == 3
+    with Waiting() as seconds:
+        assert seconds is None
+
+
+def test_waits_use_up_what_is_left_and_work_does_not() -> None:
+    with within(0.2):
+        time.sleep(0.3)
+        with Waiting(3) as seconds:
+            assert seconds is not None and 0.19 < seconds <= 0.2
+            time.sleep(0.05)
+        with Waiting() as seconds:
+            assert seconds is not None and seconds <= 0.15
+            time.sleep(0.3)
+        with Waiting(3) as seconds:
+            assert seconds == 0
+    with Waiting(3) as seconds:
+        assert seconds == 3
+
+
+def test_what_is_used_up_within_is_used_up_outside() -> None:
+    with within(1):
+        with within(0.05), Waiting() as seconds:
+            assert seconds is not None and seconds <= 0.05
+            time.sleep(0.1)
+        with Waiting() as seconds:
+            assert seconds is not None and 0.5 < seconds <= 0.96
+        with within(9), Waiting() as seconds:
+            assert seconds is not None and seconds < 1
+
+
+def test_nobody_waits_for_a_connection_without_time_left() -> None:
+    engine = create_engine("sqlite://", **pool_options(1))
+    with engine.connect(), within(0):
+        began = time.monotonic()
+        with pytest.raises(PoolTimeout):
+            engine.connect()
+        assert time.monotonic() - began < 1
+    engine.dispose()
+
+
+def test_a_connection_waits_longer_than_a_server_that_works_lets_a_statement_run() -> None:
+    assert PUBLIC.answer == 5
+    assert FEED.answer is not None and FEED.answer > FEED.statement + FEED.lock
+    assert COMMAND.answer is None
