@@ -252,6 +252,8 @@ def _pruning_in_words(found: Pruning, asked: datetime, dry_run: bool) -> Iterato
     for (chain_id, symbol), moved in sorted(found.moved.items()):
         sums = f"sent {moved.sent}, relayed {moved.relayed}"
         yield f"  pool {symbol} on chain {chain_id} keeps their amounts: {sums}"
+    for kind, count in sorted(found.others.items()):
+        yield f"  {grouped(count)} events about {kind} that decide nothing any more"
     for reason, count in sorted(found.kept.items()):
         yield f"kept although finished and old: {grouped(count)} ({reason})"
 

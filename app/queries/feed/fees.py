@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from typing import Final, cast
+from typing import Any, Final, cast
 
-from sqlalchemy import Connection, select, text, tuple_
+from sqlalchemy import Connection, Row, select, text, tuple_
 
 from app.domain.keys import ChainId, RouteKey
 from app.domain.transfer.events import FeeUpdated
 from app.domain.transfer.subjects import route_of_subject, subject_of_route
+from app.models.choice import is_one_of
 from app.models.events import Event
 from app.models.pools import ReportedFee
 from app.queries.feed.codec import decode_event
@@ -43,6 +44,21 @@ def latest_fee(connection: Connection, route: RouteKey) -> FeeUpdated | None:
     )
     events = (cast("FeeUpdated", decode_event(row.event_id, row.type, row.body)) for row in rows)
     return max(events, key=lambda event: event.order)
+
+
+def old_fees(connection: Connection, before: datetime) -> Sequence[int]:
+    """Positions in the log of the fees that were reported of times before this one."""
+    return connection.scalars(select(Event.seq).where(IS_FEE, Event.at < before)).all()
+
+
+def outranked_fees(connection: Connection, positions: Collection[int]) -> list[Row[*tuple[Any, ...]]]:
+    """Of the fees at these positions the entries that are older than the one that counts for their route."""
+    rows = connection.execute(
+        select(Event.__table__).where(is_one_of(connection, Event.seq, positions)).order_by(Event.seq)
+    ).all()
+    routes = {row.subject: route_of_subject(row.subject) for row in rows}
+    counting = counting_fees(connection, routes.values()) if routes else {}
+    return [row for row in rows if (fee := counting.get(routes[row.subject])) and row.at < fee[0]]
 
 
 def routes_with_fees(connection: Connection) -> set[RouteKey]:

@@ -11,10 +11,12 @@ from sqlalchemy import ColumnElement, Connection, Row, func, literal, select, tu
 from app.domain.codes import TransferHistoryStatus
 from app.domain.keys import TransferId
 from app.models.anomalies import Anomaly
+from app.models.choice import is_one_of
 from app.models.events import Event, RetractedEvent
 from app.models.network import Pool
 from app.models.transfers import Transfer
 from app.models.types import Hash32, UtcTime
+from app.queries.feed.pools import LIQUIDITY
 
 Cursor = tuple[datetime, bytes]
 """The end of a page of transfers in one status: ``status_since`` and id of the last one."""
@@ -95,6 +97,19 @@ def transfers_with_open_anomalies(connection: Connection, transfer_ids: Collecti
 def capped_epoch_seconds(connection: Connection) -> Sequence[int]:
     """The lengths of the epochs in which a pool's volume is capped, in seconds."""
     return connection.scalars(select(Pool.epoch_seconds).where(Pool.epoch_cap.is_not(None)).distinct()).all()
+
+
+def liquidity_before(connection: Connection, before: datetime) -> Sequence[int]:
+    """Positions in the log of deposits and withdrawals of liquidity providers from before a time."""
+    types = [each.value for each in LIQUIDITY]
+    of_liquidity = (Event.chain_id.is_not(None), Event.type.in_(types), Event.at < before)
+    return connection.scalars(select(Event.seq).where(*of_liquidity)).all()
+
+
+def entries_at(connection: Connection, positions: Collection[int]) -> Sequence[Row[*tuple[Any, ...]]]:
+    """Every column of the entries at these positions that are still there, in the order of the log."""
+    query = select(Event.__table__).where(is_one_of(connection, Event.seq, positions))
+    return connection.execute(query.order_by(Event.seq)).all()
 
 
 def events_of_transfers(

@@ -36,7 +36,7 @@ from app.queries.feed.retracted import retracted_keys
 from app.queries.feed.rotations import count_rotations
 from app.queries.feed.signatures import latest_not_needed
 from app.queries.feed.standing import standing_of_chain
-from app.services.feed.heads import dropped_before
+from app.services.feed.dropping.heads import dropped_before
 
 
 def load_known(

@@ -19,6 +19,7 @@ from app.domain.times import Epoch
 from app.domain.transfer.effects import SharedChange
 from app.domain.transfer.latency import WINDOW
 from app.models.engine import reading, reading_consistently, writing
+from app.queries.feed.heads import heads_below, newest_heads
 from app.queries.feed.prunable import (
     START,
     Cursor,
@@ -33,10 +34,15 @@ from app.queries.feed.pruned import count_pruned_transfers
 from app.queries.feed.transfers import load_states
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record_alone
+from app.services.feed.dropping.decided import KINDS, remove_entries
+from app.services.feed.dropping.heads import drop
 from app.services.feed.remove import remove_transfers
 
 BATCH: Final = 100
 """Transfers in one transaction: some hundred events, about a tenth of a second of the writers' turn."""
+
+OTHERS: Final = 500
+"""Events about no transfer in one transaction."""
 
 PAUSE_SECONDS: Final = 0.02
 """Between two turns, so that reporters who wait for theirs get it on SQLite too, where nobody queues."""
@@ -57,6 +63,8 @@ class Pruning:
     """What they moved through the pools, which goes on to count."""
     kept: Counter[str] = field(default_factory=Counter)
     """Finished and old, and kept all the same: how many for which reason."""
+    others: Counter[str] = field(default_factory=Counter)
+    """Of what is about no transfer and decides nothing any more, how many events of which kind."""
 
     def add(self, batch: _Batch) -> None:
         """Count a batch in."""
@@ -131,10 +139,43 @@ def prune(
             progress(len(ids))
             if not dry_run and cursor is not None:
                 time.sleep(PAUSE_SECONDS)
+    found.others.update(_prune_others(gateway, found.before, dry_run=dry_run))
     if not dry_run:
         removed = f"{found.transfers.total()} transfers and their {found.events} events removed"
+        if found.others:
+            removed += f", and {found.others.total()} events about no transfer"
         record_alone(gateway, actor, "events.prune", subject, detail=removed)
     return found
+
+
+def _prune_others(gateway: Gateway, before: datetime, *, dry_run: bool) -> Counter[str]:
+    """Remove fees, liquidity and heads that decide nothing any more, a batch in each transaction."""
+    turn = reading_consistently if dry_run else writing
+    found: Counter[str] = Counter()
+    for kind in KINDS:
+        with reading(gateway.reads) as connection:
+            positions = kind.candidates(connection, before)
+        for start in range(0, len(positions), OTHERS):
+            with turn(gateway.engine) as connection:
+                rows = kind.decided(connection, positions[start : start + OTHERS])
+                if rows and not dry_run:
+                    remove_entries(connection, rows)
+            found[kind.name] += len(rows)
+            if not dry_run:
+                time.sleep(PAUSE_SECONDS)
+    with reading(gateway.reads) as connection:
+        newest = list(newest_heads(connection))
+    for reporter, chain_id, head in newest:
+        gone = OTHERS
+        while gone == OTHERS:
+            with turn(gateway.engine) as connection:
+                below = heads_below(reporter, chain_id, head, gateway.max_reorg_blocks)
+                if dry_run:
+                    found["heads"] += len(connection.scalars(below).all())
+                    break
+                gone = drop(connection, below.limit(OTHERS))
+            found["heads"] += gone
+    return +found
 
 
 def needed_since(connection: Connection, now: datetime) -> datetime:

@@ -43,7 +43,7 @@ def remove_transfers(
     ids = list(states)
     rows = events_of_transfers(connection, ids)
     _keep_readings(connection, ids)
-    _keep_reporters(connection, rows)
+    keep_reporters(connection, rows)
     _keep_sums(connection, moved)
     _keep_ids(connection, states, rows)
     keep_paid_ids(connection, ids)
@@ -112,7 +112,8 @@ def _keep_readings(connection: Connection, ids: Sequence[bytes]) -> None:
     )
 
 
-def _keep_reporters(connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]]) -> None:
+def keep_reporters(connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]]) -> None:
+    """Keep the last of these entries of each reporter, in the order of the log."""
     known = last_pruned_seqs(connection)
     last: dict[str, Any] = {row.reporter: row for row in rows}  # in the order of the log
     upsert(

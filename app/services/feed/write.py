@@ -27,7 +27,7 @@ from app.domain.transfer.events import (
 from app.domain.transfer.judge import Accepted, Known, LogEntry, Refused, Verdict
 from app.services.feed import chains, pools, retract
 from app.services.feed.anomalies import raise_two_contents
-from app.services.feed.heads import drop_heads
+from app.services.feed.dropping.heads import drop_heads
 from app.services.feed.log import append
 from app.services.feed.projection import Folds, project
 from app.services.feed.signatures import keep_aside

@@ -178,10 +178,10 @@ def test_one_of_several_acceptances_is_found_by_its_id(shallow: Gateway) -> None
 
 
 def test_a_backlog_goes_little_by_little(shallow: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.services.feed.heads.AT_ONCE", 0)
+    monkeypatch.setattr("app.services.feed.dropping.heads.AT_ONCE", 0)
     one_by_one(shallow, *heads(1, 60))
     assert len(blocks(shallow)) == 60
-    monkeypatch.setattr("app.services.feed.heads.AT_ONCE", 20)
+    monkeypatch.setattr("app.services.feed.dropping.heads.AT_ONCE", 20)
     one_by_one(shallow, head(61))
     assert len(blocks(shallow)) == 41
     one_by_one(shallow, head(62), head(63))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -254,3 +255,79 @@ def test_an_export_has_what_was_kept(gateway: Gateway, later: Gateway) -> None:
     with reading(gateway.engine) as connection:
         row = connection.execute(select(PoolCounter.__table__)).one()
     assert (row.added, row.sent, row.relayed) == (7, 1_000_000_000, 0)
+
+
+def fee(name: str, at: float, base_fee: int) -> dict[str, Any]:
+    route = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 2}
+    return event("fee.updated", name, at=at, base_fee=str(base_fee), **route)
+
+
+def liquidity(name: str, kind: str, at: float, amount: int, **fields: Any) -> dict[str, Any]:
+    pool = {"chain_id": 1, "symbol": "USDT", "amount": str(amount)}
+    return event(f"liquidity.{kind}", name, at=at, **pool, **fields)
+
+
+def log_ids(gateway: Gateway) -> list[str]:
+    with reading(gateway.engine) as connection:
+        return list(connection.scalars(select(Event.event_id).order_by(Event.seq)))
+
+
+def test_fees_and_liquidity_that_decide_nothing_go(gateway: Gateway, later: Gateway) -> None:
+    told = [
+        fee("f1", -90, 1),
+        fee("f2", -80, 2),
+        fee("f3", -70, 3),
+        liquidity("a1", "added", -90, 50, block=100),
+        liquidity("a2", "added", -60, 7, block=103),
+        liquidity("a3", "added", -60, 9, block=110),
+        liquidity("a4", "added", -5, 11, block=111),
+    ]
+    feed(gateway, *told, reporter="other")
+    feed(gateway, event("chain.reorged", "r", at=-4, chain_id=1, from_block=110))
+    retract_ids(gateway, ["a2"], "wrong", actor=TESTER)
+    before = state(gateway)
+    limit = NOW - timedelta(seconds=30)
+    dry = prune(later, limit, actor=TESTER, dry_run=True)
+    assert state(gateway) == before
+    assert prune(later, limit, actor=TESTER) == dry
+    assert dry.others == {"fees": 2, "liquidity": 2}
+    assert [i for i in log_ids(gateway) if not i.startswith("retract-")] == ["f3", "a1", "a4", "r"]
+    assert state(gateway) == before
+    replay(later, actor=TESTER)
+    assert state(gateway) == before
+    again = feed(later, *told)
+    assert (again.accepted, again.repeated) == (5, 2), "they are taken as if they were new"
+    assert [row[2:] for row in state(gateway)["pool_counters"]] == [(77, 0, 0, 0)], "and stand again"
+    assert [row[3] for row in state(gateway)["fed_fees"]] == [3]
+
+
+def test_an_export_of_what_is_left_gives_the_same(gateway: Gateway, later: Gateway) -> None:
+    feed(gateway, fee("f1", -90, 1), fee("f2", -80, 2), liquidity("a1", "added", -90, 50, block=100))
+    feed(
+        gateway,
+        liquidity("a2", "added", -60, 7, block=103),
+        event("chain.reorged", chain_id=1, from_block=101),
+    )
+    before = state(gateway)
+    assert prune(later, NOW, actor=TESTER).others == {"fees": 1, "liquidity": 1}
+    lines = [json.loads(line) for line in export_log(later)]
+    answers_after(gateway, [])
+    assert feed(gateway, *lines).accepted == len(lines) == 3
+    assert state(gateway) == before
+
+
+def test_heads_of_before_go_at_once(
+    gateway: Gateway, later: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that an earlier release left, also of a reporter that is silent now."""
+    monkeypatch.setattr("app.services.feed.write.drop_heads", lambda *_: None)
+    told = [event("chain.head", f"h{n}", at=n - 5000, chain_id=1, block=n) for n in range(2000)]
+    feed(gateway, *told, reporter="silent")
+    before = state(gateway)
+    dry = prune(later, NOW, actor=TESTER, dry_run=True)
+    assert prune(later, NOW, actor=TESTER) == dry
+    assert dry.others == {"heads": 998}
+    assert len(log_ids(gateway)) == 1002
+    assert state(gateway) == before
+    replay(later, actor=TESTER)
+    assert state(gateway) == before

@@ -9,9 +9,9 @@ retained all the same, so that an operator may retract the newest
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import Connection, delete
+from sqlalchemy import Connection, Select, delete
 
 from app.domain.keys import ChainId
 from app.domain.transfer.events import ChainHead, Event
@@ -38,14 +38,12 @@ def drop_heads(connection: Connection, accepted: Iterable[LogEntry], reporter: s
             this = HeadEntry(head.block, entry.seq, head.at)
             highest[head.chain_id] = max(this, highest.get(head.chain_id, this))
     for chain_id, newest in sorted(highest.items()):
-        drop_below(connection, reporter, chain_id, newest, depth)
+        drop(connection, heads_below(reporter, chain_id, newest, depth).limit(AT_ONCE))
 
 
-def drop_below(
-    connection: Connection, reporter: str, chain_id: ChainId, newest: HeadEntry, depth: int
-) -> int:
-    """Drop a reporter's heads of a chain that are out of reach below one of its heads; how many."""
-    gone = heads_below(reporter, chain_id, newest, depth, AT_ONCE).subquery()
+def drop(connection: Connection, positions: Select[Any]) -> int:
+    """Remove the heads at some positions of the log; how many."""
+    gone = positions.subquery()
     return connection.execute(delete(log.Event).where(log.Event.seq.in_(gone.select()))).rowcount
 
 
