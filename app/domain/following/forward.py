@@ -215,7 +215,7 @@ class Forward:
         self._send_orphaned = max(orphaned, default=0)
 
     def _named(self) -> TransferHistory:
-        """The history of all ids under which the transfer was sent or announced: its origin follows from it."""
+        """The history of all ids that name the transfer as sent or announced: its origin follows from it."""
         log = (logged for event_id in self._naming for logged in self._by_id[event_id])
         return self._history(as_told_last(sorted(log, key=lambda logged: logged.seq)))
 
