@@ -13,6 +13,7 @@ from typing import Final, Protocol
 
 from app.domain.network_facts import NetworkFacts
 from app.domain.transfer.contents import agree, together
+from app.domain.transfer.event_types import EventType
 from app.domain.transfer.events import (
     BlockEvent,
     ChainReorged,
@@ -92,6 +93,9 @@ MAX_REQUESTS: Final = 64
 MAX_OF_A_TYPE: Final = 256
 """Its other events of one type, acceptances after a reorganisation included."""
 
+MAX_OF_A_LIMITED: Final = 512
+"""All events of one transfer that are taken from one reporter that is limited to some chains."""
+
 
 def most_of(event: TransferEvent) -> int | None:
     """How many acceptances of the event's type one reporter may have of one transfer; None: any number.
@@ -114,6 +118,11 @@ def too_many(event: Event, told: Told, *, is_limited: bool = False) -> str | Non
     """
     if not isinstance(event, TransferEvent):
         return None
+    if is_limited and sum(told.get((event.transfer_id, each), 0) for each in EventType) >= MAX_OF_A_LIMITED:
+        return (
+            f"transfer_id: a token that is limited to chains may send at most {MAX_OF_A_LIMITED} events "
+            "about a transfer: send further ones with a token for all chains"
+        )
     most = MAX_OF_A_TYPE if is_limited and isinstance(event, RefundSigned) else most_of(event)
     if most is None or told.get((event.transfer_id, event.type), 0) < most:
         return None

@@ -79,7 +79,9 @@ def _told(
 ) -> Told:
     """What was taken from the reporter about those transfers that may come near a bound."""
     arriving = Counter(event.transfer_id for event in events)
-    long = [i for i, count in arriving.items() if len(histories[i].log) + count > MAX_REQUESTS]
+    # Signatures that are not needed are in no history.
+    signed = {event.transfer_id for event in events if isinstance(event, RefundSigned)}
+    long = [i for i, count in arriving.items() if i in signed or len(histories[i].log) + count > MAX_REQUESTS]
     return taken_from(connection, reporter, long) if long else {}
 
 

@@ -10,16 +10,24 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from app.domain.following import forward
 from app.domain.following.change import StatusThen, account_keys
-from app.domain.following.forward import Forward
+from app.domain.following.changes import changes_after
 from app.domain.following.past import Ask, KeyedReorg, Past, reported_set
-from app.domain.following.position import Position
-from app.domain.keys import BlockNumber, ChainId
+from app.domain.following.position import BEGINNING, Position
+from app.domain.keys import BlockNumber, ChainId, TransferId
 from app.domain.network_facts import NetworkFacts
 from app.domain.transfer.contents import agree, together
 from app.domain.transfer.events import TransferEvent, TransferSent, ValidatorsUpdated
 from app.domain.transfer.history import TransferHistory
-from app.domain.transfer.standing import Logged, Reorg, Retraction, as_told_last, retracted_by
+from app.domain.transfer.standing import (
+    Logged,
+    Reorg,
+    Retraction,
+    as_told_last,
+    counting,
+    retracted_by,
+)
 from app.domain.transfer.state import status_answer
 from app.domain.transfer.subjects import OPERATORS, EventKey, subject_of_chain, subject_of_transfer
 from app.models.engine import reading
@@ -63,10 +71,13 @@ def read(line: dict[str, Any]) -> Any:
 
 
 TOLD = [read(of(SEND, each)) for each in (*of_transfer(1), *LIES)] + [read(SEND)] * 3
-REFUND = request(1, ref_id=bytes.fromhex(SEND["transfer_id"][2:]))
+SEND_ID = TransferId(bytes.fromhex(SEND["transfer_id"][2:]))
+REFUND = request(1, ref_id=SEND_ID)
 SIGNED = [signed(1, signature(REFUND, key)) for key in KEYS[:4]]
-TOLD += [read(of(SEND, each)) for each in (prepared(1, REFUND), *SIGNED)] * 3
+OF_THE_REFUND = [read(of(SEND, each)) for each in (SEND, prepared(1, REFUND), *SIGNED)]
+TOLD += OF_THE_REFUND * 2
 TOLD += [replace(read(SEND), block=None), replace(read(SEND), id="again", block=BlockNumber(103))]
+WORD = read(of(SEND, about(1, "network.status", xfer_status=2)))
 ROTATIONS = [each for each in map(read, SHARED) if isinstance(each, ValidatorsUpdated)]
 
 
@@ -86,6 +97,8 @@ def any_past(rng: random.Random) -> Past:
     latest: dict[Any, TransferEvent] = {}
     ids = [each.id for each in rng.sample(TOLD, 4)]
     told_of = rng.sample(TOLD, rng.randrange(5, len(TOLD)))
+    if rng.random() < 0.4:
+        told_of = [*rng.sample(TOLD, 4), *OF_THE_REFUND * 2]
     for seq in range(1, rng.randrange(2, 60)):
         kind = rng.random()
         if kind < 0.12:
@@ -117,8 +130,7 @@ def any_past(rng: random.Random) -> Past:
     learned = {Position(seq): NOW for seq in range(1, last)}
     if ask is not None and ask.position is not None:
         learned[ask.position] = NOW
-    transfer_id = bytes.fromhex(SEND["transfer_id"][2:])
-    return Past(transfer_id, log, reorgs, retractions, rotations, ask, {}, learned)  # type: ignore[arg-type]
+    return Past(SEND_ID, log, reorgs, retractions, rotations, ask, {}, learned)
 
 
 def folded_anew(past: Past, position: Position, facts: NetworkFacts) -> StatusThen | None:
@@ -157,11 +169,37 @@ def test_each_status_is_that_of_a_fold_of_everything_up_to_it(facts: NetworkFact
     seen = set()
     for seed in range(volume(400, 8)):
         past = any_past(random.Random(seed))
-        forward = Forward(past, facts)
+        unfolded = forward.Forward(past, facts)
         start = Position(random.Random(seed).randrange(10))
         for position in [start, *sorted(each for each in past.learned if each > start)]:
-            list(forward.until(position))
-            found = forward.status(position)
+            list(unfolded.until(position))
+            found = unfolded.status(position)
             assert found == folded_anew(past, position, facts), (seed, position)
             seen.add(None if found is None else int(found.answer.status))
     assert seen == {None, *range(12)}
+
+
+def test_twice_as_many_entries_are_twice_as_much_work(
+    facts: NetworkFacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at: list[int] = []
+
+    def noted(log: Any, origin: Any) -> Any:
+        looked_at.append(len(log))
+        return counting(log, origin)
+
+    monkeypatch.setattr(forward, "counting", noted)
+    works = []
+    for size in (100, 200):
+        looked_at.clear()
+        words = [replace(WORD, id=f"word {n}") for n in range(size)]
+        log = [Logged(seq, told) for seq, told in enumerate([read(SEND), *words], start=1)]
+        reorgs = [
+            KeyedReorg(EventKey("chain:1", f"r{n}"), Reorg(size + 2 + n, ChainId(1), BlockNumber(101)))
+            for n in range(size)
+        ]
+        learned = {Position(seq): NOW for seq in range(1, 2 * size + 2)}
+        past = Past(SEND_ID, log, reorgs, learned=learned)
+        changes_after([past], facts, BEGINNING)
+        works.append(sum(looked_at))
+    assert works[1] <= 2 * works[0]
