@@ -167,7 +167,7 @@ def folded_anew(past: Past, position: Position, facts: NetworkFacts) -> StatusTh
 @pytest.mark.one_database
 def test_each_status_is_that_of_a_fold_of_everything_up_to_it(facts: NetworkFacts) -> None:
     seen = set()
-    for seed in range(volume(400, 8)):
+    for seed in range(volume(400, 80)):
         past = any_past(random.Random(seed))
         unfolded = forward.Forward(past, facts)
         start = Position(random.Random(seed).randrange(10))
