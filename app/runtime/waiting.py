@@ -107,6 +107,8 @@ class Waiting:
         self.monotonic = monotonic
         self._reads = public_reads
         self._snapshots = snapshots
+        self.reading_pasts = threading.Lock()
+        """Held by the stream that reads what it is to tell: one at a time."""
         self._lock = threading.Lock()
         self._own_reads = 0
         self._waiters: dict[Key, dict[Waiter, None]] = {}

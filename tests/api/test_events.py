@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 
 from app.api.waiting import sources
 from app.domain.following.position import Position
-from app.queries.waiting import past
+from app.queries.waiting import touched
 from tests.api.shapes import assert_refused
 from tests.api.world import ADDRESS, NOW, configure, event, released, sent, tell
 from tests.applications import OpenApp, gateway_of
@@ -139,7 +139,7 @@ def test_too_far_behind_an_account_reads_its_statuses_anew(
     app: Flask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tell(app, *(event("chain.head", timedelta(seconds=n), chain_id=1, block=n) for n in range(1, 5)))
-    monkeypatch.setattr(past, "MOST_BEHIND", 3)
+    monkeypatch.setattr(touched, "MOST_BEHIND", 3)
     with Stream(app, "1", account=ADDRESS) as stream:
         told = stream.event()
         assert (told["event"], told["id"]) == ("reset", "5")

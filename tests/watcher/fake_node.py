@@ -145,7 +145,7 @@ class FakeNode:
 
         def handle(request: httpx.Request) -> httpx.Response:
             status, headers, content = self.answer(request.content)
-            return httpx.Response(status, headers=headers, content=content)
+            return httpx.Response(status, headers=headers, stream=httpx.ByteStream(content))
 
         return httpx.MockTransport(handle)
 

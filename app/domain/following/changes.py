@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import groupby
+from itertools import chain, groupby
 
 from app.domain.following.change import StatusChange, StatusThen, change_between
+from app.domain.following.forward import Forward
 from app.domain.following.past import Past
 from app.domain.following.position import MAX_SEQ, WHOLE, Position
 from app.domain.network_facts import NetworkFacts
@@ -22,8 +23,16 @@ class PlacedChange:
     change: StatusChange
 
 
+Turns = Callable[[Iterator[PlacedChange | None]], Iterator[PlacedChange | None]]
+"""Passes steps on, and lets others have their turn in between."""
+
+
 def changes_after(
-    pasts: Iterable[Past], facts: NetworkFacts, after: Position, account: str | None = None
+    pasts: Iterable[Past],
+    facts: NetworkFacts,
+    after: Position,
+    account: str | None = None,
+    in_turns: Turns = iter,
 ) -> list[PlacedChange]:
     """The changes of transfers behind a position, in the order in which they are told.
 
@@ -35,7 +44,8 @@ def changes_after(
     """
     # Of an entry that was told in part the other part is to be found again.
     start = after if after.part == WHOLE else Position(after.seq - 1, MAX_SEQ)
-    found = [change for past in pasts for change in _changes(past, facts, start, account)]
+    steps = chain.from_iterable(_steps(past, facts, start, account) for past in pasts)
+    found = [step for step in in_turns(steps) if step is not None]
     found.sort(key=lambda each: (each.position, each.change.transfer_id))
     told: list[PlacedChange] = []
     for position, group in groupby(found, key=lambda each: each.position):
@@ -45,10 +55,16 @@ def changes_after(
     return [each for each in told if each.position > after]
 
 
-def _changes(past: Past, facts: NetworkFacts, after: Position, account: str | None) -> Iterator[PlacedChange]:
-    before = past.at(after, facts)
+def _steps(
+    past: Past, facts: NetworkFacts, after: Position, account: str | None
+) -> Iterator[PlacedChange | None]:
+    """The changes of one transfer, with a step for each entry of its log in between."""
+    forward = Forward(past, facts)
+    yield from forward.until(after)
+    before = forward.status(after)
     for position in sorted(position for position in past.learned if position > after):
-        now = past.at(position, facts)
+        yield from forward.until(position)
+        now = forward.status(position)
         if now is not None and (_is_told(before, account) or _is_told(now, account)):
             told_before = before if _is_told(before, account) else None
             change = change_between(past.transfer_id, told_before, now)

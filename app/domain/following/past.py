@@ -1,22 +1,18 @@
-"""A transfer's log as it was at any position: which events, reorgs, retractions and validators there were."""
+"""All that a transfer's statuses ever followed from: events, reorgs, retractions and validators."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from app.domain.crypto import parse_evm_address
-from app.domain.following.change import StatusThen, account_keys
 from app.domain.following.position import Position
 from app.domain.keys import ChainId, TransferId
-from app.domain.network_facts import NetworkFacts
 from app.domain.refund.withdraw_ids import PaidIds
-from app.domain.transfer.events import TransferEvent, TransferSent, ValidatorsUpdated
-from app.domain.transfer.history import TransferHistory
-from app.domain.transfer.standing import Logged, Reorg, Retraction, as_told_last, retracted_by
-from app.domain.transfer.state import status_answer
-from app.domain.transfer.subjects import EventKey, subject_of_transfer
+from app.domain.transfer.events import TransferEvent, ValidatorsUpdated
+from app.domain.transfer.standing import Logged, Reorg, Retraction
+from app.domain.transfer.subjects import EventKey
 from app.domain.validators import ValidatorSet
 
 
@@ -53,57 +49,57 @@ class Past:
     learned: Mapping[Position, datetime] = field(default_factory=dict)
     """When the gateway learned of what is at each position at which the status may have changed."""
 
-    def at(self, position: Position, facts: NetworkFacts) -> StatusThen | None:
-        """What was answered when the log reached to this position; None while there was no transfer.
-
-        :param facts: with the validators that were configured.
-        """
-        log = as_told_last([logged for logged in self.log if logged.seq <= position.seq])
-        if not log:
-            return None
-        retracted = retracted_by(each for each in self.retractions if each.seq <= position.seq)
-        reorgs = [
-            each.reorg for each in self.reorgs if retracted.get(each.key, 0) < each.reorg.seq <= position.seq
-        ]
-        subject = subject_of_transfer(self.transfer_id)
-        history = TransferHistory(
-            self.transfer_id,
-            log,
-            reorgs,
-            {key.id: seq for key, seq in retracted.items() if key.subject == subject},
-            self.paid_ids,
-            self._asked_at(position),
-        )
-        if not history.is_known:
-            return None
-        sets = self._validators(position.seq, reorgs, retracted)
-        answer = status_answer(history, replace(facts, validators={**facts.validators, **sets}))
-        standing = history.standing()
-        origin = history.origin_event(standing)
-        accounts = account_keys(origin.sender, origin.receiver) if origin else frozenset[str]()
-        return StatusThen(answer, accounts, is_sent=standing.first(TransferSent) is not None)
-
-    def _asked_at(self, position: Position) -> datetime | None:
+    def asked_at(self, position: Position) -> datetime | None:
+        """When the refund was asked for, where that was by then."""
         ask = self.ask
         if ask is None or (ask.position is not None and ask.position > position):
             return None
         return ask.at
 
-    def _validators(
-        self, seq: int, reorgs: Sequence[Reorg], retracted: Mapping[EventKey, int]
-    ) -> dict[ChainId, ValidatorSet]:
+
+class Rotations:
+    """The validators of each chain, as the rotations that were taken in report them."""
+
+    def __init__(self) -> None:
+        self._latest: dict[EventKey, Logged[ValidatorsUpdated]] = {}
+        self._standing: dict[ChainId, ValidatorsUpdated] = {}
+
+    @property
+    def subjects(self) -> set[str]:
+        """What they are about."""
+        return {key.subject for key in self._latest}
+
+    def add(
+        self,
+        logged: Logged[ValidatorsUpdated],
+        retracted: Mapping[EventKey, int],
+        reorgs: Sequence[Reorg],
+    ) -> None:
+        """Take in an acceptance, later than all before."""
+        is_known = logged.event.key in self._latest
+        self._latest[logged.event.key] = logged
+        if is_known:
+            self.look_at_all(retracted, reorgs)
+        else:
+            self._note(logged.event)
+
+    def look_at_all(self, retracted: Mapping[EventKey, int], reorgs: Sequence[Reorg]) -> None:
+        """Find anew which of them stand."""
+        self._standing = {}
+        for key, logged in self._latest.items():
+            event = logged.event
+            falls = any(r.reaches(event.chain_id, event.block, logged.seq) for r in reorgs)
+            if logged.seq > retracted.get(key, 0) and not falls:
+                self._note(event)
+
+    def _note(self, event: ValidatorsUpdated) -> None:
+        known = self._standing.get(event.chain_id)
+        if known is None or known.order < event.order:
+            self._standing[event.chain_id] = event
+
+    def sets(self) -> dict[ChainId, ValidatorSet]:
         """By chain its last standing rotation."""
-        latest = {logged.event.key: logged for logged in self.rotations if logged.seq <= seq}
-        standing = [
-            logged.event
-            for key, logged in latest.items()
-            if logged.seq > retracted.get(key, 0)
-            and not any(r.reaches(logged.event.chain_id, logged.event.block, logged.seq) for r in reorgs)
-        ]
-        sets: dict[ChainId, ValidatorSet] = {}
-        for version, event in enumerate(sorted(standing, key=lambda e: e.order), start=1):
-            sets[event.chain_id] = reported_set(event, version)
-        return sets
+        return {chain_id: reported_set(event, 1) for chain_id, event in self._standing.items()}
 
 
 def reported_set(event: ValidatorsUpdated, version: int) -> ValidatorSet:

@@ -14,6 +14,7 @@ from typing import Final, Protocol
 from app.domain.keys import ChainId
 from app.domain.network_facts import NetworkFacts
 from app.domain.transfer.contents import agree, together
+from app.domain.transfer.event_types import EventType
 from app.domain.transfer.events import (
     BlockEvent,
     ChainReorged,
@@ -97,6 +98,9 @@ MAX_ROTATIONS: Final = 4096
 """Validator sets of one chain, each as often as it is accepted: eleven years of one a day. All are read where
 one is reported out of the chain's order, and with a reorganisation."""
 
+MAX_OF_A_LIMITED: Final = 512
+"""All events of one transfer that are taken from one reporter that is limited to some chains."""
+
 
 def most_of(event: TransferEvent) -> int | None:
     """How many acceptances of the event's type one reporter may have of one transfer; None: any number.
@@ -127,6 +131,11 @@ def too_many(event: Event, told: Told, *, is_limited: bool = False) -> str | Non
         )
     if not isinstance(event, TransferEvent):
         return None
+    if is_limited and sum(told.get((event.transfer_id, each), 0) for each in EventType) >= MAX_OF_A_LIMITED:
+        return (
+            f"transfer_id: a token that is limited to chains may send at most {MAX_OF_A_LIMITED} events "
+            "about a transfer: send further ones with a token for all chains"
+        )
     most = MAX_OF_A_TYPE if is_limited and isinstance(event, RefundSigned) else most_of(event)
     if most is None or told.get((event.transfer_id, event.type), 0) < most:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -44,6 +45,15 @@ class StandingEvents:
             if len(of_type) > 1:
                 of_type.sort(key=_rank)
         return cls(by_type)
+
+    def add(self, event: TransferEvent) -> None:
+        """Let one more event stand."""
+        insort(self.by_type.setdefault(type(event), []), event, key=_rank)
+
+    def remove(self, event: TransferEvent) -> None:
+        """Let one of the events stand no more."""
+        of_type = self.by_type[type(event)]
+        del of_type[bisect_left(of_type, _rank(event), key=_rank)]
 
     def events(self) -> Iterable[TransferEvent]:
         """All of them."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum, auto
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from app.domain.amounts import is_ascii_digits
@@ -34,6 +35,7 @@ class Proof(Enum):
     """Fields are missing, or are not of an EVM."""
 
 
+@lru_cache(maxsize=1024)
 def proof_of(send: TransferSent) -> Proof:
     """Compute the id by the formulas of the contracts, and compare it with the one reported.
 

@@ -249,10 +249,10 @@ def standing_of_transfer(
     """
     latest = {logged.event.id: logged for logged in log}
     standing = list(latest.values()) if not reorgs else _not_orphaned(latest.values(), log, reorgs, origin)
-    return [logged.event for logged in _trusted(standing)]
+    return [logged.event for logged in trusted(standing)]
 
 
-def _trusted(standing: Sequence[Logged[TransferEvent]]) -> Sequence[Logged[TransferEvent]]:
+def trusted(standing: Sequence[Logged[TransferEvent]]) -> Sequence[Logged[TransferEvent]]:
     """Without the sends of limited reporters where one without limits has proven its own."""
     sends = [each for each in standing if isinstance(each.event, TransferSent)]
     if len(sends) < 2 or all(each.chains is None for each in sends):
@@ -269,18 +269,18 @@ def _not_orphaned(
     origin: Origin,
 ) -> list[Logged[TransferEvent]]:
     send_orphaned = max(
-        (_orphaned_by(logged, origin, reorgs) for logged in log if isinstance(logged.event, TransferSent)),
+        (orphaned_by(logged, origin, reorgs) for logged in log if isinstance(logged.event, TransferSent)),
         default=0,
     )
     return [
         logged
         for logged in latest
-        if not _orphaned_by(logged, origin, reorgs)
+        if not orphaned_by(logged, origin, reorgs)
         and not (isinstance(logged.event, TransferConfirmed) and logged.seq < send_orphaned)
     ]
 
 
-def _orphaned_by(logged: Logged[TransferEvent], origin: Origin, reorgs: Sequence[Reorg]) -> int:
+def orphaned_by(logged: Logged[TransferEvent], origin: Origin, reorgs: Sequence[Reorg]) -> int:
     """The position in the log of the first reorg that reaches this acceptance; 0: none."""
     event = logged.event
     if not isinstance(event, BlockEvent) or event.block is None:
@@ -300,7 +300,7 @@ def not_retracted(
     if not retracted:
         return log
     send_gone = max(
-        (_gone_at(logged, retracted, reorgs) for logged in log if isinstance(logged.event, TransferSent)),
+        (gone_at(logged, retracted, reorgs) for logged in log if isinstance(logged.event, TransferSent)),
         default=0,
     )
     return [
@@ -311,12 +311,12 @@ def not_retracted(
     ]
 
 
-def _gone_at(logged: Logged[TransferEvent], retracted: Retracted, reorgs: Sequence[Reorg]) -> int:
+def gone_at(logged: Logged[TransferEvent], retracted: Retracted, reorgs: Sequence[Reorg]) -> int:
     """The position in the log at which a send that was retracted stopped standing; 0: it was not."""
     by_operator = retracted.get(logged.event.id, 0)
     if by_operator <= logged.seq:
         return 0
-    by_reorg = _orphaned_by(logged, Origin(), reorgs)  # a send names its own chain
+    by_reorg = orphaned_by(logged, Origin(), reorgs)  # a send names its own chain
     return min(by_reorg or by_operator, by_operator)
 
 

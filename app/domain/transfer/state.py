@@ -134,6 +134,13 @@ def status_answer(history: TransferHistory, facts: NetworkFacts) -> StatusAnswer
     return status_of(standing, _judge(history, standing, facts).standing)
 
 
+def refund_standing(
+    history: TransferHistory, standing: StandingEvents, facts: NetworkFacts
+) -> RefundStanding:
+    """What the refund requests among the standing events mean for the status."""
+    return _judge(history, standing, facts).standing
+
+
 def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferState:
     """Fold one transfer.
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row, exists, func, select
 from sqlalchemy.orm import aliased
 
+from app.domain.keys import ChainId
 from app.domain.transfer.event_types import EventType
 from app.domain.transfer.events import Event
 from app.domain.transfer.judge import LatestAcceptance
@@ -81,7 +82,7 @@ def keys_reported(connection: Connection, reporter: str, since: datetime) -> lis
 
 def taken_from(
     connection: Connection, reporter: str, transfer_ids: Collection[bytes]
-) -> dict[tuple[bytes, str], int]:
+) -> dict[tuple[bytes | ChainId, str], int]:
     """By transfer and event type, how many acceptances a reporter has of these transfers."""
     table = log.Event
     rows = connection.execute(

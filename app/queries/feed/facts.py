@@ -167,7 +167,8 @@ def _reported_sets(
     """
     table = ReportedValidatorSet
     rows = connection.execute(select(table.chain_id, table.version, cast(table.members, Text)))
-    return {tuple(row): known.get(tuple(row)) or _decoded_set(*row) for row in rows}
+    keys = [(ChainId(row.chain_id), int(row.version), str(row.members)) for row in rows]
+    return {key: known.get(key) or _decoded_set(*key) for key in keys}
 
 
 def _decoded_set(chain_id: ChainId, version: int, members: str) -> ValidatorSet:

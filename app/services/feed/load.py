@@ -86,7 +86,9 @@ def _told(
 ) -> Told:
     """What was taken from the reporter about those transfers and chains that may come near a bound."""
     arriving = Counter(event.transfer_id for event in events if isinstance(event, TransferEvent))
-    long = [i for i, count in arriving.items() if len(histories[i].log) + count > MAX_REQUESTS]
+    # Signatures that are not needed are in no history.
+    signed = {event.transfer_id for event in events if isinstance(event, RefundSigned)}
+    long = [i for i, count in arriving.items() if i in signed or len(histories[i].log) + count > MAX_REQUESTS]
     told: Told = {**taken_from(connection, reporter, long)} if long else {}
     for chain_id in {event.chain_id for event in events if isinstance(event, ValidatorsUpdated)}:
         told[chain_id, EventType.VALIDATORS_UPDATED] = count_rotations(connection, chain_id, reporter)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
+from app.cooperation import in_turns
 from app.domain.following.changes import PlacedChange, changes_after
 from app.domain.following.past import Past
 from app.domain.following.position import BEGINNING, Position
@@ -17,7 +18,8 @@ from app.domain.transfer.events import RefundPrepared
 from app.queries.feed.facts import load_network_facts, load_opening_sets
 from app.queries.transfers.status import TransferRow
 from app.queries.waiting.news import Heads, load_heads
-from app.queries.waiting.past import load_past, transfers_of_account
+from app.queries.waiting.past import load_pasts
+from app.queries.waiting.touched import MOST_TO_READ, transfers_of_account
 from app.runtime.gateway import Gateway
 from app.runtime.waiting import Key, Waiter
 
@@ -89,19 +91,42 @@ def nothing_until(gateway: Gateway, follower: Follower) -> Position:
 
 
 def told_after(gateway: Gateway, key: Key, after: Position) -> Told:
-    """What is to be told to one who was told everything up to a position."""
-    return gateway.public_reads.ask_consistently(_told_after, key, after)
+    """What is to be told to one who was told everything up to a position.
+
+    One stream of the process at a time: each takes some milliseconds of the processor, gives way to whatever
+    else is to be done, and holds a connection to the database meanwhile. So hundreds of them that are far
+    behind wait for each other, and nobody else waits for them.
+    """
+    with gateway.waiting.reading_pasts:
+        read = gateway.public_reads.ask_consistently(_read_after, key, after)
+        if read.pasts is None:
+            return Told(None, read.until, read.heads)
+        account = key if isinstance(key, str) else None
+        changes = changes_after(read.pasts, read.facts, after, account, in_turns)
+        return Told(changes, read.until, read.heads)
 
 
-def _told_after(connection: Connection, key: Key, after: Position) -> Told:
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """From what the changes behind a position follow; ``pasts`` is None where there is too much to read."""
+
+    pasts: Sequence[Past] | None
+    until: Position
+    heads: Heads
+    facts: NetworkFacts = _NO_FACTS
+
+
+def _read_after(connection: Connection, key: Key, after: Position) -> _Read:
     heads = load_heads(connection)
     until = max(after, _behind(heads))
-    account = key if isinstance(key, str) else None
-    found = transfers_of_account(connection, key, after, heads) if isinstance(key, str) else {key}
-    if found is None:
-        return Told(None, until, heads)
-    pasts = [load_past(connection, transfer_id) for transfer_id in sorted(found)]
-    return Told(changes_after(pasts, _facts(connection, pasts), after, account), until, heads)
+    pasts: Sequence[Past] | None = None
+    if not isinstance(key, str):
+        pasts = load_pasts(connection, [key])
+    elif (found := transfers_of_account(connection, key, after, heads)) is not None:
+        pasts = load_pasts(connection, found, MOST_TO_READ)
+    if pasts is None:
+        return _Read(None, until, heads)
+    return _Read(pasts, until, heads, _facts(connection, pasts))
 
 
 def _behind(heads: Heads) -> Position:

@@ -15,6 +15,15 @@ from typing import Any, Final
 import httpx
 import orjson
 
+from app.watcher.rpc.bounded import (
+    KIB,
+    MAX_ERROR_BYTES,
+    MAX_MEMORY,
+    Deadline,
+    memory_of,
+    most_bytes,
+    read,
+)
 from app.watcher.rpc.faults import (
     Garbled,
     NoBatches,
@@ -31,10 +40,15 @@ CONNECT_SECONDS: Final = 5.0
 ANSWER_SECONDS: Final = 30.0
 """For one whole request. A node that needs longer for a range is asked for a shorter one."""
 
-MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 MAX_RETRY_SECONDS: Final = 3600.0
 
-_HEADERS: Final = {"Content-Type": "application/json", "Accept": "application/json"}
+_HEADERS: Final = {
+    "Content-Type": "application/json",
+    "Accept": "application/json",
+    # Compressed, three kilobytes can be gigabytes.
+    "Accept-Encoding": "identity",
+}
+_LOGS: Final = "eth_getLogs"
 _FAULTS_OF_SIZE: Final = frozenset({400, 413})
 """Answered by nodes that take no batch, or none of this length."""
 
@@ -79,6 +93,7 @@ class Client:
         self._seconds = seconds
         self.requests = 0
         """HTTP requests sent so far."""
+        self._deadline = Deadline()
         self._http = httpx.Client(
             headers=_HEADERS,
             timeout=httpx.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds)),
@@ -103,7 +118,7 @@ class Client:
             for number, call in enumerate(calls)
         ]
         alone = len(asked) == 1
-        answer = self._send(orjson.dumps(asked[0] if alone else asked), alone)
+        answer = self._send(orjson.dumps(asked[0] if alone else asked), [call.method for call in calls])
         if isinstance(answer, dict):
             if not alone:
                 raise self._whole_refusal(answer)
@@ -120,38 +135,52 @@ class Client:
         """Words of the node, as they may be shown."""
         return without_secrets(str(words), self._url)
 
-    def _send(self, body: bytes, alone: bool) -> Any:
+    def _send(self, body: bytes, methods: Sequence[str]) -> Any:
         self.requests += 1
         deadline = self._monotonic() + self._seconds
+
+        def check() -> None:
+            if self._monotonic() > deadline:
+                raise Slow(f"no complete answer within {self._seconds:g} seconds")
+
         try:
-            with self._http.stream("POST", self._url, content=body) as response:
-                content = self._read(response, deadline)
+            with (
+                self._deadline.within(self._seconds),
+                self._http.stream(
+                    "POST", self._url, content=body, extensions={"trace": self._deadline.note}
+                ) as response,
+            ):
+                content = self._read(response, methods, check)
         except httpx.TimeoutException:
             raise Slow(f"no answer within {self._seconds:g} seconds") from None
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+            if self._deadline.is_over:
+                raise Slow(f"no complete answer within {self._seconds:g} seconds") from None
             raise Unreachable(_in_words(error)) from None
         if response.status_code == 200:
-            return self._parse(content)
-        return self._error_of(response, content, alone)
+            return self._parse(content, methods)
+        return self._error_of(response, content, alone=len(methods) == 1)
 
-    def _read(self, response: httpx.Response, deadline: float) -> bytes:
-        parts, size = [], 0
-        for part in response.iter_bytes():
-            size += len(part)
-            if size > MAX_ANSWER_BYTES:
-                raise TooLarge(f"its answer is larger than {MAX_ANSWER_BYTES >> 20} MiB")
-            if self._monotonic() > deadline:
-                raise Slow(f"no complete answer within {self._seconds:g} seconds")
-            parts.append(part)
-        return b"".join(parts)
+    def _read(self, response: httpx.Response, methods: Sequence[str], check: Callable[[], None]) -> bytearray:
+        encoding = response.headers.get("content-encoding", "identity")
+        if encoding.strip().lower() not in ("", "identity"):
+            raise Garbled("its answer is compressed, although it was requested as it is")
+        if response.status_code != 200:
+            return read(response, MAX_ERROR_BYTES, check) or bytearray()
+        content = read(response, most := most_bytes(methods), check)
+        if content is None:
+            raise _too_large(methods, f"is larger than {most // KIB} KiB")
+        return content
 
-    def _parse(self, content: bytes) -> Any:
+    def _parse(self, content: bytearray, methods: Sequence[str]) -> Any:
+        if memory_of(content) > MAX_MEMORY:
+            raise _too_large(methods, "has too many values")
         try:
             return orjson.loads(content)
         except orjson.JSONDecodeError:
             raise Garbled("its answer is not JSON") from None
 
-    def _error_of(self, response: httpx.Response, content: bytes, alone: bool) -> Any:
+    def _error_of(self, response: httpx.Response, content: bytearray, *, alone: bool) -> Any:
         """The JSON-RPC error of a single call, which some nodes answer with another status than 200.
 
         :raises RpcFault: for any other answer with such a status.
@@ -211,6 +240,14 @@ class Client:
         return Refused(code if type(code) is int else 0, self.say(words))
 
 
+def _too_large(methods: Sequence[str], what: str) -> RpcFault:
+    """Of logs a shorter range can be requested, of headers fewer; nothing else has a reason to be so long."""
+    words = f"its answer {what}"
+    if _LOGS in methods:
+        return TooLarge(words)
+    return Garbled(words) if len(methods) == 1 else NoBatches(words)
+
+
 @lru_cache(maxsize=1)
 def _authorities() -> ssl.SSLContext:
     """Whom a node's certificate has to come from. Made once: it takes 20 ms and nearly a megabyte."""
@@ -223,8 +260,6 @@ def _in_words(error: Exception) -> str:
         return "no connection"
     if isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL):
         return "its URL must begin with http or https"
-    if isinstance(error, httpx.DecodingError):
-        return "its answer cannot be decompressed"
     return "the connection was cut"
 
 

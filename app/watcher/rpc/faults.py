@@ -9,6 +9,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from app.domain.printable import printable
 
 _MAX_WORDS: Final = 200
+_LOOKED_AT: Final = 4096
+"""Characters of a node's words that are looked at for secrets. A word that is cut there is left out."""
+
 _URL: Final = re.compile(r"\b(?:https?|wss?)://\S+", re.IGNORECASE)
 _LEAST_SECRET: Final = 6
 """Characters; shorter parts of a path, such as ``v3``, are no keys and stand in many sentences."""
@@ -89,6 +92,8 @@ def without_secrets(text: str, url: str) -> str:
 
     :param url: where it was said.
     """
+    if len(text) > _LOOKED_AT:
+        text = text[:_LOOKED_AT].rsplit(None, 1)[0]
     text = _URL.sub("(a URL)", text)
     for secret in sorted(_secrets(url), key=len, reverse=True):
         text = re.sub(re.escape(secret), "(hidden)", text, flags=re.IGNORECASE)

@@ -16,7 +16,7 @@ from flask.testing import FlaskClient
 
 from app.domain.codes import SendKind
 from app.domain.reporting.scope import Scope
-from app.domain.transfer.judge import MAX_OF_A_TYPE
+from app.domain.transfer.judge import MAX_OF_A_LIMITED, MAX_OF_A_TYPE
 from app.models.engine import reading
 from app.runtime.gateway import Gateway
 from app.services.feed.ingest import IngestResult, ingest_lines
@@ -186,6 +186,38 @@ def test_a_signature_aside_is_not_forgotten_for_the_id_of_another(app: Flask, ga
 def test_signatures_that_wait_have_a_bound(gateway: Gateway) -> None:
     many = [SIGNATURES[0] | {"id": f"s{n}", "at": EARLY} for n in range(400)]
     assert told_by(gateway, "hostile", *many).accepted == MAX_OF_A_TYPE
+
+
+def test_copies_of_signatures_that_count_have_a_bound(gateway: Gateway) -> None:
+    told_by(gateway, "a", SENDS[0], REQUEST, *SIGNATURES[:3])
+    many = [SIGNATURES[0] | {"id": f"s{n}"} for n in range(MAX_OF_A_TYPE)]
+    assert told_by(gateway, "b", *many).accepted == MAX_OF_A_TYPE
+    assert told_by(gateway, "b", SIGNATURES[0] | {"id": "one more"}).refused
+
+
+def test_all_that_a_limited_token_says_of_a_transfer_has_a_bound(gateway: Gateway) -> None:
+    """The whole log of a transfer is read with each event about it, and for each stream that begins."""
+    told_by(gateway, "a", SENDS[0])
+    named = [
+        of(SENDS[0], line) | {"id": f"{line['type']} {n}"}
+        for n in range(MAX_OF_A_LIMITED // 3 + 1)
+        for line in (
+            about(1, "network.status", xfer_status=2),
+            released(1, block=200, chain_id=2),
+            about(1, "transfer.delayed", block=200, chain_id=2),
+        )
+    ]
+    told = told_by(gateway, "b", *named)
+    assert told.accepted == MAX_OF_A_LIMITED
+    assert {each.reason for each in told.refused} == {
+        "transfer_id: a token that is limited to chains may send at most 512 events about a transfer: send "
+        "further ones with a token for all chains"
+    }
+    assert told_by(gateway, "b", of(SENDS[0], about(1, "refund.requested"))).refused
+    assert told_by(gateway, "b", *named[:5]).repeated == 5
+    honest = told_by(gateway, "a", *(each | {"id": f"honest {n}"} for n, each in enumerate(named[:9])))
+    assert not honest.refused
+    assert told_by(gateway, "b", SENDS[1]).accepted == 1
 
 
 def test_retracting_a_reporter_leaves_what_others_reported(app: Flask, gateway: Gateway) -> None:

@@ -17,7 +17,7 @@ from app.domain.keys import TransferId, account_key
 from app.models.engine import reading, writing
 from app.models.events import Event
 from app.models.transfers import Transfer
-from app.queries.waiting import past
+from app.queries.waiting import touched
 from app.runtime.gateway import Gateway
 from app.runtime.waiting import Key
 from app.services import refund_asks
@@ -201,9 +201,9 @@ def test_too_far_behind_nothing_is_told_of_an_account(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch, most: str
 ) -> None:
     feed(gateway, sent(1), sent(2))
-    monkeypatch.setattr(past, most, 2)
+    monkeypatch.setattr(touched, most, 2)
     assert len(tell_all(gateway, ACCOUNT)) == 2
-    monkeypatch.setattr(past, most, 1)
+    monkeypatch.setattr(touched, most, 1)
     told = told_after(gateway, ACCOUNT, BEGINNING)
     assert (told.changes, str(told.until)) == (None, "2")
     assert len(tell_all(gateway, IDS[0])) == 1

@@ -1,0 +1,107 @@
+"""Streams that are far behind, on a real gunicorn: they wait for each other, and nobody waits for them."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.queries.waiting.touched import MOST_TRANSFERS
+from tests.api.world import event, released, sent
+from tests.serving.server import ROOT, Server, environment, serving
+from tests.serving.test_waiting import answer, follow
+from tests.volume import volume
+
+TRANSFER = f"0x{secrets.token_hex(32)}"
+EVENTS = 2_500
+BUSY = "0x" + "77" * 20
+STREAMS = volume(100, 24)
+PROBE_SECONDS = 1.0
+
+
+def story() -> list[dict[str, Any]]:
+    """A transfer about which a reporter without bounds cannot make up its mind."""
+    words = (
+        event("network.status", timedelta(seconds=-9000 + n), transfer_id=TRANSFER, xfer_status=1 + n % 4)
+        for n in range(EVENTS)
+    )
+    return [sent(TRANSFER), *({**each, "id": f"word {n}"} for n, each in enumerate(words))]
+
+
+def busy() -> list[dict[str, Any]]:
+    """An account with as many transfers as one stream tells at once."""
+    found = []
+    for transfer_id in (f"0x{secrets.token_hex(32)}" for _ in range(MOST_TRANSFERS)):
+        found += [
+            sent(transfer_id, sender=BUSY, receiver=BUSY),
+            event("transfer.confirmed", transfer_id=transfer_id),
+            event("network.status", transfer_id=transfer_id, xfer_status=2),
+            released(transfer_id, timedelta(seconds=5)),
+        ]
+    return found
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("pasts")
+    shutil.copy(sqlite_template, folder / "gateway.db")
+    url = f"sqlite:///{folder / 'gateway.db'}"
+    events = [*story(), *busy()]
+    lines = "".join(json.dumps(each) + "\n" for each in events)
+    ingest = [sys.executable, "-m", "flask", "--app", "wsgi", "events", "ingest", "-"]
+    told = subprocess.run(
+        ingest,
+        cwd=ROOT,
+        env=environment(DATABASE_URL=url),
+        input=lines,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert json.loads(told.stdout)["accepted"] == len(events), told.stderr
+    with serving(
+        "wsgi:app", folder / "log", DATABASE_URL=url, DOORS="api,wait", WAIT_LIMIT="1000"
+    ) as running:
+        yield running
+
+
+def probe(server: Server, slowest: list[float], over: threading.Event) -> None:
+    while not over.is_set():
+        began = time.monotonic()
+        response = server.ask("POST", f"/v2/getTransferStatus?transfer_id={TRANSFER}")
+        response.read()
+        slowest.append(time.monotonic() - began)
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("query", "behind"), [(f"transfer_id={TRANSFER}", "0"), (f"account={BUSY}", str(EVENTS + 2))]
+)
+def test_nobody_waits_for_streams_of_a_long_past(server: Server, query: str, behind: str) -> None:
+    over, took = threading.Event(), list[float]()
+    prober = threading.Thread(target=probe, args=(server, took, over))
+    prober.start()
+    try:
+        wires = [follow(server, query, behind) for _ in range(STREAMS)]
+        for wire in wires:
+            wire.settimeout(120)
+            lines = iter(answer(wire).readline, b"")
+            first = next(line for line in lines if line.startswith(b"data: "))
+            assert json.loads(first[6:])["type"] == "transfer.status"
+    finally:
+        over.set()
+        prober.join()
+    for wire in wires:
+        wire.close()
+    assert len(took) > 3
+    assert max(took) < PROBE_SECONDS, sorted(took)[-5:]
