@@ -65,9 +65,9 @@ class NewTokenForm(MayWaitForm):
         super().__init__(**kwargs)
         self.chains.choices = [SelectChoice(str(chain_id), name) for chain_id, name in chains.items()]
 
-    def validate(self, **kwargs: Any) -> bool:
+    def validate(self, extra_validators: Any = None) -> bool:
         """What a token allows is always chosen: nothing ticked may be a mistake, and would allow all."""
-        whole = super().validate(**kwargs)
+        whole = super().validate(extra_validators)
         pairs = ((self.types, self.every_type, "event types"), (self.chains, self.every_chain, "chains"))
         for picked, every, things in pairs:
             if bool(picked.data) is bool(every.data):

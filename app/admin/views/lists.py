@@ -108,7 +108,7 @@ class ListView(ConsoleView, ModelView):
     def export_url(self) -> str:
         """The rows of the page as a file: as they are found, filtered and sorted."""
         kept = {*_FOUND_BY, *(name for name, _, _ in self.filter_fields())}
-        given = {name: value for name, value in request.args.items() if name in kept}
+        given: dict[str, Any] = {name: value for name, value in request.args.items() if name in kept}
         return url_for(f"{self.endpoint}.export", export_type="csv", **given)
 
     def filter_fields(self) -> list[tuple[str, Any, str]]:
