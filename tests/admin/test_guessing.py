@@ -13,7 +13,7 @@ from flask import Flask
 from sqlalchemy import select
 from werkzeug.test import TestResponse
 
-from app.admin.sign_in import places
+from app.admin import places
 from app.domain.operators import Role
 from app.models.audit import AuditRecord
 from app.models.engine import reading, writing

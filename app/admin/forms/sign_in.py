@@ -12,8 +12,8 @@ from wtforms import EmailField, HiddenField
 from wtforms.validators import DataRequired
 
 from app.admin.devices import known_device
+from app.admin.places import place_for
 from app.admin.requests import actor, actor_unknown, network
-from app.admin.sign_in.places import place_for
 from app.domain.operators import is_too_long
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.operators.accounts import Account, find_account

@@ -6,8 +6,8 @@ from typing import Final
 
 from flask import abort, request
 
+from app.admin.places import place_for
 from app.admin.requests import network
-from app.admin.sign_in.places import place_for
 from app.runtime.gateway import current_gateway
 from app.services.operators.throttle import Guess, reserve
 
