@@ -52,7 +52,7 @@ def list_transfers(connection: Connection, after: bytes, rows: int, now: datetim
 
 
 def note_retractions(connection: Connection, after: bytes, _rows: int, _now: datetime) -> Range | None:
-    """Note what retractions from before revision 0042 name; in one step, for they are few and small."""
+    """Note what retractions from before revision 0041 name; in one step, for they are few and small."""
     if after:
         return None
     if targets_are_noted(connection):
@@ -65,6 +65,6 @@ _DONE: Final = b"all"
 
 KNOWN: Final = (
     Backfill("listed-transfers", "transfers that are in no list, since an upgrade over 0017", list_transfers),
-    Backfill("retraction-targets", "what retractions from before 0042 name", note_retractions),
+    Backfill("retraction-targets", "what retractions from before 0041 name", note_retractions),
 )
 """In the order in which they run."""

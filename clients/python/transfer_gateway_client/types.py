@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:fe2c5464d4cd0ccd9f8d72157b61933edfb4fa12b790b396437c3522ff6e1478. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:216fc2a24ea6cc10ebb846cdaf4782968c7d0be583dd97b777ffeef237a83e0a. Do not edit."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What retractions name, and indexes by which heads and fees are found that no longer decide.
 
-What retractions of before name is filled in by the backfill ``retraction-targets``; until then, and beside code
+The backfill ``retraction-targets`` fills in what earlier retractions name; until then, and beside code
 of the last release, all of them are read.
 """
 
@@ -9,7 +9,7 @@ from alembic import op
 
 from app.models.migrating.steps import create_index, drop_index
 
-revision = "0042"
+revision = "0041"
 down_revision = "0040"
 branch_labels = None
 depends_on = None
