@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 import shutil
 import subprocess
 import sys
@@ -22,7 +21,7 @@ from tests.serving.server import ROOT, Server, environment, serving
 from tests.serving.test_waiting import answer, follow
 from tests.volume import volume
 
-TRANSFER = f"0x{secrets.token_hex(32)}"
+TRANSFER = "0x" + "5a" * 32
 EVENTS = 2_500
 BUSY = "0x" + "77" * 20
 STREAMS = volume(100, 24)
@@ -41,7 +40,7 @@ def story() -> list[dict[str, Any]]:
 def busy() -> list[dict[str, Any]]:
     """An account with as many transfers as one stream tells at once."""
     found = []
-    for transfer_id in (f"0x{secrets.token_hex(32)}" for _ in range(MOST_TRANSFERS)):
+    for transfer_id in (f"0x{n:064x}" for n in range(1, MOST_TRANSFERS + 1)):
         found += [
             sent(transfer_id, sender=BUSY, receiver=BUSY),
             event("transfer.confirmed", transfer_id=transfer_id),
