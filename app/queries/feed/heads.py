@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Select, select, text
+from sqlalchemy import Connection, bindparam, select, text
 
 from app.domain.keys import BlockNumber, ChainId
 from app.models.events import Event
+from app.models.types import UtcTime
 from app.queries.feed.standing import IS_NOT_AHEAD, IS_NOT_RETRACTED
 
 IS_HEAD: Final = text("type = 'chain.head'")  # spelled like the partial index, so that it serves
@@ -23,32 +24,75 @@ class HeadEntry(NamedTuple):
     at: datetime
 
 
+_OF_REPORTER: Final = (
+    IS_HEAD,
+    Event.reporter == bindparam("reporter"),
+    Event.chain_id == bindparam("chain_id"),
+)
+_LOWEST: Final = select(Event.block).where(*_OF_REPORTER, IS_NOT_RETRACTED).order_by(Event.block).limit(1)
+_HIGHEST: Final = (
+    select(Event.block, Event.seq, Event.at)
+    .where(*_OF_REPORTER, IS_NOT_RETRACTED, IS_NOT_AHEAD)
+    .order_by(Event.block.desc(), Event.seq.desc())
+    .limit(1)
+)
+_SECOND: Final = select(Event.block).where(*_OF_REPORTER).order_by(Event.block.desc()).offset(1).limit(1)
+OUT_OF_REACH: Final = (
+    select(Event.seq)
+    .where(
+        *_OF_REPORTER,
+        Event.block < bindparam("below"),
+        Event.block < _SECOND.scalar_subquery() - bindparam("depth"),
+        Event.seq < bindparam("before_seq"),
+        Event.at <= bindparam("up_to", type_=UtcTime()),
+    )
+    .order_by(Event.block)
+)
+"""Positions of heads, the lowest first, within the bounds of an ``OutOfReach``."""
+
+
 def lowest_head(connection: Connection, reporter: str, chain_id: ChainId) -> BlockNumber | None:
     """The lowest block of a reporter's heads of a chain that no operator retracted. One index read."""
-    of_reporter = Event.reporter == reporter, Event.chain_id == chain_id
-    query = select(Event.block).where(IS_HEAD, *of_reporter, IS_NOT_RETRACTED)
-    return connection.scalar(query.order_by(Event.block).limit(1))
+    return connection.scalar(_LOWEST, {"reporter": reporter, "chain_id": chain_id})
 
 
-def heads_below(reporter: str, chain_id: ChainId, newest: HeadEntry, depth: int) -> Select[Any]:
-    """Positions of a reporter's heads of a chain that are more than ``depth`` below its newest one.
+def highest_head(connection: Connection, reporter: str, chain_id: ChainId) -> HeadEntry | None:
+    """The highest of a reporter's heads of a chain that counts; None where there is none."""
+    row = connection.execute(_HIGHEST, {"reporter": reporter, "chain_id": chain_id}).one_or_none()
+    return None if row is None or row.block is None else HeadEntry(row.block, row.seq, row.at)
+
+
+def who_tells_heads(connection: Connection) -> list[tuple[str, ChainId]]:
+    """Each reporter with each chain of which the log has a head of it."""
+    told = select(Event.reporter, Event.chain_id).where(IS_HEAD).distinct()
+    return sorted((row[0], row[1]) for row in connection.execute(told) if row[1] is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfReach:
+    """A reporter's heads of a chain that are more than ``depth`` below its newest one.
 
     Earlier in the log and no later in time. They are also that far below the second highest of its heads: a
-    single wrong one, which an operator retracts, leaves those before it. The lowest come first.
+    single wrong one, which an operator retracts, leaves those before it.
     """
-    of_reporter = IS_HEAD, Event.reporter == reporter, Event.chain_id == chain_id
-    second = select(Event.block).where(*of_reporter).order_by(Event.block.desc()).offset(1).limit(1)
-    below = Event.block < newest.block - depth, Event.block < second.scalar_subquery() - depth
-    query = select(Event.seq).where(*of_reporter, *below, Event.seq < newest.seq, Event.at <= newest.at)
-    return query.order_by(Event.block)
 
+    reporter: str
+    chain_id: ChainId
+    newest: HeadEntry
+    depth: int
 
-def newest_heads(connection: Connection) -> Iterator[tuple[str, ChainId, HeadEntry]]:
-    """By reporter and chain the highest head that counts: its position, block and time."""
-    told = select(Event.reporter, Event.chain_id).where(IS_HEAD).distinct()
-    for reporter, chain_id in connection.execute(told).all():
-        of_reporter = IS_HEAD, Event.reporter == reporter, Event.chain_id == chain_id
-        highest = select(Event.block, Event.seq, Event.at).where(*of_reporter, IS_NOT_RETRACTED, IS_NOT_AHEAD)
-        row = connection.execute(highest.order_by(Event.block.desc(), Event.seq.desc()).limit(1)).first()
-        if row is not None and row.block is not None and chain_id is not None:
-            yield reporter, chain_id, HeadEntry(row.block, row.seq, row.at)
+    def count(self, connection: Connection) -> int:
+        """How many there are."""
+        return len(connection.scalars(OUT_OF_REACH, self.bounds).all())
+
+    @property
+    def bounds(self) -> dict[str, Any]:
+        """The values of ``OUT_OF_REACH``."""
+        return {
+            "reporter": self.reporter,
+            "chain_id": self.chain_id,
+            "below": self.newest.block - self.depth,
+            "depth": self.depth,
+            "before_seq": self.newest.seq,
+            "up_to": self.newest.at,
+        }

@@ -19,7 +19,7 @@ from app.domain.times import Epoch
 from app.domain.transfer.effects import SharedChange
 from app.domain.transfer.latency import WINDOW
 from app.models.engine import reading, reading_consistently, writing
-from app.queries.feed.heads import heads_below, newest_heads
+from app.queries.feed.heads import OutOfReach, highest_head, who_tells_heads
 from app.queries.feed.prunable import (
     START,
     Cursor,
@@ -163,19 +163,28 @@ def _prune_others(gateway: Gateway, before: datetime, *, dry_run: bool) -> Count
             found[kind.name] += len(rows)
             if not dry_run:
                 time.sleep(PAUSE_SECONDS)
+    found["heads"] = _prune_heads(gateway, dry_run=dry_run)
+    return +found
+
+
+def _prune_heads(gateway: Gateway, *, dry_run: bool) -> int:
+    """Remove heads that are out of reach of reorganisations: what an earlier release left."""
+    turn = reading_consistently if dry_run else writing
+    count = 0
     with reading(gateway.reads) as connection:
-        newest = list(newest_heads(connection))
-    for reporter, chain_id, head in newest:
+        told = who_tells_heads(connection)
+    for reporter, chain_id in told:
         gone = OTHERS
         while gone == OTHERS:
             with turn(gateway.engine) as connection:
-                below = heads_below(reporter, chain_id, head, gateway.max_reorg_blocks)
-                if dry_run:
-                    found["heads"] += len(connection.scalars(below).all())
+                if (newest := highest_head(connection, reporter, chain_id)) is None:
                     break
-                gone = drop(connection, below.limit(OTHERS))
-            found["heads"] += gone
-    return +found
+                these = OutOfReach(reporter, chain_id, newest, gateway.max_reorg_blocks)
+                gone = -these.count(connection) if dry_run else drop(connection, these, OTHERS)
+            count += abs(gone)
+            if gone > 0:
+                time.sleep(PAUSE_SECONDS)
+    return count
 
 
 def needed_since(connection: Connection, now: datetime) -> datetime:

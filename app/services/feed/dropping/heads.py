@@ -9,9 +9,9 @@ retained all the same, so that an operator may retract the newest
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import Connection, Select, delete
+from sqlalchemy import Connection, bindparam, delete
 
 from app.domain.keys import ChainId
 from app.domain.transfer.events import ChainHead, Event
@@ -19,10 +19,13 @@ from app.domain.transfer.judge import LogEntry
 from app.domain.transfer.subjects import EventKey
 from app.models import events as log
 from app.queries.feed.chain_progress import load_progress
-from app.queries.feed.heads import HeadEntry, heads_below, lowest_head
+from app.queries.feed.heads import OUT_OF_REACH, HeadEntry, OutOfReach, lowest_head
 
 AT_ONCE: Final = 1_000
 """Heads that one batch drops of a chain at most: what an earlier release left goes little by little."""
+
+_GONE: Final = OUT_OF_REACH.limit(bindparam("most")).subquery()
+_DROP: Final = delete(log.Event).where(log.Event.seq.in_(_GONE.select()))
 
 
 def drop_heads(connection: Connection, accepted: Iterable[LogEntry], reporter: str, depth: int) -> None:
@@ -38,13 +41,12 @@ def drop_heads(connection: Connection, accepted: Iterable[LogEntry], reporter: s
             this = HeadEntry(head.block, entry.seq, head.at)
             highest[head.chain_id] = max(this, highest.get(head.chain_id, this))
     for chain_id, newest in sorted(highest.items()):
-        drop(connection, heads_below(reporter, chain_id, newest, depth).limit(AT_ONCE))
+        drop(connection, OutOfReach(reporter, chain_id, newest, depth), AT_ONCE)
 
 
-def drop(connection: Connection, positions: Select[Any]) -> int:
-    """Remove the heads at some positions of the log; how many."""
-    gone = positions.subquery()
-    return connection.execute(delete(log.Event).where(log.Event.seq.in_(gone.select()))).rowcount
+def drop(connection: Connection, these: OutOfReach, most: int) -> int:
+    """Remove the lowest of these heads from the log; how many. The caller is the only writer."""
+    return connection.execute(_DROP, these.bounds | {"most": most}).rowcount
 
 
 def dropped_before(
