@@ -25,6 +25,7 @@ import orjson
 import psutil
 
 from app.runtime.gateway import current_gateway
+from app.runtime.waiting import NETWORKS
 from app.services.feed.ingest import ingest_lines
 from bench.contenders import GUNICORN, OURS, POSTGRES, Contender, Setting, command, settings_for
 from bench.database import gateway_on, postgres_server
@@ -129,11 +130,12 @@ def main(arguments: list[str] | None = None) -> int:
         stack.enter_context(gateway_on(database.url))
         _tell(_sends(ids))
         setting = Setting("", database.url, processes=1, threads=8)
+        places = {"WAIT_LIMIT": str(NETWORKS * (options.waiters + WARM))}  # all come from one address
         served = [
             stack.enter_context(
                 serving(
                     command((GUNICORN, OURS, POSTGRES), setting),
-                    settings_for((GUNICORN, OURS, POSTGRES), setting) | {"DOORS": doors},
+                    settings_for((GUNICORN, OURS, POSTGRES), setting) | {"DOORS": doors} | places,
                     folder / f"{doors}.log",
                 )
             )

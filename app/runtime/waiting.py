@@ -11,6 +11,7 @@ import logging
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -33,6 +34,9 @@ TICK_SECONDS: Final = 0.125
 BUSY_RETRY_SECONDS: Final = 5
 """When to try again where too many wait already."""
 
+NETWORKS: Final = 4
+"""Of the places one network may have one of so many: a single caller leaves most to the others."""
+
 READS_AT_ONCE: Final = 16
 """How many who come may read for themselves at a time. For the others the thread reads in its next look."""
 
@@ -48,7 +52,7 @@ Key = TransferId | str
 class Waiter:
     """Somebody who waits. Its methods are called by the thread that looks: they neither wait nor raise."""
 
-    __slots__ = ("key", "until", "wake")
+    __slots__ = ("key", "network", "until", "wake")
 
     reads_row = False
     """Whether it is told the row of its transfer."""
@@ -58,6 +62,8 @@ class Waiter:
         :param until: when to be told at the latest, whatever has happened; seconds of the monotonic clock.
         """
         self.key = key
+        self.network: str | None = None
+        """Where it comes from; set when it is added."""
         self.until = until
         self.wake: Callable[[], None] = _nothing
         """Called after it was told something. Set by whoever serves it."""
@@ -114,6 +120,7 @@ class Waiting:
         self._waiters: dict[Key, dict[Waiter, None]] = {}
         self._fresh: dict[Waiter, None] = {}
         self._count = 0
+        self._of_networks: Counter[str] = Counter()
         self._running_in: int | None = None
         self.looked_to: Heads | None = None
         """Everybody was told of all that came up to here; None while they are being told."""
@@ -123,20 +130,30 @@ class Waiting:
     def __len__(self) -> int:
         return self._count
 
-    def add(self, waiter: Waiter) -> None:
+    @property
+    def limit_of_network(self) -> int:
+        """How many of one network may wait at a time."""
+        return -(-self.limit // NETWORKS)
+
+    def add(self, waiter: Waiter, network: str | None = None) -> None:
         """Have somebody told of changes from now on, and once in the next look in any case.
 
         What was read before may be older than what the thread has looked at already: that first time tells.
 
-        :raises GatewayError: too many wait already.
+        :param network: what the caller is counted by (``counted_network``); None where there is no address.
+        :raises GatewayError: too many wait already, of all or of this network.
         """
         with self._lock:
-            if self._count >= self.limit:
-                raise GatewayError(
-                    "too many wait already: ask for the status instead, and wait again later",
-                    reason=Reason.WAIT_BUSY,
-                    retry_after=BUSY_RETRY_SECONDS,
+            if network is not None and self._of_networks[network] >= self.limit_of_network:
+                raise _busy(
+                    f"{self.limit_of_network} callers of your network wait already",
+                    Reason.RATE_LIMITED,
                 )
+            if self._count >= self.limit:
+                raise _busy("too many wait already", Reason.WAIT_BUSY)
+            if network is not None:
+                self._of_networks[network] += 1
+                waiter.network = network
             self._waiters.setdefault(waiter.key, {})[waiter] = None
             self._fresh[waiter] = None
             self._count += 1
@@ -171,6 +188,10 @@ class Waiting:
             if not of_key:
                 del self._waiters[waiter.key]
             self._count -= 1
+            if waiter.network is not None:
+                self._of_networks[waiter.network] -= 1
+                if not self._of_networks[waiter.network]:
+                    del self._of_networks[waiter.network]
 
     def again(self, waiter: Waiter) -> None:
         """Tell somebody in the next look in any case: what they read was older than what came."""
@@ -255,6 +276,14 @@ class Waiting:
             waiter.failed(error)
             self.remove(waiter)
             waiter.wake()
+
+
+def _busy(what: str, reason: Reason) -> GatewayError:
+    return GatewayError(
+        f"{what}: ask for the status instead, and wait again later",
+        reason=reason,
+        retry_after=BUSY_RETRY_SECONDS,
+    )
 
 
 def _rows(connection: Connection, keys: Iterable[Key]) -> Mapping[TransferId, TransferRow]:

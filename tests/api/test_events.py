@@ -167,9 +167,10 @@ def test_what_cannot_be_read_is_refused(app: Flask, query: dict[str, str], last_
 
 
 def test_streams_count_among_those_who_wait(open_app: OpenApp) -> None:
-    app = open_app(doors=("wait",), wait_limit=1)
+    app = open_app(doors=("wait",), wait_limit=1, trusted_proxies=1)
     with Stream(app, transfer_id=ID):
-        refused = app.test_client().get(EVENTS, query_string={"transfer_id": ID})
+        elsewhere = {"X-Forwarded-For": "192.0.2.1"}
+        refused = app.test_client().get(EVENTS, query_string={"transfer_id": ID}, headers=elsewhere)
         assert_refused(refused, 503, "wait_busy", None)
     with Stream(app, transfer_id=ID):
         pass

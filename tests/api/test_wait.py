@@ -24,6 +24,7 @@ from tests.refunds import asking
 
 ID = "0x" + "5a" * 32
 OTHER = "0x" + "a5" * 32
+EVENTS = "/v2/transferEvents"
 SUBMITTING, CONFIRMED, COMPLETED = 1, 3, 5
 
 
@@ -203,14 +204,14 @@ def test_who_read_what_was_old_already_is_told(
 
 
 def test_more_than_the_limit_are_refused(open_app: OpenApp) -> None:
-    app = open_app(doors=("api", "wait"), wait_limit=1)
+    app = open_app(doors=("api", "wait"), wait_limit=1, trusted_proxies=1)
     configure(app)
     tell(app, sent(ID))
     waiting = gateway_of(app).waiting
     with ThreadPoolExecutor() as threads:
         asked = threads.submit(ask, app, after_status=SUBMITTING)
         until_true(lambda: len(waiting) == 1)
-        refused = ask(app, after_status=SUBMITTING)
+        refused = from_address(app, "192.0.2.1", after_status=SUBMITTING)
         assert_refused(refused, 503, "wait_busy", STATUS)
         assert refused.headers["Retry-After"] == "5"
         assert ask(app).status_code == 200  # nobody waits for this one
@@ -218,6 +219,38 @@ def test_more_than_the_limit_are_refused(open_app: OpenApp) -> None:
         assert asked.result(timeout=5).status_code == 200
     assert ask(app, after_status=COMPLETED, timeout=1).status_code == 200
     assert len(waiting) == 0
+
+
+def from_address(app: Flask, address: str, path: str = WAIT, **query: Any) -> TestResponse:
+    headers = {"X-Forwarded-For": address}
+    return app.test_client().get(path, query_string={"transfer_id": ID} | query, headers=headers)
+
+
+def test_one_network_has_a_part_of_the_places(open_app: OpenApp) -> None:
+    app = open_app(doors=("api", "wait"), wait_limit=8, trusted_proxies=1)
+    configure(app)
+    tell(app, sent(ID))
+    waiting = gateway_of(app).waiting
+    with ThreadPoolExecutor() as threads:
+        places = [
+            threads.submit(from_address, app, f"2001:db8:0:a::{n}", after_status=SUBMITTING) for n in (1, 2)
+        ]
+        until_true(lambda: len(waiting) == 2)
+        for path, shape in ((WAIT, STATUS), (EVENTS, None)):
+            refused = from_address(app, "2001:db8:0:a:ffff::9", path, after_status=SUBMITTING)
+            msg = assert_refused(refused, 429, "rate_limited", shape)
+            assert msg == (
+                "2 callers of your network wait already: ask for the status instead, and wait again later"
+            )
+            assert refused.headers["Retry-After"] == "5"
+        assert from_address(app, "2001:db8:0:a::3").status_code == 200  # nobody waits for this one
+        for address in ("2001:db8:0:b::1", "192.0.2.1", "192.0.2.2"):
+            places.append(threads.submit(from_address, app, address, after_status=SUBMITTING))
+        until_true(lambda: len(waiting) == 5)
+        tell(app, released(ID, timedelta(seconds=5)))
+        assert [place.result(timeout=5).status_code for place in places] == [200] * 5
+    again = from_address(app, "2001:db8:0:a::1", after_status=COMPLETED, timeout=1)
+    assert again.status_code == 200, "who is gone leaves the place"
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ USER = {
 }
 UNKNOWN = Say(reason="transfer_not_found")
 BUSY = Say(http=503, reason="wait_busy", headers={"Retry-After": "3"})
+CROWDED = Say(http=429, reason="rate_limited", headers={"Retry-After": "3"})
 DOWN = Say(http=503, reason="unavailable", headers={"Retry-After": "3"})
 
 FIRST, TOLD, LATE = 2, 3, 10
@@ -100,6 +101,10 @@ CASES: dict[str, tuple[dict[str, list[Say]], dict[str, Any], dict[str, Any], Che
     ),
     "too many wait": (
         {STATUS: [Say(3, headers=SOON)], WAIT: [BUSY, Say(10, headers=OVER)]},
+        {}, {"value": [10, True, "nobody", 0, None]}, while_too_many_wait,
+    ),
+    "too many of one network wait": (
+        {STATUS: [Say(3, headers=SOON)], WAIT: [CROWDED, Say(10, headers=OVER)]},
         {}, {"value": [10, True, "nobody", 0, None]}, while_too_many_wait,
     ),
     "a wait that does not wait": (

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from select import select
 
 import pytest
 
@@ -268,3 +270,37 @@ def test_connections_to_the_gateway_are_closed_first_by_nginx() -> None:
     for file in (DEPLOY / "nginx/gateway-place/upstreams.conf", DEPLOY / "compose/nginx-upstreams.conf"):
         times = [int(found) for found in re.findall(r"keepalive_timeout (\d+)s", file.read_text())]
         assert len(times) == 3 and max(times) < kept
+
+
+def test_those_who_wait_are_bounded_by_their_network(tmp_path: Path) -> None:
+    """An IPv4 address, and of IPv6 the /64 that a subscriber has: also where bytes of it are line ends."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        nginx = install(tmp_path, dict.fromkeys(PLACES.values(), silent.getsockname()[1]))
+        change(
+            tmp_path / "gateway.conf", r"limit_conn gateway_waiters \d+;", "limit_conn gateway_waiters 1;", 1
+        )
+        with (tmp_path / "gateway-place/log.conf").open("a") as place:
+            place.write("set_real_ip_from 127.0.0.1;\nreal_ip_header X-Test-Address;\n")
+        silent.settimeout(20)
+        with running(nginx), ExitStack() as stack:
+
+            def waits(address: str) -> bool:
+                """Whether a caller of this address comes as far as the gateway, where it stays."""
+                caller = nginx.connect()
+                stack.callback(caller.close)
+                caller.request("GET", "/v2/transferEvents?account=1", headers={"X-Test-Address": address})
+                if select([silent], [], [], 2)[0]:
+                    stack.enter_context(silent.accept()[0])
+                    return True
+                assert caller.getresponse().status == 429
+                return False
+
+            assert waits("2001:db8:0:a::1")
+            assert not waits("2001:db8:0:a:ffff:ffff:ffff:fffe")
+            assert not waits("2001:db8:0:a::a")
+            assert waits("2001:db8:0:b::1")
+            assert waits("2001:db8:a0a:a0a:a0a::a0a")
+            assert not waits("2001:db8:a0a:a0a::1")
+            assert waits("203.0.113.10")
+            assert not waits("203.0.113.10")
+            assert waits("203.0.113.11")

@@ -11,9 +11,10 @@ from app.api.answers import PUBLIC_HEADERS, status_response
 from app.api.door import EVENTS_PATH, PREFIX, WAIT_DOOR, WAIT_PATH, current_door
 from app.api.errors import refusal
 from app.api.parsing import read_query
-from app.api.request_policy import apply_request_policy
+from app.api.request_policy import apply_request_policy, caller
 from app.api.waiting.schemas import EventsQuery, WaitQuery
 from app.api.waiting.sources import STREAM_HEADERS, LastAnswer, Refuse, StatusSource, StreamSource
+from app.domain.caller import counted_network
 from app.domain.errors import BadRequest
 from app.domain.following.position import BEGINNING, Position, parse_position
 from app.domain.keys import account_key
@@ -37,7 +38,7 @@ def wait_transfer_status() -> Response:
     asked = read_query(_WAIT_QUERY)
     seconds = min(asked.get("timeout", LONGEST_SECONDS), LONGEST_SECONDS)
     after = asked.get("after_status") if request.method == "GET" else None
-    found = wait_for_status(gateway, asked["transfer_id"], after, seconds)
+    found = wait_for_status(gateway, asked["transfer_id"], after, seconds, _network())
     if not isinstance(found, StatusWaiter):
         return status_response(door.status_answer, found)
     last = current_app.extensions.setdefault(_LAST, LastAnswer())
@@ -57,7 +58,7 @@ def transfer_events() -> Response:
     after = _position(request.headers.get("Last-Event-ID") or asked.get("last_event_id"))
     if request.method == "HEAD":
         return Response(headers=STREAM_HEADERS)
-    follower = follow(gateway, key)
+    follower = follow(gateway, key, _network())
     try:
         if after is None:
             after = BEGINNING if account is None else present_position(gateway)
@@ -65,6 +66,12 @@ def transfer_events() -> Response:
         gateway.waiting.remove(follower)
         raise
     return LaterResponse(StreamSource(gateway, follower, after), STREAM_HEADERS)
+
+
+def _network() -> str | None:
+    """What the caller is counted by among those who wait."""
+    address = caller()
+    return None if address is None else counted_network(address)
 
 
 def _position(text: str | None) -> Position | None:

@@ -69,13 +69,14 @@ class Told:
     heads: Heads
 
 
-def follow(gateway: Gateway, key: Key) -> Follower:
+def follow(gateway: Gateway, key: Key, network: str | None = None) -> Follower:
     """Somebody who follows a transfer or an account from now on.
 
+    :param network: where they come from, as ``Waiting.add`` takes it.
     :raises GatewayError: too many wait already.
     """
     follower = Follower(key)
-    gateway.waiting.add(follower)
+    gateway.waiting.add(follower, network)
     return follower
 
 

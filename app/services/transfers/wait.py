@@ -66,7 +66,7 @@ class StatusWaiter(Waiter):
 
 
 def wait_for_status(
-    gateway: Gateway, transfer_id: TransferId, after: int | None, seconds: float
+    gateway: Gateway, transfer_id: TransferId, after: int | None, seconds: float, network: str | None = None
 ) -> StatusWaiter | TransferStatus:
     """The status, where it is another one than ``after`` or nobody wants to wait; otherwise who waits for it.
 
@@ -75,6 +75,7 @@ def wait_for_status(
 
     :param after: the number of the status that the caller knows, None for one who knows none.
     :param seconds: how long to wait.
+    :param network: where the caller comes from, as ``Waiting.add`` takes it.
     :raises GatewayError: no such transfer, or too many wait.
     :raises Unavailable: the configuration cannot be read.
     """
@@ -82,7 +83,7 @@ def wait_for_status(
         return transfer_status(gateway, transfer_id)
     waiter = StatusWaiter(transfer_id, after, gateway.waiting.monotonic() + seconds)
     # First, and then the read: a change in between would otherwise be told to nobody.
-    gateway.waiting.add(waiter)
+    gateway.waiting.add(waiter, network)
     if not gateway.waiting.begin_own_read():
         # Thousands at once would queue for a connection to the database, each with its request and its stack.
         return waiter

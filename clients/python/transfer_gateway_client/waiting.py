@@ -13,10 +13,12 @@ LONGEST_WAIT = 30
 FIRST_PAUSE, LONGEST_PAUSE, GROWTH = 2.0, 60.0, 1.5
 """Seconds between two questions where the gateway does not say: each pause is longer than the last."""
 
-BUSY = 503
-NO_WAIT = (404, 405, BUSY)
-"""What a gateway answers that has no wait, or where too many wait: its status is asked for instead. So it is
-where somebody else answers, such as a proxy."""
+BUSY = (429, 503)
+"""What a gateway answers where too many wait: of all, or of the caller's network."""
+
+NO_WAIT = (404, 405, *BUSY)
+"""What it answers there, or where it has no wait: its status is asked for instead. So it is where somebody
+else answers, such as a proxy."""
 
 
 class WaitTimeout(TimeoutError):
@@ -107,7 +109,7 @@ class _Wait:
         if isinstance(error, httpx.TransportError):
             return self._later(None)
         if self._waiting and (error.http_status in NO_WAIT or not error.reason):
-            self._waits, self._busy = error.http_status == BUSY, True
+            self._waits, self._busy = error.http_status in BUSY, True
             return self._later(error.retry_after or _said(self.seen))
         new = time.monotonic() - self._began < self._unknown_for
         if not (error.is_temporary or (error.reason == "transfer_not_found" and new)):

@@ -6,12 +6,13 @@ const LONGEST_WAIT = 30;
 const FIRST_PAUSE = 2;
 const LONGEST_PAUSE = 60;
 const GROWTH = 1.5;
+/** What a gateway answers where too many wait: of all, or of the caller's network. */
+const BUSY = [429, 503];
 /**
- * What a gateway answers that has no wait, or where too many wait: its status is asked for instead. So it is where
- * somebody else answers, such as a proxy.
+ * What it answers there, or where it has no wait: its status is asked for instead. So it is where somebody else answers,
+ * such as a proxy.
  */
-const BUSY = 503;
-const NO_WAIT = [404, 405, BUSY];
+const NO_WAIT = [404, 405, ...BUSY];
 
 export interface WaitOptions {
   /** Seconds to wait at most; an hour where it is left out. */
@@ -108,7 +109,7 @@ class Wait {
     if (error instanceof TypeError) return this.#later(undefined);
     if (!(error instanceof GatewayError)) throw error;
     if (this.#waiting && (NO_WAIT.includes(error.httpStatus) || error.reason === "")) {
-      this.#waits = error.httpStatus === BUSY;
+      this.#waits = BUSY.includes(error.httpStatus);
       this.#busy = true;
       return this.#later(error.retryAfter ?? said(this.seen));
     }
