@@ -66,7 +66,7 @@ USED_OTHERWISE = {
     "import-linter": "make lint",
     "mypy": "make types",
     "openapi-python-client": "tests/openapi generates a client with it",
-    "pytest-randomly": ".ci/run",
+    "pytest-randomly": "make test ARGS='-p randomly'",
     "pytest-xdist": "make test",
     "nh3": "Flask-Security cleans the names of passkeys with it",
     "pip-audit": "make audit",

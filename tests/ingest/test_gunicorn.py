@@ -19,11 +19,12 @@ from threading import Barrier
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, create_engine, text
+from sqlalchemy import create_engine, text
 
-from app.models.connections.patience import CONSOLE, FEED, Patience
-from app.models.engine import prepare, writing
+from app.models.engine import writing
+from app.runtime.gateway import Gateway
 from app.services.feed.ingest import BATCH
+from tests.applications import application, gateway_of
 from tests.databases import BACKENDS, empty_tables
 from tests.ingest.kit import CURSOR, EVENTS, NDJSON, TOKEN, bearer, ndjson
 from tests.services.feed.world import sent, transfer_id
@@ -238,33 +239,24 @@ def test_what_was_reported_is_answered(feed: Feed) -> None:
     connection.close()
 
 
-def writers(feed: Feed, patience: Patience) -> Engine:
-    """An engine of this process on the server's database."""
-    engine = create_engine(feed.url)
-    prepare(engine, patience)
-    return engine
-
-
 def test_an_operator_writes_before_the_reporters_who_wait(feed: Feed) -> None:
     """On SQLite, which lets anybody go next, this went well by chance once in five times."""
-    reporter, operator = writers(feed, FEED), writers(feed, CONSOLE)
     connections = [feed.server.connect() for _ in range(4)]
 
-    def count_first() -> int:
-        with writing(operator):
+    def count_first(gateway: Gateway) -> int:
+        with writing(gateway.engine):
             return feed.count("later-%")
 
-    with ThreadPoolExecutor(5) as pool:
+    with application(feed.url) as app, ThreadPoolExecutor(5) as pool:
+        gateway = gateway_of(app)
         for turn in range(4):
-            with writing(reporter):
+            with writing(gateway.feed):
                 bodies = [ndjson(*events(f"later-{turn}-{n}", 1)) for n in range(4)]
                 posts = [pool.submit(post, *each) for each in zip(connections, bodies, strict=True)]
                 time.sleep(1)  # until all of them wait
-                first = pool.submit(count_first)
+                first = pool.submit(count_first, gateway)
                 time.sleep(0.3)
             assert first.result() == 4 * turn, "a reporter wrote first"
             assert [each.result()[0] for each in posts] == [200] * 4
-    for engine in (reporter, operator):
-        engine.dispose()
     for connection in connections:
         connection.close()

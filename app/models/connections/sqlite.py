@@ -7,7 +7,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +21,8 @@ from app.models.types import SqliteExactSum
 _BUSY: Final = 5  # SQLITE_BUSY
 _FIRST_PAUSE: Final = 0.001
 _LONGEST_PAUSE: Final = 0.02
+_LONG: Final = 4.0
+"""Who has waited for so many seconds goes first, too: chance may have passed it over."""
 
 
 class NativeCursor(sqlite3.Cursor):
@@ -106,22 +108,27 @@ def _begin_writing(connection: Connection, monotonic: Callable[[], float] = time
     """Take the only writer's lock.
 
     SQLite would wait for it inside one call. In a process of greenlets the one that holds the lock could not
-    go on meanwhile, so the waiting is done here.
+    go on meanwhile, so the waiting is done here. Those who go first are let pass by all others.
 
     :raises OperationalError: "database is locked": it was not free in time.
     """
     dbapi = connection.connection.dbapi_connection
     assert isinstance(dbapi, sqlite3.Connection)  # noqa: S101  this listener is for SQLite alone
     patience, turns = patience_of(connection), turns_of(connection.engine.url.database)
-    until, pause = monotonic() + patience.lock, _FIRST_PAUSE
+    began, pause = monotonic(), _FIRST_PAUSE
+    goes_first = False
     dbapi.execute("PRAGMA busy_timeout=0")
     try:
-        with going_first(turns) if patience.goes_first else nullcontext():
-            while not ((patience.goes_first or not is_another_first(turns)) and _has_begun(dbapi)):
-                if monotonic() >= until:
+        with ExitStack() as waiting:
+            while not ((goes_first or not is_another_first(turns)) and _has_begun(dbapi)):
+                waited = monotonic() - began
+                if waited >= patience.lock:
                     # So that SQLAlchemy raises what it would have raised.
                     connection.exec_driver_sql("BEGIN IMMEDIATE")
                     return
+                if not goes_first and (patience.goes_first or waited >= _LONG):
+                    waiting.enter_context(going_first(turns))
+                    goes_first = True
                 time.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
     finally:
