@@ -22,8 +22,8 @@ from serving.shares import SHARES
 TEXT_SECONDS: Final = 0.25
 """For how long all who request metrics of a worker get the same text: nobody keeps it busy by requesting."""
 
-TEXT_TIMEOUT_SECONDS: Final = 4.0
-"""The shipped Prometheus waits for five seconds."""
+TEXT_TIMEOUT_SECONDS: Final = 8.0
+"""Prometheus waits for ten seconds where nothing else is said."""
 
 STOPPING: Final = "this gateway is being stopped"
 

@@ -72,7 +72,9 @@ class MetricFiles:
         """
         with self._unchanged():
             self._add_up_ended()
-            return list(MultiProcessCollector(None, path=str(self.directory)).collect())
+            # The library cannot read a file that a worker has only just made.
+            files = [str(file) for file in self.directory.glob("*.db") if file.stat().st_size]
+            return list(MultiProcessCollector.merge(files, accumulate=True))
 
     def add_up_ended(self) -> None:
         """Add what ended processes counted to the sums of all that ended, and remove their files.

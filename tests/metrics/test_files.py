@@ -133,6 +133,15 @@ def test_a_process_that_counted_nothing_ends_without_a_word(files: MetricFiles) 
     assert names_in(files.directory) == set()
 
 
+def test_a_file_that_was_only_just_made_takes_no_other_along(
+    files: MetricFiles, exposition: Exposition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count(monkeypatch, files, 1)
+    for kind in ("counter", "histogram", "gauge_livesum"):
+        (files.directory / f"{kind}_2.db").touch()
+    assert total(series(exposition.text()), "gateway_requests_total") == OPERATIONS
+
+
 def test_who_reads_does_not_wait_for_ever(
     files: MetricFiles, exposition: Exposition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
