@@ -21,8 +21,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.domain.finality import Finality
 from app.domain.keys import BlockNumber, ChainId
-from app.domain.watching.terms import DEFAULT_POLL_SECONDS, Finality
+from app.domain.watching.terms import DEFAULT_POLL_SECONDS
 from app.extensions import Base
 from app.models.types import Address, BigId, FeeTiers, Uint64, Uint256, UtcTime
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import JSON, BigInteger, ForeignKey, Index, LargeBinary, String, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.domain.keys import ChainId, TransferId
+from app.domain.keys import BlockNumber, ChainId, TransferId
 from app.domain.transfer.latency import FINE
 from app.extensions import Base
 from app.models.types import ACCOUNT_LENGTH, Address, ExactInteger, Hash32, Uint64, Uint256, UtcTime
@@ -79,6 +79,9 @@ class Transfer(Base):
     updated_at: Mapped[datetime] = mapped_column(UtcTime, doc="the newest event's time")
     began_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="of the earliest submission or send")
     received_amount: Mapped[int | None] = mapped_column(ExactInteger, doc="paid out; destination units")
+    settled_block: Mapped[BlockNumber | None] = mapped_column(
+        BigInteger, doc="of the event that status 2, 5 or 10 rests on; null where it names none"
+    )
 
 
 class TransferAccount(Base):

@@ -8,9 +8,10 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from app.domain.crypto import checksum_address
+from app.domain.finality import FINALIZED
 from app.domain.keys import BlockNumber
 from app.domain.watching.blocks import Header
-from app.domain.watching.terms import FINALIZED, WatchTerms
+from app.domain.watching.terms import WatchTerms
 from app.services.watching.chains import DatedMiss
 from app.watcher.decode.events import TOPICS
 from app.watcher.loop.proof import holds

@@ -9,13 +9,16 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import event as listeners
+from sqlalchemy import insert, update
 from werkzeug.datastructures import Headers
 
 from app.grpcweb import gateway_pb2 as pb
 from app.http.progress import PROGRESS_HEADERS
+from app.models.engine import writing
+from app.models.watching.watches import ChainWatch
 from tests.api.shapes import FIND, STATUS, STATUSES
-from tests.api.world import event, released, sent, tell
-from tests.applications import OpenApp, renew_gateway
+from tests.api.world import configure, event, network, released, sent, tell
+from tests.applications import OpenApp, gateway_of, renew_gateway
 from tests.grpcweb.wire import frame, post
 
 ID = "0x" + "5a" * 32
@@ -46,22 +49,96 @@ def fields_of(client: FlaskClient, transfer_id: str) -> dict[str, str]:
     """What the fields of the other operations say, as the headers would."""
     (status,) = client.post(STATUSES, json={"transfer_ids": [transfer_id]}).get_json()["statuses"]
     (transfer,) = client.get(f"{FIND}?key={transfer_id}").get_json()["transfers"]
-    names = ("terminal", "next_actor", "next_poll_seconds", "as_of")
+    names = ("terminal", "final_by", "next_actor", "next_poll_seconds", "as_of")
     assert {name: status[name] for name in names} == {name: transfer[name] for name in names}
     said = {
         "Terminal": str(status["terminal"]).lower(),
+        "Final-By": status["final_by"],
         "Next-Actor": status["next_actor"],
         "Next-Poll-Seconds": str(status["next_poll_seconds"]),
         "As-Of": status["as_of"],
     }
-    return {name: value for name, value in said.items() if value != "0"}
+    return {name: value for name, value in said.items() if value not in ("", "0")}
 
 
 def test_a_transfer_that_is_over(app: Flask, client: FlaskClient) -> None:
     tell(app, sent(ID), released(ID, timedelta(seconds=1)))
-    said = {"Terminal": "true", "Next-Actor": "nobody", "As-Of": NOON}
+    said = {"Terminal": "true", "Final-By": "reported", "Next-Actor": "nobody", "As-Of": NOON}
     assert asked(client, transfer_id=ID) == asked(client, tx_hash=SEND, src_chain_id=1) == said
     assert fields_of(client, ID) == said
+
+
+ENDS = {
+    2: (1, [event("transfer.failed", transfer_id=ID, block=200)]),
+    5: (56, [sent(ID, block=100), released(ID, timedelta(seconds=1), block=200)]),
+    10: (1, [sent(ID, block=100), event("refund.completed", transfer_id=ID, block=200)]),
+}
+"""Of each end the chain that it rests on, and what leads to it."""
+
+SUBMITTED = event("transfer.submitted", transfer_id=ID, src_chain_id=1, dst_chain_id=56)
+
+
+def finality(app: Flask, value: int | str | None) -> None:
+    """Have both chains say when their blocks are final."""
+    document = network()
+    for chain in document["chains"]:
+        chain["finality"] = value
+    configure(app, document)
+
+
+def head(app: Flask, chain_id: int, block: int) -> None:
+    tell(app, event("chain.head", timedelta(seconds=20_000 - block), chain_id=chain_id, block=block))
+
+
+@pytest.mark.parametrize("status", ENDS)
+def test_an_end_is_final_once_its_block_is(open_app: OpenApp, status: int) -> None:
+    app = open_app()
+    chain_id, story = ENDS[status]
+    configure(app)
+    client = app.test_client()
+    tell(app, SUBMITTED, *story)
+    delay = {1: 12, 56: 15}[chain_id]
+    head(app, 57 - chain_id, 10_000)  # the other chain says nothing about it
+    head(app, chain_id, 200 + delay - 1)
+    before = asked(client, transfer_id=ID)
+    assert (before["Terminal"], before["Next-Actor"]) == ("false", "network")
+    assert "Final-By" not in before and int(before["Next-Poll-Seconds"]) >= 2
+    assert fields_of(client, ID) == before
+    head(app, chain_id, 200 + delay)
+    over = asked(client, transfer_id=ID)
+    assert (over["Terminal"], over["Final-By"], over["Next-Actor"]) == ("true", "block", "nobody")
+    assert "Next-Poll-Seconds" not in over
+    assert fields_of(client, ID) == over
+    finality(app, 100)
+    assert asked(client, transfer_id=ID)["Terminal"] == "false"
+    head(app, chain_id, 300)
+    assert asked(client, transfer_id=ID)["Final-By"] == "block"
+    tell(app, event("chain.reorged", chain_id=chain_id, from_block=150))
+    assert asked(client, transfer_id=ID)["Terminal"] == "false"
+
+
+def test_the_nodes_word_counts_where_a_watcher_reads_the_chain(open_app: OpenApp) -> None:
+    app = open_app()
+    finality(app, "finalized")
+    client = app.test_client()
+    tell(app, sent(ID, block=100), released(ID, timedelta(seconds=1), block=200))
+    head(app, 56, 215)
+    assert asked(client, transfer_id=ID)["Final-By"] == "block", "nobody reads the chain: by its delay"
+    with writing(gateway_of(app).engine) as connection:
+        connection.execute(insert(ChainWatch).values(chain_id=56))
+    for final in (None, 199):
+        with writing(gateway_of(app).engine) as connection:
+            connection.execute(update(ChainWatch).values(final=final))
+        assert asked(client, transfer_id=ID)["Terminal"] == "false"
+    with writing(gateway_of(app).engine) as connection:
+        connection.execute(update(ChainWatch).values(final=200))
+    assert asked(client, transfer_id=ID)["Final-By"] == "block"
+
+
+def test_a_word_without_a_block_is_final_at_once(app: Flask, client: FlaskClient) -> None:
+    tell(app, sent(ID, block=100), event("network.status", transfer_id=ID, xfer_status=7))
+    said = asked(client, transfer_id=ID)
+    assert (said["Terminal"], said["Final-By"]) == ("true", "reported")
 
 
 def test_a_transfer_under_way_goes_by_the_latencies_of_its_route(app: Flask, client: FlaskClient) -> None:

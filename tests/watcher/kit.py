@@ -11,10 +11,11 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from app.domain.crypto import keccak256
+from app.domain.finality import Finality
 from app.domain.keys import BlockNumber, ChainId, PoolKey
 from app.domain.transfer_ids import pool_transfer_id
 from app.domain.watching.network import WatchedNetwork
-from app.domain.watching.terms import Finality, WatchTerms
+from app.domain.watching.terms import WatchTerms
 from app.models.engine import reading
 from app.models.pools import PoolCounter
 from app.models.transfers import Transfer

@@ -20,7 +20,7 @@ from wtforms.widgets import CheckboxInput, Select, TextArea, TextInput
 from app.admin.forms.numbers import number_text, whole_digits, without_spaces
 from app.admin.network_names import Choices, chain_choices, chain_names, percent, symbol_choices
 from app.domain.amounts import is_ascii_digits
-from app.domain.watching.terms import FINALIZED
+from app.domain.finality import FINALIZED
 
 _ITEM: Final = re.compile(r"\w+\[(\d+)\](?:\.(\w+))?")
 _LONGEST_SECONDS: Final = 13

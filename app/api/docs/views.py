@@ -99,7 +99,7 @@ def page(path: str) -> Response:
     """
     if answer := _site(path):
         return answer
-    if not current_app.extensions[_KEY].exists():
+    if not (current_app.extensions[_KEY].exists() or path.startswith("try/")):
         return _to("/docs/", 302)
     raise NotFound
 

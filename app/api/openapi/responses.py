@@ -7,9 +7,10 @@ from typing import Any, Final
 from marshmallow import Schema
 
 from app.domain.error_catalogue import ERRORS
+from app.domain.finality import FinalBy
 from app.domain.transfer.progress import LONGEST, SHORTEST, NextActor
 from app.http.answers import REASON
-from app.http.progress import AS_OF, MEANT, NEXT_ACTOR, NEXT_POLL, PROGRESS_HEADERS, TERMINAL
+from app.http.progress import AS_OF, FINAL_BY, MEANT, NEXT_ACTOR, NEXT_POLL, PROGRESS_HEADERS, TERMINAL
 from app.http.public import RATE_LIMIT_HEADERS
 from app.http.request_ids import REQUEST_ID
 
@@ -74,8 +75,14 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
         "schema": {"type": "string"},
     },
     TERMINAL: {
-        "description": "Whether the transfer is over: nothing more is expected to change.",
+        "description": "Whether the transfer is over: at status 2, 5 or 10, and the block that this rests on "
+        "is final.",
         "schema": {"type": "string", "enum": ["true", "false"]},
+    },
+    FINAL_BY: {
+        "description": "Why it is over: its `block` is final, or it was `reported` without a block. "
+        "Not sent while it is not over.",
+        "schema": {"type": "string", "enum": [why.value for why in FinalBy]},
     },
     NEXT_ACTOR: {
         "description": "Who acts next: the network, the user (at a refund), or nobody.",

@@ -60,6 +60,7 @@ _STATUS: Final[dict[str, Any]] = {
 }
 _PROGRESS: Final[dict[str, Any]] = {
     "terminal": True,
+    "final_by": "block",
     "next_actor": "nobody",
     "next_poll_seconds": 0,
     "as_of": "2026-11-09T08:01:03Z",

@@ -66,6 +66,7 @@ def _progress_json(status: TransferStatus) -> dict[str, Any]:
         if progress is None
         else {
             "terminal": progress.terminal,
+            "final_by": "" if progress.final_by is None else progress.final_by.value,
             "next_actor": progress.next_actor.value,
             "next_poll_seconds": progress.next_poll_seconds,
         }

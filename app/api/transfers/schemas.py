@@ -21,6 +21,7 @@ from app.api.schemas import (
     Shape,
     describe,
 )
+from app.domain.finality import FinalBy
 from app.domain.transfer.progress import NextActor
 from app.domain.wire_values import MAX_ACCOUNTS, MAX_ADDRESS_CHARACTERS, MAX_STATUSES, MISSING, parse_accounts
 from app.services.transfers.find import TransferKnowledge
@@ -163,7 +164,19 @@ class ProgressFields(Shape):
 
     terminal = fields.Boolean(
         dump_default=False,
-        metadata=describe("Whether the transfer is over: nothing more is expected to change.", True),
+        metadata=describe(
+            "Whether the transfer is over: at status 2, 5 or 10, and the block that this rests on is final.",
+            True,
+        ),
+    )
+    final_by = fields.String(
+        dump_default="",
+        metadata=describe(
+            "Why it is over: its `block` is final, or it was `reported` without a block. "
+            "Empty while it is not.",
+            FinalBy.BLOCK.value,
+            enum=[why.value for why in FinalBy] + [""],
+        ),
     )
     next_actor = fields.String(
         dump_default="",

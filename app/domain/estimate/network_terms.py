@@ -23,6 +23,7 @@ from app.domain.estimate.inputs import (
     StableSwapRate,
     TokenTerms,
 )
+from app.domain.finality import Finality
 from app.domain.keys import ChainId, PoolKey, RouteKey
 from app.domain.pools import opening_counters
 
@@ -47,6 +48,7 @@ class ChainInfo:
     block_delay: int
     drop_gas_amt: int
     tx_path: str = "/tx/"
+    finality: Finality | None = None
 
     def tx_link(self, tx_hash: str | None) -> str:
         """The explorer's page of a transaction; empty while there is no hash (docs/interface.md#links)."""
@@ -165,6 +167,7 @@ def _chain_info(row: Row) -> ChainInfo:
         block_delay=row["block_delay"],
         drop_gas_amt=row["drop_gas_amt"],
         tx_path=row["tx_path"],
+        finality=row["finality"],
     )
 
 

@@ -10,7 +10,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from app.domain.codes import FINISHED_STATUSES, TransferHistoryStatus
+from app.domain.codes import TransferHistoryStatus
+from app.domain.finality import FinalBy
 
 SHORTEST: Final = 2
 """Seconds between two questions at least."""
@@ -55,9 +56,14 @@ class Progress:
     terminal: bool
     next_actor: NextActor
     next_poll_seconds: int
+    final_by: FinalBy | None = None
+    """Why it is over; None while it is not."""
 
 
-OVER: Final = Progress(terminal=True, next_actor=NextActor.NOBODY, next_poll_seconds=0)
+def over(final_by: FinalBy) -> Progress:
+    """The progress of a transfer whose end is final."""
+    return Progress(terminal=True, next_actor=NextActor.NOBODY, next_poll_seconds=0, final_by=final_by)
+
 
 _S = TransferHistoryStatus
 _BY_USER: Final = frozenset({_S.TRANSFER_TO_BE_REFUNDED, _S.TRANSFER_REFUND_TO_BE_CONFIRMED})
@@ -82,15 +88,17 @@ def progress_of(
     status_since: datetime | None,
     now: datetime,
     times: RouteTimes = UNKNOWN_TIMES,
+    final_by: FinalBy | None = None,
 ) -> Progress:
     """The progress of a transfer at ``now``.
 
     :param sent_at: of the standing send, from which latencies count; None where there is none.
     :param status_since: of the event that decides the status; None where none does.
     :param times: of its route; looked at only where :func:`follows_route`.
+    :param final_by: why its end is final; None while that is not, or where it is at none.
     """
-    if status in FINISHED_STATUSES:
-        return OVER
+    if final_by is not None:
+        return over(final_by)
     if status in _BY_USER:
         return Progress(terminal=False, next_actor=NextActor.USER, next_poll_seconds=UNHURRIED)
     seconds: int = UNHURRIED

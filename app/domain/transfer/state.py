@@ -8,7 +8,7 @@ from datetime import datetime
 
 from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.domain.crypto import parse_evm_address
-from app.domain.keys import ChainId, TransferId
+from app.domain.keys import BlockNumber, ChainId, TransferId
 from app.domain.network_facts import NetworkFacts
 from app.domain.refund.evidence import (
     RefundContext,
@@ -20,10 +20,13 @@ from app.domain.refund.evidence import (
 from app.domain.refund.withdraw_ids import PaidIds, withdraw_id_of
 from app.domain.transfer.anomalies import Anomaly, anomalies_of_transfer
 from app.domain.transfer.events import (
+    BlockEvent,
+    RefundCompleted,
     RefundPrepared,
     RefundSigned,
     TransferDelayed,
     TransferEvent,
+    TransferFailed,
     TransferReleased,
     TransferSent,
     TransferSubmitted,
@@ -84,6 +87,8 @@ class TransferState:
     readings: tuple[tuple[ChainId, ChainReading], ...] = ()
     other_hashes: tuple[str, ...] = ()
     """Transactions that the log names beside the two above, standing or not; ascending."""
+    settled_block: BlockNumber | None = None
+    """Of the event that the end of the transfer rests on."""
     withdraw_ids: tuple[tuple[bytes, bool], ...] = ()
     """Of its refund requests, each with whether it was paid under it; ascending."""
     refund_basis: frozenset[str] = frozenset()
@@ -193,9 +198,22 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
         blocks=highest_blocks((logged.event for logged in counted), origin),
         readings=readings(standing.events(), origin),
         other_hashes=tuple(sorted(_tx_hashes(counting(history.log, origin)) - {src_tx_hash, dst_tx_hash})),
+        settled_block=settled_block(standing, answer.status),
         withdraw_ids=_withdraw_ids(refund, is_taken=standing.is_withdraw_taken),
         refund_basis=refund.basis,
     )
+
+
+def settled_block(standing: StandingEvents, status: TransferHistoryStatus) -> BlockNumber | None:
+    """The block of the event that the end rests on; None at any other status, and where it names none."""
+    event: BlockEvent | None = None
+    if status is TransferHistoryStatus.TRANSFER_COMPLETED:
+        event = standing.first(TransferReleased)
+    elif status is TransferHistoryStatus.TRANSFER_FAILED:
+        event = standing.first(TransferFailed)
+    elif status is TransferHistoryStatus.TRANSFER_REFUNDED:
+        event = standing.first(RefundCompleted)
+    return None if event is None else event.block
 
 
 def _tx_hashes(log: Sequence[Logged[TransferEvent]]) -> set[str]:

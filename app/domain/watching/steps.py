@@ -115,6 +115,7 @@ class Step:
     :param forget_headers_below: headers below it are final and need not be kept.
     :param spans: ranges that were read, or read again: the latter replace those of the same blocks.
     :param head: the newest block that the node told of.
+    :param final: the newest that is final, by the chain's finality.
     :param missed: rereads and proofs that differed.
     :param missed_if_new: they count only where the feed accepted something of the step: what was pruned
         meanwhile was reported, too.
@@ -136,6 +137,7 @@ class Step:
     waiting: Sequence[Waiting] = ()
     done: Sequence[WaitingKey] = ()
     head: Header | None = None
+    final: BlockNumber | None = None
     missed: Sequence[Missed] = ()
     missed_if_new: bool = False
     source: str = ""

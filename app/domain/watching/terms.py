@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
+from app.domain.finality import Finality
 from app.domain.keys import BlockNumber, ChainId
-
-FINALIZED: Final = "finalized"
-"""The finality of chains whose nodes know it themselves: the tag that they answer for it."""
-
-Finality = int | Literal["finalized"]
-"""How many blocks deep a block is final, or the node's own word for it."""
 
 RPC_NAME: Final = re.compile(r"RPC_URL_[A-Z0-9_]+")
 """Names of environment variables that may hold the URL of a node. No other variable can be named."""

@@ -50,6 +50,7 @@ class ChainWatch(Base):
     head: Mapped[BlockNumber | None] = mapped_column(BigInteger, doc="the newest block that a node told of")
     head_hash: Mapped[str | None] = mapped_column(String(HASH_LENGTH))
     head_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="the time of that block")
+    final: Mapped[BlockNumber | None] = mapped_column(BigInteger, doc="the newest block that is final")
     head_moved_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="when another head was seen last")
     read_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="of the last step")
     found_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="of the last step that said something new")

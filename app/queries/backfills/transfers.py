@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, select
 
+from app.domain.codes import FINISHED_STATUSES
 from app.models.transfers import Transfer
 
+IS_UNLISTED: Final = Transfer.began_at.is_(None) & Transfer.src_chain_id.is_not(None)
+"""In no list: without the time since which it is listed, although its chains are known."""
 
-def next_transfers(connection: Connection, after: bytes, rows: int) -> Sequence[tuple[bytes, bool]]:
-    """The transfers after an id, in the order of ids, each with whether it is listed nowhere.
+IS_UNSETTLED: Final = Transfer.status.in_(sorted(FINISHED_STATUSES)) & Transfer.settled_block.is_(None)
+"""At its end, and without the block that this rests on, which may be unknown."""
 
-    Those are without the time since which they are listed, although their chains are known.
-    """
-    unlisted = Transfer.began_at.is_(None) & Transfer.src_chain_id.is_not(None)
-    wanted = select(Transfer.transfer_id, unlisted).order_by(Transfer.transfer_id).limit(rows)
+
+def next_transfers(
+    connection: Connection, after: bytes, rows: int, missing: ColumnElement[bool]
+) -> Sequence[tuple[bytes, bool]]:
+    """The transfers after an id, in the order of ids, each with whether something is missing of it."""
+    wanted = select(Transfer.transfer_id, missing).order_by(Transfer.transfer_id).limit(rows)
     found = connection.execute(wanted.where(Transfer.transfer_id > after) if after else wanted)
-    return [(transfer_id, bool(missing)) for transfer_id, missing in found]
+    return [(transfer_id, bool(is_missing)) for transfer_id, is_missing in found]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, case, func, select
 
-from app.domain.keys import ChainId
+from app.domain.finality import ChainDepth
+from app.domain.keys import BlockNumber, ChainId
 from app.models.events import ChainProgress, Event
+from app.models.watching.watches import ChainWatch
 
 _NEWEST = (
     select(
@@ -48,6 +50,20 @@ def newest_of_chain(connection: Connection, chain_id: ChainId) -> Row[*tuple[Any
 def chain_progress(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
     """How far each chain has been read, and when its newest event happened."""
     return connection.execute(select(ChainProgress.__table__)).all()
+
+
+_NONE_YET = BlockNumber(-1)
+_FINAL = case((ChainWatch.chain_id.is_not(None), func.coalesce(ChainWatch.final, _NONE_YET)))
+_DEPTHS = select(ChainProgress.chain_id, ChainProgress.highest_block, _FINAL).join(
+    ChainWatch, ChainWatch.chain_id == ChainProgress.chain_id, isouter=True
+)
+
+
+def chain_depths(connection: Connection) -> Mapping[ChainId, ChainDepth]:
+    """How far each chain has been read, and of those that a watcher reads the newest final block."""
+    return {
+        ChainId(chain_id): ChainDepth(head, final) for chain_id, head, final in connection.execute(_DEPTHS)
+    }
 
 
 def last_event(connection: Connection) -> Row[*tuple[Any, ...]] | None:

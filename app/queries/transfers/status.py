@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, bindparam, select
 
-from app.domain.keys import ChainId, TransferId
+from app.domain.keys import BlockNumber, ChainId, TransferId
 from app.models.connections.direct import DirectSelect
 from app.models.pruned import PrunedTransfer
 from app.models.transfers import Refund, Transfer
@@ -27,6 +27,7 @@ class TransferRow(NamedTuple):
     dst_tx_hash: str | None
     sent_at: datetime | None
     status_since: datetime | None
+    settled_block: BlockNumber | None
     wd_onchain: bytes | None = None
     sorted_sigs: Sequence[str] = ()
     signers: Sequence[str] = ()
@@ -44,6 +45,7 @@ STATUS_COLUMNS: Final = (
     Transfer.dst_tx_hash,
     Transfer.sent_at,
     Transfer.status_since,
+    Transfer.settled_block,
 )
 EVIDENCE_COLUMNS: Final = (Refund.wd_onchain, Refund.sorted_sigs, Refund.signers, Refund.powers)
 

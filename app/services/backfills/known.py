@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from sqlalchemy import Connection
 
-from app.queries.backfills.transfers import next_transfers
+from app.queries.backfills.transfers import IS_UNLISTED, IS_UNSETTLED, next_transfers
 from app.queries.feed.facts import load_network_facts
 from app.queries.feed.retractions import targets_are_noted
 from app.services.feed.grown import refuse_grown
@@ -40,15 +40,23 @@ class Backfill:
 
 def list_transfers(connection: Connection, after: bytes, rows: int, now: datetime) -> Range | None:
     """Fold those transfers anew that code from before revision 0017 wrote while that was running."""
+    return _fold(connection, next_transfers(connection, after, rows, IS_UNLISTED), now)
+
+
+def settle_transfers(connection: Connection, after: bytes, rows: int, now: datetime) -> Range | None:
+    """Fold those transfers anew whose end was written by code from before revision 0042."""
+    return _fold(connection, next_transfers(connection, after, rows, IS_UNSETTLED), now)
+
+
+def _fold(connection: Connection, found: Sequence[tuple[bytes, bool]], now: datetime) -> Range | None:
     refuse_grown(connection)
-    found = next_transfers(connection, after, rows)
     if not found:
         return None
-    unlisted = [transfer_id for transfer_id, missing in found if missing]
-    if unlisted:
+    missing = [transfer_id for transfer_id, is_missing in found if is_missing]
+    if missing:
         tell_nothing(connection)
-        refold(connection, unlisted, load_network_facts(connection), now)
-    return Range(found[-1][0], len(found), len(unlisted))
+        refold(connection, missing, load_network_facts(connection), now)
+    return Range(found[-1][0], len(found), len(missing))
 
 
 def note_retractions(connection: Connection, after: bytes, _rows: int, _now: datetime) -> Range | None:
@@ -66,5 +74,6 @@ _DONE: Final = b"all"
 KNOWN: Final = (
     Backfill("listed-transfers", "transfers that are in no list, since an upgrade over 0017", list_transfers),
     Backfill("retraction-targets", "what retractions from before 0041 name", note_retractions),
+    Backfill("settled-transfers", "the blocks of ends, since an upgrade over 0042", settle_transfers),
 )
 """In the order in which they run."""

@@ -6,15 +6,14 @@ from typing import Any, Final
 
 from marshmallow import ValidationError, fields
 
+from app.domain.finality import FINALIZED, Finality
 from app.domain.watching.terms import (
     DEFAULT_POLL_SECONDS,
-    FINALIZED,
     MAX_POLL_SECONDS,
     MAX_RPC_NAME,
     MAX_RPC_NAMES,
     MIN_POLL_SECONDS,
     RPC_NAME,
-    Finality,
 )
 from app.services.network.fields import ListOf
 

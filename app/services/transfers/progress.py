@@ -6,10 +6,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Protocol
 
-from app.domain.codes import TransferHistoryStatus
-from app.domain.keys import ChainId
+from app.domain.codes import FINISHED_STATUSES, TransferHistoryStatus
+from app.domain.finality import UNREAD, FinalBy, is_final
+from app.domain.keys import BlockNumber, ChainId
 from app.domain.transfer.progress import UNKNOWN_TIMES, Progress, RouteTimes, follows_route, progress_of
-from app.queries.transfers.freshness import last_event
+from app.queries.transfers.freshness import chain_depths, last_event
 from app.runtime.gateway import Gateway
 from app.services.latency import route_times
 
@@ -28,6 +29,10 @@ class Known(Protocol):
     @property
     def status_since(self) -> datetime | None:
         """When the event happened that decides the status."""
+
+    @property
+    def settled_block(self) -> BlockNumber | None:
+        """The block that its end rests on; None where none is known."""
 
     @property
     def src_chain_id(self) -> ChainId | None:
@@ -56,7 +61,26 @@ def progress_of_row(gateway: Gateway, row: Known) -> Progress:
         status_since=row.status_since,
         now=gateway.clock(),
         times=_times(gateway, row) if follows_route(status) else UNKNOWN_TIMES,
+        final_by=_final_by(gateway, row, status) if status in FINISHED_STATUSES else None,
     )
+
+
+def _final_by(gateway: Gateway, row: Known, status: TransferHistoryStatus) -> FinalBy | None:
+    """Why the end of a transfer is final; None while its block is not.
+
+    The depth of the chains may be a moment old: then an end is final a moment later.
+    """
+    if row.settled_block is None:
+        return FinalBy.REPORTED
+    is_paid_out = status is TransferHistoryStatus.TRANSFER_COMPLETED
+    chain_id = row.dst_chain_id if is_paid_out else row.src_chain_id
+    if chain_id is None:
+        return None
+    chain = gateway.snapshots.current().terms.chain_infos.get(chain_id)
+    depths, _ = gateway.kept_reads.ask(chain_depths, lambda: gateway.public_reads.ask(chain_depths))
+    finality, block_delay = (chain.finality, chain.block_delay) if chain else (None, None)
+    depth = depths.get(chain_id, UNREAD)
+    return FinalBy.BLOCK if is_final(row.settled_block, depth, finality, block_delay) else None
 
 
 def _times(gateway: Gateway, row: Known) -> RouteTimes:

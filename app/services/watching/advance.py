@@ -159,6 +159,8 @@ def _seen(row: Row[*tuple[Any, ...]], step: Step, result: IngestResult, now: dat
         values |= {"head": head.number, "head_hash": head.hash, "head_at": head.at}
         if head.hash != row.head_hash:
             values["head_moved_at"] = now
+    if step.final is not None:
+        values["final"] = step.final
     if step.extra is not None:
         values["extra"] = dict(step.extra)
     return values

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from app.domain.finality import FINALIZED
 from app.domain.keys import BlockNumber
 from app.domain.watching.blocks import Header
 from app.domain.watching.steps import ChainReadings, Span, SpanState
-from app.domain.watching.terms import FINALIZED, WatchTerms
+from app.domain.watching.terms import WatchTerms
 from app.watcher.rpc.node import MOST_CALLS, Look
 
 LINKED_BLOCKS: Final = MOST_CALLS - 1

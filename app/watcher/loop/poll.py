@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from app.domain.finality import FINALIZED
 from app.domain.keys import BlockNumber
 from app.domain.transfer.events import Event
 from app.domain.watching.blocks import BlockId, Header
 from app.domain.watching.steps import Step, WaitingKind
-from app.domain.watching.terms import FINALIZED
 from app.services.feed.retract import retractions_of
 from app.services.watching.reported import Reported, confirmed_elsewhere
 from app.watcher.loop.branches import Branch, branch_of, check_jump, is_confirmed, raise_made_up
@@ -189,6 +189,7 @@ def _step(view: View, read: _Read, events: Sequence[Event], translation: Transla
         waiting=translation.waiting,
         done=translation.done,
         head=read.look.head,
+        final=read.final,
         missed=() if branch is None or branch.made_up is None else (branch.made_up,),
         source=view.source,
         calls=view.calls(),

@@ -151,6 +151,7 @@ class Reader:
         return Step(
             at=self.view.clock(),
             head=None if look is None else look.head,
+            final=self.view.final,
             source=self.view.source,
             calls=self.view.calls(),
         )

@@ -8,16 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.domain.codes import FINISHED_STATUSES
 from app.domain.codes import TransferHistoryStatus as Status
+from app.domain.finality import FinalBy
 from app.domain.transfer.progress import (
     LONGEST,
-    OVER,
     SHORTEST,
     UNHURRIED,
     UNKNOWN_TIMES,
     NextActor,
     Progress,
     RouteTimes,
+    over,
     poll_seconds,
     progress_of,
 )
@@ -95,11 +97,25 @@ def test_how_often_it_is_asked(median: int, p90: int, until: int, most: int) -> 
     assert len(questions(until, RouteTimes(median, p90))) - 1 <= most
 
 
-def at(status: Status, *, sent: float | None = None, since: float | None = 0, times: RouteTimes) -> Progress:
+def at(
+    status: Status,
+    *,
+    sent: float | None = None,
+    since: float | None = 0,
+    times: RouteTimes,
+    final_by: FinalBy | None = None,
+) -> Progress:
     def before(seconds: float | None) -> datetime | None:
         return None if seconds is None else NOW - timedelta(seconds=seconds)
 
-    return progress_of(status, sent_at=before(sent), status_since=before(since), now=NOW, times=times)
+    return progress_of(
+        status,
+        sent_at=before(sent),
+        status_since=before(since),
+        now=NOW,
+        times=times,
+        final_by=final_by,
+    )
 
 
 TIMES = RouteTimes(600, 840)
@@ -123,10 +139,18 @@ TIMES = RouteTimes(600, 840)
     ],
 )
 def test_who_acts_next(status: Status, actor: NextActor) -> None:
-    progress = at(status, sent=100, times=TIMES)
+    final_by = FinalBy.BLOCK if actor is NextActor.NOBODY else None
+    progress = at(status, sent=100, times=TIMES, final_by=final_by)
     assert progress.next_actor is actor
-    assert progress.terminal == (actor is NextActor.NOBODY) == (progress == OVER)
+    assert progress.terminal == (actor is NextActor.NOBODY) == (progress == over(FinalBy.BLOCK))
     assert (progress.next_poll_seconds == 0) == progress.terminal
+
+
+@pytest.mark.parametrize("status", sorted(FINISHED_STATUSES))
+def test_an_end_that_is_not_final_is_asked_about_again(status: Status) -> None:
+    progress = at(status, sent=700, since=80, times=TIMES)
+    assert (progress.terminal, progress.next_actor) == (False, NextActor.NETWORK)
+    assert (progress.next_poll_seconds, progress.final_by) == (10, None)
 
 
 def test_the_route_counts_from_the_send_while_the_transfer_is_under_way() -> None:

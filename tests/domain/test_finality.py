@@ -1,0 +1,41 @@
+"""When the block that an end rests on is final."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.domain.finality import FINALIZED, ChainDepth, Finality, is_final
+from app.domain.keys import BlockNumber
+
+BLOCK = BlockNumber(100)
+
+
+@pytest.mark.parametrize(
+    ("head", "finalized", "finality", "block_delay", "final"),
+    [
+        (111, None, None, 12, False),
+        (112, None, None, 12, True),
+        (100, None, None, 0, True),
+        (99, None, None, 0, False),
+        (131, None, 32, 12, False),
+        (132, None, 32, 12, True),
+        (100, None, 0, 12, True),
+        (10_000, 99, FINALIZED, 12, False),
+        (101, 100, FINALIZED, 12, True),
+        (111, None, FINALIZED, 12, False),
+        (112, None, FINALIZED, 12, True),
+        (112, 99, None, 12, True),
+        (None, None, None, 12, False),
+        (None, None, 0, 12, False),
+        (None, None, FINALIZED, 12, False),
+        (10_000, None, None, None, False),
+    ],
+)
+def test_a_block_is_final_when_its_chain_says_so(
+    head: BlockNumber | None,
+    finalized: BlockNumber | None,
+    finality: Finality | None,
+    block_delay: int | None,
+    final: bool,
+) -> None:
+    assert is_final(BLOCK, ChainDepth(head, finalized), finality, block_delay) == final
