@@ -7,8 +7,8 @@ from datetime import datetime
 
 import click
 
-from app.domain.printable import printable
 from app.domain.times import rfc3339
+from app.domain.wire_values import printable
 
 
 class Refusal(click.ClickException):

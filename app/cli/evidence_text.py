@@ -8,10 +8,10 @@ from typing import Final
 import click
 
 from app.domain.codes import TransferHistoryStatus
-from app.domain.printable import printable
 from app.domain.refund.call import ContractCall
 from app.domain.refund.delayed import DelayedFunds
 from app.domain.refund.explanation import RefundExplanation
+from app.domain.wire_values import printable
 
 _INDENT: Final = "  "
 _WIDTH: Final = 100

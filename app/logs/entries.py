@@ -11,7 +11,7 @@ import orjson
 from structlog.stdlib import ProcessorFormatter
 from structlog.typing import EventDict
 
-from app.domain.printable import printable
+from app.domain.wire_values import printable
 from app.logs.lines import traced_lines
 from app.logs.private import PRIVATE
 from app.logs.served import SERVED

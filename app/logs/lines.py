@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from copy import copy
 from typing import Final
 
-from app.domain.printable import printable
+from app.domain.wire_values import printable
 from app.logs.private import PRIVATE
 from app.logs.served import SERVED
 from app.logs.told import Several, Told

@@ -13,7 +13,7 @@ from app.models.events import Event
 from app.runtime.gateway import current_gateway
 from tests.applications import application
 from tests.faults.reporters import Events, Reporter
-from tests.services.feed.world import NOW, write_network
+from tests.services.feed.world import NOW, released, sent, transfer_id, write_network
 
 
 @contextmanager
@@ -34,3 +34,15 @@ def assert_answered_is_kept_once(told: Events, reporters: list[Reporter]) -> Non
         assert connection.scalar(select(func.max(Event.seq))) == len(kept)
     assert sorted(kept) == sorted(acknowledged)
     assert sum(reporter.accepted for reporter in reporters) <= len(told)
+
+
+def lives(first: int, count: int, at: float) -> Events:
+    """Transfers that were sent and released."""
+    return [
+        told
+        for n in range(first, first + count)
+        for told in (
+            sent(n, at=at + n / 100, block=n, src_tx_hash=transfer_id(n)),
+            released(n, at=at + 60 + n / 100, block=n),
+        )
+    ]

@@ -20,10 +20,9 @@ from app.runtime.gateway import Gateway, current_gateway
 from app.services.feed.replay import replay
 from tests.actors import TESTER
 from tests.databases import BACKENDS
-from tests.faults.kept import gateway_on
-from tests.faults.reporters import Events
+from tests.faults.kept import gateway_on, lives
 from tests.services.feed.pruning import OF_TRANSFERS, without
-from tests.services.feed.world import NOW, feed, projections, released, sent, transfer_id
+from tests.services.feed.world import NOW, feed, projections, transfer_id
 from tests.serving.server import ROOT, environment
 from tests.volume import volume
 
@@ -32,18 +31,6 @@ NEW = 40
 KILLS = volume(3, 1)
 BEFORE = (NOW - timedelta(hours=1)).isoformat()
 COMMAND = (sys.executable, "-m", "flask", "--app", "wsgi", "events", "prune", "--before", BEFORE)
-
-
-def lives(first: int, count: int, at: float) -> Events:
-    """Transfers that were sent and released."""
-    return [
-        told
-        for n in range(first, first + count)
-        for told in (
-            sent(n, at=at + n / 100, block=n, src_tx_hash=transfer_id(n)),
-            released(n, at=at + 60 + n / 100, block=n),
-        )
-    ]
 
 
 def pruned(gateway: Gateway) -> int:

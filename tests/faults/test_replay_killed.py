@@ -19,8 +19,7 @@ from app.models.engine import reading, writing
 from app.models.transfers import Transfer, TransferAccount
 from app.runtime.gateway import Gateway, current_gateway
 from tests.databases import BACKENDS
-from tests.faults.kept import gateway_on
-from tests.faults.test_prune_killed import lives
+from tests.faults.kept import gateway_on, lives
 from tests.services.feed.world import feed, projections
 from tests.serving.server import ROOT, environment
 from tests.volume import volume

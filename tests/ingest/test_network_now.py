@@ -19,7 +19,6 @@ from tests.actors import TESTER
 from tests.applications import OpenApp, gateway_of
 from tests.builders import network as build
 from tests.ingest.kit import post, verdict
-from tests.services.feed.test_rotations import rotation
 from tests.services.feed.world import (
     KEYS,
     NOW,
@@ -27,6 +26,7 @@ from tests.services.feed.world import (
     network,
     prepared,
     request,
+    rotation,
     sent,
     signature,
     signed,

@@ -21,8 +21,7 @@ from app.services.feed import ingest
 from app.services.feed.replay import replay
 from tests.actors import TESTER
 from tests.ingest.kit import post, verdict
-from tests.services.feed.test_rotations import rotation
-from tests.services.feed.world import projections, sent
+from tests.services.feed.world import projections, rotation, sent
 
 pytestmark = pytest.mark.every_database
 

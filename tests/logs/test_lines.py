@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.domain.printable import printable
+from app.domain.wire_values import printable
 from app.logs.heads import audit_heads
 from app.logs.lines import LineFormatter
 from app.logs.processes import format_handlers

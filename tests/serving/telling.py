@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import secrets
+import socket
 from datetime import timedelta
+from http.client import HTTPResponse
 
 from tests.api.world import released, sent
 from tests.serving.server import Server
@@ -30,3 +32,16 @@ def new_transfer(server: Server) -> str:
 
 def release(server: Server, transfer_id: str) -> None:
     tell(server, released(transfer_id, timedelta(seconds=5)))
+
+
+def answer(wire: socket.socket) -> HTTPResponse:
+    response = HTTPResponse(wire)
+    response.begin()
+    return response
+
+
+def follow(server: Server, query: str, last_id: str = "") -> socket.socket:
+    wire = socket.create_connection((server.host, server.port), timeout=20)
+    header = f"Last-Event-ID: {last_id}\r\n" if last_id else ""
+    wire.sendall(f"GET /v2/transferEvents?{query} HTTP/1.1\r\nHost: x\r\n{header}\r\n".encode())
+    return wire

@@ -18,7 +18,7 @@ import pytest
 from app.queries.waiting.touched import MOST_TRANSFERS
 from tests.api.world import event, released, sent
 from tests.serving.server import ROOT, Server, environment, serving
-from tests.serving.test_waiting import answer, follow
+from tests.serving.telling import answer, follow
 from tests.volume import volume
 
 TRANSFER = "0x" + "5a" * 32

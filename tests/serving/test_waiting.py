@@ -8,7 +8,6 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, suppress
-from http.client import HTTPResponse
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from app.runtime.waiting import NETWORKS
 from tests.api.shapes import WAIT
 from tests.api.world import event
 from tests.serving.server import Server, serving
-from tests.serving.telling import TOKEN, new_transfer, release, tell
+from tests.serving.telling import TOKEN, answer, follow, new_transfer, release, tell
 from tests.volume import volume
 
 LIMIT = 30
@@ -49,12 +48,6 @@ def waiting(server: Server, transfer_id: str, more: str = "") -> socket.socket:
     question = f"GET {WAIT}?transfer_id={transfer_id}&after_status=1{more} HTTP/1.1\r\nHost: x\r\n\r\n"
     wire.sendall(question.encode())
     return wire
-
-
-def answer(wire: socket.socket) -> HTTPResponse:
-    response = HTTPResponse(wire)
-    response.begin()
-    return response
 
 
 def silent(wire: socket.socket, seconds: float = 0.3) -> bool:
@@ -145,13 +138,6 @@ def events(wire: socket.socket) -> Iterator[dict[str, str]]:
         elif "data" in fields:
             yield fields
             fields = {}
-
-
-def follow(server: Server, query: str, last_id: str = "") -> socket.socket:
-    wire = socket.create_connection((server.host, server.port), timeout=20)
-    header = f"Last-Event-ID: {last_id}\r\n" if last_id else ""
-    wire.sendall(f"GET /v2/transferEvents?{query} HTTP/1.1\r\nHost: x\r\n{header}\r\n".encode())
-    return wire
 
 
 def test_a_stream_tells_what_happens_and_goes_on_where_it_broke(server: Server) -> None:

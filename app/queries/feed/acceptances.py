@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from sqlalchemy import Connection, Row, exists, func, select
 from sqlalchemy.orm import aliased
 
 from app.domain.keys import ChainId
 from app.domain.transfer.event_types import EventType
-from app.domain.transfer.events import Event
+from app.domain.transfer.events import Event, ValidatorsUpdated
 from app.domain.transfer.judge import LatestAcceptance
-from app.domain.transfer.subjects import EventKey
+from app.domain.transfer.subjects import EventKey, subject_of_chain
 from app.models import events as log
 from app.models.choice import is_one_of
+from app.models.validators import ReportedValidatorSet
 from app.queries.feed.codec import decode_event
 from app.queries.feed.keys import MOST_IN_STATEMENT, with_keys
 
@@ -148,3 +149,29 @@ def events_at(connection: Connection, positions: Collection[int]) -> list[Event]
         )
     )
     return [decode_event(row.event_id, row.type, row.body) for row in rows]
+
+
+def latest_rotation(connection: Connection, chain_id: ChainId) -> tuple[ValidatorsUpdated | None, int]:
+    """The rotation whose set is in force, with all that is reported of it, and how many stand up to it.
+
+    0 where the opening set is in force.
+    """
+    table = ReportedValidatorSet
+    row = connection.execute(
+        select(table.event_id, table.version).where(table.chain_id == chain_id)
+    ).one_or_none()
+    if row is None:
+        return None, 0
+    key = EventKey(subject_of_chain(chain_id), row.event_id)
+    found = latest_acceptances(connection, [key]).get(key)
+    return (None if found is None else cast("ValidatorsUpdated", found.event)), row.version
+
+
+def count_rotations(connection: Connection, chain_id: ChainId, reporter: str) -> int:
+    """How many rotations of a chain were accepted from a reporter, each as often as it was."""
+    reported = select(func.count()).where(
+        log.Event.chain_id == chain_id,
+        log.Event.type == EventType.VALIDATORS_UPDATED.value,
+        log.Event.reporter == reporter,
+    )
+    return connection.scalar(reported) or 0

@@ -1,11 +1,13 @@
-"""How far has each chain been read, and what stands in its blocks from some block on?"""
+"""How far has each chain been read, by which heads, and what stands in its blocks from some block on?"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Row, exists, func, or_, select
+from sqlalchemy import Connection, Row, bindparam, exists, func, or_, select, text
 
 from app.domain.keys import BlockNumber, ChainId, TransferId
 from app.domain.transfer.event_types import EventType
@@ -13,6 +15,7 @@ from app.domain.transfer.standing import ChainReading
 from app.models.choice import is_one_of
 from app.models.events import ChainProgress, Event, TransferBlock
 from app.models.transfers import Transfer
+from app.models.types import UtcTime
 from app.queries.feed.standing import IS_NOT_AHEAD, IS_NOT_RETRACTED
 
 PAGE = 100
@@ -100,3 +103,88 @@ def chains_of_transfers(connection: Connection, transfer_ids: Collection[bytes])
     """Both chains of each of the transfers, as far as they are known."""
     both = select(Transfer.src_chain_id, Transfer.dst_chain_id).where(Transfer.transfer_id.in_(transfer_ids))
     return {chain_id for row in connection.execute(both) for chain_id in row if chain_id is not None}
+
+
+IS_HEAD: Final = text("type = 'chain.head'")  # spelled like the partial index, so that it serves
+
+
+class HeadEntry(NamedTuple):
+    """A head in the log."""
+
+    block: BlockNumber
+    seq: int
+    at: datetime
+
+
+_OF_REPORTER: Final = (
+    IS_HEAD,
+    Event.reporter == bindparam("reporter"),
+    Event.chain_id == bindparam("chain_id"),
+)
+_LOWEST: Final = select(Event.block).where(*_OF_REPORTER, IS_NOT_RETRACTED).order_by(Event.block).limit(1)
+_HIGHEST: Final = (
+    select(Event.block, Event.seq, Event.at)
+    .where(*_OF_REPORTER, IS_NOT_RETRACTED, IS_NOT_AHEAD)
+    .order_by(Event.block.desc(), Event.seq.desc())
+    .limit(1)
+)
+_SECOND: Final = select(Event.block).where(*_OF_REPORTER).order_by(Event.block.desc()).offset(1).limit(1)
+OUT_OF_REACH: Final = (
+    select(Event.seq)
+    .where(
+        *_OF_REPORTER,
+        Event.block < bindparam("below"),
+        Event.block < _SECOND.scalar_subquery() - bindparam("depth"),
+        Event.seq < bindparam("before_seq"),
+        Event.at <= bindparam("up_to", type_=UtcTime()),
+    )
+    .order_by(Event.block)
+)
+"""Positions of heads, the lowest first, within the bounds of an ``OutOfReach``."""
+
+
+def lowest_head(connection: Connection, reporter: str, chain_id: ChainId) -> BlockNumber | None:
+    """The lowest block of a reporter's heads of a chain that no operator retracted. One index read."""
+    return connection.scalar(_LOWEST, {"reporter": reporter, "chain_id": chain_id})
+
+
+def highest_head(connection: Connection, reporter: str, chain_id: ChainId) -> HeadEntry | None:
+    """The highest of a reporter's heads of a chain that counts; None where there is none."""
+    row = connection.execute(_HIGHEST, {"reporter": reporter, "chain_id": chain_id}).one_or_none()
+    return None if row is None or row.block is None else HeadEntry(row.block, row.seq, row.at)
+
+
+def who_tells_heads(connection: Connection) -> list[tuple[str, ChainId]]:
+    """Each reporter with each chain of which the log has a head of it."""
+    told = select(Event.reporter, Event.chain_id).where(IS_HEAD).distinct()
+    return sorted((row[0], row[1]) for row in connection.execute(told) if row[1] is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfReach:
+    """A reporter's heads of a chain that are more than ``depth`` below its newest one.
+
+    Earlier in the log and no later in time. They are also that far below the second highest of its heads: a
+    single wrong one, which an operator retracts, leaves those before it.
+    """
+
+    reporter: str
+    chain_id: ChainId
+    newest: HeadEntry
+    depth: int
+
+    def count(self, connection: Connection) -> int:
+        """How many there are."""
+        return len(connection.scalars(OUT_OF_REACH, self.bounds).all())
+
+    @property
+    def bounds(self) -> dict[str, Any]:
+        """The values of ``OUT_OF_REACH``."""
+        return {
+            "reporter": self.reporter,
+            "chain_id": self.chain_id,
+            "below": self.newest.block - self.depth,
+            "depth": self.depth,
+            "before_seq": self.newest.seq,
+            "up_to": self.newest.at,
+        }

@@ -25,10 +25,10 @@ from app.domain.transfer.standing import ChainReading
 from app.domain.validators import ValidatorSet
 from app.models.upsert import upsert
 from app.models.validators import ReportedValidatorSet
+from app.queries.feed.acceptances import latest_rotation
 from app.queries.feed.chain_progress import is_told_from_block, load_progress, transfers_from_block
 from app.queries.feed.facts import load_network_facts, load_opening_sets
 from app.queries.feed.pools import Part, conditions_of
-from app.queries.feed.rotations import latest_rotation
 from app.queries.feed.signatures import transfers_with_aside
 from app.queries.feed.standing import accepted_of_chain, load_chain_events, standing_of_chain
 from app.queries.feed.transfers import transfers_in_status

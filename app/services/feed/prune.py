@@ -19,7 +19,7 @@ from app.domain.times import Epoch
 from app.domain.transfer.effects import SharedChange
 from app.domain.transfer.latency import WINDOW
 from app.models.engine import reading, reading_consistently, writing
-from app.queries.feed.heads import OutOfReach, highest_head, who_tells_heads
+from app.queries.feed.chain_progress import OutOfReach, highest_head, who_tells_heads
 from app.queries.feed.prunable import (
     START,
     Cursor,

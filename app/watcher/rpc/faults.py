@@ -6,7 +6,7 @@ import re
 from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from app.domain.printable import printable
+from app.domain.wire_values import printable
 
 _MAX_WORDS: Final = 200
 _LOOKED_AT: Final = 4096

@@ -9,25 +9,24 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import delete, select
+from sqlalchemy import select
 
-from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.transfer.subjects import OPERATORS
 from app.models.engine import reading, writing
 from app.models.events import Event
 from app.runtime.gateway import Gateway
 from app.services.feed.ahead import settle
 from app.services.feed.prune import prune
-from app.services.feed.replay import PROJECTIONS, replay
+from app.services.feed.replay import replay
 from app.services.feed.retract import retract_ids
 from app.services.feed.verifying.differences import Difference
 from app.services.feed.verifying.run import verify
 from tests.actors import TESTER
 from tests.services.feed.any_order import members
+from tests.services.feed.everything import everything, forget_projections
 from tests.services.feed.histories import WHAT_ANY_LOG_SHOWS, Clock, live_through
 from tests.services.feed.world import (
     KEYS,
@@ -36,9 +35,7 @@ from tests.services.feed.world import (
     event,
     feed,
     prepared,
-    projections,
     request,
-    rows_of,
     sent,
     signature,
     signed,
@@ -47,7 +44,6 @@ from tests.volume import volume
 
 SEED = int(os.environ.get("SOAK_SEED", "1"))
 COUNT = 2_000 if os.environ.get("SOAK") else volume(200, 20)
-OPEN = (Status.TRANSFER_REQUESTING_REFUND, Status.TRANSFER_REFUND_TO_BE_CONFIRMED)
 DEPTHS = (40, 1000)
 """Blocks that a reorganisation may reach back: with few, heads leave the log."""
 NAMED_AT_RANDOM = ("retracted_events", "retraction_targets")
@@ -110,31 +106,6 @@ def events_of(gateway: Gateway) -> set[tuple[str, str]]:
     query = select(Event.subject, Event.event_id).where(Event.subject != OPERATORS)
     with reading(gateway.engine) as connection:
         return {(row.subject, row.event_id) for row in connection.execute(query)}
-
-
-def forget_projections(gateway: Gateway) -> None:
-    """As if the log were all that is left."""
-    with writing(gateway.engine) as connection:
-        for model in PROJECTIONS:
-            connection.execute(delete(model))
-
-
-def everything(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
-    """Every projection in a comparable form."""
-    with reading(gateway.engine) as connection:
-        found = projections(connection)
-        for model in PROJECTIONS:
-            if model.__tablename__ not in found:
-                found[model.__tablename__] = rows_of(connection, model)
-    # Signatures that need not be folded are found when they are, by the network of that time. A replay finds
-    # those of today. Either way nothing is left out that an answer rests on, or another table would differ.
-    del found["signatures_not_needed"]
-    # Of a pool under zero no event has the time: it is that of the clock, which goes on.
-    found["anomalies"] = [row if row[3] != "[]" else row[:5] for row in found["anomalies"]]
-    # The basis of a refund is asked for while the refund is open: new validators judge it again only then.
-    closed = {row[0] for row in found["transfers"] if row[1] not in OPEN}
-    found["refund_basis"] = [row for row in found["refund_basis"] if row[0] not in closed]
-    return found
 
 
 def read_to(app: Flask) -> dict[str, str]:

@@ -9,19 +9,12 @@ import pytest
 from sqlalchemy import select
 
 from app.admin.pages.validator_sets import validator_sets
-from app.domain.crypto import address_of, checksum_address
 from app.models.engine import reading
 from app.models.validators import ReportedValidatorSet
 from app.runtime.gateway import Gateway
 from app.services.feed.replay import replay
 from tests.actors import TESTER
-from tests.services.feed.world import KEYS, event, feed, forget_events, projections
-
-
-def rotation(event_id: str, key: int, at: float, **fields: Any) -> dict[str, Any]:
-    members = {"signers": [checksum_address(address_of(KEYS[key]))], "powers": ["1"]}
-    return event("validators.updated", event_id, at, chain_id=1, **members, **fields)
-
+from tests.services.feed.world import feed, forget_events, projections, rotation
 
 ORDERED: dict[str, list[dict[str, Any]]] = {
     "the log index, not the text of the id": [

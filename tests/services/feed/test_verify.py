@@ -40,8 +40,8 @@ from app.services.feed.verifying.parts import every_part
 from app.services.feed.verifying.run import verify
 from tests.actors import TESTER
 from tests.services.feed.any_order import EVERYTHING, REORGS, members
+from tests.services.feed.everything import everything, forget_projections
 from tests.services.feed.histories import EVENTS
-from tests.services.feed.test_histories import everything, forget_projections
 from tests.services.feed.world import (
     KEYS,
     NOW,

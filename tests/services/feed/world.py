@@ -219,6 +219,12 @@ def signed(n: int, sig: bytes, at: float = -30) -> dict[str, Any]:
     return about(n, "refund.signed", at=at, signature=base64.b64encode(sig).decode())
 
 
+def rotation(event_id: str, key: int, at: float, **fields: Any) -> dict[str, Any]:
+    """A validator set of chain 1 with one member."""
+    members = {"signers": [checksum_address(address_of(KEYS[key]))], "powers": ["1"]}
+    return event("validators.updated", event_id, at, chain_id=1, **members, **fields)
+
+
 def feed(gateway: Gateway, *events: dict[str, Any], reporter: str = "test") -> IngestResult:
     """Ingest events as lines."""
     return ingest_lines(gateway, [json.dumps(e).encode() for e in events], reporter)
