@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:216fc2a24ea6cc10ebb846cdaf4782968c7d0be583dd97b777ffeef237a83e0a. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:966c3d3379ba3506eb8ec32b40b5cba87a401eb804d0675e6c021e604f5c6d62. Do not edit."""
 
 from __future__ import annotations
 
@@ -188,6 +188,7 @@ class HistoryAnswer(TypedDict):
 
 class FoundTransfer(TypedDict):
     terminal: bool
+    final_by: Literal["block", "reported", ""]
     next_actor: Literal["network", "user", "nobody", ""]
     next_poll_seconds: int
     as_of: str
@@ -232,6 +233,7 @@ class StatusesBody(TypedDict):
 
 class OneStatus(TypedDict):
     terminal: bool
+    final_by: Literal["block", "reported", ""]
     next_actor: Literal["network", "user", "nobody", ""]
     next_poll_seconds: int
     as_of: str
