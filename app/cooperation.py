@@ -11,11 +11,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
-from select import POLLIN, POLLOUT
 from typing import Any, Final, ParamSpec, TypeVar
 
 from gevent import Timeout, get_hub, idle
-from gevent.monkey import get_original, is_module_patched
+from gevent.monkey import is_module_patched
 from gevent.threadpool import ThreadPool
 
 P = ParamSpec("P")
@@ -127,7 +126,7 @@ def wait_for_file(number: int, events: int, seconds: float | None, too_late: Exc
 
     :param events: 1 to read, 2 to write, 3 for either.
     :param seconds: how long to wait, None for ever; then ``too_late`` is raised. What came while others were
-        at work is not late: a busy process looks at the clock first.
+        at work is not late: gevent looks at files before it looks at its clock.
     """
     hub = get_hub()
     watcher = hub.loop.io(number, events)
@@ -137,15 +136,5 @@ def wait_for_file(number: int, events: int, seconds: float | None, too_late: Exc
             return
         with Timeout(max(seconds, 0.0), too_late):
             hub.wait(watcher)
-    except type(too_late) as error:
-        if error is not too_late or not _is_ready(number, events):
-            raise
     finally:
         watcher.close()
-
-
-def _is_ready(number: int, events: int) -> bool:
-    """Whether a file descriptor is ready now."""
-    poll = get_original("select", "poll")()
-    poll.register(number, sum(flag for bit, flag in ((1, POLLIN), (2, POLLOUT)) if events & bit))
-    return bool(poll.poll(0))

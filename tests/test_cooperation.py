@@ -130,5 +130,5 @@ def _said(program: str) -> list[str]:
 
 
 def test_what_came_while_others_worked_is_not_late() -> None:
-    """A busy process looks at the clock first, and would give up connections whose answers are there."""
+    """Else a busy process would give up connections whose answers are there."""
     assert _said(LATE_AND_SILENT) == ["there", "late"]
