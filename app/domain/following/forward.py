@@ -104,10 +104,10 @@ class Forward:
         elif isinstance(entry, KeyedReorg):
             self._take_reorg(entry)
         elif isinstance(entry.event, ValidatorsUpdated):
-            self._rotations.add(entry, self._retracted, self._reorgs)  # type: ignore[arg-type]  # looked at
+            self._rotations.add(entry, self._retracted, self._reorgs)
             self._refund = None
         else:
-            self._take_acceptance(entry)  # type: ignore[arg-type]  # the only other kind
+            self._take_acceptance(entry)
 
     def _take_acceptance(self, logged: Logged[TransferEvent]) -> None:
         event, of_id = logged.event, self._by_id[logged.event.id]
@@ -231,8 +231,10 @@ class Forward:
 
 def _entries(past: Past) -> Iterator[tuple[int, Entry]]:
     """All of a past, each with its position in the log."""
-    for logged in (*past.log, *past.rotations):
+    for logged in past.log:
         yield logged.seq, logged
+    for rotation in past.rotations:
+        yield rotation.seq, rotation
     for keyed in past.reorgs:
         yield keyed.reorg.seq, keyed
     for retraction in past.retractions:

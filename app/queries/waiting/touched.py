@@ -57,7 +57,7 @@ def transfers_of_account(
         return None
     named = select(Event.transfer_id).where(*came, Event.transfer_id.is_not(None))
     asked = select(RefundAsk.transfer_id).where(RefundAsk.log_seq >= since.seq)
-    touched = [Transfer.transfer_id.in_(named), Transfer.transfer_id.in_(asked)]
+    touched: list[ColumnElement[bool]] = [Transfer.transfer_id.in_(named), Transfer.transfer_id.in_(asked)]
     for chain_id, reorged_from in _chains(connection, came).items():
         by_validators = Transfer.status.in_([int(status) for status in _BY_VALIDATORS])
         touched.append((Transfer.src_chain_id == chain_id) & by_validators)

@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:c85a82d6be5b84d9e2b6b9358eaa4b65ddcae4e444ad488b35973f3da0079619. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:44a1d0e23c60f0b18b9209d1e5cd8af525364c443c6e7997f308d7c539e5b217. Do not edit."""
 
 from __future__ import annotations
 
@@ -188,6 +188,7 @@ class HistoryAnswer(TypedDict):
 
 class FoundTransfer(TypedDict):
     terminal: bool
+    final_by: Literal["block", "reported", ""]
     next_actor: Literal["network", "user", "nobody", ""]
     next_poll_seconds: int
     as_of: str
@@ -232,6 +233,7 @@ class StatusesBody(TypedDict):
 
 class OneStatus(TypedDict):
     terminal: bool
+    final_by: Literal["block", "reported", ""]
     next_actor: Literal["network", "user", "nobody", ""]
     next_poll_seconds: int
     as_of: str
