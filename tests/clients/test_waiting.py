@@ -80,6 +80,13 @@ CASES: dict[str, tuple[dict[str, list[Say]], dict[str, Any], dict[str, Any], Che
         {STATUS: [Say(3, headers=SOON)], WAIT: [Say(4, headers=SOON, after=0.2), Say(5, headers=OVER)]},
         {}, {"value": [5, True, "nobody", 0, None]}, by_the_wait,
     ),
+    "an end that is not final": (
+        {
+            STATUS: [Say(4, headers=SOON)],
+            WAIT: [Say(5, headers=SOON), Say(5, headers=SOON, after=1.2), Say(5, headers=OVER)],
+        },
+        {}, {"value": [5, True, "nobody", 0, None]}, operations(STATUS, WAIT, WAIT, WAIT),
+    ),
     "the user's turn": (
         {STATUS: [Say(6, headers=USER)]},
         {}, {"value": [6, False, "user", None, "2026-01-01T00:00:00Z"]}, operations(STATUS),

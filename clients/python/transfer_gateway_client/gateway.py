@@ -52,6 +52,7 @@ class GatewayError(Exception):
 class State:
     """Where a transfer is.
 
+    ``terminal``: whether its end is final; ``final_by`` is then ``block``, or ``reported`` without one.
     ``next_actor`` is ``network``, ``user`` or ``nobody``. ``next_poll_seconds`` is when to ask again, and
     ``as_of`` how new the gateway's facts are (RFC 3339); both are None where the gateway does not say.
     """
@@ -62,6 +63,7 @@ class State:
     next_actor: str
     next_poll_seconds: float | None
     as_of: str | None
+    final_by: str | None = None
 
     @property
     def status(self) -> int:
@@ -206,6 +208,7 @@ def _state(transfer_id: str, response: httpx.Response) -> State:
         next_actor=said.get("X-Transfer-Next-Actor", actor),
         next_poll_seconds=float(seconds) if seconds.isdecimal() else None,
         as_of=said.get("X-Transfer-As-Of"),
+        final_by=said.get("X-Transfer-Final-By"),
     )
 
 

@@ -28,7 +28,7 @@ class WaitTimeout(TimeoutError):
 def wait_until_done(
     gateway: Gateway, transfer_id: str, *, timeout: float = 3600, unknown_for: float = 600
 ) -> State:
-    """Wait until the transfer is over, or until it is the user's turn: ask for a refund (6), or claim it (8).
+    """Wait until the transfer's end is final, or until the user has to ask for a refund (6) or claim it (8).
 
     :param timeout: seconds to wait at most.
     :param unknown_for: seconds in which the gateway may still not know the transfer, for it was just sent.

@@ -41,8 +41,9 @@ export class GatewayError extends Error {
 }
 
 /**
- * Where a transfer is. `nextPollSeconds` is when to ask again, and `asOf` how new the gateway's facts are (RFC 3339);
- * both are undefined where the gateway does not say.
+ * Where a transfer is. `terminal` says whether its end is final, and `finalBy` is then `block`, or `reported` without
+ * one. `nextPollSeconds` is when to ask again, and `asOf` how new the gateway's facts are (RFC 3339). These three are
+ * undefined where the gateway does not say.
  */
 export interface State {
   transferId: string;
@@ -52,6 +53,7 @@ export interface State {
   nextActor: string;
   nextPollSeconds: number | undefined;
   asOf: string | undefined;
+  finalBy: string | undefined;
 }
 
 type Called = { data?: unknown; error?: unknown; response: Response };
@@ -173,6 +175,7 @@ function state(transferId: string, answer: StatusAnswer, headers: Headers): Stat
     nextActor: headers.get("X-Transfer-Next-Actor") ?? actor,
     nextPollSeconds: /^\d+$/.test(seconds) ? Number(seconds) : undefined,
     asOf: headers.get("X-Transfer-As-Of") ?? undefined,
+    finalBy: headers.get("X-Transfer-Final-By") ?? undefined,
   };
 }
 
