@@ -159,6 +159,20 @@ def test_of_two_who_edit_a_row_the_second_is_told(visit: Visit) -> None:
 
 
 @pytest.mark.full("seconds of a browser")
+@pytest.mark.parametrize("path", ["/admin/chains/", "/admin/transfers/?stuck=1"])
+def test_all_rows_of_a_page_are_selected(visit: Visit, path: str) -> None:
+    """And with a second press none."""
+    visit.sign_in(email_of(Role.ADMIN))
+    page = visit.open(path)
+    boxes = page.locator('main tbody input[type="checkbox"]')
+    button = page.get_by_role("button", name="Select all on this page")
+    assert boxes.count()
+    for picked in (True, False):
+        button.click()
+        assert all(each.is_checked() is picked for each in boxes.all())
+
+
+@pytest.mark.full("seconds of a browser")
 def test_all_differences_are_selected_or_none(visit: Visit) -> None:
     """Each button does what it says, whatever was selected before."""
     visit.sign_in(email_of(Role.ADMIN))

@@ -134,7 +134,9 @@
     const button = event.target.closest("[data-pick]");
     if (!button) return;
     const boxes = [...document.querySelectorAll(`input[type="checkbox"][form="${button.dataset.pick}"]`)];
-    for (const box of boxes) box.checked = "picked" in button.dataset;
+    // A button that names no outcome selects all, and where all are selected none.
+    const picked = button.dataset.picked ? button.dataset.picked === "1" : !boxes.every((box) => box.checked);
+    for (const box of boxes) box.checked = picked;
   });
 
   // "/" goes to the search from anywhere but a field, and Escape leaves it.
