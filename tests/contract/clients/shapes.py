@@ -124,6 +124,7 @@ def progress(*not_known: str) -> Fields:
         "terminal": flag,
         "next_actor": one_of("network", "user", "nobody", *not_known),
         "next_poll_seconds": uint(32),
+        "final_by": one_of("", "block", "reported"),
         "as_of": text,
     }
 
