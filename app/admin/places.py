@@ -16,8 +16,8 @@ from flask_login import current_user
 
 from app.services.operators.throttle import Guess, MustWait
 
-WAIT_SECONDS: Final = 30.0
-"""Less than proxies wait for an answer. After that nobody reads what is found out about a guess."""
+WAIT_SECONDS: Final = 8.0
+"""While nobody may write, each guess before it waits in vain for the database: the sum has to stay short."""
 
 _AGAIN: Final = timedelta(seconds=5)
 

@@ -272,8 +272,8 @@ def test_a_lost_second_factor_is_forgotten_by_an_admin(app: Flask) -> None:
     shown = admin.get(f"/admin/operators/{account.id}").text
     assert f'href="{link}"' in shown
     assert f'action="{link}"' not in shown, "without a script nothing would ask"
-    asked = admin.get(link).text
-    assert "The password alone is enough then" in asked
+    asked = admin.get(link)
+    assert "The password alone is enough then" in asked.text
     assert visitor.inside, "nothing has happened yet"
     assert admin.post(link, form_of(asked)).status_code == 302
     assert not visitor.inside

@@ -196,6 +196,8 @@ ELSEWHERE: dict[str, Send] = {
         f"webhooks.{name}": pressed(f"/admin/webhooks/whk_1/{name}")
         for name in ("pause", "resume", "test", "replay", "rotate", "remove")
     },
+    "webhooks.retry": pressed("/admin/webhooks/whk_1/retry/1"),
+    "webhooks.retry_all": pressed("/admin/webhooks/whk_1/retry"),
     "operators.end_sessions": pressed("/admin/operators/{account}/end-sessions"),
     "operators.demand_second_factor": pressed("/admin/operators/second-factor", demanded="1"),
     "account.recovery_codes": pressed("/admin/account/recovery-codes"),

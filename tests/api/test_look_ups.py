@@ -139,7 +139,7 @@ def test_statuses_are_those_asked_one_by_one_in_their_order(app: Flask, client: 
     assert [each["bridge_type"] for each in body["statuses"]] == [1, 1, 0, 1]
     assert [each.pop("next_actor") for each in body["statuses"]] == ["network", "nobody", "", "nobody"]
     for each in body["statuses"]:
-        del each["terminal"], each["next_poll_seconds"], each["as_of"]
+        del each["terminal"], each["final_by"], each["next_poll_seconds"], each["as_of"]
     assert body["statuses"] == [status_of(client, transfer_id=transfer_id) for transfer_id in asked]
 
 
@@ -198,6 +198,7 @@ def test_what_is_found_has_the_row_of_its_history_and_its_status(app: Flask, cli
     del status["err"]
     progress = {
         "terminal": True,
+        "final_by": "reported",
         "next_actor": "nobody",
         "next_poll_seconds": 0,
         "as_of": "2026-03-08T12:00:00Z",

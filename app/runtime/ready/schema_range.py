@@ -13,7 +13,7 @@ from typing import Final
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
-OLDEST_SCHEMA: Final = "0040"
+OLDEST_SCHEMA: Final = "0042"
 """The oldest revision of a database that this code runs on. Raised by the release whose code needs more,
 with a test that runs it there."""
 

@@ -101,4 +101,5 @@ def read(response: httpx.Response, most: int, check: Callable[[], None]) -> byte
         if len(content) + len(part) > most:
             return None
         content += part
+    check()  # cutting the connection ends a body that has no length
     return content

@@ -27,7 +27,7 @@ WRITERS = {
     "services/operators/sessions.py": {"Operator"},  # the time and place of a sign-in
     "services/reporters/new_tokens.py": {"IngestToken", "create_within"},
     "services/reporters/tokens.py": {"IngestToken"},
-    "services/api_keys/keys.py": {"ApiKey"},
+    "services/api_keys/keys.py": {"ApiKey", "create_within"},
     "services/network/document.py": {"apply", "import_within"},
     "services/network/edits/saving.py": {"apply", "save_changes"},
     "services/network/edits/blocks.py": {"save_changes"},

@@ -24,9 +24,9 @@ from app.models.transfers import LatencyRecord
 from app.queries.latency import around
 from app.queries.latency.middle import middle_latencies
 from app.runtime.gateway import Gateway
-from app.services.feed import replay as replaying
 from app.services.feed.latency import counts as latencies
 from app.services.feed.prune import prune
+from app.services.feed.replay import replay
 from app.services.feed.retract import NothingToRetract, retract_ids
 from tests.actors import TESTER
 from tests.services.feed.world import NOW, event, feed, released, sent
@@ -124,8 +124,7 @@ def an_earlier_release() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(latencies, "move_middles", lambda *_: None)
         patch.setattr(latencies, "make_middles", lambda *_: None)
-        for module in (latencies, replaying):
-            patch.setattr(module, "forget_counts", forget)
+        patch.setattr(latencies, "forget_counts", forget)
         yield
 
 
@@ -217,7 +216,7 @@ class Stage:
             case ("prune",):
                 prune(gateway, self.now, actor=TESTER)
             case ("replay",):
-                replaying.replay(gateway, actor=TESTER)
+                replay(gateway, actor=TESTER)
             case ("forget",):
                 with writing(gateway.engine) as connection:
                     latencies.forget_counts(connection)
