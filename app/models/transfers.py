@@ -151,7 +151,7 @@ class WithdrawDone(Base):
     __tablename__ = "withdraws_done"
 
     withdraw_id: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
-    chain_id: Mapped[ChainId] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
     event_id: Mapped[str] = mapped_column(String(256), primary_key=True)
     ref_id: Mapped[TransferId | None] = mapped_column(Hash32, doc="the transfer; null for liquidity")
 

@@ -44,7 +44,7 @@ def test_a_row_leads_to_its_history_and_each_record_to_its_row(operator: Visitor
     history = "/admin/history/?subject=route+of+USDT+from+1+to+56"
     assert history.replace("+", "%20") in operator.get(path).text.replace("+", "%20")
     page = operator.get(history).text
-    assert page.count(">Restore this version<") == 2, "of the import and of the first edit, not of what stands"
+    assert page.count(">Restore this version<") == 2, "of the import and the first edit, not of what stands"
     assert "agreed with the treasury" in page
     assert "gas is dear" in page, "a change of many is in the history of each row"
     assert path in page

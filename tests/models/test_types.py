@@ -6,9 +6,10 @@ import pytest
 from flask import Flask
 from sqlalchemy import insert, select
 
+from app.extensions import Base
 from app.models.engine import reading, writing
 from app.models.pools import PoolCounter, ReportedFee
-from app.models.types import exact_sum
+from app.models.types import Uint64, exact_sum
 from app.runtime.gateway import current_gateway
 
 HUGE = 2**256 - 1
@@ -56,3 +57,14 @@ def test_an_amount_out_of_range_is_refused(app: Flask, value: int) -> None:
                 symbol="A", src_chain_id=1, dst_chain_id=2, base_fee=value, at=datetime.now(UTC), event_id="x"
             )
         )
+
+
+def test_every_column_of_chain_ids_takes_64_bits() -> None:
+    """Also those that refer to a chain, whose type is that of what they refer to."""
+    narrow = [
+        f"{table.name}.{column.name}"
+        for table in Base.metadata.tables.values()
+        for column in table.columns
+        if column.name.endswith("chain_id") and not isinstance(column.type, Uint64)
+    ]
+    assert narrow == []
