@@ -30,7 +30,7 @@ from tests import everyday
 from tests.alone import taking_turns
 from tests.applications import Applications, OpenApp, close_connections, make_settings
 from tests.databases import BACKENDS, SharedDatabase, SharedPostgres, SharedSqlite, new_postgres_database
-from tests.volume import volume
+from tests.everyday import volume
 
 settings.register_profile(
     "gateway",

@@ -1,27 +1,40 @@
-"""Which tests run everyday, where nobody names any: most test functions, with a part of their cases.
+"""Which tests run, and with how much, where nobody names any: everyday most, with a part of their cases.
 
-With ``FULL_TESTS=1`` (``make test-all`` and continuous integration) every test runs, and so it does where a
-file, a test or a word (``-k``) is given. Otherwise three rules take away what would try the same code again:
+Three rules take away what would try the same code again:
 
 - a test that runs on both databases runs on one, each file on its own (``database_of_file``), except where it
   is marked ``every_database`` or in the folders of ``ON_BOTH``;
 - a test with many cases that uses a database, a process or a browser runs ``CASES`` of them (``spread``);
-- a test marked ``full`` is left out; its mark says why.
+- a test marked ``soak`` is left out; its mark says why.
+
+They do not hold where a file, a test or a word (``-k``) is given, in the areas that ``TEST_AREAS`` names (CI:
+those that a change is about, ``scripts/areas.py``), and with ``SOAK=1`` (``make soak``). Only that one also
+tries all inputs of tests that try many (``volume``, ``some``).
 """
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Iterable, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TypeVar
 
 import pytest
 
+from scripts.areas import ALL
 from tests.databases import BACKENDS
-from tests.volume import FULL
 
 Case = TypeVar("Case")
+
+SOAK = bool(os.environ.get("SOAK"))
+SEED = int(os.environ.get("SOAK_SEED", "1"))
+"""Of what is tried at random."""
+
+AREAS = frozenset(os.environ.get("TEST_AREAS", "").split())
+
+PART = 8
+"""One of so many inputs, where a test does not say how many it needs."""
 
 CASES = 2
 """How many cases of a test run everyday: the first and the last, and further ones at equal distances."""
@@ -32,20 +45,37 @@ COSTLY = frozenset({"backend", "browser", "postgres_server", "server", "sqlite_t
 ON_BOTH = frozenset({"models", "queries"})
 """Folders whose tests run on both databases everyday: they are about SQL."""
 
+TESTS = Path(__file__).parent
+
+
+def volume(soak: int, everyday: int | None = None) -> int:
+    """How many inputs a test tries: ``soak``, or everyday an eighth of these or as many as it says."""
+    if SOAK:
+        return soak
+    return -(-soak // PART) if everyday is None else everyday
+
+
+def some(inputs: Sequence[Case], part: int = PART) -> Sequence[Case]:
+    """Those of the inputs that a test tries: all, or everyday one of so many, from the first."""
+    return inputs if SOAK else inputs[::part]
+
 
 def is_everyday(config: pytest.Config) -> bool:
-    """Whether everything is run without a name, and not in full."""
+    """Whether the tests are run without a name, and not all of them."""
     named = config.option.keyword or config.args != config.getini("testpaths")
-    return not FULL and not named
+    return not (SOAK or named or ALL in AREAS)
 
 
 def part(tests: Iterable[pytest.Item]) -> set[pytest.Item]:
-    """The tests that run everyday."""
+    """The tests that run everyday, and all of the areas that are named."""
+    whole = set[pytest.Item]()
     functions: dict[str, list[pytest.Item]] = {}
     for test in tests:
-        if not test.get_closest_marker("full"):
+        if test.path.relative_to(TESTS).parts[0] in AREAS:
+            whole.add(test)
+        elif not test.get_closest_marker("soak"):
             functions.setdefault(test.nodeid.partition("[")[0], []).append(test)
-    return {test for cases in functions.values() for test in _part_of_function(cases)}
+    return whole.union(*map(_part_of_function, functions.values()))
 
 
 def _part_of_function(cases: Sequence[pytest.Item]) -> Sequence[pytest.Item]:

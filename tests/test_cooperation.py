@@ -113,7 +113,7 @@ def test_a_socket_is_looked_at_in_every_turn() -> None:
     assert most <= TURNS_AT_MOST
 
 
-@pytest.mark.full("measures time for seconds")
+@pytest.mark.soak("measures time for seconds")
 def test_who_stands_back_waits_for_others_but_not_for_ever() -> None:
     """Of times on a busy machine the middle one counts beside others, the shortest one alone."""
     beside_others, alone = map(float, _said(BESIDE_OTHERS_WITHOUT_PAUSE))

@@ -59,13 +59,13 @@ def test_every_file_and_every_function_runs_everyday(request: pytest.FixtureRequ
     tests = request.session.items
     kept = part(tests)
     assert {file_of(test) for test in tests} - {file_of(test) for test in kept} <= ONLY_IN_FULL
-    marked = {function_of(test) for test in tests if test.get_closest_marker("full")}
+    marked = {function_of(test) for test in tests if test.get_closest_marker("soak")}
     assert {function_of(test) for test in tests} - {function_of(test) for test in kept} <= marked
 
 
 def test_who_leaves_a_test_out_says_why(request: pytest.FixtureRequest) -> None:
     for test in request.session.items:
-        assert all(mark.args for mark in test.iter_markers("full")), test.nodeid
+        assert all(mark.args for mark in test.iter_markers("soak")), test.nodeid
 
 
 def test_a_part_of_the_cases_has_the_first_and_the_last() -> None:

@@ -105,7 +105,7 @@ def columns_of(
     }
 
 
-@pytest.mark.full("every revision there and back, twice")
+@pytest.mark.soak("every revision there and back, twice")
 def test_every_revision_goes_up_and_down_with_data(empty: Flask) -> None:
     before = contents()
     for revision in REVISIONS:

@@ -21,8 +21,8 @@ from tests.actors import TESTER
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import Visitor, add_account, email_of
 from tests.applications import OpenApp
+from tests.everyday import some, volume
 from tests.services.webhooks.hooks import to_subjects
-from tests.volume import some, volume
 
 ALIKE = volume(3, 1)
 """How many addresses are followed that differ in nothing but values."""

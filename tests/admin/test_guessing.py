@@ -162,7 +162,7 @@ def besiege(app: Flask, guesses: int = 60) -> None:
     assert WAIT in Visitor(app, "203.0.113.9").sign_in(VIEWER).text
 
 
-@pytest.mark.full("hundreds of sign-ins; a known browser is tested with few")
+@pytest.mark.soak("hundreds of sign-ins; a known browser is tested with few")
 def test_the_owner_comes_in_while_the_account_is_attacked(app: Flask, clock: MovableClock) -> None:
     """Ten guesses a second for a minute. Every two seconds the owner signs in, from changing addresses."""
     owner = signed_in(app, Role.VIEWER)

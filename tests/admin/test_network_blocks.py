@@ -67,7 +67,7 @@ def test_a_file_and_networks(operator: Visitor, network: Gateway) -> None:
     assert operator.post(path, {"text": "10.0.0.0/8", "source": "x"}).status_code == 400, "has no source"
 
 
-@pytest.mark.full("ten thousand rows")
+@pytest.mark.soak("ten thousand rows")
 def test_ten_thousand_lines(operator: Visitor, network: Gateway) -> None:
     text = "\r\n".join(f"{address(n)}, a reason that is as long as reasons are" for n in range(1, 10_001))
     preview = send(operator, PATH, text=text)

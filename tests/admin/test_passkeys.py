@@ -28,7 +28,7 @@ from tests.admin.visitor import (
     signed_in,
 )
 from tests.applications import OpenApp
-from tests.volume import volume
+from tests.everyday import volume
 
 VIEWER = email_of(Role.VIEWER)
 

@@ -22,7 +22,7 @@ from bench.server import __main__ as server
 
 PY_SPY = Path(sys.executable).with_name("py-spy")
 
-pytestmark = pytest.mark.full("minutes; `make check` alone leaves the benchmarks out, too")
+pytestmark = pytest.mark.soak("minutes; `make check` alone leaves the benchmarks out, too")
 
 
 def test_a_quick_run_measures_and_compares(capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,7 +55,7 @@ def schema() -> list[str]:
 
 
 @pytest.mark.filterwarnings("ignore:Skipped unsupported reflection")
-@pytest.mark.full("of the benchmarks alone")
+@pytest.mark.soak("of the benchmarks alone")
 def test_it_is_as_if_they_had_been_fed(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(synthetic_transfers, "UNUSUAL_IN", 5)  # so that a few are enough to meet all of them
     before = schema()

@@ -63,7 +63,7 @@ def test_one_wild_round_moves_neither_median_nor_interval_far() -> None:
     assert estimate(wild).median == estimate(steady).median
 
 
-@pytest.mark.full("thousands of samples")
+@pytest.mark.soak("thousands of samples")
 def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
     """15 rounds around 1 with a spread of 10 %, and one in ten of them twice as slow."""
     draw = random.Random(7)

@@ -22,7 +22,7 @@ def sign_in(page: Page, role: Role) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
-@pytest.mark.full("two browsers that sign in three times")
+@pytest.mark.soak("two browsers that sign in three times")
 def test_what_was_typed_comes_back_after_signing_in(visit: Visit, browser: Browser, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/chains/1")
@@ -49,7 +49,7 @@ def test_what_was_typed_comes_back_after_signing_in(visit: Visit, browser: Brows
     assert page.evaluate("sessionStorage.length") == 0
 
 
-@pytest.mark.full("seconds of a browser; tests/admin/test_kept_forms.py has who is shown what")
+@pytest.mark.soak("seconds of a browser; tests/admin/test_kept_forms.py has who is shown what")
 def test_what_another_person_typed_is_not_shown(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     kept = '{"who": "somebody@else", "action": "/admin/chains/1", "fields": [["name", "theirs"]]}'
@@ -60,7 +60,7 @@ def test_what_another_person_typed_is_not_shown(visit: Visit) -> None:
     assert page.evaluate("sessionStorage.length") == 0
 
 
-@pytest.mark.full("the time fields have tests without a browser")
+@pytest.mark.soak("the time fields have tests without a browser")
 def test_times_are_typed_in_the_readers_zone(browser: Browser, server: Server) -> None:
     context = browser.new_context(viewport=DESKTOP, locale="en-GB", timezone_id="Asia/Kolkata")
     visit = Visit(context.new_page(), server)
@@ -89,9 +89,9 @@ def test_times_are_typed_in_the_readers_zone(browser: Browser, server: Server) -
 
 
 @pytest.mark.parametrize(
-    "scheme", ["light", pytest.param("dark", marks=pytest.mark.full("the same in other colours"))]
+    "scheme", ["light", pytest.param("dark", marks=pytest.mark.soak("the same in other colours"))]
 )
-@pytest.mark.full("seconds of a browser")
+@pytest.mark.soak("seconds of a browser")
 def test_a_phone_shows_state_and_stop(visit: Visit, scheme: str) -> None:
     visit.page.emulate_media(color_scheme=scheme)
     visit.sign_in(email_of(Role.ADMIN))

@@ -78,7 +78,7 @@ def test_the_menu_of_chains_closes_by_the_keyboard_and_by_a_click(visit: Visit) 
     assert menu.get_attribute("open") is None
 
 
-@pytest.mark.full("waits for refreshes that do not come")
+@pytest.mark.soak("waits for refreshes that do not come")
 def test_it_can_be_paused(visit: Visit) -> None:
     opened(visit)
     asked: list[str] = []
@@ -91,7 +91,7 @@ def test_it_can_be_paused(visit: Visit) -> None:
         visit.page.clock.fast_forward(INTERVAL)
 
 
-@pytest.mark.full("waits for a refresh that does not come")
+@pytest.mark.soak("waits for a refresh that does not come")
 def test_it_says_that_it_is_not_refreshed(visit: Visit) -> None:
     opened(visit)
     page, note = visit.page, visit.page.locator("#not-refreshed")
@@ -106,7 +106,7 @@ def test_it_says_that_it_is_not_refreshed(visit: Visit) -> None:
     visit.complaints.clear()  # the browser's own, of the 503
 
 
-@pytest.mark.full("seconds of a browser; tests/admin has the refresh")
+@pytest.mark.soak("seconds of a browser; tests/admin has the refresh")
 def test_it_says_that_the_session_has_ended(visit: Visit, rows: Engine) -> None:
     opened(visit)
     with rows.begin() as connection:

@@ -37,7 +37,7 @@ def test_from_the_root_to_an_operation(visit: Visit) -> None:
     expect(page.get_by_text("import httpx").first).to_be_visible()
 
 
-@pytest.mark.full("seconds of a browser; tests/api has the index")
+@pytest.mark.soak("seconds of a browser; tests/api has the index")
 def test_a_word_is_found(visit: Visit) -> None:
     page = visit.open("/docs/")
     page.get_by_role("button", name="Search").click()
@@ -80,13 +80,13 @@ def test_the_navigation_of_a_phone(visit: Visit) -> None:
 @pytest.mark.parametrize(
     "path", ["", "quick-start/", "life-of-a-transfer/", "api/estimateAmt/", "errors/", "refund-guide/"]
 )
-@pytest.mark.full("every kind of page in a browser")
+@pytest.mark.soak("every kind of page in a browser")
 def test_how_a_page_looks(visit: Visit, path: str) -> None:
     page = visit.open(f"/docs/{path}")
     assert [each for each in findings(page) if not each.startswith(OF_THE_GENERATOR)] == []
 
 
-@pytest.mark.full("seconds of a script of a megabyte; its files are looked at in tests/api")
+@pytest.mark.soak("seconds of a script of a megabyte; its files are looked at in tests/api")
 def test_a_request_is_tried(visit: Visit) -> None:
     page = visit.open("/docs/try/")
     page.get_by_role("button", name="TRY").first.click()

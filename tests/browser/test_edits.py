@@ -13,7 +13,7 @@ from tests.browser.conftest import Visit
 from tests.serving.server import Server
 
 
-@pytest.mark.full("test_jobs does the same in fewer steps")
+@pytest.mark.soak("test_jobs does the same in fewer steps")
 def test_a_chain_is_stopped_and_resumed(visit: Visit, server: Server) -> None:
     in_time(server, lambda answer: code(answer) is None, src=10, dst=1)
     visit.sign_in(email_of(Role.OPERATOR))
@@ -32,7 +32,7 @@ def test_a_chain_is_stopped_and_resumed(visit: Visit, server: Server) -> None:
     in_time(server, lambda answer: code(answer) is None, src=10, dst=1)
 
 
-@pytest.mark.full("seconds of a browser; tests/admin has the form")
+@pytest.mark.soak("seconds of a browser; tests/admin has the form")
 def test_a_fee_is_seen_in_the_estimate(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/routes/?search=USDT")
@@ -56,7 +56,7 @@ def test_a_fee_is_seen_in_the_estimate(visit: Visit, server: Server) -> None:
     in_time(server, lambda answer: answer.get("base_fee") == "12000000000000000000")
 
 
-@pytest.mark.full("seconds of a browser; tests/admin has the form")
+@pytest.mark.soak("seconds of a browser; tests/admin has the form")
 def test_a_cap_is_raised_in_tokens_and_a_tier_added(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/pools/?search=USDT")
@@ -90,7 +90,7 @@ def test_a_cap_is_raised_in_tokens_and_a_tier_added(visit: Visit) -> None:
     assert page.get_by_text("Nothing was changed, so there is nothing to save").is_visible()
 
 
-@pytest.mark.full("seconds of a browser; tests/admin has the form")
+@pytest.mark.soak("seconds of a browser; tests/admin has the form")
 def test_a_network_is_blocked_for_a_day(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/blocked_networks/")
@@ -120,7 +120,7 @@ def test_a_preview_with_transfers_fits_a_phone(visit: Visit) -> None:
     assert not page.evaluate(wide)
 
 
-@pytest.mark.full("seconds of a browser; tests/admin has the form")
+@pytest.mark.soak("seconds of a browser; tests/admin has the form")
 def test_addresses_are_blocked_in_bulk(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/blocked_addresses/")
@@ -140,7 +140,7 @@ def test_addresses_are_blocked_in_bulk(visit: Visit, server: Server) -> None:
     in_time(server, lambda answer: code(answer) == 1015, usr="0x00000000000000000000000000000000000000C1")
 
 
-@pytest.mark.full("two pages of a browser; the rule has tests without one")
+@pytest.mark.soak("two pages of a browser; the rule has tests without one")
 def test_of_two_who_edit_a_row_the_second_is_told(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     mine = visit.open("/admin/chains/137")
@@ -158,7 +158,7 @@ def test_of_two_who_edit_a_row_the_second_is_told(visit: Visit) -> None:
     assert mine.get_by_label("Name").input_value() == "Polygon"
 
 
-@pytest.mark.full("seconds of a browser")
+@pytest.mark.soak("seconds of a browser")
 @pytest.mark.parametrize("path", ["/admin/chains/", "/admin/transfers/?stuck=1"])
 def test_all_rows_of_a_page_are_selected(visit: Visit, path: str) -> None:
     """And with a second press none."""
@@ -172,7 +172,7 @@ def test_all_rows_of_a_page_are_selected(visit: Visit, path: str) -> None:
         assert all(each.is_checked() is picked for each in boxes.all())
 
 
-@pytest.mark.full("seconds of a browser")
+@pytest.mark.soak("seconds of a browser")
 def test_all_differences_are_selected_or_none(visit: Visit) -> None:
     """Each button does what it says, whatever was selected before."""
     visit.sign_in(email_of(Role.ADMIN))

@@ -45,7 +45,7 @@ def look(visit: Visit) -> None:
     page.set_viewport_size(size)
 
 
-@pytest.mark.full("seconds of a browser; tests/admin has the forms")
+@pytest.mark.soak("seconds of a browser; tests/admin has the forms")
 def test_chains_are_stopped_and_resumed_together(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/chains/")
@@ -71,7 +71,7 @@ def test_chains_are_stopped_and_resumed_together(visit: Visit, server: Server) -
     in_time(server, lambda answer: code(answer) is None, src=10, dst=1)
 
 
-@pytest.mark.full("seconds of a browser; tests/admin has the forms")
+@pytest.mark.soak("seconds of a browser; tests/admin has the forms")
 def test_a_fee_is_rolled_back(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.ADMIN))
     page = visit.open("/admin/chains/137")
@@ -99,7 +99,7 @@ def test_a_fee_is_rolled_back(visit: Visit, server: Server) -> None:
     look(visit)
 
 
-@pytest.mark.full("seconds of a browser; tests/admin has the forms")
+@pytest.mark.soak("seconds of a browser; tests/admin has the forms")
 def test_a_document_is_compared_and_applied_in_part(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.ADMIN))
     page = visit.open("/admin/document/")
@@ -122,7 +122,7 @@ def test_a_document_is_compared_and_applied_in_part(visit: Visit, server: Server
     assert "apply 1 of 2 differences" in page.get_by_role("status").first.inner_text()
 
 
-@pytest.mark.full("seconds of a browser; tests/admin has the forms")
+@pytest.mark.soak("seconds of a browser; tests/admin has the forms")
 def test_a_chain_is_connected_and_estimated(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/")

@@ -95,7 +95,7 @@ def test_a_chain_is_stopped_and_resumed(visit: Visit, server: Server, rows: Engi
     in_time(server, lambda answer: code(answer) is None, src=OPTIMISM, dst=1)
 
 
-@pytest.mark.full("seconds of a browser; tests/admin has the form")
+@pytest.mark.soak("seconds of a browser; tests/admin has the form")
 def test_two_chains_are_stopped_at_once(visit: Visit, rows: Engine, ledger: Ledger) -> None:
     page = at(visit, "/admin/chains/")
     several = "#several button:not([formaction]):not([type])"
@@ -130,7 +130,7 @@ def test_a_cap_is_raised_in_tokens(visit: Visit, rows: Engine, ledger: Ledger) -
     assert int(value(rows, f"SELECT total_cap FROM pools WHERE id = {pool}")) == 80_000_000_500_000
 
 
-@pytest.mark.full("seconds of a browser; tests/admin has the form")
+@pytest.mark.soak("seconds of a browser; tests/admin has the form")
 def test_a_fee_is_rolled_back(visit: Visit, server: Server, rows: Engine, ledger: Ledger) -> None:
     route = value(
         rows, "SELECT id FROM routes WHERE symbol = 'USDT' AND src_chain_id = 1 AND dst_chain_id = 56"
@@ -153,7 +153,7 @@ def test_a_fee_is_rolled_back(visit: Visit, server: Server, rows: Engine, ledger
     in_time(server, lambda answer: answer["base_fee"] == served)
 
 
-@pytest.mark.full("seconds of a browser; tests/admin has the form")
+@pytest.mark.soak("seconds of a browser; tests/admin has the form")
 def test_a_network_is_blocked_for_a_day(visit: Visit, rows: Engine, ledger: Ledger) -> None:
     page = at(visit, "/admin/blocked_networks/")
     now = datetime.now(UTC)
@@ -182,7 +182,7 @@ def test_a_transfer_is_found_from_an_explorer_url(visit: Visit, ledger: Ledger) 
     assert work.clicks == 0
 
 
-@pytest.mark.full("seconds of a browser; tests/admin has the form")
+@pytest.mark.soak("seconds of a browser; tests/admin has the form")
 def test_a_new_chain_is_connected_and_estimated(visit: Visit, server: Server, ledger: Ledger) -> None:
     page = at(visit, "/admin/")
     with ledger.job("connect a chain and get a live estimate on it", page) as work:

@@ -32,9 +32,9 @@ from tests.applications import close_connections, gateway_of, make_settings
 from tests.browser.conftest import Visit
 from tests.browser.looking import findings
 from tests.databases import SharedSqlite
+from tests.everyday import some
 from tests.services.webhooks.hooks import to_subjects
 from tests.serving.server import Server
-from tests.volume import some
 
 PAGES: Mapping[str, tuple[str, ...]] = {
     "work": (
@@ -326,7 +326,7 @@ def test_the_pages(sweep: Sweep, story: Story, section: str) -> None:
         sweep.look(path)
 
 
-@pytest.mark.full("the same forms have tests without a browser")
+@pytest.mark.soak("the same forms have tests without a browser")
 @pytest.mark.parametrize("forms", [REFUSED, (*PREVIEWED, CONFLICT)], ids=["come back", "are previewed"])
 def test_forms(sweep: Sweep, forms: Sequence[Sent]) -> None:
     sweep.visit.sign_in(email_of(Role.ADMIN))
@@ -334,7 +334,7 @@ def test_forms(sweep: Sweep, forms: Sequence[Sent]) -> None:
         sweep.send(sent)
 
 
-@pytest.mark.full("seconds of a browser")
+@pytest.mark.soak("seconds of a browser")
 def test_signing_in(sweep: Sweep, story: Story, sandbox: SharedSqlite) -> None:
     """Before it, refused, for the first time, not for everything, and asked again."""
     visit = sweep.visit

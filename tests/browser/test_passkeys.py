@@ -64,7 +64,7 @@ def let_proofs_age(sandbox: SharedSqlite) -> None:
         close_connections()
 
 
-@pytest.mark.full("seconds of a browser; tests/admin has the same without one")
+@pytest.mark.soak("seconds of a browser; tests/admin has the same without one")
 def test_a_passkey_from_its_registration_to_its_use(device: Visit, sandbox: SharedSqlite) -> None:
     page = device.sign_in(OPERATOR)
     expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()
@@ -132,7 +132,7 @@ def test_a_refused_passkey_says_so_and_can_be_tried_again(visit: Visit) -> None:
     expect(page.get_by_role("button", name="Try again")).to_be_enabled()
 
 
-@pytest.mark.full("seconds of a browser; tests/admin has the same without one")
+@pytest.mark.soak("seconds of a browser; tests/admin has the same without one")
 def test_a_password_of_somebody_else_is_changed_first(visit: Visit, sandbox: SharedSqlite) -> None:
     app = create_app(make_settings(sandbox.url))
     with app.app_context():

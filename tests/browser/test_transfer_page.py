@@ -20,8 +20,8 @@ from tests.applications import close_connections, gateway_of, make_settings
 from tests.browser.conftest import Visit
 from tests.browser.looking import findings
 from tests.databases import SharedSqlite
+from tests.everyday import some
 from tests.serving.server import Server, serving
-from tests.volume import some
 
 PATHS = (
     "/transfer/",
@@ -134,7 +134,7 @@ def test_it_shows_a_change_by_itself(phone: Visit, happen: Happen) -> None:
     assert len(asked) == before, "a finished transfer is not asked about"
 
 
-@pytest.mark.full("a server of its own; tests/pages has what the page says of the doors")
+@pytest.mark.soak("a server of its own; tests/pages has what the page says of the doors")
 def test_where_waiting_is_not_served_nobody_asks_for_it(
     browser: Browser, sandbox: SharedSqlite, server: Server, happen: Happen, tmp_path: Path
 ) -> None:
@@ -162,7 +162,7 @@ def soon_again(route: Route) -> None:
     route.fulfill(response=answer, body=re.sub(r'data-next-poll="\d+"', 'data-next-poll="2"', answer.text()))
 
 
-@pytest.mark.full("ten seconds of waiting between questions")
+@pytest.mark.soak("ten seconds of waiting between questions")
 def test_where_nothing_waits_it_asks_again(phone: Visit) -> None:
     """By the seconds that the page names; and it goes on after the gateway was away."""
     refusals = [503, 404]
@@ -201,7 +201,7 @@ def test_where_nothing_waits_it_asks_again(phone: Visit) -> None:
     phone.complaints = [each for each in phone.complaints if not re.search("503|404|ERR_FAILED", each)]
 
 
-@pytest.mark.full("seconds of a browser; tests/pages has what can be copied")
+@pytest.mark.soak("seconds of a browser; tests/pages has what can be copied")
 def test_what_is_copied_is_whole_and_times_are_the_readers(phone: Visit) -> None:
     phone.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = look_at(phone, f"/transfer/{sandbox_id(Status.TRANSFER_REFUND_TO_BE_CONFIRMED)}")
@@ -218,7 +218,7 @@ def test_what_is_copied_is_whole_and_times_are_the_readers(phone: Visit) -> None
     assert str(time.text_content()).endswith(expected)
 
 
-@pytest.mark.full("seconds of a browser; tests/pages has the button")
+@pytest.mark.soak("seconds of a browser; tests/pages has the button")
 def test_a_refund_is_requested_with_the_keyboard(phone: Visit) -> None:
     wanted = sandbox_id(Status.TRANSFER_TO_BE_REFUNDED, 3)
     page = look_at(phone, f"/transfer/{wanted}")
@@ -228,7 +228,7 @@ def test_a_refund_is_requested_with_the_keyboard(phone: Visit) -> None:
     assert page.url.endswith(f"/transfer/{wanted}")
 
 
-@pytest.mark.full("seconds of a browser; tests/pages has the page")
+@pytest.mark.soak("seconds of a browser; tests/pages has the page")
 def test_without_a_script_it_is_all_there(browser: Browser, server: Server) -> None:
     moving = sandbox_id(Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION, 1)
     context = browser.new_context(java_script_enabled=False, viewport={"width": 390, "height": 800})

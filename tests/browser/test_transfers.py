@@ -28,7 +28,7 @@ def source_transaction(page: Page) -> str:
     return found
 
 
-@pytest.mark.full("seconds of a browser; test_jobs finds one by an address that holds it")
+@pytest.mark.soak("seconds of a browser; test_jobs finds one by an address that holds it")
 def test_find_a_transfer_by_its_transaction(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     page = visit.open(f"/admin/transfers/{COMPLETED}")
@@ -65,7 +65,7 @@ def test_the_link_that_a_user_sent_leads_to_the_transfer(visit: Visit) -> None:
     expect(page.get_by_role("searchbox", name="Search")).not_to_be_focused()
 
 
-@pytest.mark.full("seconds of a browser; tests/admin has the page")
+@pytest.mark.soak("seconds of a browser; tests/admin has the page")
 def test_follow_a_refund_signer_by_signer(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     page = visit.open("/admin/transfers/")
@@ -85,7 +85,7 @@ def test_follow_a_refund_signer_by_signer(visit: Visit) -> None:
     )
 
 
-@pytest.mark.full("seconds of a browser; tests/admin has what can be copied")
+@pytest.mark.soak("seconds of a browser; tests/admin has what can be copied")
 def test_what_is_copied_is_whole(visit: Visit) -> None:
     visit.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     visit.sign_in(email_of(Role.VIEWER))
@@ -99,7 +99,7 @@ def test_what_is_copied_is_whole(visit: Visit) -> None:
     page.wait_for_function("navigator.clipboard.readText().then(t => JSON.parse(t).status === 7)")
 
 
-@pytest.mark.full("seconds of a browser; tests/admin has the filter")
+@pytest.mark.soak("seconds of a browser; tests/admin has the filter")
 def test_times_are_filtered_in_the_readers_zone(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     page = visit.open("/admin/transfers/")
@@ -112,7 +112,7 @@ def test_times_are_filtered_in_the_readers_zone(visit: Visit) -> None:
     expect(page.get_by_label("Changed from")).to_have_value("2026-01-31T12:00")
 
 
-@pytest.mark.full("seconds of a browser; tests/admin has the page")
+@pytest.mark.soak("seconds of a browser; tests/admin has the page")
 def test_an_estimate_that_is_refused_and_one_that_passes(visit: Visit) -> None:
     visit.sign_in(email_of(Role.VIEWER))
     page = visit.open("/admin/estimates/")

@@ -20,7 +20,7 @@ from tests.clients import workshop
 
 pytestmark = [
     pytest.mark.one_database,
-    pytest.mark.full("environments of their own: an evidence is built as every day's refund tests have it"),
+    pytest.mark.soak("environments of their own: an evidence is built as every day's refund tests have it"),
 ]
 
 READY = TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED

@@ -131,7 +131,7 @@ def program(request: pytest.FixtureRequest, language: str) -> Program:
     return made
 
 
-@pytest.mark.full("installs both clients")
+@pytest.mark.soak("installs both clients")
 def test_quote_and_wait(server: Server, language: str, program: Program) -> None:
     quote, wait = (snippets(language)[place].replace(GATEWAY, server.base) for place in (QUOTE, WAIT))
     said = program("quote", quote)
@@ -140,7 +140,7 @@ def test_quote_and_wait(server: Server, language: str, program: Program) -> None
     assert program("wait", wait).lower().split() == ["5", "true", "nobody"]
 
 
-@pytest.mark.full("installs both clients")
+@pytest.mark.soak("installs both clients")
 def test_a_webhook(language: str, program: Program) -> None:
     moment = int(time.time())
     body = '{"data":{"transfer_id":"0x1","status":5}}'
@@ -156,7 +156,7 @@ def test_a_webhook(language: str, program: Program) -> None:
     assert program("webhook", text).split() == ["0x1", "5", "204", "400"]
 
 
-@pytest.mark.full("installs both clients, and needs two nodes, a gateway and its watcher")
+@pytest.mark.soak("installs both clients, and needs two nodes, a gateway and its watcher")
 def test_a_refund(stage: Stage, language: str, program: Program) -> None:
     said, sender = claimed(stage, program, snippets(language)[CLAIM])
     tx_hash, status = said.split()
@@ -164,7 +164,7 @@ def test_a_refund(stage: Stage, language: str, program: Program) -> None:
     assert stage.sender(LEFT, tx_hash) == sender
 
 
-@pytest.mark.full("installs the client, and needs two nodes, a gateway and its watcher")
+@pytest.mark.soak("installs the client, and needs two nodes, a gateway and its watcher")
 def test_a_refund_by_the_guide(stage: Stage, python: Program) -> None:
     said, sender = claimed(stage, python, GUIDE)
     assert stage.sender(LEFT, said.strip()) == sender

@@ -12,7 +12,7 @@ from app.sandbox.catalogue import sandbox_id
 from tests.clients import workshop
 from tests.serving.server import Server
 
-pytestmark = pytest.mark.full("a server of its own; every day's tests of the doors ask the same")
+pytestmark = pytest.mark.soak("a server of its own; every day's tests of the doors ask the same")
 
 REFUND = sandbox_id(TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED)
 ANSWERED = {

@@ -158,7 +158,7 @@ def ask(client: FlaskClient, symbol: str, src: int, dst: int, **query: str) -> T
 
 
 @pytest.mark.one_database
-@pytest.mark.full("imports the whole configuration twice")
+@pytest.mark.soak("imports the whole configuration twice")
 def test_a_pegged_way_answers_clients_that_always_send_false(production: Flask) -> None:
     """Once there are fees, also a token that its chain does not list."""
     document = json.loads(export_network(gateway_of(production)))
@@ -179,7 +179,7 @@ def test_a_pegged_way_answers_clients_that_always_send_false(production: Flask) 
             assert answers[0]["err"]["code"] in (1009, 1016)
 
 
-@pytest.mark.full("imports the whole configuration three times")
+@pytest.mark.soak("imports the whole configuration three times")
 def test_an_export_imports_unchanged(production: Flask) -> None:
     exported = export_network(gateway_of(production))
     assert import_network(gateway_of(production), exported, actor=TESTER).changes == ()
@@ -191,7 +191,7 @@ def test_an_export_imports_unchanged(production: Flask) -> None:
 
 
 @pytest.mark.one_database
-@pytest.mark.full("reads the whole configuration three times")
+@pytest.mark.soak("reads the whole configuration three times")
 def test_it_is_for_an_empty_configuration(production: Flask, tmp_path: Path) -> None:
     before = run(production, "export").stdout
     refused = run(production, "import", "--from-configs", str(FILE))
@@ -207,7 +207,7 @@ def test_it_is_for_an_empty_configuration(production: Flask, tmp_path: Path) -> 
 
 
 @pytest.mark.one_database
-@pytest.mark.full("reads the whole configuration once more")
+@pytest.mark.soak("reads the whole configuration once more")
 def test_it_says_what_it_cannot_know(app: Flask) -> None:
     printed = run(app, "import", "--from-configs", str(FILE), "--print")
     for word in ("rates", "fees", "balances", "validators", "tx_path", "minimal_max_slippage"):

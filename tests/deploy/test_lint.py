@@ -60,7 +60,7 @@ def test_the_manifests_are_what_kubernetes_takes() -> None:
         kubernetes_validate.validate(broken, newest, strict=True)
 
 
-@pytest.mark.full("a subprocess for each unit, of a program that not every machine has")
+@pytest.mark.soak("a subprocess for each unit, of a program that not every machine has")
 @pytest.mark.parametrize("name", units())
 def test_systemd_accepts_the_units(name: str, tmp_path: Path) -> None:
     analyze = program("systemd-analyze", "systemd")

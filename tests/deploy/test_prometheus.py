@@ -103,7 +103,7 @@ def test_promtool_accepts_configuration_and_rules() -> None:
     assert f"{len(alerts())} rules found" in done.stdout
 
 
-@pytest.mark.full("promtool takes seconds for weeks of samples")
+@pytest.mark.soak("promtool takes seconds for weeks of samples")
 def test_each_alert_fires_and_stays_silent() -> None:
     (whole,) = documents(FOLDER / "alerts_test.yml")
     cases: dict[str, list[bool]] = {}
@@ -194,7 +194,7 @@ def prometheus(exposed: Exposition, tmp_path: Path) -> Iterator[Scraping]:
     thread.join()
 
 
-@pytest.mark.full("a Prometheus of its own")
+@pytest.mark.soak("a Prometheus of its own")
 def test_what_is_shipped_scrapes_a_gateway(prometheus: Scraping, exposed: Exposition) -> None:
     (target,) = prometheus.get("targets")["activeTargets"]
     assert (target["health"], target["labels"]["process"], target["labels"]["job"]) == (
@@ -212,7 +212,7 @@ def test_what_is_shipped_scrapes_a_gateway(prometheus: Scraping, exposed: Exposi
     assert all(rule["health"] in ("ok", "unknown") for rule in rules)
 
 
-@pytest.mark.full("a Prometheus of its own")
+@pytest.mark.soak("a Prometheus of its own")
 def test_every_query_of_the_dashboard_is_answered(prometheus: Scraping) -> None:
     """Each is valid, and finds something where every metric is there."""
     empty = [

@@ -31,7 +31,7 @@ from tests.deploy.stores import (
 from tests.serving.server import Server, environment, serving
 
 COMPLETED = "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6"
-pytestmark = pytest.mark.full("a PostgreSQL, a PgBouncer, a Redis and a gateway of its own")
+pytestmark = pytest.mark.soak("a PostgreSQL, a PgBouncer, a Redis and a gateway of its own")
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ from app.runtime.gateway import Gateway, current_gateway
 from app.services.feed.replay import replay
 from tests.actors import TESTER
 from tests.databases import BACKENDS
+from tests.everyday import volume
 from tests.faults.kept import gateway_on, lives
 from tests.services.feed.pruning import OF_TRANSFERS, without
 from tests.services.feed.world import NOW, feed, projections, transfer_id
 from tests.serving.server import ROOT, environment
-from tests.volume import volume
 
 OLD = 1_000
 NEW = 40
@@ -63,7 +63,7 @@ def reporting() -> Iterator[threading.Event]:
     stopped.set()
 
 
-@pytest.mark.full("kills and starts a process many times; test_sigkill does so everyday")
+@pytest.mark.soak("kills and starts a process many times; test_sigkill does so everyday")
 @pytest.mark.parametrize("url", BACKENDS, indirect=True)
 def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Event) -> None:
     chance, log = random.Random(1), tmp_path / "log"

@@ -19,10 +19,10 @@ from app.models.engine import reading, writing
 from app.models.transfers import Transfer, TransferAccount
 from app.runtime.gateway import Gateway, current_gateway
 from tests.databases import BACKENDS
+from tests.everyday import volume
 from tests.faults.kept import gateway_on, lives
 from tests.services.feed.world import feed, projections
 from tests.serving.server import ROOT, environment
-from tests.volume import volume
 
 OLD = 1_000
 NEW = 60
@@ -73,7 +73,7 @@ def reporting() -> Iterator[threading.Event]:
     stopped.set()
 
 
-@pytest.mark.full("kills and starts a process many times; test_verify ends replays everyday")
+@pytest.mark.soak("kills and starts a process many times; test_verify ends replays everyday")
 @pytest.mark.parametrize("url", BACKENDS, indirect=True)
 def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Event) -> None:
     chance, log = random.Random(1), tmp_path / "log"

@@ -7,7 +7,6 @@ sends one of them again and shows it.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 import time
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from bench.database import postgres
 from tests.databases import BACKENDS
+from tests.everyday import SEED
 from tests.fuzz.campaign import Client, Finding, Outcome, send_all, still_slow
 from tests.fuzz.stage import Stage, inconsistencies, stage
 
@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--inputs", type=int, default=1_000_000)
-    parser.add_argument("--seed", type=int, default=int(os.environ.get("FUZZ_SEED", "1")))
+    parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--first", type=int, default=0, help="the number of the first input")
     parser.add_argument("--only", nargs="+", choices=BACKENDS, default=BACKENDS)
     parser.add_argument("--processes", type=int, default=6, help="that send")

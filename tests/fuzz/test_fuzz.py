@@ -1,20 +1,18 @@
-"""A few hundred broken and odd requests to a real gunicorn; `make fuzz` sends a million."""
+"""A few hundred broken and odd requests to a real gunicorn; `make soak` sends a million."""
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.everyday import SEED, volume
 from tests.fuzz.campaign import Client, Outcome, still_slow
 from tests.fuzz.stage import Stage, inconsistencies, stage
-from tests.volume import volume
 
 INPUTS = volume(5_000, everyday=400)
-SEED = int(os.environ.get("FUZZ_SEED", "1"))
 PAGES = volume(80, everyday=12)
 DOORS = {"json", "grpcweb", "raw", "smuggling", "ingest", "pages", "waiting", "stranger", "operator"}
 
@@ -27,7 +25,7 @@ def running(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         yield made
 
 
-@pytest.mark.full("a server of its own and hundreds of requests")
+@pytest.mark.soak("a server of its own and hundreds of requests")
 def test_some_inputs_to_every_door(running: Stage) -> None:
     workers = set(running.workers())
     client, outcome = Client(running.server.host, running.server.port, SEED, running.world), Outcome()

@@ -199,7 +199,7 @@ def test_the_example_of_the_documentation(base: str) -> None:
     assert run(node(), "-", cwd=workshop(), input=source) == printed
 
 
-@pytest.mark.full("the same client runs in Node")
+@pytest.mark.soak("the same client runs in Node")
 def test_in_a_page_of_another_origin(
     base: str, over_http: dict[str, tuple[dict[str, Any], str | None]], tmp_path: Path
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import os
 import random
 import shutil
 import time
@@ -22,6 +21,7 @@ from app.extensions import db
 from app.grpcweb import gateway_pb2 as pb
 from tests.api.world import ADDRESS, NOW, configure, sent, tell
 from tests.applications import make_settings
+from tests.everyday import volume
 from tests.fuzz.mutation import tampered
 from tests.grpcweb.wire import (
     DEADLINE_EXCEEDED,
@@ -35,10 +35,9 @@ from tests.grpcweb.wire import (
     frames,
 )
 from tests.refunds.asking import withdraw_req
-from tests.volume import FULL
 
-INPUTS = 50_000 if FULL or os.environ.get("FUZZ") else 5_000
-"""``make fuzz`` and ``make test-all`` send them all, the everyday ``make test`` a tenth."""
+INPUTS = volume(50_000, 5_000)
+"""``make soak`` sends them all, otherwise it is a tenth."""
 SLOWEST_SECONDS = 10.0
 EXPECTED = {OK, INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNIMPLEMENTED}
 ID = "0x" + "5a" * 32

@@ -212,7 +212,7 @@ def test_what_is_too_large_is_answered(feed: Feed) -> None:
     assert post(feed.server.connect(), bomb, Content_Encoding="gzip")[0] == 413
 
 
-@pytest.mark.full("four processes; test_tokens does the same in one")
+@pytest.mark.soak("four processes; test_tokens does the same in one")
 def test_a_token_made_and_revoked_by_another_process(feed: Feed) -> None:
     token = feed.flask("ingest-tokens", "create", "relayer-1").strip()
     workers = connections_to_each_worker(feed.server, 1)

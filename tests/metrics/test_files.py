@@ -16,8 +16,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from app.metrics.exposition import Exposition
 from app.metrics.files import MetricFiles, Unusable, begin
 from app.metrics.state import StateMetrics
+from tests.everyday import volume
 from tests.metrics.counted import as_process, names_in, series, total, value
-from tests.volume import volume
 
 SCRAPE_SECONDS = 0.020
 OPERATIONS = 12

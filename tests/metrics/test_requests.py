@@ -19,10 +19,10 @@ from app.logs.served import OPERATION, Served
 from app.metrics.requests import RequestMetrics
 from app.runtime.counters import NOTHING_COUNTED
 from tests.applications import OpenApp
+from tests.everyday import volume
 from tests.grpcweb.wire import METHODS as CALLS
 from tests.grpcweb.wire import frame
 from tests.metrics.counted import Series, series, total, value
-from tests.volume import volume
 
 METHODS = ("GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD", "PATCH", "BREW")
 DOORS = {"api", "docs", "grpcweb", "health", "ingest", "pages", "wait", "admin", "unknown"}

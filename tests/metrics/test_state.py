@@ -110,7 +110,7 @@ def test_a_reporter_is_as_old_as_its_last_accepted_event(
     assert value(found, "gateway_feed_age_seconds", reporter=name, chain_id="") == 3600
 
 
-@pytest.mark.full("loads the sandbox once more")
+@pytest.mark.soak("loads the sandbox once more")
 def test_stuck_transfers_are_those_of_long_ago_as_well(
     sandbox: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from bench.rolling import roll
+from tests.everyday import volume
 from tests.programs import missing, program
-from tests.volume import volume
 
 REQUESTS = volume(3_000, 500)
 RATE = 50
 
 
-@pytest.mark.full("two gateways of two versions, nginx and a database of their own")
+@pytest.mark.soak("two gateways of two versions, nginx and a database of their own")
 def test_no_request_fails_while_two_gateways_are_replaced() -> None:
     program("nginx")
     try:

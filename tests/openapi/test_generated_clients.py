@@ -52,11 +52,11 @@ def document(server: Server) -> bytes:
     return server.ask("GET", "/openapi.json").read()
 
 
-@pytest.mark.full("seconds of generators, compilers and checkers of types")
+@pytest.mark.soak("seconds of generators, compilers and checkers of types")
 @pytest.mark.parametrize(
     "made",
     [
-        pytest.param(generated.typescript, marks=pytest.mark.full("seconds of compilers")),
+        pytest.param(generated.typescript, marks=pytest.mark.soak("seconds of compilers")),
         generated.python,
     ],
     ids=lambda made: made.__name__,

@@ -1,9 +1,8 @@
 """Requests that schemathesis makes from the document, to a real gunicorn: it answers as the document says.
 
-Every check of schemathesis is on. The full run (``make schemathesis``) sends 20,000 requests to a gateway
-with ``COMPAT_CLIENTS`` and as many to one without; the everyday tests send some hundred to each, the same
-each time, ``make test-all`` a few more. One worker: with two, its coverage phase meets a fault of
-Python 3.11.
+Every check of schemathesis is on. ``make soak`` sends 20,000 requests to a gateway with ``COMPAT_CLIENTS``
+and as many to one without; otherwise it is some hundred to each, the same each time. One worker: with two,
+its coverage phase meets a fault of Python 3.11.
 """
 
 from __future__ import annotations
@@ -16,23 +15,23 @@ from pathlib import Path
 
 import pytest
 
+from tests.everyday import SOAK, volume
 from tests.serving.sandbox import serving_sandbox
 
 ROOT = Path(__file__).resolve().parents[2]
-FULL = bool(os.environ.get("SCHEMATHESIS"))
-EXAMPLES = 3000 if FULL else 15
+EXAMPLES = volume(3_000, 15)
 """For each operation; some have too few fields for so many."""
-NEEDED = 20_000 if FULL else 300
+NEEDED = volume(20_000, 300)
 COMMAND = (
     str(Path(sys.executable).parent / "schemathesis"),
     "--config-file", str(Path(__file__).with_name("schemathesis.toml")),
     "run", "--checks", "all", "--workers", "1",
     "--max-examples", str(EXAMPLES), "--continue-on-failure", "--no-color",
-    *(("--generation-database", "none") if FULL else ("--generation-deterministic",)),
+    *(("--generation-database", "none") if SOAK else ("--generation-deterministic",)),
 )  # fmt: skip
 
 
-@pytest.mark.full("a whole server and hundreds of requests")
+@pytest.mark.soak("a whole server and hundreds of requests")
 @pytest.mark.parametrize("compat", ["0", "1"])
 def test_it_answers_as_the_document_says(tmp_path: Path, sqlite_template: Path, compat: str) -> None:
     settings = {"COMPAT_CLIENTS": compat, "WEB_CONCURRENCY": "1"}
@@ -46,7 +45,7 @@ def test_it_answers_as_the_document_says(tmp_path: Path, sqlite_template: Path, 
             text=True,
             check=False,
         )
-    if FULL:
+    if SOAK:
         print(done.stdout)
     assert done.returncode == 0, done.stdout
     counted = re.search(r"(\d+) generated, (\d+) passed", done.stdout)

@@ -72,7 +72,7 @@ def test_readiness_says_it_too(bouncer: Bouncer, database: str) -> None:
         assert HIDDEN in (what_is_wrong(current_gateway()) or "")
 
 
-@pytest.mark.full("servers of its own; what they say is tested without them")
+@pytest.mark.soak("servers of its own; what they say is tested without them")
 @pytest.mark.parametrize("pooled", ["0", "1"])
 def test_gunicorn_refuses_to_start(pooled: str, bouncer: Bouncer, database: str, tmp_path: Path) -> None:
     settings = {"DATABASE_URL": bouncer.url(database), "DATABASE_POOLER": pooled}

@@ -16,6 +16,7 @@ from flask_migrate import upgrade
 
 from app.runtime.gateway import current_gateway
 from tests.applications import application
+from tests.everyday import volume
 from tests.faults.kept import assert_answered_is_kept_once
 from tests.faults.reporters import Events, Reporter
 from tests.faults.story import shares, story
@@ -23,7 +24,6 @@ from tests.ingest.kit import TOKEN
 from tests.pooler.bouncer import Bouncer
 from tests.services.feed.world import NOW, write_network
 from tests.serving.server import Server, serving
-from tests.volume import volume
 
 TOLD = story(volume(4_000, 800))
 REPORTERS, ASKERS, RESTARTS = 4, 4, volume(6, 2)
@@ -43,7 +43,7 @@ class Patient(Reporter):
             raise
 
 
-@pytest.mark.full("traffic of many seconds")
+@pytest.mark.soak("traffic of many seconds")
 def test_restarts_under_traffic(bouncer: Bouncer, database: str, tmp_path: Path) -> None:
     url = bouncer.url(database)
     with application(url, database_pooler=True):

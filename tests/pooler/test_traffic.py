@@ -16,11 +16,11 @@ from app.runtime.gateway import current_gateway
 from config import ALL_DOORS
 from tests.admin.visitor import add_account
 from tests.applications import application, cheap_passwords, close_connections, gateway_of, make_settings
+from tests.everyday import volume
 from tests.faults.story import story
 from tests.pooler.bouncer import Bouncer
 from tests.pooler.traffic import interleave
 from tests.services.feed.world import NOW, feed, projections, write_network
-from tests.volume import volume
 
 TOLD = story(volume(2_000, 200))
 
@@ -76,7 +76,7 @@ def unknowing(migrated: str) -> Iterator[Flask]:
     yield from serving(migrated, pooled=False)
 
 
-@pytest.mark.full("a server and twenty clients")
+@pytest.mark.soak("a server and twenty clients")
 def test_twenty_clients_at_once(knowing: Flask, undisturbed: object) -> None:
     seen = interleave(knowing, TOLD)
     assert (seen.bad, seen.faults) == ({}, [])
@@ -87,7 +87,7 @@ def test_twenty_clients_at_once(knowing: Flask, undisturbed: object) -> None:
         assert state() == undisturbed
 
 
-@pytest.mark.full("the traffic of another test once more")
+@pytest.mark.soak("the traffic of another test once more")
 def test_the_same_fails_without_the_setting(unknowing: Flask, caplog: pytest.LogCaptureFixture) -> None:
     seen = interleave(unknowing, TOLD)
     assert seen.bad

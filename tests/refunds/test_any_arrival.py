@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from app.domain.codes import SendKind
 from app.runtime.gateway import current_gateway
 from tests.domain.refund.evidence_kit import twin
+from tests.everyday import volume
 from tests.refunds.kit import KINDS, PEOPLE, Asker, Powers, Story, flip, rotation
 from tests.services.feed.world import forget_events, signed
-from tests.volume import volume
 
 POWER = st.one_of(st.integers(1, 5), st.integers(0, 2**88))
 SETS = st.dictionaries(st.sampled_from(PEOPLE[:36]), POWER, min_size=1, max_size=30)

@@ -10,10 +10,10 @@ from app.domain.codes import SendKind
 from app.domain.refund.request import decode_request
 from tests.contract.evm.machine import Bridge, Call, Chain
 from tests.domain.refund.evidence_kit import twin, vector
+from tests.everyday import some
 from tests.refunds.bridges import POWERS, bridge_of, by_address, known_call, served_call
 from tests.refunds.kit import KINDS, PEOPLE, Asker, Story, flip, rotation
 from tests.services.feed.world import SENDER
-from tests.volume import some
 
 SIGNERS = (0, 3, 6)
 """Who is needed for a quorum: with any of them missing it is none."""

@@ -22,10 +22,10 @@ from app.services.feed.prune import prune
 from app.services.feed.replay import replay
 from app.services.feed.retract import retract_ids
 from tests.actors import TESTER
+from tests.everyday import some
 from tests.refunds.bridges import bridge_of, served_call
 from tests.refunds.kit import PEOPLE, Asker, Powers, Story, rotation
 from tests.services.feed.world import about, event, forget_events, projections
-from tests.volume import some
 
 SET: Powers = {PEOPLE[0]: 1}
 FIRST, SECOND = Story(SendKind.POOL, 1), Story(SendKind.POOL, 2)

@@ -13,10 +13,10 @@ from app.domain.refund.evidence import signing_digest
 from app.services.feed.replay import replay
 from tests.actors import TESTER
 from tests.contract.evm.machine import Call, Reverted
+from tests.everyday import volume
 from tests.refunds.bridges import WatchedBridge, bridge_of, by_address, known_call, served_call
 from tests.refunds.kit import PEOPLE, Asker, Powers, Story
 from tests.services.feed.world import about
-from tests.volume import volume
 
 PEOPLE_HERE = PEOPLE[:4]
 POWERS = (0, 1, 1, 2, 3)

@@ -7,7 +7,6 @@ validators that cannot sign, are too many or have too much power; withdraw ids t
 from __future__ import annotations
 
 import base64
-import os
 import random
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,14 +18,13 @@ from app.domain.crypto import address_of, checksum_address, sign_digest
 from app.domain.refund.evidence import signing_digest
 from app.domain.refund.request import RefundRequest, encode_request
 from tests.contract.evm.machine import Bridge, Call, Chain, Reverted
+from tests.everyday import SEED, volume
 from tests.refunds.bridges import known_call
 from tests.refunds.kit import KINDS, PEOPLE, Asker
 from tests.services.feed import world
 from tests.services.feed.world import SENDER, about, address, event, forget_events, sent
-from tests.volume import volume
 
-SEED = int(os.environ.get("SOAK_SEED", "1"))
-HISTORIES = 60 if os.environ.get("SOAK") else volume(8, 2)
+HISTORIES = volume(60, 2)
 STEPS = 30
 CHAINS = {SendKind.POOL: 1, SendKind.DEPOSIT: 1, SendKind.BURN: 2}
 UNLISTED = bytes.fromhex(address(7777)[2:])

@@ -79,7 +79,7 @@ def test_a_withdraw_that_did_not_succeed_can_be_made_again(ask: Asker) -> None:
     assert bridge.judge(served_call(ask.status(STORY))).startswith("0x")
 
 
-@pytest.mark.full("every order of the rotations")
+@pytest.mark.soak("every order of the rotations")
 def test_every_order_of_all_of_it_is_paid(ask: Asker) -> None:
     rotations = [rotation(1, OLD)], [rotation(1, NEW, at=-100)]
     parts = [[STORY.sent()], [STORY.prepared()], signed(1, 2, 3), *rotations]

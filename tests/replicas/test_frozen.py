@@ -51,7 +51,7 @@ def ready(server: Server) -> tuple[int, dict[str, Any], float]:
     return ask(server, "GET", "/readyz")
 
 
-@pytest.mark.full("servers of its own, and seconds of waiting")
+@pytest.mark.soak("servers of its own, and seconds of waiting")
 def test_a_frozen_primary_holds_no_request_for_longer_than_documented(
     servers: Cluster, server: Server
 ) -> None:

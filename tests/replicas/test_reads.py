@@ -137,7 +137,7 @@ def test_a_late_answer_is_not_taken_for_another(servers: Cluster, gateway: Gatew
         assert connection.scalar(select(2)) == 2
 
 
-@pytest.mark.full("restarts a database server")
+@pytest.mark.soak("restarts a database server")
 def test_a_restarted_primary_costs_nothing_once_it_is_back(servers: Cluster, client: FlaskClient) -> None:
     """Without a replica: connections that died in the pool are neither a reader's nor a reporter's fault."""
     gateway = current_gateway()

@@ -70,22 +70,22 @@ def rehearse(way: Way) -> None:
         assert answers(app) == before, "what is sent once more counts once"
 
 
-@pytest.mark.full("asks everything that is recorded four times")
+@pytest.mark.soak("asks everything that is recorded four times")
 def test_sqlite(tmp_path: Path) -> None:
     rehearse(OnlineBackup(tmp_path))
 
 
-@pytest.mark.full("a server of its own, restored twice")
+@pytest.mark.soak("a server of its own, restored twice")
 def test_base_backup_and_archive(base_backup: Way) -> None:
     rehearse(base_backup)
 
 
-@pytest.mark.full("a server of its own")
+@pytest.mark.soak("a server of its own")
 def test_pgbackrest(pgbackrest: Way) -> None:
     rehearse(pgbackrest)
 
 
-@pytest.mark.full("a server of its own")
+@pytest.mark.soak("a server of its own")
 @pytest.mark.parametrize("name", ["base_backup", "pgbackrest"])
 def test_to_a_point_in_time(name: str, request: pytest.FixtureRequest) -> None:
     """Somebody does harm: everything until just before it is restored, and nothing of it."""

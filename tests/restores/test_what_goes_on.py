@@ -54,7 +54,7 @@ def events(gateway: Gateway) -> list[str]:
 
 
 @pytest.mark.parametrize("reorganised", [False, True])
-@pytest.mark.full("a watcher and a restored database")
+@pytest.mark.soak("a watcher and a restored database")
 def test_the_watcher_reads_on_from_where_the_backup_ends(file: Path, reorganised: bool) -> None:
     backup, clock = file.with_name("backup"), Clock()
     with opened(file, clock) as gateway:

@@ -258,7 +258,7 @@ print("well")
 """
 
 
-@pytest.mark.full("a process of its own; threads do the same")
+@pytest.mark.soak("a process of its own; threads do the same")
 def test_fifty_greenlets_ask_once_and_one_that_is_killed_stops_nobody() -> None:
     command = [sys.executable, "-c", GREENLETS]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

@@ -77,7 +77,7 @@ def test_a_package_that_says_nothing_is_refused(monkeypatch: pytest.MonkeyPatch)
         licence_of("axe-playwright-python")
 
 
-@pytest.mark.full("takes ten seconds; nothing of it depends on the gateway's code")
+@pytest.mark.soak("takes ten seconds; nothing of it depends on the gateway's code")
 def test_the_bill_of_materials() -> None:
     made = bill()
     assert bill() == made

@@ -15,10 +15,10 @@ import pytest
 
 from app.domain.webhooks.subscription import DeliveryState
 from app.runtime.gateway import Gateway, system_clock
+from tests.everyday import volume
 from tests.sender.receiver import Received, Receiver
 from tests.services.feed.world import feed, released, sent
 from tests.services.webhooks.hooks import deliveries, to_everything
-from tests.volume import volume
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,7 +30,7 @@ async def started(url: str) -> asyncio.subprocess.Process:
     )
 
 
-@pytest.mark.full("starts and kills processes for half a minute")
+@pytest.mark.soak("starts and kills processes for half a minute")
 def test_killed_senders_lose_nothing(gateway: Gateway, database_url: str) -> None:
     now = replace(gateway, clock=system_clock)
     dice = random.Random(11)

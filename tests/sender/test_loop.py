@@ -18,11 +18,11 @@ from app.sender.places import AT_PROVEN, AT_UNPROVEN
 from app.sender.post import Answer, Poster
 from app.services.webhooks.subscriptions import rotate
 from tests.actors import TESTER
+from tests.everyday import volume
 from tests.sender.receiver import Names, Received, Receiver
 from tests.sender.sending import send_due
 from tests.services.feed.world import about, feed, released, sent
 from tests.services.webhooks.hooks import Clock, deliveries, kept, to_everything
-from tests.volume import volume
 
 
 def test_a_change_arrives_signed_by_both_secrets(gateway: Gateway) -> None:
@@ -76,7 +76,7 @@ def test_the_log_never_has_a_word_of_the_receiver(gateway: Gateway) -> None:
     assert "secret" not in row.tries
 
 
-@pytest.mark.parametrize("hours", [24, pytest.param(60, marks=pytest.mark.full("as the other, longer"))])
+@pytest.mark.parametrize("hours", [24, pytest.param(60, marks=pytest.mark.soak("as the other, longer"))])
 def test_nothing_is_lost_in_an_outage(gateway: Gateway, clock: Clock, hours: int) -> None:
     """The receiver is down for a day, and for most of the schedule; events go on happening."""
     ends = clock.now + timedelta(hours=hours)

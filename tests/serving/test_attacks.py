@@ -132,7 +132,7 @@ def bodies_of_tiny_chunks(server: Server, count: int) -> Iterator[None]:
         clients.terminate()
 
 
-@pytest.mark.full("a flood that keeps both cores busy for seconds")
+@pytest.mark.soak("a flood that keeps both cores busy for seconds")
 def test_tiny_chunks_hold_up_nobody(server: Server) -> None:
     """They take longer to parse than to arrive, so their reader never waited: health took up to 4 s.
 
@@ -231,7 +231,7 @@ def writer_elsewhere(url: str) -> Iterator[None]:
 
 
 @pytest.mark.alone
-@pytest.mark.full("twenty real passwords are hashed while nobody may write")
+@pytest.mark.soak("twenty real passwords are hashed while nobody may write")
 def test_wrong_sign_ins_do_not_wait_for_the_feed(server: Server, url: str) -> None:
     """20 of them kept health from answering for 27 seconds while another session held the writer's lock."""
 
@@ -260,7 +260,7 @@ def test_wrong_sign_ins_do_not_wait_for_the_feed(server: Server, url: str) -> No
 
 
 @pytest.mark.alone
-@pytest.mark.full("a server of its own and many connections")
+@pytest.mark.soak("a server of its own and many connections")
 def test_one_address_cannot_take_all_places(tmp_path: Path, sqlite_template: Path) -> None:
     settings = {
         "DATABASE_URL": f"sqlite:///{sqlite_template}",

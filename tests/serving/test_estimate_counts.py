@@ -17,7 +17,7 @@ ASKED = 40
 ESTIMATE = "/v2/estimateAmt?src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1&slippage_tolerance=3000"
 
 
-@pytest.mark.full("a server of its own that ends")
+@pytest.mark.soak("a server of its own that ends")
 def test_workers_write_what_they_counted_before_they_end(
     request: pytest.FixtureRequest, tmp_path: Path, backend: str
 ) -> None:

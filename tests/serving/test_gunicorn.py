@@ -21,7 +21,7 @@ from tests.serving.server import COMMAND, ROOT, Server, environment, serving
 
 PROBE = "tests.serving.probe:app"
 
-ANOTHER_START = pytest.mark.full("one more start; tests/test_config.py has every setting")
+ANOTHER_START = pytest.mark.soak("one more start; tests/test_config.py has every setting")
 
 
 @pytest.fixture(scope="module", params=BACKENDS)
@@ -130,7 +130,7 @@ def test_a_caller_cannot_claim_another_scheme(server: Server) -> None:
     assert json.load(response)["scheme"] == "http"
 
 
-@pytest.mark.full("a server of its own")
+@pytest.mark.soak("a server of its own")
 def test_a_request_in_flight_is_finished_before_the_end(tmp_path: Path, sqlite_template: Path) -> None:
     with (
         serving(PROBE, tmp_path / "log", DATABASE_URL=f"sqlite:///{sqlite_template}") as running,
@@ -143,7 +143,7 @@ def test_a_request_in_flight_is_finished_before_the_end(tmp_path: Path, sqlite_t
         assert answer.result().status == 200
 
 
-@pytest.mark.full("two servers of its own")
+@pytest.mark.soak("two servers of its own")
 def test_instances_side_by_side_have_control_sockets_of_their_own(
     tmp_path: Path, sqlite_template: Path
 ) -> None:
@@ -176,7 +176,7 @@ def wait_for(path: Path) -> bool:
         pytest.param("DATABASE_URL", "mysql://host/name", marks=ANOTHER_START),
     ],
 )
-@pytest.mark.full("a start of the server for each setting")
+@pytest.mark.soak("a start of the server for each setting")
 def test_a_bad_setting_ends_the_start_with_one_line(name: str, value: str) -> None:
     ended = subprocess.run(
         [*COMMAND, "wsgi:app"],

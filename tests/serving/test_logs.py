@@ -57,7 +57,7 @@ def send_what_cannot_be_read(server: Server) -> str:
     return answer.partition("X-Request-Id: ")[2].partition("\r\n")[0]
 
 
-@pytest.mark.full("a whole server and every kind of request")
+@pytest.mark.soak("a whole server and every kind of request")
 def test_every_line_is_an_entry_and_tells_no_secret(tmp_path: Path, database: str) -> None:
     log, access = tmp_path / "log", tmp_path / "access"
     options = {"LOG_FORMAT": "json", "ACCESS_LOG": "all", "WEB_CONCURRENCY": "1", "DATABASE_URL": database}

@@ -17,9 +17,9 @@ import pytest
 
 from app.queries.waiting.touched import MOST_TRANSFERS
 from tests.api.world import event, released, sent
+from tests.everyday import volume
 from tests.serving.server import ROOT, Server, environment, serving
 from tests.serving.telling import answer, follow
-from tests.volume import volume
 
 TRANSFER = "0x" + "5a" * 32
 EVENTS = 2_500

@@ -19,13 +19,13 @@ from app.metrics.process import EVERY_SECONDS
 from serving.addresses import Address, further_addresses
 from serving.worker import RESERVED_PLACES
 from tests.applications import make_settings
+from tests.everyday import volume
 from tests.metrics.counted import total, value
 from tests.serving.server import COMMAND, ROOT, environment
 from tests.serving.watched import Watched, watched
-from tests.volume import volume
 
 SCRAPE_SECONDS = 0.020
-ANOTHER_START = pytest.mark.full("a server of its own")
+ANOTHER_START = pytest.mark.soak("a server of its own")
 HEALTHY = {"door": "health", "operation": "up", "code": "200"}
 
 
@@ -46,7 +46,7 @@ def healthy(running: Watched) -> float:
     return total(running.series(), "gateway_requests_total", **HEALTHY)
 
 
-@pytest.mark.full("workers that end, one after the other")
+@pytest.mark.soak("workers that end, one after the other")
 def test_what_all_workers_counted_is_added_up_and_survives_them(running: Watched) -> None:
     before = healthy(running)
     ask_workers(running, 30)
@@ -106,7 +106,7 @@ def test_the_health_address_answers_no_more_than_the_workers_do(running: Watched
     assert running.ask(running.health, "/readyz")[0] == 200
 
 
-@pytest.mark.full("opens as many connections as a server takes")
+@pytest.mark.soak("opens as many connections as a server takes")
 def test_callers_cannot_fill_the_other_addresses(tmp_path: Path, sqlite_template: Path) -> None:
     """All places of all workers are taken by callers who request much and read nothing."""
     settings = {

@@ -12,16 +12,16 @@ import psutil
 import pytest
 
 from serving.reserved import STOPPING
+from tests.everyday import volume
 from tests.ingest.kit import TOKEN, bearer
 from tests.serving.watched import Watched, watched
-from tests.volume import volume
 
 QUEUED = volume(200, 60)
 
 _TOLD = {"State", "SigPnd", "ShdPnd", "SigBlk", "SigIgn", "SigCgt"}
 
 
-@pytest.mark.full("a server of its own")
+@pytest.mark.soak("a server of its own")
 def test_who_waits_in_the_queue_is_answered_and_load_balancers_are_told(
     tmp_path: Path, sqlite_template: Path
 ) -> None:
@@ -49,7 +49,7 @@ def test_who_waits_in_the_queue_is_answered_and_load_balancers_are_told(
         assert running.server.process.wait(timeout=30) == 0
 
 
-@pytest.mark.full("a server of its own")
+@pytest.mark.soak("a server of its own")
 def test_workers_that_are_replaced_leave_the_answer_to_the_others(
     tmp_path: Path, sqlite_template: Path
 ) -> None:

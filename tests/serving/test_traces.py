@@ -14,7 +14,7 @@ TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 STATUS = "/v2/getTransfer?key=0x" + "0" * 60 + "0005"
 
 
-@pytest.mark.full("a server of its own; tests/tracing tries the same in process")
+@pytest.mark.soak("a server of its own; tests/tracing tries the same in process")
 def test_spans_of_workers_come_to_the_collector(tmp_path: Path, sqlite_template: Path) -> None:
     with collecting() as collector:
         settings = {"TRACING": "1", "WEB_CONCURRENCY": "2", "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url}
@@ -39,7 +39,7 @@ def test_spans_of_workers_come_to_the_collector(tmp_path: Path, sqlite_template:
     assert "Traceback" not in log.read_text()
 
 
-@pytest.mark.full("a server of its own; tests/tracing tries the same in process")
+@pytest.mark.soak("a server of its own; tests/tracing tries the same in process")
 def test_a_collector_that_is_away_costs_no_request(tmp_path: Path, sqlite_template: Path) -> None:
     settings = {"TRACING": "1", "WEB_CONCURRENCY": "1", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
     with serving_sandbox(tmp_path, sqlite_template, **settings) as server:

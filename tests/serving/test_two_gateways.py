@@ -18,10 +18,10 @@ from app.services.network.document import import_network
 from tests.actors import TESTER
 from tests.applications import application
 from tests.databases import empty_tables
+from tests.everyday import volume
 from tests.ingest.kit import EVENTS, NDJSON, TOKEN, bearer, ndjson
 from tests.services.network.network_kit import network, text
 from tests.serving.server import Server, serving
-from tests.volume import volume
 
 AGE = 0.5
 """Seconds that facts are kept: CONFIG_MAX_AGE_SECONDS."""
@@ -35,7 +35,7 @@ ESTIMATE = (
 )
 
 
-@pytest.mark.full("two servers, and seconds of waiting")
+@pytest.mark.soak("two servers, and seconds of waiting")
 def test_what_one_gateway_took_the_other_answers_by_in_time(postgres_url: str, tmp_path: Path) -> None:
     with application(postgres_url):
         import_network(current_gateway(), text(network()), actor=TESTER)

@@ -15,9 +15,9 @@ import pytest
 from app.runtime.waiting import NETWORKS
 from tests.api.shapes import WAIT
 from tests.api.world import event
+from tests.everyday import volume
 from tests.serving.server import Server, serving
 from tests.serving.telling import TOKEN, answer, follow, new_transfer, release, tell
-from tests.volume import volume
 
 LIMIT = 30
 """Of the one address that the tests come from."""
@@ -162,7 +162,7 @@ def test_a_stream_tells_what_happens_and_goes_on_where_it_broke(server: Server) 
     assert (data["previous_status"], data["status"]) == (3, 5)
 
 
-@pytest.mark.full("a server of its own that ends")
+@pytest.mark.soak("a server of its own that ends")
 def test_a_server_that_ends_answers_those_who_wait(tmp_path: Path, sqlite_template: Path) -> None:
     with serving_on(tmp_path, sqlite_template) as running:
         transfer_id = new_transfer(running)

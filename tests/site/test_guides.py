@@ -25,7 +25,7 @@ def code(page: str, fence: str) -> list[tuple[Block, Block | None]]:
 
 
 @pytest.mark.parametrize("page", GUIDES)
-@pytest.mark.full("a gateway for each guide")
+@pytest.mark.soak("a gateway for each guide")
 def test_what_a_guide_asks_is_answered_as_it_says(server: Server, key: str, page: str) -> None:
     asked = [(block, then) for block, then in code(page, "sh") if block.code.startswith("curl")]
     assert asked

@@ -158,7 +158,7 @@ def test_a_site_that_is_up_to_date_is_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in site.iterdir()] == [STAMP]
 
 
-@pytest.mark.full("seconds of the generator")
+@pytest.mark.soak("seconds of the generator")
 def test_a_broken_link_stops_the_build_and_leaves_the_site(tmp_path: Path) -> None:
     root = tmp_path / "copy"
     shutil.copytree(

@@ -83,7 +83,7 @@ def test_python(server: Server, key: str) -> None:
     assert wrong("Python", printed) == {}
 
 
-@pytest.mark.full("compiles what the documents show")
+@pytest.mark.soak("compiles what the documents show")
 def test_typescript(server: Server, key: str, packages: Path) -> None:
     code = {
         snippet.name: snippet.code.replace(BASE, server.base).replace(KEY, key)
@@ -95,7 +95,7 @@ def test_typescript(server: Server, key: str, packages: Path) -> None:
     assert wrong("TypeScript", printed) == {}
 
 
-@pytest.mark.full("seconds of a compiler")
+@pytest.mark.soak("seconds of a compiler")
 def test_typescript_is_typed(packages: Path, tmp_path: Path) -> None:
     for number, snippet in enumerate(of("TypeScript")):
         (tmp_path / f"{number}.ts").write_text(f"{snippet.code}\nexport {{}};\n")

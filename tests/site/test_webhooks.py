@@ -64,7 +64,7 @@ def test_the_page_starts_everything_with_the_same_settings() -> None:
     assert "PYTHONPATH=clients/python" in RECEIVE
 
 
-@pytest.mark.full("three processes; every day's tests of sender and clients do the same by themselves")
+@pytest.mark.soak("three processes; every day's tests of sender and clients do the same by themselves")
 def test_the_way_to_a_verified_event(server: Server, key: str, folder: Path, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import time
@@ -24,8 +23,8 @@ from app.runtime.gateway import Gateway, current_gateway
 from app.services.network.document import import_within
 from app.services.network.reader import read_document
 from tests.applications import make_settings
+from tests.everyday import SEED, volume
 from tests.services.feed.world import NOW, feed, sent
-from tests.volume import volume
 from tests.watcher.fake_chain import START, FakeChain
 from tests.watcher.fake_node import FakeNode, served
 from tests.watcher.kit import (
@@ -45,11 +44,10 @@ from tests.watcher.processes import Process, document, until, watching
 
 pytestmark = pytest.mark.one_database
 
-SEED = int(os.environ.get("SOAK_SEED", "1"))
 STATUSES = {7: 11, 8: 1, 9: 1, 10: 5, 11: 3, REFUNDED: 9}
 """The true ones, of the transfers about which the node lies, and of 10."""
 
-KILLS = 200 if os.environ.get("SOAK") else volume(3, 1)
+KILLS = volume(200, 1)
 
 
 @pytest.fixture
@@ -105,7 +103,7 @@ def read_to(gateway: Gateway) -> Any:
     return None if kept is None else (kept.live_to, kept.backfilled_to)
 
 
-@pytest.mark.full("a process, and the time that it takes to end")
+@pytest.mark.soak("a process, and the time that it takes to end")
 def test_it_reads_and_ends_well_and_never_shows_a_url(
     gateway: Gateway, url: str, chain: FakeChain, tmp_path: Path
 ) -> None:
@@ -125,7 +123,7 @@ def test_it_reads_and_ends_well_and_never_shows_a_url(
         assert rpc not in process.said
 
 
-@pytest.mark.full("waits for a lease to run out")
+@pytest.mark.soak("waits for a lease to run out")
 def test_another_takes_over_within_ten_seconds(
     gateway: Gateway, url: str, chain: FakeChain, tmp_path: Path
 ) -> None:
@@ -143,7 +141,7 @@ def test_another_takes_over_within_ten_seconds(
             assert other.end() == 0
 
 
-@pytest.mark.full("on_anvil/test_kills kills watchers of real nodes")
+@pytest.mark.soak("on_anvil/test_kills kills watchers of real nodes")
 def test_killed_at_any_moment_it_loses_nothing_and_tells_nothing_twice(
     gateway: Gateway, url: str, chain: FakeChain, tmp_path: Path
 ) -> None:
@@ -192,7 +190,7 @@ def statuses(app: Flask) -> dict[int, int]:
     return {number: status(client, number, {11, REFUNDED}) for number in STATUSES}
 
 
-@pytest.mark.full("a process")
+@pytest.mark.soak("a process")
 def test_what_it_left_out_and_invented_is_corrected(
     app: Flask,
     gateway: Gateway,
@@ -216,7 +214,7 @@ def test_what_it_left_out_and_invented_is_corrected(
         assert check.exit_code == 1
 
 
-@pytest.mark.full("a minute of waiting")
+@pytest.mark.soak("a minute of waiting")
 def test_a_made_up_head_freezes_nothing(
     app: Flask,
     gateway: Gateway,

@@ -17,8 +17,8 @@ from app.models.transfers import Transfer
 from app.queries.transfers import listing as transfer_list
 from app.runtime.gateway import Gateway
 from tests.admin.pages.plans import plans
+from tests.everyday import some
 from tests.services.feed.world import NOW, SENDER, address
-from tests.volume import some
 
 OTHER = address(77)
 

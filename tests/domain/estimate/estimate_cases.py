@@ -28,7 +28,7 @@ from app.domain.estimate.inputs import (
     TokenTerms,
 )
 from app.domain.pools import PoolCounters
-from tests.volume import volume
+from tests.everyday import volume
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 890, tzinfo=UTC)
 UINT256 = 2**256 - 1

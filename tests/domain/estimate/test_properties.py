@@ -12,7 +12,7 @@ from app.domain.estimate.inputs import EstimateInputs, FeeTier
 from app.domain.estimate.pricing import calculate, price_of, transfer_terms
 from app.domain.estimate.stableswap import CurveUnsettled
 from tests.domain.estimate.estimate_cases import ask, pegged_cases, plausible
-from tests.volume import volume
+from tests.everyday import volume
 
 UINT256 = 2**256 - 1
 pools = st.one_of(plausible(curve=False), plausible(curve=True))

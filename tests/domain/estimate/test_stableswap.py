@@ -12,7 +12,7 @@ from app.domain.estimate.estimate import estimate
 from app.domain.estimate.stableswap import MAX_STEPS, CurveUnsettled, balance_for, invariant, swap_output
 from tests.domain.estimate import oracle
 from tests.domain.estimate.estimate_cases import ask, on_curve
-from tests.volume import volume
+from tests.everyday import volume
 
 HUGE = 10**30
 sides = st.integers(1, HUGE)

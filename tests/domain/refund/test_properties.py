@@ -13,7 +13,7 @@ from app.domain.refund.evidence import judge_refund, signature_is_provably_false
 from app.domain.validators import ValidatorSet
 from tests.domain.refund.contract_mirror import Revert, execute
 from tests.domain.refund.evidence_kit import KINDS, context, flipped, key, members, sign, some, twin, wd_for
-from tests.volume import volume
+from tests.everyday import volume
 
 PEOPLE = [key(f"validator {number}") for number in range(40)]
 POWER = st.one_of(st.integers(1, 5), st.integers(0, 2**88))

@@ -21,7 +21,7 @@ from tests.domain.refund.evidence_kit import (
     vector,
     wd_for,
 )
-from tests.volume import some
+from tests.everyday import some
 
 RECORDED = vector("withdraw_evidence_chain97.json")
 CONTRACT = parse_evm_address(RECORDED["bridge_contract"]) or b""

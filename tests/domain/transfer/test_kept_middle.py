@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.domain.transfer import kept_middle
 from app.domain.transfer.kept_middle import LONGEST, NONE, ROOM, SLACK, KeptMiddle, middle_ranks
-from tests.volume import volume
+from tests.everyday import volume
 
 LATENCIES = (
     st.integers(0, 9)

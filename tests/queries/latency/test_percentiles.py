@@ -18,8 +18,8 @@ from app.queries.latency.of_pair import LatencyOrder, latency_order, middle_and_
 from app.queries.latency.of_token import counted_since, latency_order_of_token
 from app.runtime.gateway import current_gateway
 from app.services.feed.latency.counts import recount
+from tests.everyday import volume
 from tests.queries.latency.records import NOW, record
-from tests.volume import volume
 
 PAIR = (ChainId(1), ChainId(56))
 WEEK = window(NOW)

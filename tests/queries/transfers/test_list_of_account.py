@@ -14,7 +14,7 @@ from app.models.engine import reading, writing
 from app.models.transfers import Transfer
 from app.queries.transfers.listing import Cursor, Span, by_account, newest_transfers
 from tests.applications import gateway_of
-from tests.volume import volume
+from tests.everyday import volume
 
 NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
 ACCOUNTS = st.sampled_from(["a", "b", None])

@@ -17,8 +17,8 @@ from app.models.engine import reading
 from app.runtime.ready.verdicts import READY_SECONDS
 from app.services.network.snapshot import RETRY_SECONDS
 from tests.applications import gateway_of
+from tests.everyday import volume
 from tests.serving.watched import watched
-from tests.volume import volume
 
 CALLERS = 150
 
@@ -72,7 +72,7 @@ def test_not_ready_while_all_connections_are_busy_and_nobody_is_answered(
     assert client.get("/readyz").status_code == 200
 
 
-@pytest.mark.full("seconds of more than a server can do")
+@pytest.mark.soak("seconds of more than a server can do")
 @pytest.mark.postgresql_alone
 def test_a_server_that_is_overloaded_is_ready(tmp_path: Path, database_url: str) -> None:
     seconds = volume(20, everyday=8)

@@ -32,12 +32,12 @@ from tests.actors import TESTER
 from tests.api.shapes import ESTIMATE
 from tests.applications import OpenApp, gateway_of
 from tests.databases import SharedDatabase
+from tests.everyday import volume
 from tests.services.estimates.estimate_kit import NOON, USDT, answer, ask, celr, configure, feed_fee, move
 from tests.services.estimates.two_processes import TwoProcesses
 from tests.services.feed.world import fill_network, forget_events
 from tests.services.network.network_kit import network, text
 from tests.timer import Timer
-from tests.volume import volume
 
 AGE = 1.0
 DEFAULT_AGE = Settings.model_fields["config_max_age_seconds"].default
@@ -245,7 +245,7 @@ def eventually(condition: Callable[[], bool], seconds: float = 20) -> None:
         time.sleep(0.02)
 
 
-@pytest.mark.full("waits for seconds")
+@pytest.mark.soak("waits for seconds")
 def test_by_default_an_estimate_is_at_most_a_second_old(open_app: OpenApp) -> None:
     """By the clock of this machine: what another process wrote a second ago is in every answer."""
     assert DEFAULT_AGE == 1

@@ -18,6 +18,7 @@ from app.services.feed import sums
 from app.services.feed.replay import replay
 from app.services.feed.retract import NothingToRetract, retract_ids
 from tests.actors import TESTER
+from tests.everyday import volume
 from tests.services.feed.any_order import (
     EVERYTHING,
     REORGS,
@@ -32,7 +33,6 @@ from tests.services.feed.world import (
     projections,
     sent,
 )
-from tests.volume import volume
 
 
 @st.composite

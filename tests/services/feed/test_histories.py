@@ -1,12 +1,10 @@
 """Whatever happened to a gateway, a replay of its log changes nothing.
 
-Everyday some random histories are tried, with ``FULL_TESTS=1`` more, and 2,000 on each database by
-``make soak`` (``SOAK_SEED`` varies them).
+Everyday some random histories are tried, and 2,000 on each database by ``make soak``.
 """
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from datetime import timedelta
 
@@ -25,6 +23,7 @@ from app.services.feed.retract import retract_ids
 from app.services.feed.verifying.differences import Difference
 from app.services.feed.verifying.run import verify
 from tests.actors import TESTER
+from tests.everyday import SEED, volume
 from tests.services.feed.any_order import members
 from tests.services.feed.everything import everything, forget_projections
 from tests.services.feed.histories import WHAT_ANY_LOG_SHOWS, Clock, live_through
@@ -40,10 +39,8 @@ from tests.services.feed.world import (
     signature,
     signed,
 )
-from tests.volume import volume
 
-SEED = int(os.environ.get("SOAK_SEED", "1"))
-COUNT = 2_000 if os.environ.get("SOAK") else volume(200, 20)
+COUNT = volume(2_000, 20)
 DEPTHS = (40, 1000)
 """Blocks that a reorganisation may reach back: with few, heads leave the log."""
 NAMED_AT_RANDOM = ("retracted_events", "retraction_targets")

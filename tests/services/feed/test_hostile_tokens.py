@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import random
 from collections.abc import Iterable
 from datetime import timedelta
@@ -24,6 +23,7 @@ from app.services.feed.log import export_log
 from app.services.feed.replay import replay
 from app.services.feed.retract import retract_reporter
 from tests.actors import TESTER
+from tests.everyday import volume
 from tests.services.feed.any_order import members
 from tests.services.feed.world import (
     KEYS,
@@ -41,7 +41,6 @@ from tests.services.feed.world import (
     signature,
     signed,
 )
-from tests.volume import volume
 
 Events = list[dict[str, Any]]
 
@@ -51,7 +50,7 @@ SCOPES = {
     "c": Scope(chains=frozenset({2})),
     "hostile": Scope(chains=frozenset({3})),
 }
-FEEDS = 2_000 if os.environ.get("SOAK") else volume(60, 10)
+FEEDS = volume(2_000, 10)
 FALSE_HASH = "0x" + "cc" * 32
 SENDS = [proven(n, at=-100 - n, block=90 + n, dst_chain_id=2) for n in range(1, 5)]
 

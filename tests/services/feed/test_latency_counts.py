@@ -29,8 +29,8 @@ from app.services.feed.prune import prune
 from app.services.feed.replay import replay
 from app.services.feed.retract import NothingToRetract, retract_ids
 from tests.actors import TESTER
+from tests.everyday import volume
 from tests.services.feed.world import NOW, event, feed, released, sent
-from tests.volume import volume
 
 WEEK = 7 * 86_400
 MOMENTS = st.integers(-2 * WEEK, 0) | st.sampled_from([-WEEK - 10, -WEEK - 1, -WEEK, -WEEK + 1, -1, 0])

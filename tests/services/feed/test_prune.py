@@ -28,6 +28,7 @@ from app.services.feed.reporting import cursor
 from app.services.feed.retract import NothingToRetract, retract_ids, retract_reporter
 from app.services.transfers.status import transfer_status
 from tests.actors import TESTER
+from tests.everyday import volume
 from tests.services.feed.any_order import EVERYTHING, REORGS, answers_after, arrival
 from tests.services.feed.pruning import OF_TRANSFERS, Rows, without
 from tests.services.feed.world import (
@@ -41,7 +42,6 @@ from tests.services.feed.world import (
     sent,
     transfer_id,
 )
-from tests.volume import volume
 
 LATER = NOW + timedelta(days=30)
 

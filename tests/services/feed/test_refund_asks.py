@@ -21,6 +21,7 @@ from app.services.feed.prune import prune
 from app.services.feed.replay import replay
 from app.services.feed.retract import retract_ids
 from tests.actors import TESTER
+from tests.everyday import volume
 from tests.services.feed.any_order import arrival, ingest, of_transfer
 from tests.services.feed.world import (
     NOW,
@@ -35,7 +36,6 @@ from tests.services.feed.world import (
     sent,
     transfer_id,
 )
-from tests.volume import volume
 
 Status = Callable[[int], Any]
 

@@ -39,6 +39,7 @@ from app.services.feed.retract import NothingToRetract, retract_ids
 from app.services.feed.verifying.parts import every_part
 from app.services.feed.verifying.run import verify
 from tests.actors import TESTER
+from tests.everyday import volume
 from tests.services.feed.any_order import EVERYTHING, REORGS, members
 from tests.services.feed.everything import everything, forget_projections
 from tests.services.feed.histories import EVENTS
@@ -56,7 +57,6 @@ from tests.services.feed.world import (
     signed,
     transfer_id,
 )
-from tests.volume import volume
 
 LATENCIES = (LatencyCount, LatencyMiddle)
 ALL = (*PROJECTIONS, Anomaly, *LATENCIES)

@@ -22,9 +22,9 @@ from app.queries.feed.pools import load_liquidity, standing_liquidity
 from app.runtime.gateway import Gateway
 from app.services.feed.retract import NothingToRetract, retract_ids
 from tests.actors import TESTER
+from tests.everyday import volume
 from tests.services.feed.in_memory import every_reorg, liquidity
 from tests.services.feed.world import about, event, feed, forget_events, sent, transfer_id
-from tests.volume import volume
 
 HUGE = 2**255
 KINDS = ("added", "withdrawn", "reorg")

@@ -25,6 +25,7 @@ from app.services.feed.retract import retract_ids
 from app.services.transfers.follow import present_position, told_after
 from tests.actors import TESTER
 from tests.databases import SharedDatabase
+from tests.everyday import volume
 from tests.services.feed.any_order import EVERYTHING, REORGS
 from tests.services.feed.world import (
     NOW,
@@ -38,7 +39,6 @@ from tests.services.feed.world import (
     small_network,
     transfer_id,
 )
-from tests.volume import volume
 
 IDS = [TransferId(bytes.fromhex(transfer_id(n)[2:])) for n in (1, 2, 3)]
 ACCOUNT = account_key(SENDER)

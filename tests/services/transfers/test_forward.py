@@ -35,6 +35,7 @@ from app.queries.feed.facts import load_network_facts, load_opening_sets
 from app.runtime.gateway import Gateway
 from app.services.feed.lines import ReadLine, read_line
 from tests.databases import SharedDatabase
+from tests.everyday import volume
 from tests.services.feed.any_order import SHARED, of_transfer
 from tests.services.feed.world import (
     KEYS,
@@ -50,7 +51,6 @@ from tests.services.feed.world import (
     signed,
     small_network,
 )
-from tests.volume import volume
 
 SEND = proven(1, block=100)
 LIES = [

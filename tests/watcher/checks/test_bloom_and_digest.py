@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from app.watcher.checks.bloom import BloomTest, bloom_bits
 from app.watcher.checks.digests import digest
 from app.watcher.decode.events import TOPICS
-from tests.volume import volume
+from tests.everyday import volume
 from tests.watcher.logs import ID, POOL, VAULT, log, send, topic_of
 
 OURS = BloomTest([POOL, VAULT], TOPICS)

@@ -22,7 +22,7 @@ from app.watcher.checks.receipts import Receipt, proves, receipts_root
 from app.watcher.checks.rlp import encode, encode_number
 from app.watcher.checks.trie import EMPTY_ROOT, root_of_list
 from app.watcher.decode.events import TOPICS
-from tests.volume import volume
+from tests.everyday import volume
 from tests.watcher.logs import ALICE, POOL, header, log, send, topic_of
 
 ITEMS = st.recursive(st.binary(max_size=80), lambda inner: st.lists(inner, max_size=6), max_leaves=20)

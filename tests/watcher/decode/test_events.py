@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from app.watcher.decode.events import EVENTS, SHAPES, TOPICS, decode
 from app.watcher.decode.words import Undecodable
-from tests.volume import volume
+from tests.everyday import volume
 from tests.watcher.logs import SIGNATURES, log, send, topic_of, types_of
 
 ADDRESSES = st.binary(min_size=20, max_size=20)

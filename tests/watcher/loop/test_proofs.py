@@ -21,8 +21,8 @@ from app.queries.watching.readings import waiting_facts
 from app.runtime.gateway import Gateway
 from app.watcher.loop.reader import Reader
 from app.watcher.rpc.faults import RpcFault
+from tests.everyday import volume
 from tests.services.feed.world import NOW, feed, forget_events, sent
-from tests.volume import volume
 from tests.watcher.fake_chain import START, FakeLog
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import (

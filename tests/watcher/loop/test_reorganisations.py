@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 
 import pytest
@@ -11,12 +10,13 @@ from app.runtime.gateway import Gateway
 from app.watcher.loop.view import TooDeep
 from app.watcher.rpc.faults import NoNode
 from app.watcher.window import Window
+from tests.everyday import volume
 from tests.services.feed.world import forget_events
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import Watched, answers, row, send
 
 DEEPEST = 8
-SEEDS = 400 if os.environ.get("SOAK") else 8
+SEEDS = volume(400, 8)
 
 
 @pytest.mark.parametrize("depth", range(1, DEEPEST + 1))

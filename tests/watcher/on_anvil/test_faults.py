@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -22,6 +21,7 @@ from app.runtime.gateway import Gateway
 from demo.chains import POOL
 from tests.applications import gateway_of
 from tests.databases import SharedDatabase
+from tests.everyday import SEED, SOAK, volume
 from tests.watcher.on_anvil.conftest import START
 from tests.watcher.on_anvil.disturbing import QUIET_TURNS
 from tests.watcher.on_anvil.plan import CHAINS, FIRST_TURN, Plan, full_plan, small_plan
@@ -30,9 +30,7 @@ from tests.watcher.on_anvil.stage import Answers, Chains, differences, tell
 from tests.watcher.on_anvil.undisturbed import everything, quiet_run, reorganisations
 from tests.watcher.on_anvil.watching import Watching
 
-SOAK = bool(os.environ.get("SOAK"))
-SEED = int(os.environ.get("SOAK_SEED", "1"))
-FAULTS = 200 if SOAK else 2
+FAULTS = volume(200, 2)
 TOGETHER: tuple[tuple[str, ...], ...] = tuple((kind,) for kind in KINDS) if SOAK else (KINDS,)
 """The kinds that one test does, turn by turn."""
 
@@ -94,7 +92,7 @@ def found_by_reread(gateway: Gateway) -> int:
 
 
 @pytest.mark.parametrize("kinds", TOGETHER, ids="-".join)
-@pytest.mark.full("a real chain for twenty seconds")
+@pytest.mark.soak("a real chain for twenty seconds")
 def test_nothing_is_missed_and_nothing_twice(
     kinds: tuple[str, ...],
     open_gateway: Callable[..., Flask],

@@ -28,17 +28,15 @@ from app.services.watching.state import load
 from demo.network import RPC_NAMES
 from tests.applications import gateway_of
 from tests.databases import SharedDatabase
+from tests.everyday import SEED, SOAK, volume
 from tests.serving.server import ROOT, environment
-from tests.volume import volume
 from tests.watcher.on_anvil.conftest import NOW, START
 from tests.watcher.on_anvil.disturbing import QUIET_TURNS
 from tests.watcher.on_anvil.plan import CHAINS, FIRST_TURN, Plan, full_plan, small_plan
 from tests.watcher.on_anvil.stage import Chains, differences, tell
 from tests.watcher.on_anvil.undisturbed import everything, quiet_run, reorganisations
 
-SOAK = bool(os.environ.get("SOAK"))
-SEED = int(os.environ.get("SOAK_SEED", "1"))
-KILLS = 200 if SOAK else volume(4, 1)
+KILLS = volume(200, 1)
 PATIENCE = 60.0
 """Seconds after which a watcher that was left alone should have read everything."""
 
@@ -116,7 +114,7 @@ def all_read(gateway: Gateway, chains: Chains, reread_to: int) -> bool:
     return True
 
 
-@pytest.mark.full("kills and starts a process many times")
+@pytest.mark.soak("kills and starts a process many times")
 def test_killed_at_any_moment(
     open_gateway: Callable[..., Flask], database: SharedDatabase, chains: Chains, tmp_path: Path
 ) -> None:

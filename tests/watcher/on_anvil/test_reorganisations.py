@@ -1,12 +1,11 @@
 """Random reorganisations of two real EVMs: every answer is that of the run without them.
 
-``make test`` has a few, ``make soak`` 1,000 (``SOAK_SEED`` varies them): down to two blocks more than the
+``make test`` has a few, ``make soak`` 1,000: down to two blocks more than the
 delay, on either chain, at every stage, where nothing happens, while the watcher is off, and during backfill.
 """
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -17,16 +16,15 @@ from flask import Flask
 from demo.network import RPC_NAMES
 from tests.applications import gateway_of
 from tests.databases import SharedDatabase
+from tests.everyday import SEED, SOAK, volume
 from tests.watcher.on_anvil.conftest import START
 from tests.watcher.on_anvil.disturbing import Disturbance, undisturbed
 from tests.watcher.on_anvil.plan import FIRST_TURN, Plan, full_plan, small_plan
 from tests.watcher.on_anvil.stage import Answers, Chains
 from tests.watcher.on_anvil.watching import Watching
 
-SOAK = bool(os.environ.get("SOAK"))
-SEED = int(os.environ.get("SOAK_SEED", "1"))
-COUNT = 1_000 if SOAK else 12
-EVERY = 5 if SOAK else 20
+COUNT = volume(1_000, 12)
+EVERY = volume(5, 20)
 """Turns between two of which the answers are compared."""
 
 pytestmark = pytest.mark.one_database
@@ -42,7 +40,7 @@ def watcher(app: Flask, chains: Chains, window: int | None = None) -> Watching:
     return Watching(gateway_of(app), urls, window=window)
 
 
-@pytest.mark.full("two runs on real chains")
+@pytest.mark.soak("two runs on real chains")
 def test_every_answer_is_that_of_the_run_without_them(
     open_gateway: Callable[..., Flask], database: SharedDatabase, chains: Chains, plan: Plan
 ) -> None:

@@ -13,7 +13,7 @@ from app.domain.transfer.events import BlockEvent, ChainEvent, Event
 from app.domain.watching.blocks import Log
 from app.domain.watching.steps import Waiting, WaitingKey
 from app.watcher.translate import translate
-from tests.volume import volume
+from tests.everyday import volume
 from tests.watcher.logs import (
     ALICE,
     BOB,

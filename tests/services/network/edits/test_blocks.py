@@ -149,7 +149,7 @@ def test_recent_transfers_of_blocked_addresses_are_counted(gateway: Gateway) -> 
     ]
 
 
-@pytest.mark.full("ten thousand rows")
+@pytest.mark.soak("ten thousand rows")
 def test_ten_thousand_lines(gateway: Gateway) -> None:
     text = "\n".join(f"0x{n:040x},reason {n}" for n in range(1, 10_001))
     edit = addresses(text)

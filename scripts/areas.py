@@ -1,0 +1,87 @@
+"""Which areas of the tests a change is about: CI runs all tests of those, and the everyday ones of the rest.
+
+``python scripts/areas.py COMMIT`` prints them, for what changed since the commit. Without a commit that this
+checkout knows it cannot be told, and all are printed.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from typing import Final
+
+ALL: Final = "all"
+
+EVERYWHERE: Final = (
+    "app/__init__.py", "app/domain/*", "app/models/*", "app/queries/*", "app/runtime/*", "app/services/*",
+    "config*.py", "wsgi.py", "pyproject.toml", "requirements*.txt", "scripts/areas.py", "tests/*.py", ".ci/*",
+)  # fmt: skip
+"""What every area rests on."""
+
+_SERVER: Final = ("serving/*", "gunicorn.conf.py", "app/http/*", "app/api/*", "app/ingest/*")
+_CONSOLE: Final = ("app/admin/*", "app/pages/*", "app/http/*")
+_DOORS: Final = ("app/api/*", "app/grpcweb/*", "proto/*")
+
+AREAS: Final[dict[str, tuple[str, ...]]] = {
+    "admin": _CONSOLE,
+    "api": ("app/api/*", "app/http/*"),
+    "browser": (*_CONSOLE, "app/api/*", "docs/*", "scripts/docs_site/*"),
+    "cli": ("app/cli/*",),
+    "clients": (*_DOORS, "app/sender/*", "app/watcher/*", "clients/*", "demo/*", "docs/*"),
+    "contract": (*_DOORS, "app/http/*"),
+    "deploy": ("deploy/*", *_SERVER),
+    "domain": (),
+    "faults": ("app/ingest/*", "app/cli/*"),
+    "fuzz": (*_SERVER, *_CONSOLE, "app/grpcweb/*"),
+    "grpcweb": ("app/grpcweb/*", "proto/*"),
+    "ingest": ("app/ingest/*", *_SERVER),
+    "limits": ("app/api/*", *_SERVER),
+    "logs": ("app/logs/*", *_SERVER),
+    "metrics": ("app/metrics/*", *_SERVER),
+    "migrating": ("migrations/*", "app/cli/*", "deploy/nginx/*"),
+    "models": (),
+    "openapi": ("app/api/*", "app/grpcweb/*"),
+    "pages": _CONSOLE,
+    "pooler": ("deploy/pgbouncer/*",),
+    "queries": (),
+    "refunds": ("app/watcher/*",),
+    "replicas": _SERVER,
+    "restores": ("app/cli/*", "deploy/*"),
+    "rotation": ("app/cli/*", "app/admin/*"),
+    "runtime": (),
+    "sandbox": ("app/sandbox/*",),
+    "scripts": ("scripts/*",),
+    "sender": ("app/sender/*", "clients/*"),
+    "services": (),
+    "serving": (*_SERVER, *_CONSOLE, "app/grpcweb/*", "app/logs/*", "app/tracing/*"),
+    "site": ("docs/*", "scripts/docs_site/*", "clients/*", "app/api/*"),
+    "tracing": ("app/tracing/*", *_SERVER),
+    "watcher": ("app/watcher/*", "demo/node/*"),
+}
+"""A folder of ``tests/``, and the code whose change runs all of its tests, in addition to ``EVERYWHERE``."""
+
+
+def areas_of(changed: Iterable[str]) -> list[str]:
+    """The areas that changed files belong to; ``ALL`` where every area rests on one of them."""
+    files = list(changed)
+    if _any(files, EVERYWHERE):
+        return [ALL]
+    return [area for area, code in AREAS.items() if _any(files, (f"tests/{area}/*", *code))]
+
+
+def _any(files: Iterable[str], patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(file, pattern) for file in files for pattern in patterns)
+
+
+def changed_since(commit: str) -> list[str] | None:
+    """The files that differ from those of a commit; None where this checkout does not have it."""
+    command = ["git", "diff", "--name-only", "--no-renames", commit, "HEAD", "--"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.splitlines() if done.returncode == 0 else None
+
+
+if __name__ == "__main__":
+    found = changed_since(sys.argv[1]) if sys.argv[1:] and sys.argv[1] else None
+    print(*([ALL] if found is None else areas_of(found)))  # noqa: T201
