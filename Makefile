@@ -1,7 +1,7 @@
 # `make` lists the targets. They run in .venv, which each target creates and keeps up to date.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run demo docs test test-all check bench faults profile fuzz schemathesis soak lint format-check format types requirements proto errors contracts clients screenshots release audit licences sbom clean
+.PHONY: help run demo docs test check bench faults profile soak lint format-check format types requirements proto errors contracts clients screenshots release audit licences sbom clean
 
 BIN := .venv/bin
 VENV := @scripts/python scripts/venv.py
@@ -29,11 +29,7 @@ test: ## run the everyday tests, on SQLite and on a PostgreSQL that comes as a w
 	$(VENV) requirements-dev.txt
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
-test-all: ## run all tests with all their inputs, as CI does
-	@FULL_TESTS=1 $(MAKE) test
-	@$(BIN)/python -m scripts.release --tested
-
-check: lint format-check types test ## run what CI runs: lint, format-check, types and test
+check: lint format-check types test ## run what CI runs: lint, format-check, types and test (TEST_AREAS=all for all tests)
 
 ##@ Parts of make check, and measurements
 
@@ -71,20 +67,12 @@ profile: ## draw a flame graph of a server under load into build/profile.svg (AR
 	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m bench.profile $(ARGS)
 
-fuzz: ## send 1,000,000 broken and odd requests to all doors, and 50,000 calls to gRPC-Web's code (FUZZ_SEED=2 for others; ARGS="--inputs 10000")
+soak: ## run all tests with all their inputs, use everything for half an hour, send 1,000,000 broken requests: hours (SOAK_SEED=2 for others)
 	$(VENV) requirements-dev.txt
-	@$(BIN)/python -m tests.fuzz $(ARGS)
-	@FUZZ=1 $(BIN)/python -m pytest -q tests/grpcweb/test_fuzz.py
-
-schemathesis: ## send 20,000 requests generated from the OpenAPI document, with and without COMPAT_CLIENTS; `make test-all` sends a few hundred
-	$(VENV) requirements-dev.txt
-	@SCHEMATHESIS=1 $(BIN)/python -m pytest -q -n 0 -s tests/openapi/test_schemathesis.py $(ARGS)
-
-soak: ## use everything for half an hour and look whether it grows; then kill workers and watchers, reorganise chains, break nodes, replay random histories (ARGS="--minutes 5"; SOAK_SEED=2 for other sequences)
-	$(VENV) requirements-dev.txt
-	@$(BIN)/python -m bench.soak $(ARGS)
-	@SOAK=1 $(BIN)/python -m pytest -q -n 0 -s tests/faults tests/watcher \
-		tests/services/feed/test_histories.py tests/services/feed/test_hostile_tokens.py tests/refunds/test_random_kinds.py
+	@SOAK=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+	@$(BIN)/python -m bench.soak
+	@$(BIN)/python -m tests.fuzz
+	@$(BIN)/python -m scripts.release --tested
 
 ##@ Releases, and what we depend on
 

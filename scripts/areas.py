@@ -15,50 +15,52 @@ from typing import Final
 ALL: Final = "all"
 
 EVERYWHERE: Final = (
-    "app/__init__.py", "app/domain/*", "app/models/*", "app/queries/*", "app/runtime/*", "app/services/*",
-    "config*.py", "wsgi.py", "pyproject.toml", "requirements*.txt", "scripts/areas.py", "tests/*.py", ".ci/*",
+    "app/*.py", "app/domain/", "app/models/", "app/queries/", "app/runtime/", "app/services/",
+    "config*.py", "wsgi.py", "pyproject.toml", "requirements*.txt", "scripts/areas.py", "tests/*.py", ".ci/",
 )  # fmt: skip
 """What every area rests on."""
 
-_SERVER: Final = ("serving/*", "gunicorn.conf.py", "app/http/*", "app/api/*", "app/ingest/*")
-_CONSOLE: Final = ("app/admin/*", "app/pages/*", "app/http/*")
-_DOORS: Final = ("app/api/*", "app/grpcweb/*", "proto/*")
+_SERVER: Final = ("serving/", "gunicorn.conf.py", "app/http/", "app/api/", "app/ingest/")
+_CONSOLE: Final = ("app/admin/", "app/pages/", "app/http/")
+_DOORS: Final = ("app/api/", "app/grpcweb/", "proto/")
 
 AREAS: Final[dict[str, tuple[str, ...]]] = {
     "admin": _CONSOLE,
-    "api": ("app/api/*", "app/http/*"),
-    "browser": (*_CONSOLE, "app/api/*", "docs/*", "scripts/docs_site/*"),
-    "cli": ("app/cli/*",),
-    "clients": (*_DOORS, "app/sender/*", "app/watcher/*", "clients/*", "demo/*", "docs/*"),
-    "contract": (*_DOORS, "app/http/*"),
-    "deploy": ("deploy/*", *_SERVER),
+    "anchors": ("app/", "docs/"),
+    "api": ("app/api/", "app/http/"),
+    "bench": ("bench/",),
+    "browser": (*_CONSOLE, "app/api/", "docs/", "scripts/docs_site/"),
+    "cli": ("app/cli/",),
+    "clients": (*_DOORS, "app/sender/", "app/watcher/", "clients/", "demo/", "docs/"),
+    "contract": (*_DOORS, "app/http/"),
+    "deploy": ("deploy/", *_SERVER),
     "domain": (),
-    "faults": ("app/ingest/*", "app/cli/*"),
-    "fuzz": (*_SERVER, *_CONSOLE, "app/grpcweb/*"),
-    "grpcweb": ("app/grpcweb/*", "proto/*"),
-    "ingest": ("app/ingest/*", *_SERVER),
-    "limits": ("app/api/*", *_SERVER),
-    "logs": ("app/logs/*", *_SERVER),
-    "metrics": ("app/metrics/*", *_SERVER),
-    "migrating": ("migrations/*", "app/cli/*", "deploy/nginx/*"),
+    "faults": ("app/ingest/", "app/cli/"),
+    "fuzz": (*_SERVER, *_CONSOLE, "app/grpcweb/"),
+    "grpcweb": ("app/grpcweb/", "proto/"),
+    "ingest": ("app/ingest/", *_SERVER),
+    "limits": ("app/api/", *_SERVER),
+    "logs": ("app/logs/", *_SERVER),
+    "metrics": ("app/metrics/", *_SERVER),
+    "migrating": ("migrations/", "app/cli/", "deploy/nginx/"),
     "models": (),
-    "openapi": ("app/api/*", "app/grpcweb/*"),
+    "openapi": ("app/api/", "app/grpcweb/"),
     "pages": _CONSOLE,
-    "pooler": ("deploy/pgbouncer/*",),
+    "pooler": ("deploy/pgbouncer/",),
     "queries": (),
-    "refunds": ("app/watcher/*",),
+    "refunds": ("app/watcher/",),
     "replicas": _SERVER,
-    "restores": ("app/cli/*", "deploy/*"),
-    "rotation": ("app/cli/*", "app/admin/*"),
+    "restores": ("app/cli/", "deploy/"),
+    "rotation": ("app/cli/", "app/admin/"),
     "runtime": (),
-    "sandbox": ("app/sandbox/*",),
-    "scripts": ("scripts/*",),
-    "sender": ("app/sender/*", "clients/*"),
+    "sandbox": ("app/sandbox/",),
+    "scripts": ("scripts/",),
+    "sender": ("app/sender/", "clients/"),
     "services": (),
-    "serving": (*_SERVER, *_CONSOLE, "app/grpcweb/*", "app/logs/*", "app/tracing/*"),
-    "site": ("docs/*", "scripts/docs_site/*", "clients/*", "app/api/*"),
-    "tracing": ("app/tracing/*", *_SERVER),
-    "watcher": ("app/watcher/*", "demo/node/*"),
+    "serving": (*_SERVER, *_CONSOLE, "app/grpcweb/", "app/logs/", "app/tracing/"),
+    "site": ("docs/", "scripts/docs_site/", "clients/", "app/api/"),
+    "tracing": ("app/tracing/", *_SERVER),
+    "watcher": ("app/watcher/", "demo/node/"),
 }
 """A folder of ``tests/``, and the code whose change runs all of its tests, in addition to ``EVERYWHERE``."""
 
@@ -68,11 +70,18 @@ def areas_of(changed: Iterable[str]) -> list[str]:
     files = list(changed)
     if _any(files, EVERYWHERE):
         return [ALL]
-    return [area for area, code in AREAS.items() if _any(files, (f"tests/{area}/*", *code))]
+    return [area for area, code in AREAS.items() if _any(files, (f"tests/{area}/", *code))]
 
 
-def _any(files: Iterable[str], patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(file, pattern) for file in files for pattern in patterns)
+def _any(files: Iterable[str], places: Iterable[str]) -> bool:
+    return any(_is_in(file, place) for file in files for place in places)
+
+
+def _is_in(file: str, place: str) -> bool:
+    """Whether a file is in a folder, which ends in ``/``, or has such a path."""
+    if place.endswith("/"):
+        return file.startswith(place)
+    return file.count("/") == place.count("/") and fnmatchcase(file, place)
 
 
 def changed_since(commit: str) -> list[str] | None:

@@ -19,7 +19,7 @@ _NUMBER: Final = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 _WRITTEN: Final = re.compile(r'^VERSION: Final = "(.*)"$', re.MULTILINE)
 _ENTRY: Final = re.compile(r"^## \[(\d+\.\d+\.\d+)\] - (\S+)$", re.MULTILINE)
 _TESTED: Final = Path("build/tested-commit")
-"""Holds the commit whose tests passed: ``make test-all`` writes it."""
+"""Holds the commit whose tests passed: ``make soak`` writes it."""
 _AUDITED: Final = Path("build/audited-commit")
 """Holds the commit about whose lock files everything was looked up, and a line for each known hole: ``make
 audit`` writes it."""
@@ -88,7 +88,7 @@ def _order(root: Path, version: str) -> str | None:
 def _tests(root: Path, _version: str) -> str | None:
     file, commit = root / _TESTED, _git(root, "rev-parse", "HEAD")
     tested = file.read_text(encoding="utf-8").strip() if file.exists() else ""
-    return None if tested == commit else "all tests must have passed on this commit: make test-all"
+    return None if tested == commit else "all tests must have passed on this commit: make soak"
 
 
 def _audit(root: Path, _version: str) -> str | None:

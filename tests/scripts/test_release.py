@@ -71,7 +71,7 @@ def test_a_commit_that_can_be_released(root: Path) -> None:
 
 
 AUDIT = "known holes must have been looked up for every lock file of this commit: make audit"
-TESTS = "all tests must have passed on this commit: make test-all"
+TESTS = "all tests must have passed on this commit: make soak"
 
 
 @pytest.mark.parametrize(
