@@ -107,6 +107,7 @@ print(sorted(beside)[25], min(waits()))
 """
 
 
+@pytest.mark.soak("measures time for seconds")
 def test_a_socket_is_looked_at_in_every_turn() -> None:
     sent, most = map(int, _said(WORK_AND_READ))
     assert sent == 10
@@ -129,6 +130,7 @@ def _said(program: str) -> list[str]:
     return ran.stdout.split()
 
 
+@pytest.mark.soak("measures time for seconds")
 def test_what_came_while_others_worked_is_not_late() -> None:
     """Else a busy process would give up connections whose answers are there."""
     assert _said(LATE_AND_SILENT) == ["there", "late"]

@@ -37,6 +37,7 @@ def later(visit: Visit) -> None:
         visit.page.clock.fast_forward(INTERVAL)
 
 
+@pytest.mark.soak("seconds of a browser; tests/admin has the refresh")
 def test_it_refreshes_itself_and_nothing_moves(visit: Visit, rows: Engine) -> None:
     opened(visit)
     page = visit.page
@@ -62,6 +63,7 @@ def test_it_refreshes_itself_and_nothing_moves(visit: Visit, rows: Engine) -> No
     visit.check_accessibility()
 
 
+@pytest.mark.soak("seconds of a browser; tests/admin has the refresh")
 def test_the_menu_of_chains_closes_by_the_keyboard_and_by_a_click(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page, menu = visit.page, visit.page.locator("details.menu")

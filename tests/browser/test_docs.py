@@ -64,6 +64,7 @@ def test_light_and_dark(visit: Visit) -> None:
     assert page.evaluate("document.documentElement.dataset.theme") == "light"
 
 
+@pytest.mark.soak("seconds of a browser")
 def test_the_navigation_of_a_phone(visit: Visit) -> None:
     visit.page.set_viewport_size(PHONE)
     page = visit.open("/docs/errors/")

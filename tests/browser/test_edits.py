@@ -106,6 +106,7 @@ def test_a_network_is_blocked_for_a_day(visit: Visit) -> None:
     assert "active" in row.inner_text()
 
 
+@pytest.mark.soak("seconds of a browser; tests/admin has the preview")
 def test_a_preview_with_transfers_fits_a_phone(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/route_blocks/new")

@@ -118,6 +118,7 @@ def test_a_passkey_from_its_registration_to_its_use(device: Visit, sandbox: Shar
     expect(page.get_by_text("Passkey “this laptop” removed.")).to_be_visible()
 
 
+@pytest.mark.soak("seconds of a browser; tests/admin has the same without one")
 def test_a_refused_passkey_says_so_and_can_be_tried_again(visit: Visit) -> None:
     """A device without any passkey."""
     visit.base = visit.base.replace("127.0.0.1", "localhost")

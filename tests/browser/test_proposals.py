@@ -12,6 +12,8 @@ from tests.admin.visitor import email_of
 from tests.browser.conftest import DESKTOP, Visit
 from tests.serving.server import Server
 
+pytestmark = pytest.mark.soak("seconds of two browsers; tests/admin has the forms")
+
 WHY = "the vault's operator asks for less"
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from app.domain.operators import Role
 from tests.admin.second_factor import code_of
 from tests.admin.visitor import PASSWORD, email_of
 from tests.browser.conftest import Visit
+
+pytestmark = pytest.mark.soak("seconds of a browser; tests/admin has the same without one")
 
 
 def test_a_second_factor_from_its_setup_to_its_use(visit: Visit) -> None:

@@ -44,6 +44,7 @@ def test_find_a_transfer_by_its_transaction(visit: Visit) -> None:
     assert str(link.get_attribute("href")).endswith(f"/tx/{tx_hash}")
 
 
+@pytest.mark.soak("seconds of a browser; test_jobs finds one by an address")
 def test_the_link_that_a_user_sent_leads_to_the_transfer(visit: Visit) -> None:
     """From anywhere, without the mouse; and a note for whoever looks next."""
     visit.sign_in(email_of(Role.OPERATOR))

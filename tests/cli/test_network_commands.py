@@ -78,7 +78,11 @@ CONFIGS = ROOT / "tests" / "contract" / "vectors" / "transfer_configs_testnet.js
 
 
 @pytest.mark.parametrize(
-    "database", ["postgresql://nobody@127.0.0.1:1/none", "sqlite:////nowhere/at/all/gateway.db"]
+    "database",
+    [
+        "postgresql://nobody@127.0.0.1:1/none",
+        pytest.param("sqlite:////nowhere/at/all/gateway.db", marks=pytest.mark.soak("two more processes")),
+    ],
 )
 def test_a_document_of_an_answer_is_printed_without_a_database(database: str) -> None:
     """What reads the document before anything is installed."""

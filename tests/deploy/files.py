@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,11 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+@cache
 def documents(file: Path) -> list[Any]:
     """The documents of a YAML file."""
-    return [document for document in yaml.safe_load_all(file.read_text()) if document is not None]
+    documents = yaml.load_all(file.read_text(), yaml.CSafeLoader)
+    return [document for document in documents if document is not None]
 
 
 def yaml_files() -> Iterator[Path]:

@@ -191,6 +191,7 @@ def test_in_node(
     check(json.loads(told), over_http)
 
 
+@pytest.mark.soak("the same client runs in Node")
 def test_the_example_of_the_documentation(base: str) -> None:
     """As it stands, after the line that Node needs, with the address replaced."""
     page = (ROOT / "docs" / "grpc-web.md").read_text()

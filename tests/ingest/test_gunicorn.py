@@ -239,6 +239,7 @@ def test_what_was_reported_is_answered(feed: Feed) -> None:
     connection.close()
 
 
+@pytest.mark.soak("seconds of waiting")
 def test_an_operator_writes_before_the_reporters_who_wait(feed: Feed) -> None:
     """On SQLite, which lets anybody go next, this went well by chance once in five times."""
     connections = [feed.server.connect() for _ in range(4)]

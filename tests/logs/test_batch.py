@@ -161,10 +161,12 @@ def test_nothing_is_done_while_nothing_waits(monkeypatch: pytest.MonkeyPatch) ->
     assert len(looks) == 1
 
 
+@pytest.mark.soak("a process of its own")
 def test_the_end_of_a_process_writes_what_waits() -> None:
     assert run("end") == ["True:before", "True:after"]
 
 
+@pytest.mark.soak("a process of its own")
 def test_a_child_writes_its_own_and_nothing_twice() -> None:
     assert sorted(run("fork")) == ["False:child", "True:after", "True:before"]
 

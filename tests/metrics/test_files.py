@@ -207,6 +207,7 @@ def test_a_server_begins_with_nothing_and_removes_what_was_left_behind(tmp_path:
     assert files.directory.stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.soak("a server of its own")
 def test_a_server_leaves_the_directory_of_another_that_runs(tmp_path: Path) -> None:
     code = (
         "import sys, pathlib; from app.metrics.files import begin;"

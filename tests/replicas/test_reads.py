@@ -20,6 +20,8 @@ from tests.replicas.cluster import Cluster
 from tests.replicas.conftest import eventually
 from tests.services.feed.world import event as fact
 
+pytestmark = pytest.mark.soak("a database server that is killed, and its replica")
+
 REFUNDABLE = "0x" + "8".zfill(64)
 UNKNOWN = "0x" + "ff" * 32
 ESTIMATE = "src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1000000&slippage_tolerance=3000"

@@ -35,7 +35,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture(params=["uv", "pip"])
+@pytest.fixture(params=["uv", pytest.param("pip", marks=pytest.mark.soak("as the other"))])
 def tool(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """What installs: the uv of this environment, or pip where no uv can be had."""
     uv = str(Path(sys.executable).with_name("uv")) if request.param == "uv" else None

@@ -21,6 +21,8 @@ from tests.everyday import volume
 from tests.serving.server import ROOT, Server, environment, serving
 from tests.serving.telling import answer, follow
 
+pytestmark = pytest.mark.soak("thousands of events and a server of its own")
+
 TRANSFER = "0x" + "5a" * 32
 EVENTS = 2_500
 BUSY = "0x" + "77" * 20

@@ -214,6 +214,7 @@ def test_a_port_that_is_taken_ends_the_start_with_one_line(tmp_path: Path, sqlit
     assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.soak("a server of its own")
 @ANOTHER_START
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_nothing_outlives_the_master(tmp_path: Path, sqlite_template: Path, sent: signal.Signals) -> None:
@@ -232,6 +233,7 @@ def test_nothing_outlives_the_master(tmp_path: Path, sqlite_template: Path, sent
         assert not directory.exists()
 
 
+@pytest.mark.soak("a server of its own")
 @ANOTHER_START
 def test_a_reload_and_an_upgrade_keep_the_ports(tmp_path: Path, sqlite_template: Path) -> None:
     pidfile = tmp_path / "pid"
@@ -265,6 +267,7 @@ def test_a_reload_and_an_upgrade_keep_the_ports(tmp_path: Path, sqlite_template:
             new.wait(40)
 
 
+@pytest.mark.soak("a server of its own")
 @ANOTHER_START
 def test_a_thousand_restarts_leave_a_short_scrape_and_true_sums(
     tmp_path: Path, sqlite_template: Path

@@ -40,7 +40,7 @@ from tests.services.feed.world import (
     signed,
 )
 
-COUNT = volume(2_000, 20)
+COUNT = volume(2_000, 10)
 DEPTHS = (40, 1000)
 """Blocks that a reorganisation may reach back: with few, heads leave the log."""
 NAMED_AT_RANDOM = ("retracted_events", "retraction_targets")

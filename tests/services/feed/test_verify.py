@@ -225,6 +225,7 @@ def test_a_transfer_without_a_log_goes(filled: Gateway) -> None:
         assert connection.scalar(select(func.sum(PoolVolume.amount))) in (0, None)
 
 
+@pytest.mark.soak("seconds of replays; each difference is tried by itself")
 def test_the_feed_goes_on_while_a_replay_runs(filled: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two parts the lock is free, and what was not reached yet and what was answer alike."""
     monkeypatch.setattr("app.services.feed.verifying.parts.TRANSFERS", 2)
@@ -253,6 +254,7 @@ class Killed(BaseException):
     """In the place of SIGKILL: tests/faults/test_replay_killed.py sends that."""
 
 
+@pytest.mark.soak("seconds of replays; each difference is tried by itself")
 @pytest.mark.parametrize("after", [1, 3, 6])
 def test_one_that_was_ended_is_started_again(
     filled: Gateway, monkeypatch: pytest.MonkeyPatch, after: int
@@ -361,6 +363,7 @@ def busy(app: Flask, filled: Gateway) -> Iterator[threading.Event]:
     assert not failed
 
 
+@pytest.mark.soak("seconds of replays; each difference is tried by itself")
 def test_what_is_written_meanwhile_is_no_difference(filled: Gateway, busy: threading.Event) -> None:
     for _ in range(volume(15, 4)):
         assert differing(filled) == []

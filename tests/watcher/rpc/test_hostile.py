@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,6 +58,12 @@ def slowly(beginning: bytes, piece: bytes) -> Pieces:
     while True:
         time.sleep(0.05)
         yield piece
+
+
+def cases(kinds: dict[str, Any], *everyday: str) -> list[Any]:
+    """The kinds of a test, of which a few run everyday."""
+    soak = pytest.mark.soak("a process that reads megabytes")
+    return [kind if kind in everyday else pytest.param(kind, marks=soak) for kind in kinds]
 
 
 @contextmanager
@@ -126,7 +133,7 @@ ANSWERS: dict[str, tuple[Callable[[], Pieces], str]] = {
 }
 
 
-@pytest.mark.parametrize("kind", ANSWERS)
+@pytest.mark.parametrize("kind", cases(ANSWERS, "objects", "headers without end"))
 def test_the_watcher_stays_small(kind: str) -> None:
     pieces, outcome = ANSWERS[kind]
     with node(pieces) as url:
@@ -144,7 +151,7 @@ SLOW: dict[str, Callable[[], Pieces]] = {
 }
 
 
-@pytest.mark.parametrize("kind", SLOW)
+@pytest.mark.parametrize("kind", cases(SLOW, "body"))
 def test_a_deadline_is_kept_whatever_is_slow(kind: str) -> None:
     with node(SLOW[kind]) as url:
         took, _, said = asked(url, "head", "1")
