@@ -16,6 +16,7 @@ from app.http.pages import KEPT_FOR_EVER
 from app.http.request_ids import failed_request
 from app.outages import FAILURES
 from app.runtime.faults import is_unavailable
+from app.services.audit.log import RecordUnreadable
 from app.services.operators.throttle import MustWait
 from app.services.proposals.results import SecondPersonNeeded
 
@@ -104,6 +105,8 @@ def _explain(error: Exception) -> tuple[int, tuple[str, str]]:
             "This change needs a second approval",
             "Nothing was changed. Propose it on its own page.",
         )
+    if isinstance(error, RecordUnreadable):
+        return 500, (sentence(str(error)), "Verify the audit log: it says up to which record it holds.")
     if isinstance(error, GatewayError):
         return 400, (sentence(error.msg), "Go back and correct it. Nothing was changed.")
     if isinstance(error, HTTPException):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Final, TextIO, TypeVar
 
@@ -125,6 +126,15 @@ def verify(heads: tuple[str, ...], logged: list[str], anchored: list[str]) -> No
     say(f"verified records: {found.count}; head {found.head}")
 
 
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Say which record cannot be read, in one line."""
+    try:
+        yield
+    except RecordUnreadable as unreadable:
+        raise Refusal(f"{unreadable}; flask audit verify says where the log holds up to") from None
+
+
 @audit.command("list")
 @_filters
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
@@ -133,7 +143,9 @@ def list_(
 ) -> None:
     """List the newest records, newest first."""
     wanted = AuditFilter(actor, action, subject, since)
-    for row in list_audit(current_gateway(), wanted, limit=limit):
+    with _reading():
+        rows = list_audit(current_gateway(), wanted, limit=limit)
+    for row in rows:
         say(f"{row.id}  {_shown(row.at)}  {row.actor}  {row.action}  {row.detail or row.subject}")
 
 
@@ -141,7 +153,8 @@ def list_(
 @click.argument("record_id", metavar="ID", type=click.IntRange(1, (1 << 63) - 1))
 def show(record_id: int) -> None:
     """Show one record and what it changed, field by field."""
-    entry = show_audit(current_gateway(), record_id)
+    with _reading():
+        entry = show_audit(current_gateway(), record_id)
     if entry is None:
         raise Refusal(f"there is no record {record_id}")
     row = entry.record
@@ -160,11 +173,9 @@ def show(record_id: int) -> None:
 @_filters
 def export(actor: str | None, subject: str | None, action: str | None, since: datetime | None) -> None:
     """Write the records to standard output, oldest first, one JSON object a line."""
-    try:
+    with _reading():
         for line in export_audit(current_gateway(), AuditFilter(actor, action, subject, since)):
             click.echo(line, nl=False)
-    except RecordUnreadable as unreadable:
-        raise Refusal(str(unreadable)) from None
 
 
 def _shown(at: datetime) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from flask import Flask
+from sqlalchemy import text
 
 from app.domain import audit
 from app.domain.operators import Role
@@ -91,3 +92,13 @@ def test_the_filter_offers_the_kinds_that_are_written(operator: Visitor) -> None
     page = operator.get("/admin/audit/").text
     (select,) = re.findall(r'<select[^>]* name="action".*?</select>', page, re.DOTALL)
     assert sorted(re.findall(r'<option value="(\w+)"', select)) == sorted(kinds_written())
+
+
+def test_a_record_that_was_changed_in_the_database_is_named(operator: Visitor, network: Gateway) -> None:
+    with network.engine.begin() as connection:
+        connection.execute(text("UPDATE audit_records SET at = 'soon' WHERE id = 1"))
+    for path in ("/admin/audit/", "/admin/audit/1"):
+        page = operator.get(path)
+        assert page.status_code == 500, path
+        assert "Record 1 cannot be read: it was changed in the database" in page.text, path
+        assert "Verify the audit log" in page.text

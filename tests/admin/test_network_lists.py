@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from app.domain.operators import Role
 from app.models.engine import writing
@@ -91,6 +91,18 @@ def test_the_filter_of_tokens_says_what_their_rows_say(visitor: Visitor, network
             assert set(pills) <= {word}
             found += [word] if 'href="/admin/tokens/1"' in page else []
         assert len(found) == 1, values
+
+
+def test_tokens_are_sorted_by_what_their_rows_say(visitor: Visitor, network: Gateway) -> None:
+    with writing(network.engine) as connection:
+        ids = list(connection.scalars(select(Token.id).order_by(Token.id)))
+        for number, flag in enumerate(("xfer_disabled", "pool_disabled", "transfer_disabled")):
+            connection.execute(update(Token).where(Token.id == ids[number]).values({flag: True}))
+    for order in ({}, {"desc": "1"}):
+        page = visitor.get("/admin/tokens/", query_string={"sort": "2", **order}).text
+        pills = re.findall(r'data-label="State"><span class="pill [a-z-]+">([^<]+)<', page)
+        words = ["active"] * (len(ids) - 3) + ["pool stopped", "stopped", "stopped"]
+        assert pills == (words[::-1] if order else words)
 
 
 def test_blocks_that_have_ended_say_so(app: Flask, visitor: Visitor, clock: Any) -> None:

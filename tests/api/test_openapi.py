@@ -22,7 +22,7 @@ ASSETS = Path(__file__).parents[2] / "app" / "api" / "docs" / "static"
 
 
 def is_valid(document: Any) -> None:
-    """Fail where it is no OpenAPI document. The library takes a second to import: not in every test process."""
+    """Fail where it is no OpenAPI document. The library takes a second to import."""
     from openapi_spec_validator import validate  # noqa: PLC0415
 
     validate(document)

@@ -78,8 +78,9 @@ def test_a_time_that_is_none_ends_it_with_one_line(app: Flask) -> None:
     fill(app)
     with writing(current_gateway().engine) as connection:
         connection.execute(sql("UPDATE audit_records SET at = 'soon' WHERE id = 2"))
-    for command in ("verify", "export"):
-        broken = run(app, "audit", command)
+    assert run(app, "audit", "show", "1").exit_code == 0
+    for command in (["verify"], ["export"], ["list"], ["show", "2"]):
+        broken = run(app, "audit", *command)
         assert broken.exit_code == 1
         (line,) = broken.stderr.splitlines()
         assert line.startswith("Error: record 2 cannot be read: it was changed in the database")

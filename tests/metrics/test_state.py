@@ -163,6 +163,7 @@ def test_chains_that_are_watched_tell_how_far_they_are_behind(
     import_network(sandbox, json.dumps(document).encode(), actor=TESTER)
     now = sandbox.clock()
     row = {"chain_id": 1, "epoch": 1, "head": 120, "live_to": 100, "head_at": now - timedelta(seconds=90)}
+    row |= {"owner": "host 1", "until": now + timedelta(seconds=60), "head_moved_at": now, "read_at": now}
     with writing(sandbox.engine) as connection:
         connection.execute(insert(ChainWatch), [row])
     found = patiently(replace(sandbox, clock=lambda: now), monkeypatch)
@@ -171,6 +172,9 @@ def test_chains_that_are_watched_tell_how_far_they_are_behind(
     assert value(found, "gateway_chain_lag_blocks", chain_id="10") is None
     assert value(found, "gateway_chain_lag_seconds", chain_id="10") == math.inf
     assert value(found, "gateway_chain_lag_seconds", chain_id="56") is None
+    later = patiently(replace(sandbox, clock=lambda: now + timedelta(minutes=5)), monkeypatch)
+    assert value(later, "gateway_chain_lag_seconds", chain_id="1") == 390
+    assert value(later, "gateway_chain_lag_blocks", chain_id="1") is None, "the watcher has died"
 
 
 def test_deliveries_that_wait_for_a_sender_are_told(

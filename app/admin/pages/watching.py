@@ -100,7 +100,7 @@ def _line(chain: WatchedChain, now: datetime) -> WatchedLine:
         word=word,
         look=look,
         meaning=meaning,
-        is_read=chain.state in (WatchState.READING, WatchState.STANDING),
+        is_read=chain.is_read,
         quiet=chain.is_quiet(now),
         head_age="never" if chain.head_at is None else age_in_words(now - chain.head_at),
         backfill_ppm=_backfill_ppm(chain),

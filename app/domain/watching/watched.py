@@ -85,6 +85,11 @@ class WatchedChain:
     stopped_by: str | None = None
 
     @property
+    def is_read(self) -> bool:
+        """Whether somebody reads it now, so that its numbers are of now."""
+        return self.state in (WatchState.READING, WatchState.STANDING)
+
+    @property
     def lag(self) -> int | None:
         """Blocks of the chain that are not read yet, those of the backfill apart."""
         if self.head is None or self.read_to is None:

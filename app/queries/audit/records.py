@@ -80,27 +80,27 @@ def audit_records(connection: Connection, wanted: AuditFilter = EVERYTHING) -> I
 
 
 def _chunk(connection: Connection, query: Select[*tuple[Any, ...]]) -> Iterator[AuditRow]:
-    """The records of a chunk, up to the first that cannot be read."""
+    """The records of a chunk or a page, up to the first that cannot be read."""
     try:
         yield from connection.execute(query).all()
         return
     except _UNREADABLE:
         pass  # where it is the database that cannot be read, the next statement says so
     for record_id in connection.scalars(query.with_only_columns(AuditRecord.id)).all():
-        try:
-            row = audit_record(connection, record_id)
-        except _UNREADABLE:
-            raise RecordUnreadable(record_id) from None
+        row = audit_record(connection, record_id)
         if row is not None:
             yield row
 
 
 def audit_page(connection: Connection, wanted: AuditFilter, before: int | None, limit: int) -> list[AuditRow]:
-    """The newest records with an id under ``before``, newest first, without their changes."""
+    """The newest records with an id under ``before``, newest first, without their changes.
+
+    :raises RecordUnreadable: a column of one of them holds what its type cannot be.
+    """
     query = _matching(select(*_LISTED), wanted).order_by(AuditRecord.id.desc()).limit(at_most(limit))
     if before is not None:
         query = query.where(AuditRecord.id < before)
-    return list(connection.execute(query))
+    return list(_chunk(connection, query))
 
 
 def newest_of_action(connection: Connection, action: str) -> int | None:
@@ -109,8 +109,16 @@ def newest_of_action(connection: Connection, action: str) -> int | None:
 
 
 def audit_record(connection: Connection, record_id: int) -> AuditRow | None:
-    """One record with its changes."""
-    return connection.execute(select(_TABLE).where(AuditRecord.id == record_id)).one_or_none()
+    """One record with its changes.
+
+    :raises RecordUnreadable: one of its columns holds what its type cannot be.
+    """
+    try:
+        return connection.execute(select(_TABLE).where(AuditRecord.id == record_id)).one_or_none()
+    except _UNREADABLE:
+        pass
+    connection.scalar(select(AuditRecord.id))  # where it is the database that cannot be read, this says so
+    raise RecordUnreadable(record_id)
 
 
 def _matching(query: Select[*tuple[Any, ...]], wanted: AuditFilter) -> Select[*tuple[Any, ...]]:

@@ -71,7 +71,8 @@ def chain_lags(gateway: Gateway) -> Mapping[ChainId, ChainLag]:
     """
     now = gateway.clock()
     return {
-        chain.chain_id: ChainLag(_age(now, chain.head_at), chain.lag) for chain in watched_chains(gateway)
+        chain.chain_id: ChainLag(_age(now, chain.head_at), chain.lag if chain.is_read else None)
+        for chain in watched_chains(gateway)
     }
 
 

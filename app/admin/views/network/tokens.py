@@ -48,7 +48,10 @@ class TokensView(NetworkView):
     new_label = "Add token"
     column_list = ("symbol", "chain_id", "xfer_disabled", "name", "decimal", "address")
     column_labels = {"chain_id": "Chain", "xfer_disabled": "State", "decimal": "Decimals"}
-    column_sortable_list = ("symbol", "chain_id", "xfer_disabled", "name", "decimal")
+    column_sortable_list = (
+        "symbol", "chain_id", ("xfer_disabled", ("xfer_disabled", "transfer_disabled", "pool_disabled")),
+        "name", "decimal",
+    )  # fmt: skip
     column_searchable_list = ("symbol", "name", "address")
     column_default_sort = [("symbol", False), ("chain_id", False)]
     column_filters = (
