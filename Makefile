@@ -1,7 +1,7 @@
 # `make` lists the targets. They run in .venv, which each target creates and keeps up to date.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run demo docs test check bench faults profile soak lint format-check format types requirements proto errors contracts clients screenshots release audit licences sbom clean
+.PHONY: help run demo docs test check bench faults soak lint format-check format types requirements proto errors contracts clients screenshots release audit licences sbom clean
 
 BIN := .venv/bin
 VENV := @scripts/python scripts/venv.py
@@ -52,8 +52,8 @@ types: ## check the types (mypy)
 	$(VENV) requirements-dev.txt
 	@$(BIN)/mypy
 
-BENCHES := http server wait webhooks limits feed scale console watch sight
-bench: ## run the benchmarks, as ratios against floors of the same run (ONLY=http, server, wait, webhooks, limits, feed, scale, console, watch or sight, and by name alone migrations or rolling; docs/performance.md)
+BENCHES := http server feed scale watch
+bench: ## run the benchmarks, as ratios against floors of the same run (ONLY=http, server, feed, scale or watch; docs/performance.md)
 	$(VENV) requirements-dev.txt
 	@missed=0; for part in $(or $(ONLY),$(BENCHES)); do \
 		$(BIN)/python -m bench.$$part $(ARGS) || missed=1; \
@@ -61,16 +61,12 @@ bench: ## run the benchmarks, as ratios against floors of the same run (ONLY=htt
 
 faults: ## make one fault after the other under 500 requests a second, and print what each costs (needs nginx, PgBouncer, Redis; ARGS="--quick"; docs/faults.md)
 	$(VENV) requirements-dev.txt
-	@$(BIN)/python -m bench.faults $(ARGS)
-
-profile: ## draw a flame graph of a server under load into build/profile.svg (ARGS="estimate PostgreSQL gunicorn"; docs/performance.md)
-	$(VENV) requirements-dev.txt
-	@$(BIN)/python -m bench.profile $(ARGS)
+	@$(BIN)/python -m tests.faults_rig $(ARGS)
 
 soak: ## run all tests with all their inputs, use everything for half an hour, send 1,000,000 broken requests: hours (SOAK_SEED=2 for others)
 	$(VENV) requirements-dev.txt
 	@SOAK=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
-	@$(BIN)/python -m bench.soak
+	@$(BIN)/python -m tests.soak
 	@$(BIN)/python -m tests.fuzz
 	@$(BIN)/python -m scripts.release --tested
 

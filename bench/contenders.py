@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
-Asks = Literal["nothing", "key", "status", "estimate", "latency"]
+from tests.load.served import GATEWAY
+
+Kind = Literal["nothing", "key", "status", "estimate", "latency"]
 Server = tuple[str, str, str]
 """Server program, application, database."""
 
 GUNICORN, GRANIAN, UVICORN = "gunicorn", "granian", "uvicorn"
 SQLITE, POSTGRES = "SQLite", "PostgreSQL"
-GRANIAN_THREADS = 2
+GRANIAN_THREADS: Final = 2
 """It reads and writes sockets outside the interpreter, so that further threads only wait for each other."""
 
-OURS = "wsgi:app"
+OURS: Final = GATEWAY[-1]
+SHIPPED: Final = (GUNICORN, OURS, POSTGRES)
 
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """Something that answers, and what it is asked."""
+    """Something that answers one kind of question."""
 
     name: str
     server: Server
-    asks: Asks
+    kind: Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,33 +35,30 @@ class Setting:
 
     sqlite_url: str
     postgres_url: str
-    processes: int
-    threads: int
+    processes: int = 2
+    threads: int = 8
 
 
-def _ours() -> list[Contender]:
-    return [
-        Contender(f"{asks}, {database}, {program}", (program, OURS, database), asks)
-        for program in (GUNICORN, GRANIAN)
-        for database in (POSTGRES, SQLITE)
-        for asks in ("status", "estimate", "latency")
-    ]
+def _ours(kind: Kind, database: str, program: str) -> Contender:
+    return Contender(f"{kind}, {database}, {program}", (program, OURS, database), kind)
 
 
-BARE = "bare WSGI, gunicorn"
-SMALLEST = "smallest Flask route, gunicorn"
-FLOOR = "floor: Flask + one Core read, PostgreSQL, gunicorn"
-FLOOR_GRANIAN = "floor: Flask + one Core read, PostgreSQL, granian"
-FASTAPI = "status by FastAPI + asyncpg, PostgreSQL, uvicorn"
-
-CONTENDERS = (
-    Contender(BARE, (GUNICORN, "bench.contestants.bare:app", ""), "nothing"),
-    Contender(SMALLEST, (GUNICORN, "bench.contestants.flask_smallest:app", ""), "nothing"),
-    Contender(FLOOR, (GUNICORN, "bench.contestants.flask_floor:app", POSTGRES), "key"),
-    Contender(FLOOR_GRANIAN, (GRANIAN, "bench.contestants.flask_floor:app", POSTGRES), "key"),
-    Contender(FASTAPI, (UVICORN, "bench.contestants.fastapi_status:app", POSTGRES), "status"),
-    *_ours(),
+_FLOOR: Final = "bench.contestants.flask_floor:app"
+SMALLEST: Final = Contender(
+    "smallest Flask route, gunicorn", (GUNICORN, "bench.contestants.flask_smallest:app", ""), "nothing"
 )
+FLOOR: Final = Contender("floor: Flask + one Core read, gunicorn", (GUNICORN, _FLOOR, POSTGRES), "key")
+FLOOR_GRANIAN: Final = Contender("floor: Flask + one Core read, granian", (GRANIAN, _FLOOR, POSTGRES), "key")
+FASTAPI: Final = Contender(
+    "status by FastAPI + asyncpg, uvicorn",
+    (UVICORN, "bench.contestants.fastapi_status:app", POSTGRES),
+    "status",
+)
+STATUS: Final = _ours("status", POSTGRES, GUNICORN)
+STATUS_GRANIAN: Final = _ours("status", POSTGRES, GRANIAN)
+ESTIMATE: Final = _ours("estimate", POSTGRES, GUNICORN)
+ESTIMATE_SQLITE: Final = _ours("estimate", SQLITE, GUNICORN)
+LATENCY: Final = _ours("latency", POSTGRES, GUNICORN)
 
 
 def command(server: Server, setting: Setting) -> list[str]:
@@ -66,23 +66,22 @@ def command(server: Server, setting: Setting) -> list[str]:
     program, application, _ = server
     if program == GUNICORN:
         configuration = "gunicorn.conf.py" if application == OURS else "bench/gunicorn_bare.py"
-        return ["gunicorn", "-c", configuration, application]
+        return [GUNICORN, "-c", configuration, application]
     address = ["--host", "127.0.0.1", "--port", "{port}", "--workers", str(setting.processes)]
     if program == GRANIAN:
         quiet = ["--no-ws", "--no-access-log", "--log-level", "warning"]
         threads = ["--blocking-threads", str(min(setting.threads, GRANIAN_THREADS))]
-        return ["granian", "--interface", "wsgi", *address, *threads, *quiet, application]
+        return [GRANIAN, "--interface", "wsgi", *address, *threads, *quiet, application]
     fastest = ["--loop", "uvloop", "--http", "httptools"]
-    return ["uvicorn", *address, *fastest, "--no-access-log", "--log-level", "warning", application]
+    return [UVICORN, *address, *fastest, "--no-access-log", "--log-level", "warning", application]
 
 
 def settings_for(server: Server, setting: Setting) -> dict[str, str]:
     """The environment of it."""
     _, _, database = server
-    url = setting.sqlite_url if database == SQLITE else setting.postgres_url
     return {
         "SECRET_KEY": "bench" * 8,
-        "DATABASE_URL": url,
+        "DATABASE_URL": setting.sqlite_url if database == SQLITE else setting.postgres_url,
         "ASYNCPG_URL": setting.postgres_url.replace("postgresql+psycopg", "postgresql"),
         "WEB_CONCURRENCY": str(setting.processes),
         "WEB_THREADS": str(setting.threads),

@@ -176,14 +176,14 @@ class CompletedRows:
         course[1] += amount
         course[2] += paid
         src, dst, key = route.src_chain_id, route.dst_chain_id, HEX + digest
+        src_block = route.src_height + sent_us // route.src_period
+        dst_block = route.dst_height + released_us // route.dst_period
         self.transfers.append(
             f"{key}\t5\t0\t{released}\t{route.kind}\t{src}\t{dst}\t{route.symbol}\t{NULL}\t{amount}\t"
             f"{sender}\t{sender}\t{NULL}\t0x{digest[::-1]}\t0x{digest[32:]}{digest[:32]}\t{sent}\t{released}\t"
-            f"{relayed}\t{released}\t{sent}\t{paid}\n"
+            f"{relayed}\t{released}\t{sent}\t{paid}\t{dst_block}\n"
         )
         self.accounts.append(f"{self.account_keys[sender]}\t{sent_us // 1000}\t{key}\n")
-        src_block = route.src_height + sent_us // route.src_period
-        dst_block = route.dst_height + released_us // route.dst_period
         self.blocks.append(f"{key}\t{src}\t{src_block}\n")
         self.blocks.append(f"{key}\t{dst}\t{dst_block}\n")
         self.latencies.append(f"{key}\t{src}\t{dst}\t{released}\t{transfer.latency}\n")

@@ -1,8 +1,8 @@
-"""Response times, memory and room at 10 thousand and at 10 million transfers (PostgreSQL), and the console.
+"""Response times and memory at 10 thousand and at 10 million transfers (PostgreSQL).
 
-``python -m bench.scale`` takes about a quarter of an hour and 20 GB in the temporary folder, most of it to
-fill the larger database; ``--keep DIR`` leaves both there for further runs of the same day,
-``--levels 10000 1000000`` is content with less, ``--quick`` is a smoke run.
+``make bench ONLY=scale`` takes about a quarter of an hour and 20 GB in the temporary folder, most of it to
+fill the larger database; ``ARGS="--levels 10000 1000000"`` is content with less, ``ARGS=--quick`` is a smoke
+run.
 """
 
 from __future__ import annotations
@@ -16,47 +16,40 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
 import orjson
 import psutil
-from sqlalchemy import select, text
 
-from app.domain.audit import Actor, Source
-from app.models.engine import reading, writing
-from app.models.pruned import GrownDatabase
+from app.models.engine import writing
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.feed.latency.counts import follow_window
-from bench import console
-from bench.contenders import GUNICORN, OURS, POSTGRES, Contender, Setting, command, settings_for
-from bench.database import gateway_on, postgres_server
-from bench.dataset import SENDS, Question, write_questions
-from bench.duels.bars import Bar, Match
+from bench.contenders import SHIPPED, Contender, Setting, command, settings_for
+from bench.duels.bars import Bar
 from bench.duels.ratios import Bound, Interval
-from bench.duels.report import Line, contestant_line, duel_lines, judged, print_bars
-from bench.duels.rounds import Duel, Round, duel, measure, p50, p99
+from bench.duels.report import Line, duel_lines, judged, print_bars, print_contestants
+from bench.duels.rounds import Round, duel, measure, p50, p99
 from bench.grow import grow
-from bench.load import require_wrk
-from bench.serving import Served, ask, serving, worker_bytes
 from bench.synthetic_transfers import SyntheticTransfers, digest_of, senders
+from tests.load.questions import (
+    OPERATOR,
+    Question,
+    latency_questions,
+    status_questions,
+    write_questions,
+)
+from tests.load.served import Served, ask, serving, worker_bytes
+from tests.load.wrk import require_wrk
+from tests.postgres import gateway_on, postgres_server
 
 LEVELS: Final = (10_000, 10_000_000)
-ASKED: Final = 200_000
-"""Different transfers that are asked for: many more than a server keeps at hand."""
+DIFFERENT: Final = 200_000
+"""Transfers that are in questions: many more than a server has at hand."""
 
 PAGE: Final = 10
 """Transfers on a page of a history."""
 
-PAIR: Final = SENDS[0]
-"""The pair of chains that a fifth of the transfers is of."""
-
-KEPT_FOR: Final = timedelta(days=1)
-"""Of the seven days for which transfers count, so many may have gone by."""
-
-OPERATOR: Final = Actor("cli:bench", Source.CLI)
-KEY: Final = (GUNICORN, OURS, POSTGRES)
 MEMORY: Final = Bound(at_most=1.1)
 
 FILLING: Final = {
@@ -69,39 +62,30 @@ FILLING: Final = {
 }
 """Nothing of it matters to reads. With a minimal log nothing is written twice while the tables are filled."""
 
-_SIZES = text(
-    "SELECT c.relname AS name, c.reltuples::bigint AS rows, pg_table_size(c.oid) AS heap,"
-    " pg_indexes_size(c.oid) AS indexes FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-    " WHERE n.nspname = 'public' AND c.relkind = 'r' AND pg_total_relation_size(c.oid) > 8000000"
-    " ORDER BY pg_total_relation_size(c.oid) DESC"
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Level:
     """One database, and the gateway that serves it."""
 
     transfers: int
-    url: str
     gateway: Gateway
     served: Served
     database: psutil.Process
     questions: dict[str, Path]
-    sizes: list[tuple[str, int, int, int]]
 
-    def turn(self, asks: str, options: argparse.Namespace) -> Callable[[], Round]:
-        """One round of a question, as a function."""
-        contender = Contender(f"{asks}, {self.transfers:,} transfers", KEY, "status")
+    def turn(self, what: str, options: argparse.Namespace) -> Callable[[], Round]:
+        """One round of a kind of question, as a function."""
+        contender = Contender(f"{what}, {self.transfers:,} transfers", SHIPPED, "status")
 
-        def ask_for_a_while() -> Round:
+        def round_of_it() -> Round:
             with writing(self.gateway.engine) as connection:
                 follow_window(connection, self.gateway.clock())  # as the feed does all the time
             return measure(
-                contender, self.served, self.database, self.questions[asks],
+                contender, self.served, self.database, self.questions[what],
                 connections=options.connections, seconds=options.seconds,
             )  # fmt: skip
 
-        return ask_for_a_while
+        return round_of_it
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -109,14 +93,12 @@ def main(arguments: list[str] | None = None) -> int:
     options = _options(arguments)
     require_wrk()
     with ExitStack() as stack:
-        small, large = (stack.enter_context(_level(n, options.keep)) for n in sorted(options.levels))
+        small, large = (stack.enter_context(_level(transfers)) for transfers in sorted(options.levels))
         lines, rounds = _fight(small, large, options)
-        print(f"{large.transfers:,} transfers against {small.transfers:,}\n")
-        held = print_bars(lines)
-        _print_times(rounds)
-        _print_sizes(small, large)
-        missed = 0 if options.without_console else _visit_console(large, options)
-    return int((missed > 0 or not held) and not options.quick)
+    print(f"{large.transfers:,} transfers against {small.transfers:,}\n")
+    held = print_bars(lines)
+    print_contestants(rounds)
+    return int(not held and not options.quick)
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
@@ -125,76 +107,44 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--levels", type=int, nargs=2, default=LEVELS)
     parser.add_argument("--pairs", type=int, default=15, help="of neighbours, for each ratio")
     parser.add_argument("--seconds", type=float, default=1, help="of each question in each round")
-    parser.add_argument("--connections", type=int, default=2, help="few: how long is asked, not how many")
-    parser.add_argument("--keep", type=Path, help="a folder outside the repository for the filled databases")
-    parser.add_argument("--without-console", action="store_true")
-    parser.add_argument("--records", type=int, default=console.RECORDS, help="of the audit log")
-    parser.add_argument("--visits", type=int, default=25, help="of each page of the console")
+    parser.add_argument("--connections", type=int, default=2, help="few: the bars are on times")
     options = parser.parse_args(arguments)
     if options.quick:
         options.levels, options.pairs, options.seconds = (500, 5_000), 1, 1
-        options.records, options.visits = 100, 1
     return options
 
 
 @contextmanager
-def _level(transfers: int, keep: Path | None) -> Iterator[Level]:
+def _level(transfers: int) -> Iterator[Level]:
     """A database with so many transfers, all released in the last seven days, served by gunicorn."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gateway-bench-scale-")))
-        kept = keep / str(transfers) if keep else None
-        database = stack.enter_context(postgres_server(kept, FILLING))
+        database = stack.enter_context(postgres_server(FILLING))
         with gateway_on(database.url):
-            gateway = current_gateway()
-            if not _is_filled(gateway, transfers):
-                _fill(gateway, transfers)
-            sizes = _sizes(gateway)
-        setting = Setting(sqlite_url="", postgres_url=database.url, processes=2, threads=8)
+            gateway, started = current_gateway(), time.monotonic()
+            grow(gateway, SyntheticTransfers(transfers, gateway.clock()), actor=OPERATOR)
+        seconds = time.monotonic() - started
+        sys.stderr.write(f"grew {transfers:,} in {seconds:.0f} s, {transfers / seconds:,.0f} a second\n")
+        setting = Setting(sqlite_url="", postgres_url=database.url)
         served = stack.enter_context(
-            serving(command(KEY, setting), settings_for(KEY, setting), folder / "log")
+            serving(command(SHIPPED, setting), settings_for(SHIPPED, setting), folder / "log")
         )
-        questions = _questions(transfers, folder, served)
-        yield Level(transfers, database.url, gateway, served, database.process, questions, sizes)
-
-
-def _is_filled(gateway: Gateway, transfers: int) -> bool:
-    """Whether an earlier run left these transfers.
-
-    :raises SystemExit: it left others, or long ago.
-    """
-    with reading(gateway.engine) as connection:
-        grown = connection.execute(select(GrownDatabase.transfers, GrownDatabase.grown_at)).first()
-    if grown is None:
-        return False
-    if grown.transfers != transfers or gateway.clock() - grown.grown_at > KEPT_FOR:
-        raise SystemExit(
-            f"kept: {grown.transfers:,} transfers of {grown.grown_at}; remove them to measure anew"
-        )
-    return True
-
-
-def _fill(gateway: Gateway, transfers: int) -> None:
-    started = time.monotonic()
-    grow(gateway, SyntheticTransfers(transfers, gateway.clock()), actor=OPERATOR)
-    seconds = time.monotonic() - started
-    sys.stderr.write(f"grew {transfers:,} in {seconds:.0f} s, {transfers / seconds:,.0f} a second\n")
+        yield Level(transfers, gateway, served, database.process, _questions(transfers, folder, served))
 
 
 def _fight(small: Level, large: Level, options: argparse.Namespace) -> tuple[list[Line], list[Round]]:
     """The larger against the smaller, and a page of a history against a status in the larger."""
-    duels = {
-        "status p50": (p50, Bound(at_most=1.1), "status", small, "status"),
-        "latency p99": (p99, Bound(at_most=1.2), "latency", small, "latency"),
-        f"history of {PAGE} p99 / status p99": (p99, Bound(at_most=1.5), "history", large, "status"),
-    }
     lines: list[Line] = []
     rounds: list[Round] = []
-    fought: Duel
-    for what, (figure, bound, ours, against, theirs) in duels.items():
+    for bar, ours, against, theirs in (
+        (Bar("status p50", p50, Bound(at_most=1.1)), "status", small, "status"),
+        (Bar("latency p99", p99, Bound(at_most=1.2)), "latency", small, "latency"),
+        (Bar(f"history of {PAGE} p99 / status p99", p99, Bound(at_most=1.5)), "history", large, "status"),
+    ):
         fought = duel(large.turn(ours, options), against.turn(theirs, options), options.pairs)
-        lines += duel_lines(Match("", "", (Bar(what, figure, bound),)), fought)
+        lines += duel_lines([bar], fought)
         rounds += fought.rounds
-        sys.stderr.write(f"{what} done\n")
+        sys.stderr.write(f"{bar.what} done\n")
     mine, other = (statistics.mean(worker_bytes(level.served.process)) for level in (large, small))
     ratio = mine / other
     verdict = judged(MEMORY, Interval(ratio, ratio), 0)
@@ -203,28 +153,21 @@ def _fight(small: Level, large: Level, options: argparse.Namespace) -> tuple[lis
     return lines, rounds
 
 
-def _sizes(gateway: Gateway) -> list[tuple[str, int, int, int]]:
-    with reading(gateway.engine) as connection:
-        return [(row.name, row.rows, row.heap, row.indexes) for row in connection.execute(_SIZES)]
-
-
 def _questions(transfers: int, folder: Path, served: Served) -> dict[str, Path]:
+    """Of each kind; the first of them are answered without an error."""
     draw = random.Random(3)
-    numbers = draw.sample(range(transfers), min(ASKED, transfers))
-    path = "/v2/getTransferStatus"
-    status = [Question(path, f'{{"transfer_id":"0x{digest_of(n)}"}}') for n in numbers]
-    path = "/v2/getLatest7DayTransferLatencyForQuery"
-    latency = [Question(f"{path}?src_chain_id={PAIR.src_chain_id}&dst_chain_id={PAIR.dst_chain_id}")]
-    histories = list(_histories(draw))
-    for question in (*status[:20], *latency, *histories[:20]):
-        answer = orjson.loads(ask(served.port, question.method, question.path, question.body))
-        if answer["err"] is not None:
-            raise SystemExit(f"{question.path} {question.body}: {answer['err']}")
-    return {
-        "status": write_questions(status, folder / "status.txt"),
-        "latency": write_questions(latency, folder / "latency.txt"),
-        "history": write_questions(histories, folder / "history.txt"),
+    numbers = draw.sample(range(transfers), min(DIFFERENT, transfers))
+    kinds = {
+        "status": status_questions([f"0x{digest_of(number)}" for number in numbers]),
+        "latency": latency_questions()[:1],  # a fifth of all transfers are of the first pair of chains
+        "history": list(_histories(draw)),
     }
+    for questions in kinds.values():
+        for question in questions[:20]:
+            answer = orjson.loads(ask(served.port, question.method, question.path, question.body))
+            if answer["err"] is not None:
+                raise SystemExit(f"{question.path} {question.body}: {answer['err']}")
+    return {kind: write_questions(questions, folder / kind) for kind, questions in kinds.items()}
 
 
 def _histories(draw: random.Random) -> Iterator[Question]:
@@ -235,29 +178,6 @@ def _histories(draw: random.Random) -> Iterator[Question]:
         before = now - draw.randrange(7 * 86_400_000)
         address = draw.choice(users)
         yield Question(f"/v2/transferHistory?acct_addr[]={address}&page_size={PAGE}&next_page_token={before}")
-
-
-def _print_times(rounds: list[Round]) -> None:
-    print("\n| question | requests a second (min to max) | p50 ms | p99 ms | bytes | server µs CPU "
-          "| database µs CPU |\n|---|---:|---:|---:|---:|---:|---:|")  # fmt: skip
-    for name in sorted({measured.name for measured in rounds}):
-        print(contestant_line([measured for measured in rounds if measured.name == name]))
-
-
-def _print_sizes(small: Level, large: Level) -> None:
-    both = [sum(heap + indexes for _, _, heap, indexes in level.sizes) / 1e6 for level in (small, large)]
-    print(f"\nDatabases: {both[0]:,.0f} and {both[1]:,.0f} MB.")
-    print(f"\n| table at {large.transfers:,} | rows | MB | its indexes, MB |\n|---|---:|---:|---:|")
-    for name, rows, heap, indexes in large.sizes:
-        print(f"| {name} | {rows:,} | {heap / 1e6:,.0f} | {indexes / 1e6:,.0f} |")
-
-
-def _visit_console(level: Level, options: argparse.Namespace) -> int:
-    """How many pages of the console are too slow there."""
-    with gateway_on(level.url) as app:
-        console.fill(current_gateway(), level.transfers, options.records)
-        visited = console.measure(app, options.visits, [level.database])
-    return console.report("PostgreSQL", level.transfers, options.records, visited)
 
 
 if __name__ == "__main__":

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import os
-from typing import NoReturn
+import shutil
+import sys
+from pathlib import Path
+from typing import Final, NoReturn
 
 import pytest
 
-from bench.programs import found
 from demo.anvil import AnvilMissing, installed
+
+_SYSTEM: Final = "/usr/sbin:/usr/local/sbin:/usr/lib/postgresql/15/bin"
+"""Where Debian has servers: not in the path of everybody."""
+
+
+def found(name: str) -> str | None:
+    """The path of a program of the system or of our own environment, None where it is not installed."""
+    ours = Path(sys.executable).parent
+    return shutil.which(name, path=f"{_SYSTEM}:{ours}:{os.environ.get('PATH', '')}")
 
 
 def program(name: str, package: str = "") -> str:

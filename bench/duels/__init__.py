@@ -1,1 +1,1 @@
-"""Two contestants asked in turns, second by second: what may be said about the ratio of their figures."""
+"""Two contestants measured in turns, second by second: what may be said about the ratio of their figures."""

@@ -1,4 +1,4 @@
-"""Which two are asked in turns, and what must hold between them."""
+"""Which two are measured in turns, and what must hold between them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from bench.contenders import FASTAPI, FLOOR, FLOOR_GRANIAN, SMALLEST
+from bench.contenders import (
+    ESTIMATE,
+    ESTIMATE_SQLITE,
+    FASTAPI,
+    FLOOR,
+    FLOOR_GRANIAN,
+    LATENCY,
+    SMALLEST,
+    STATUS,
+    STATUS_GRANIAN,
+    Contender,
+)
 from bench.duels.ratios import Bound
 from bench.duels.rounds import Round, p99, rate
-
-STATUS: Final = "status, PostgreSQL, gunicorn"
-STATUS_GRANIAN: Final = "status, PostgreSQL, granian"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,26 +33,18 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Two contestants, by name."""
+    """Two contestants, and what must hold between them."""
 
-    ours: str
-    theirs: str
+    ours: Contender
+    theirs: Contender
     bars: tuple[Bar, ...]
 
 
 SHOWN: Final = Bound()
 
 MATCHES: Final = (
-    Match(
-        "estimate, PostgreSQL, gunicorn",
-        SMALLEST,
-        (Bar("estimate / smallest Flask route", rate, Bound(at_least=0.6)),),
-    ),
-    Match(
-        "estimate, SQLite, gunicorn",
-        SMALLEST,
-        (Bar("estimate on SQLite / smallest Flask route", rate, SHOWN),),
-    ),
+    Match(ESTIMATE, SMALLEST, (Bar("estimate / smallest Flask route", rate, Bound(at_least=0.6)),)),
+    Match(ESTIMATE_SQLITE, SMALLEST, (Bar("estimate on SQLite / smallest Flask route", rate, SHOWN),)),
     Match(STATUS, FASTAPI, (Bar("status / FastAPI with asyncpg", rate, Bound(at_least=0.7)),)),
     Match(
         STATUS_GRANIAN, FASTAPI, (Bar("status, Granian / FastAPI with asyncpg", rate, Bound(at_least=0.95)),)
@@ -58,11 +58,11 @@ MATCHES: Final = (
         ),
     ),
     Match(STATUS_GRANIAN, FLOOR_GRANIAN, (Bar("status / floor, both under Granian", rate, SHOWN),)),
-    Match("latency, PostgreSQL, gunicorn", FLOOR, (Bar("latency / floor", rate, Bound(at_least=0.95)),)),
+    Match(LATENCY, FLOOR, (Bar("latency / floor", rate, Bound(at_least=0.95)),)),
     Match(FLOOR, FLOOR, (Bar("control: the floor against itself", rate, SHOWN),)),
 )
 """The control tells how far from 1 a ratio comes without any difference."""
 
-STEADY: Final = STATUS
+STEADY: Final = STATUS.name
 STEADY_BOUND: Final = Bound(at_least=0.7)
 """The slowest round of this contestant over its median round."""

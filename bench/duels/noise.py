@@ -9,7 +9,7 @@ from typing import Final
 
 import psutil
 
-from bench.serving import cpu_seconds
+from tests.load.served import cpu_seconds
 
 QUIET: Final = 0.12
 """The largest share of all cores that others may use. See docs/decisions/0035-a-benchmark-to-trust.md."""

@@ -5,11 +5,18 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from bench.duels.bars import STEADY, STEADY_BOUND, Match
+from bench.duels.bars import STEADY, STEADY_BOUND, Bar
 from bench.duels.noise import QUIET
 from bench.duels.ratios import ANYWHERE, Bound, Interval, Verdict, estimate, slowest_to_median
 from bench.duels.rounds import Duel, Round, p50, p99, rate
+
+CONTESTANTS: Final = (
+    "| contestant | requests a second (min to max) | p50 ms | p99 ms | bytes | server µs CPU "
+    "| database µs CPU |\n|---|---:|---:|---:|---:|---:|---:|"
+)
+"""The head of the table of contestants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +36,11 @@ class Line:
         return f"| {self.what} | {self.bound} | {self.found} | {self.cpu} | {self.others:.0%} | {verdict} |"
 
 
-def duel_lines(match: Match, duel: Duel) -> list[Line]:
-    """A line for each of the match's bars. On a machine that is not quiet nothing is held or missed."""
+def duel_lines(bars: Sequence[Bar], duel: Duel) -> list[Line]:
+    """A line for each of the bars. On a machine that is not quiet nothing is held or missed."""
     cpu = " / ".join(f"{statistics.median(side):.0f}" for side in _cpu_of_both(duel))
     lines = []
-    for bar in match.bars:
+    for bar in bars:
         found = estimate(duel.ratios(bar.figure))
         verdict = judged(bar.bound, found.interval, duel.others)
         text = f"{found.median:.2f} ({_written(found.interval)})"
@@ -101,10 +108,7 @@ def print_bars(lines: Sequence[Line]) -> bool:
 
 def print_contestants(rounds: Sequence[Round]) -> None:
     """Each contestant's medians over all its rounds."""
-    print(
-        "\n| contestant | requests a second (min to max) | p50 ms | p99 ms | bytes | server µs CPU "
-        "| database µs CPU |\n|---|---:|---:|---:|---:|---:|---:|"
-    )
+    print(f"\n{CONTESTANTS}")
     for name in dict.fromkeys(measured.name for measured in rounds):
         print(contestant_line([measured for measured in rounds if measured.name == name]))
 

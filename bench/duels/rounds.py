@@ -10,8 +10,8 @@ import psutil
 
 from bench.contenders import Contender
 from bench.duels.noise import cores, read_clocks, share_of_others
-from bench.load import Load, press
-from bench.serving import Served, cpu_seconds
+from tests.load.served import Served, cpu_seconds
+from tests.load.wrk import Load, press
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +99,15 @@ def measure(
     :param database: the process over all that serve PostgreSQL.
     :param questions: what it is asked, as a file for wrk.
     :param pause_ms: how long a connection waits before it asks again, in milliseconds.
-    :raises SystemExit: a request failed.
+    :raises SystemExit: a request failed, or none was answered.
     """
     ours, before = [served.process], read_clocks([database])
     server, postgres = cpu_seconds(ours), cpu_seconds([database])
     load = press(served.port, questions, connections=connections, seconds=seconds, pause_ms=pause_ms)
     server, postgres = cpu_seconds(ours) - server, cpu_seconds([database]) - postgres
     others = share_of_others(before, read_clocks([database]), cores())
+    if not load.requests:
+        raise SystemExit(f"{contender.name}: nothing was answered in {seconds:g} s")
     if load.failures:
         raise SystemExit(f"{contender.name}: {load.failures} of {load.requests} requests failed")
     return Round(

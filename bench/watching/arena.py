@@ -9,16 +9,17 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
 import orjson
 import psutil
 
-from bench.serving import ROOT, cpu_seconds, serving
-from bench.watching.databases import Cluster
-from bench.watching.node import Setup
+from bench.watching.setting import FIRST_BLOCK
+from tests.databases import new_postgres_database
+from tests.deploy.files import ROOT
+from tests.load.served import ask, cpu_seconds, serving
+from tests.postgres import gateway_on, postgres_server
 
 PATIENCE_SECONDS = 1_800.0
 LOOKS_EVERY = 0.2
@@ -26,56 +27,51 @@ LOOKS_EVERY = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """The node of the chains, on loopback."""
-
-    port: int
-    process: psutil.Process
-
-    def url(self, chain_id: int, name: str) -> str:
-        """One of the URLs of a chain; what comes in there is counted under the name."""
-        return f"http://127.0.0.1:{self.port}/{chain_id}/{name}"
-
-    def asked(self) -> dict[str, Any]:
-        """By name, how often each method was asked and when the first request came."""
-        said: dict[str, Any] = orjson.loads(self._ask("GET", "/"))
-        return said
-
-    def move_head(self, chain_id: int, block: int) -> None:
-        """Let the chain end with this block."""
-        self._ask("PUT", f"/{chain_id}/head/{block}")
-
-    def _ask(self, method: str, path: str) -> bytes:
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
-        connection.request(method, path)
-        said = connection.getresponse().read()
-        connection.close()
-        return said
-
-
-@contextmanager
-def node(setups: Sequence[Setup], folder: Path) -> Iterator[Node]:
-    """A node for these chains."""
-    file = folder / "chains.json"
-    file.write_bytes(orjson.dumps([setup.as_json() for setup in setups]))
-    command = ["bench.watching.node", str(file), "{port}"]
-    with serving(command, {}, folder / "node.log") as served:
-        yield Node(served.port, served.process)
-
-
-@dataclass(frozen=True, slots=True)
 class Arena:
     """What every reader gets, and where its output goes."""
 
-    node: Node
-    setup: Setup
-    cluster: Cluster
+    blocks: int
+    logs: int
+    node: int
+    """The port of the node."""
+    server: str
+    """The URL of the database server."""
+    template: str
+    """A database with the gateway's tables."""
     folder: Path
 
     @property
     def last(self) -> int:
         """The last block that has to be read."""
-        return self.setup.shape.last
+        return FIRST_BLOCK + self.blocks - 1
+
+    def empty(self) -> str:
+        """The URL of a new database without tables."""
+        return new_postgres_database(self.server)
+
+    def migrated(self) -> str:
+        """The URL of a new database with the gateway's tables."""
+        return new_postgres_database(self.server, self.template)
+
+    def url(self, name: str) -> str:
+        """One of the URLs of the node; what comes in there is counted under the name."""
+        return f"http://127.0.0.1:{self.node}/{name}"
+
+    def calls(self) -> dict[str, Any]:
+        """By name, how often each method was called and when the first request came."""
+        counted: dict[str, Any] = orjson.loads(ask(self.node, "GET", "/"))
+        return counted
+
+
+@contextmanager
+def arena(blocks: int, logs: int, folder: Path) -> Iterator[Arena]:
+    """A node for the chain, and a database server."""
+    command = ["bench.watching.node", str(blocks), str(logs), "{port}"]
+    with postgres_server() as database, serving(command, {}, folder / "node.log") as node:
+        template = new_postgres_database(database.url)
+        with gateway_on(template):
+            pass
+        yield Arena(blocks, logs, node.port, database.url, template, folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,22 +90,15 @@ class Reading:
     cpu: float
     requests: int = 0
 
-    @property
-    def rate(self) -> float:
-        """Facts a second."""
-        return self.facts / self.seconds
-
 
 @contextmanager
-def running(
-    command: Sequence[str], settings: Mapping[str, str], log: Path, cwd: Path = ROOT
-) -> Iterator[psutil.Popen]:
+def running(command: Sequence[str], settings: Mapping[str, str], log: Path) -> Iterator[psutil.Popen]:
     """A process of a reader; what still runs at the end of the block is ended."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     with log.open("w") as output:
         child = psutil.Popen(
             command,
-            cwd=cwd,
+            cwd=ROOT,
             env={**kept, **settings},
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -127,9 +116,9 @@ def running(
             child.wait()
 
 
-def begin(child: psutil.Popen, served: Node, names: Collection[str]) -> float:
+def begin(child: psutil.Popen, place: Arena, names: Collection[str]) -> float:
     """Wait for its first question under one of the names; the processor's seconds that its start took."""
-    while child.poll() is None and not served.asked().keys() & set(names):
+    while child.poll() is None and not place.calls().keys() & set(names):
         time.sleep(LOOKS_EVERY / 4)
     return cpu_seconds([child])
 

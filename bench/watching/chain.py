@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import time
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterator
@@ -15,7 +16,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from app.domain.crypto import keccak256
-from bench.watching.contracts import Bridges, make
+from bench.watching.contracts import make
+from bench.watching.setting import BLOCK_SECONDS, CHAIN, FIRST_BLOCK, ON_TOP, bridges
 
 ZERO = "0x" + "0" * 64
 HEADER = (
@@ -45,29 +47,6 @@ LOG = (
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """What a chain follows from.
-
-    :param logs: so many, spread over the blocks at random.
-    :param starts_at: of the first block, in Unix seconds.
-    :param send_in_each_from: from this block on each block has one log, for measuring what is live.
-    """
-
-    chain_id: int
-    first: int
-    blocks: int
-    logs: int
-    starts_at: int
-    seconds_a_block: int = 3
-    send_in_each_from: int | None = None
-
-    @property
-    def last(self) -> int:
-        """The last block that is there from the beginning."""
-        return self.first + self.blocks - 1
-
-
-@dataclass(frozen=True, slots=True)
 class Answered:
     """A log as the node tells it, and what filters look at."""
 
@@ -81,33 +60,28 @@ class Answered:
 class Chain:
     """The answers to whatever a reader of logs asks."""
 
-    def __init__(self, shape: Shape, bridges: Bridges) -> None:
-        self.shape = shape
-        self.bridges = bridges
-        places = random.Random(shape.chain_id).choices(range(shape.blocks), k=shape.logs)
+    def __init__(self, blocks: int, logs: int) -> None:
+        """
+        :param blocks: that may have logs; the last of those on top is of now.
+        :param logs: so many, spread over the blocks at random.
+        """
+        self.bridges = bridges()
+        self.head = FIRST_BLOCK + blocks - 1 + ON_TOP
+        self._began = int(time.time()) - BLOCK_SECONDS * (blocks + ON_TOP)
+        places = random.Random(CHAIN).choices(range(blocks), k=logs)
         self.logs: list[Answered] = []
         self._of: dict[int, list[Answered]] = defaultdict(list)
         for number, place in enumerate(sorted(places)):
-            self._append(shape.first + place, number)
+            self._append(FIRST_BLOCK + place, number)
         self._blocks = [log.block for log in self.logs]
-        self._grown_to = shape.last
-
-    def grow(self, head: int) -> None:
-        """Have the blocks up to this one, with their logs."""
-        begins = self.shape.send_in_each_from
-        if begins is not None:
-            for block in range(max(self._grown_to + 1, begins), head + 1):
-                self._append(block, len(self.logs))
-                self._blocks.append(block)
-        self._grown_to = max(self._grown_to, head)
 
     def time_of(self, block: int) -> int:
         """Unix seconds."""
-        return self.shape.starts_at + (block - self.shape.first) * self.shape.seconds_a_block
+        return self._began + (block - FIRST_BLOCK) * BLOCK_SECONDS
 
     def hash_of(self, block: int) -> str:
         """With 0x."""
-        return "0x" + hashlib.sha256(f"{self.shape.chain_id}:{block}".encode()).hexdigest()
+        return "0x" + hashlib.sha256(f"{CHAIN}:{block}".encode()).hexdigest()
 
     def logs_between(
         self, first: int, last: int, addresses: Collection[str], topics: Collection[str]
@@ -132,9 +106,9 @@ class Chain:
         return HEADER % (number, own, parent, self.time_of(number), bloom, transactions)
 
     def _append(self, block: int, number: int) -> None:
-        made = make(self.bridges, str(self.shape.chain_id), number)
+        made = make(self.bridges, str(CHAIN), number)
         place = len(self._of[block])
-        tx_hash = "0x" + hashlib.sha256(f"tx {self.shape.chain_id}:{number}".encode()).hexdigest()
+        tx_hash = "0x" + hashlib.sha256(f"tx {CHAIN}:{number}".encode()).hexdigest()
         address, topic = "0x" + made.address.hex(), "0x" + made.topic.hex()
         at = self.time_of(block)
         data = made.data.hex()

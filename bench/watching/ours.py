@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import orjson
-import psutil
-from sqlalchemy import Row, select
+from sqlalchemy import select
 
 from app.domain.keys import ChainId
 from app.models.engine import reading
@@ -19,10 +15,10 @@ from app.models.events import Event
 from app.queries.watching.readings import watch_row
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.network.document import import_network
-from bench.database import gateway_on
-from bench.feed import OPERATOR
-from bench.watching.arena import Arena, Reading, begin, finish, running
+from bench.watching.arena import Arena, Reading, begin, finish, module, running
 from bench.watching.setting import CHAIN, watching
+from tests.load.questions import OPERATOR
+from tests.postgres import gateway_on
 
 READ: Final = "our watcher"
 PROVEN: Final = "our watcher, until all is proven"
@@ -43,49 +39,29 @@ class Watched:
     lines: Sequence[bytes]
 
 
-@contextmanager
-def configured(url: str, document: Mapping[str, Any]) -> Iterator[Gateway]:
-    """A gateway on the database, with this network."""
-    with gateway_on(url):
-        gateway = current_gateway()
-        import_network(gateway, orjson.dumps(document), actor=OPERATOR)
-        yield gateway
-
-
-@contextmanager
-def watcher(
-    database: str, urls: Mapping[str, str], log: Path, chains: Iterable[int] = ()
-) -> Iterator[psutil.Popen]:
-    """The command, in a process of its own.
-
-    :param urls: of the nodes, by the variables that hold them.
-    """
-    only = [part for chain in chains for part in ("--chain", str(chain))]
-    command = [sys.executable, "-m", "flask", "--app", "wsgi", "watch", *only]
-    with running(command, {**SECRETS, **urls, "DATABASE_URL": database}, log) as child:
-        yield child
-
-
 def watch(arena: Arena, round_number: int) -> Watched:
     """Read the chain through two URLs, until all of it is proven."""
-    database, log = arena.cluster.migrated(), arena.folder / f"watcher-{round_number}.log"
+    database, log = arena.migrated(), arena.folder / f"watcher-{round_number}.log"
     names = [f"ours-{round_number}-{place}" for place, _ in enumerate(URLS)]
-    urls = {variable: arena.node.url(CHAIN, name) for variable, name in zip(URLS, names, strict=True)}
-    with configured(database, watching(URLS)) as gateway, watcher(database, urls, log) as child:
-        start = begin(child, arena.node, names)
-        read = finish(child, lambda: _reached(gateway, "backfilled_to", arena.last), log)
-        asked_until_read = arena.node.asked()
-        proven = finish(child, lambda: _reached(gateway, "proven_to", arena.last), log)
-        asked = arena.node.asked()
+    urls = {variable: arena.url(name) for variable, name in zip(URLS, names, strict=True)}
+    with gateway_on(database):
+        gateway = current_gateway()
+        import_network(gateway, orjson.dumps(watching(URLS)), actor=OPERATOR)
+        settings = {**SECRETS, **urls, "DATABASE_URL": database}
+        with running(module("flask", "--app", "wsgi", "watch"), settings, log) as child:
+            start = begin(child, arena, names)
+            read = finish(child, lambda: _reached(gateway, "backfilled_to", arena.last), log)
+            calls_until_read = arena.calls()
+            proven = finish(child, lambda: _reached(gateway, "proven_to", arena.last), log)
+            calls = arena.calls()
         lines = lines_of(gateway)
-    logs = arena.setup.shape.logs
-    began = min(asked[name]["first"] for name in names)
+    began = min(calls[name]["first"] for name in names)
     made = [
-        sum(counts.get(name, {}).get("HTTP", 0) for name in names) for counts in (asked_until_read, asked)
+        sum(counts.get(name, {}).get("HTTP", 0) for name in names) for counts in (calls_until_read, calls)
     ]
     return Watched(
-        Reading(READ, read[0] - began, logs, read[1] - start, made[0]),
-        Reading(PROVEN, proven[0] - began, logs, proven[1] - start, made[1]),
+        Reading(READ, read[0] - began, arena.logs, read[1] - start, made[0]),
+        Reading(PROVEN, proven[0] - began, arena.logs, proven[1] - start, made[1]),
         lines,
     )
 
@@ -99,14 +75,9 @@ def lines_of(gateway: Gateway) -> list[bytes]:
     return [orjson.dumps({"id": row.event_id, "type": row.type, **orjson.loads(row.body)}) for row in rows]
 
 
-def place(gateway: Gateway, chain_id: int) -> Row[*tuple[Any, ...]] | None:
-    """The row of the chain's reading."""
-    with reading(gateway.engine) as connection:
-        return watch_row(connection, ChainId(chain_id))
-
-
 def _reached(gateway: Gateway, bound: str, block: int) -> bool:
-    row = place(gateway, CHAIN)
+    with reading(gateway.engine) as connection:
+        row = watch_row(connection, ChainId(CHAIN))
     if row is not None and row.stopped is not None:
         raise SystemExit(f"the watcher stopped: {row.stopped}")
     known = None if row is None else getattr(row, bound)

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator
 import psutil
 import pytest
 
-from bench.duels.bars import MATCHES, STATUS, STEADY, Bar, Match
+from bench.contenders import STATUS
+from bench.duels.bars import MATCHES, STEADY, Bar
 from bench.duels.noise import QUIET, Clocks, read_clocks, share_of_others
 from bench.duels.ratios import Bound, Verdict
 from bench.duels.report import Line, duel_lines, print_bars, steady_line
 from bench.duels.rounds import Duel, Round, duel, p99, rate
-from bench.load import Load
-from bench.serving import cpu_seconds
+from tests.load.served import cpu_seconds
+from tests.load.wrk import Load
 
 CALM = QUIET / 2
 LOUD = QUIET + 0.01
@@ -31,8 +32,8 @@ def fought(ours: list[int], theirs: list[int], others: float = CALM) -> Duel:
     return Duel([(measured("a", a, others=others), measured("b", b, others=others)) for a, b in pairs])
 
 
-def match(bound: Bound, figure: Callable[[Round], float] = rate) -> Match:
-    return Match("a", "b", (Bar("a / b", figure, bound),))
+def bars(bound: Bound, figure: Callable[[Round], float] = rate) -> list[Bar]:
+    return [Bar("a / b", figure, bound)]
 
 
 def test_the_first_pair_warms_up_and_who_begins_changes() -> None:
@@ -84,7 +85,7 @@ def test_the_work_of_processes_that_have_ended_is_ours() -> None:
     ],
 )
 def test_only_a_quiet_machine_holds_or_misses_a_bar(ours: int, others: float, verdict: Verdict) -> None:
-    (line,) = duel_lines(match(Bound(at_least=0.7)), fought([ours] * 8, [100] * 8, others))
+    (line,) = duel_lines(bars(Bound(at_least=0.7)), fought([ours] * 8, [100] * 8, others))
     assert line.verdict is verdict
     assert str(line) == (
         f"| a / b | ≥ 0.7 | {ours / 100:.2f} ({ours / 100:.2f} to {ours / 100:.2f}) | 42 / 42 "
@@ -93,13 +94,13 @@ def test_only_a_quiet_machine_holds_or_misses_a_bar(ours: int, others: float, ve
 
 
 def test_an_interval_across_the_bar_is_not_clear() -> None:
-    (line,) = duel_lines(match(Bound(at_least=0.7)), fought([60, 80] * 8, [100] * 16))
+    (line,) = duel_lines(bars(Bound(at_least=0.7)), fought([60, 80] * 8, [100] * 16))
     assert line.verdict is Verdict.UNCLEAR
 
 
 def test_a_ratio_of_times_has_its_bar_above() -> None:
     duelled = Duel([(measured("a", p99_us=15), measured("b", p99_us=10))] * 8)
-    (line,) = duel_lines(match(Bound(at_most=1.2), p99), duelled)
+    (line,) = duel_lines(bars(Bound(at_most=1.2), p99), duelled)
     assert line.verdict is Verdict.MISSED
 
 
@@ -152,4 +153,4 @@ def test_the_bars_are_those_that_were_agreed() -> None:
         "status / floor, p99": "≤ 1.2",
         "latency / floor": "≥ 0.95",
     }
-    assert STEADY == STATUS
+    assert STEADY == STATUS.name

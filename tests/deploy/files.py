@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,13 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def changed(text: str, pattern: str, replacement: str | Callable[[re.Match[str]], str], times: int) -> str:
+    """The text with what matches replaced, which must be there so often."""
+    whole, number = re.subn(pattern, replacement, text)
+    assert number == times, f"{pattern} is there {number} times, not {times}"
+    return whole
 
 
 @cache

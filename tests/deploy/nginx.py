@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import ssl
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
@@ -15,20 +16,27 @@ from pathlib import Path
 from shutil import copy, copytree
 from typing import Any
 
-from bench.shipped_nginx import HTTP, changed
-from tests.deploy.files import DEPLOY, free_port
+from tests.deploy.files import DEPLOY, changed, free_port
 from tests.programs import program
 
-MAIN = (
-    """\
+MAIN = """\
 daemon off;
 master_process off;
 pid {folder}/nginx.pid;
 error_log {folder}/error.log info;
 events {{ worker_connections 1024; }}
+http {{
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    include gateway.conf;
+}}
 """
-    + HTTP
-)
+"""What is around the shipped configuration; it writes nowhere but to its folder."""
+
+BUSY = MAIN.replace("master_process off;", "worker_rlimit_nofile 16384;").replace(" 1024;", " 8192;")
 PUBLIC, OPERATORS, PLAIN = 443, 8443, 80
 PLACES = {8001: "first", 8002: "second", 8003: "waiting", 8004: "operators"}
 """The addresses of the shipped upstreams."""
@@ -106,7 +114,44 @@ def install(folder: Path, upstreams: Mapping[str, int]) -> Nginx:
     return nginx
 
 
-def change(file: Path, pattern: str, replacement: str, times: int) -> None:
+def install_busy(folder: Path, gateways: Sequence[int]) -> Nginx:
+    """Write the shipped files for load from one address: plain HTTP, and each gateway has all doors.
+
+    :param gateways: their ports.
+    """
+    nginx = Nginx(folder, {port: free_port() for port in (PUBLIC, OPERATORS)})
+    (folder / "nginx.conf").write_text(BUSY.format(folder=folder))
+    for name in ("gateway", "gateway-place"):
+        copytree(DEPLOY / "nginx" / name, folder / name)
+    copy(DEPLOY / "nginx/gateway.conf", folder)
+    (folder / "gateway-place/tls.conf").write_text("")
+    (folder / "gateway-place/log.conf").write_text("access_log off;\n")
+    change(folder / "gateway.conf", r"listen \[::\]:\d+[^;]*;", "", 3)
+    change(folder / "gateway.conf", rf"listen {PLAIN};", f"listen 127.0.0.1:{free_port()};", 1)
+    for port, more in ((PUBLIC, " backlog=4096"), (OPERATORS, "")):
+        listen = f"listen 127.0.0.1:{nginx.ports[port]}{more};"
+        change(folder / "gateway.conf", rf"listen {port} ssl http2;", listen, 1)
+    change(folder / "gateway.conf", r"limit_conn gateway_clients \d+;", "limit_conn gateway_clients 8000;", 1)
+    upstreams = folder / "gateway-place/upstreams.conf"
+    for name in ("public", "waiting", "operators"):
+        change(
+            upstreams, rf"(upstream gateway_{name} \{{\n(?:.*\n)*?)((?:    server .*\n)+)", _all(gateways), 1
+        )
+    return nginx
+
+
+def _all(gateways: Sequence[int]) -> Callable[[re.Match[str]], str]:
+    """The upstream with these servers, with the parameters of the first that is shipped."""
+
+    def servers(found: re.Match[str]) -> str:
+        how = re.search(r":\d+(.*;)", found[2])
+        assert how is not None
+        return found[1] + "".join(f"    server 127.0.0.1:{port}{how[1]}\n" for port in gateways)
+
+    return servers
+
+
+def change(file: Path, pattern: str, replacement: str | Callable[[re.Match[str]], str], times: int) -> None:
     """Replace what differs in a test, which must be there so often."""
     file.write_text(changed(file.read_text(), pattern, replacement, times))
 

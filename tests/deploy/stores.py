@@ -16,8 +16,8 @@ from pathlib import Path
 import psycopg
 import redis
 
-from bench.shipped_pgbouncer import PLACE, write_pgbouncer
 from tests.deploy.files import DEPLOY, free_port
+from tests.deploy.pgbouncer import PLACE, write_pgbouncer
 from tests.programs import program
 
 OWNER_PASSWORD, PASSWORD = "the owner's password", "the gateway's password"

@@ -17,8 +17,8 @@ import psycopg
 import pytest
 import redis
 
-from bench.shipped_pgbouncer import PLACE
 from tests.deploy.files import DEPLOY, ROOT
+from tests.deploy.pgbouncer import PLACE
 from tests.deploy.stores import (
     OWNER_PASSWORD,
     PASSWORD,

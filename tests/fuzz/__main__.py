@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.database import postgres
 from tests.databases import BACKENDS
 from tests.everyday import SEED
 from tests.fuzz.campaign import Client, Finding, Outcome, send_all, still_slow
 from tests.fuzz.stage import Stage, inconsistencies, stage
+from tests.postgres import postgres
 
 WARM = 0.25
 """The part of the inputs after which memory is first looked at."""

@@ -24,12 +24,12 @@ from app.services.approvals.api_keys import request_key
 from app.services.audit.log import verify_audit
 from app.services.feed.replay import replay
 from app.services.operators.accounts import create_account
-from bench.database import gateway_on
 from tests.actors import TESTER
 from tests.fuzz.api_doors import GRPC
 from tests.fuzz.exchange import Wire
 from tests.fuzz.operator import Operator, found_pages
 from tests.fuzz.questions import World
+from tests.postgres import gateway_on
 from tests.services.feed.world import projections
 from tests.serving.server import ROOT, Server, serving
 

@@ -8,10 +8,12 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from bench.rolling import OLDEST_CODE
 from tests.programs import missing
 
 ROOT: Final = Path(__file__).resolve().parents[2]
+
+OLDEST_CODE: Final = "19b18c9e28ebb952b260c3412c52c5d38c752c0e"
+"""The first commit that runs on a range of schemas; that of the last release once there is one."""
 
 ASK_EVERYTHING: Final = '''
 import json, sys

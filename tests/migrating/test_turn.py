@@ -24,9 +24,9 @@ from app.extensions import db
 from app.models.migrating import turn
 from app.models.migrating.steps import Pace
 from app.models.migrating.turn import again_while_locked, taking_turns
-from bench.migrating.old_database import fill
 from tests.applications import close_connections, make_settings
 from tests.databases import new_postgres_database
+from tests.migrating.old_database import fill
 
 DIRECTORY = "migrations"
 FIRST = "0001"

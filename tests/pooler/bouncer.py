@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 from sqlalchemy import make_url
 
-from bench.shipped_pgbouncer import write_pgbouncer
+from tests.deploy.pgbouncer import write_pgbouncer
 from tests.programs import program
 
 _PORT = 6432

@@ -13,8 +13,8 @@ from sqlalchemy import update
 from app.models.engine import writing
 from app.models.transfers import Transfer
 from app.runtime.gateway import current_gateway
-from bench.restorable import DEBIAN_15, Machine, wheel_programs
 from tests.programs import missing, program
+from tests.restores.machine import DEBIAN_15, Machine, wheel_programs
 from tests.restores.rehearsal import answers, begin, gateway_on, report, rest_after_cursor, sandbox
 from tests.restores.ways import BaseBackup, OnlineBackup, PgBackRest, Way, clock_of, running
 

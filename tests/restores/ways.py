@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from app.runtime.gateway import current_gateway
-from bench.restorable import Machine
+from tests.restores.machine import Machine
 from tests.restores.rehearsal import gateway_on
 
 

@@ -1,11 +1,11 @@
-"""Clients that mean no good, all from loopback; those that are only slow are in ``bench/server/crowd.py``."""
+"""Clients that mean no good, all from loopback; ``tests/serving/crowd.py`` has the slow ones."""
 
 from __future__ import annotations
 
 import re
 import socket
 
-from bench.server.crowd import STRANGER, Listener, connect
+from tests.serving.crowd import STRANGER, Listener, connect
 
 
 def exchange(server: Listener, *pieces: bytes, source: str = STRANGER) -> bytes:

@@ -19,10 +19,10 @@ import psycopg
 import pytest
 from sqlalchemy import create_engine, make_url
 
-from bench.server.crowd import connect, slow_clients, slowest_answer
 from tests.databases import BACKENDS, empty_tables
 from tests.ingest.kit import EVENTS, NDJSON, TOKEN
 from tests.serving.attackers import exchange
+from tests.serving.crowd import connect, slow_clients, slowest_answer
 from tests.serving.server import Server, serving
 
 WRITERS_KEY = 0x67617465

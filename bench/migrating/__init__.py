@@ -1,1 +1,0 @@
-"""What a migration does to those who use the database meanwhile."""

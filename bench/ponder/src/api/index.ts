@@ -1,4 +1,0 @@
-// Ponder wants an API, if only an empty one.
-import { Hono } from "hono";
-
-export default new Hono();

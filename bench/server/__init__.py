@@ -1,1 +1,0 @@
-"""How the shipped server bears many, slow, idle and busy clients."""

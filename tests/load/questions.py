@@ -1,0 +1,119 @@
+"""What the servers are asked about: the sandbox, thousands of completed transfers, and the questions."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import orjson
+from sqlalchemy import select, text
+
+from app.domain.audit import Actor, Source
+from app.domain.crypto import keccak256
+from app.models.engine import reading
+from app.models.transfers import Transfer
+from app.runtime.gateway import Gateway
+from app.sandbox.latencies import SERIES
+from app.sandbox.loader import load_sandbox
+from app.sandbox.transfer_builder import TransferBuilder
+from app.services.feed.ingest import ingest_lines
+
+WEEK = timedelta(days=7)
+OPERATOR = Actor("cli:bench", Source.CLI)
+TRANSFERS = 10_000
+SENDS = tuple(series.typical for series in SERIES[:5])
+"""Five pairs of chains, so each has a fifth of the transfers."""
+
+ESTIMATES = (
+    (1, 56, "USDT", 10**6),
+    (42161, 43114, "USDT", 10**6),
+    (1, 42161, "USDC", 10**6),
+    (250, 42161, "USDC", 10**6),
+    (1, 8453, "WETH", 10**15),
+    (42161, 1, "WETH", 10**15),
+)
+"""Pool routes of the sandbox, at fixed rates and over curves, with and without an epoch cap, and a unit.
+Pegged routes would flatter: they need no database."""
+
+
+def fill(gateway: Gateway, count: int = TRANSFERS) -> None:
+    """Load the sandbox and, through the feed, so many completed transfers of the last seven days."""
+    load_sandbox(gateway, actor=OPERATOR)
+    verdict = ingest_lines(gateway, _events(count, gateway.clock()), "bench")
+    if verdict.refused:
+        raise SystemExit(f"the feed was not taken: {verdict.refused[0]}")
+    with reading(gateway.reads) as connection:
+        # What a database does by itself within a minute or so: know how many rows there are of what.
+        connection.execute(text("VACUUM"))
+        connection.execute(text("ANALYZE"))
+
+
+def _events(count: int, now: datetime) -> Iterator[bytes]:
+    for n in range(count):
+        noise = keccak256(b"bench %d" % n)
+        latency = timedelta(microseconds=60_000_000 + int.from_bytes(noise[:6], "big") % 1_200_000_000)
+        start = now - WEEK + timedelta(hours=1) + n * (WEEK - timedelta(hours=2)) / count
+        transfer = TransferBuilder("0x" + noise.hex(), SENDS[n % len(SENDS)], start)
+        yield from map(orjson.dumps, transfer.sent().released(latency).events)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One request: ``GET`` without a body, else ``POST`` with a JSON document."""
+
+    path: str
+    body: str = ""
+
+    @property
+    def method(self) -> str:
+        """The request's method."""
+        return "POST" if self.body else "GET"
+
+    def line(self) -> str:
+        """As wrk.lua reads it."""
+        return f"{self.method}\t{self.path}\t{self.body}\n"
+
+
+def write_questions(questions: list[Question], file: Path) -> Path:
+    """Write them for wrk.lua, one a line; returns the file."""
+    file.write_text("".join(question.line() for question in questions), encoding="ascii")
+    return file
+
+
+def transfer_ids(gateway: Gateway) -> list[str]:
+    """Every id there is, in lower case with 0x."""
+    with reading(gateway.reads) as connection:
+        return ["0x" + key.hex() for key in connection.scalars(select(Transfer.transfer_id))]
+
+
+def status_questions(ids: list[str]) -> list[Question]:
+    """Where is each of these transfers?"""
+    return [Question("/v2/getTransferStatus", f'{{"transfer_id":"{key}"}}') for key in ids]
+
+
+def estimate_questions(count: int = 2_000) -> list[Question]:
+    """So many estimates of random amounts, over every route of ``ESTIMATES``."""
+    draw = random.Random(2)
+    return [_estimate(*ESTIMATES[n % len(ESTIMATES)], draw.randint(5_000, 900_000)) for n in range(count)]
+
+
+def _estimate(src: int, dst: int, symbol: str, unit: int, thousandths: int) -> Question:
+    return Question(
+        f"/v2/estimateAmt?src_chain_id={src}&dst_chain_id={dst}&token_symbol={symbol}"
+        f"&amt={unit * thousandths // 1000}&slippage_tolerance=3000"
+        "&usr_addr=0x2d5bc0a1a3b0e5bd0a4a2b7b1f0e5b0a4a2b7b1f"
+    )
+
+
+def latency_questions() -> list[Question]:
+    """How long do transfers take, on each pair of chains that has some?"""
+    return [
+        Question(
+            "/v2/getLatest7DayTransferLatencyForQuery"
+            f"?src_chain_id={details.src_chain_id}&dst_chain_id={details.dst_chain_id}"
+        )
+        for details in SENDS
+    ]

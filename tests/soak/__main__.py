@@ -1,0 +1,132 @@
+"""Half an hour of everything at once, at half of top speed: ``python -m tests.soak --minutes 30``.
+
+Answers of all kinds, a reporter, those who wait, streams, gRPC-Web, an API key, webhooks and the console.
+Every ten seconds memory, files, connections, tables and times are looked at; a line through each
+says whether it grows. ``--quick`` is a smoke run whose figures mean nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from tests.load.questions import (
+    Question,
+    estimate_questions,
+    latency_questions,
+    status_questions,
+    write_questions,
+)
+from tests.load.wrk import Load, press, require_wrk
+from tests.soak.callers import Callers
+from tests.soak.samples import Samples
+from tests.soak.stage import Stage, stage
+from tests.soak.trends import report
+
+CONNECTIONS: Final = 32
+SHARES: Final = {"status": 50, "estimate": 30, "history": 10, "latency": 5, "other": 5}
+"""Of a hundred questions."""
+
+FAILED: Final = 0.0001
+"""The part of the answers that may fail: none on a machine that nobody else uses, where 503 says that
+the database had no time."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure and print the report; 1 where something grows, fails or is written into a log."""
+    options = _options(arguments)
+    require_wrk()
+    with stage(options.transfers, processes=2) as running:
+        questions = _questions(running)
+        with Callers(running) as callers:
+            press(running.gateway.port, questions, connections=16, seconds=options.top_seconds / 6)
+            top = press(running.gateway.port, questions, connections=16, seconds=options.top_seconds)
+            print(f"Top speed: {top.per_second:,.0f} answers a second, p99 {top.p99_us / 1000:.1f} ms.")
+            pause = round(1000 * CONNECTIONS / (top.per_second / 2))
+            samples, failures, answers = Samples(running), 0, 0
+            began = time.monotonic()
+            while (past := time.monotonic() - began) < options.minutes * 60:
+                load = _press(running, questions, pause, options.every)
+                samples.take(time.monotonic() - began, load)
+                pause = paced(pause, load.per_second, top.per_second / 2)
+                failures, answers = failures + load.failures, answers + load.requests
+                sys.stderr.write(f"\r{past / 60:.1f} minutes, {answers:,} answers, {failures} failures ")
+        print(f"{answers:,} answers in {options.minutes:g} minutes, {answers / (past or 1):,.0f} a second; ")
+        print(f"{failures} failed. Load of the machine: {os.getloadavg()[2]:.1f}.")
+        print(f"Beside them: {dict(callers.done)}; webhooks that came: {running.receiver.came:,}.")
+        print(f"What went wrong: {dict(callers.failed) or 'nothing'}.\n")
+        rows, missed = report(samples.times, samples.series, samples.bounds)
+        print("\n".join(rows))
+        if options.samples:
+            kept = {"seconds": samples.times, **samples.series}
+            options.samples.write_bytes(orjson.dumps(kept))
+        told = [line for log in running.folder.glob("*.log") for line in _faults(log)]
+    for line in told[:20]:
+        print("log:", line)
+    failed = failures + sum(callers.failed.values())
+    wrong = bool(missed or told or failed > FAILED * (answers + sum(callers.done.values())))
+    return int(wrong and not options.quick)
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a smoke run: do all parts work?")
+    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--every", type=float, default=10, help="seconds between two samples")
+    parser.add_argument("--top-seconds", type=float, default=60, help="for measuring the top speed")
+    parser.add_argument("--transfers", type=int, default=10_000)
+    parser.add_argument("--samples", type=Path, help="a file for all samples, as JSON")
+    options = parser.parse_args(arguments)
+    if options.quick:
+        options.minutes, options.every, options.top_seconds, options.transfers = 0.5, 1, 3, 200
+    return options
+
+
+def paced(pause_ms: int, found: float, wanted: float) -> int:
+    """The pause with which the next slice comes nearer to the wanted speed, both in answers a second."""
+    return max(1, round(pause_ms * min(1.25, max(0.8, found / wanted))))
+
+
+def _press(running: Stage, questions: Path, pause_ms: int, seconds: float) -> Load:
+    return press(running.gateway.port, questions, connections=CONNECTIONS, seconds=seconds, pause_ms=pause_ms)
+
+
+def _questions(running: Stage) -> Path:
+    """The mix, as a file for wrk: each question as often as its share."""
+    draw = random.Random(17)
+    account = running.account
+    kinds = {
+        "status": status_questions(running.ids),
+        "estimate": estimate_questions(),
+        "latency": latency_questions(),
+        "history": [
+            Question(f"/v2/transferHistory?acct_addr={account}&page_size={size}") for size in (5, 20, 50)
+        ],
+        "other": [
+            Question("/v2/getTransferConfigsForAll"),
+            Question("/healthz"),
+            *(Question(f"/v2/getTransfer?key={each}") for each in running.ids[:50]),
+            *(Question(f"/transfer/{each}") for each in running.ids[:20]),
+        ],
+    }
+    mixed = [draw.choice(kinds[kind]) for kind, share in SHARES.items() for _ in range(share * 20)]
+    draw.shuffle(mixed)
+    return write_questions(mixed, running.folder / "mix.txt")
+
+
+def _faults(log: Path) -> list[str]:
+    """Lines of errors. What was unavailable for a moment is a warning, and a failed request above."""
+    fault = re.compile(r"(Traceback|\S+ (ERROR|CRITICAL) )")
+    return [line for line in log.read_text().splitlines() if fault.match(line)]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,160 @@
+"""Everything that runs in an installation: a database, servers, a sender, and those who are told."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Final
+
+import psutil
+
+from app.domain.audit import Actor, Source
+from app.domain.keys import account_key
+from app.domain.operators import Role
+from app.domain.webhooks.subscription import Audience, subjects_of
+from app.runtime.gateway import Gateway, current_gateway
+from app.services.approvals.api_keys import request_key
+from app.services.operators.accounts import create_account
+from app.services.webhooks.subscriptions import NewSubscription, subscribe
+from tests.deploy.files import ROOT
+from tests.load.events import TOKEN
+from tests.load.questions import fill, transfer_ids
+from tests.load.served import GATEWAY, Served, serving
+from tests.postgres import Database, gateway_on, postgres_server
+
+OPERATOR: Final = Actor("cli:bench", Source.CLI)
+EMAIL: Final = "bench@example.org"
+PASSWORD: Final = "only for measurements, nothing is kept"
+NETWORKS: Final = "127.0.0.0/8"
+KEY_LIMIT: Final = "100000/second"
+FAILS_EVERY: Final = 20
+"""One of so many webhooks is answered 503, and sent again."""
+
+
+class Receiver(ThreadingHTTPServer):
+    """Takes webhooks, and counts them."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Answer)
+        self.came = 0
+
+
+class _Answer(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Receiver
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.came += 1
+        self.send_response(503 if self.server.came % FAILS_EVERY == 0 else 204)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What runs, and what its callers need to know."""
+
+    gateway: Served
+    waiting: Served
+    sender: psutil.Process
+    database: Database
+    receiver: Receiver
+    folder: Path
+    ids: list[str]
+    api_key: str
+    account: str
+
+
+@contextmanager
+def stage(transfers: int, processes: int) -> Iterator[Stage]:
+    """All of it, until the block ends.
+
+    :param transfers: that are there from the start.
+    :param processes: of the server that answers; one more serves those who wait.
+    """
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gateway-bench-soak-")))
+        database = stack.enter_context(postgres_server())
+        receiver = stack.enter_context(Receiver())
+        Thread(target=receiver.serve_forever, daemon=True).start()
+        stack.callback(receiver.shutdown)
+        account = "0x" + "ab" * 20
+        with gateway_on(database.url, webhook_allow_networks=(NETWORKS,)):
+            gateway = current_gateway()
+            fill(gateway, transfers)
+            ids = transfer_ids(gateway)
+            key = _accounts_and_keys(gateway, receiver.server_port, account)
+        settings = {
+            "DATABASE_URL": database.url,
+            "SECRET_KEY": "bench" * 8,
+            "AUDIT_KEY": "bench" * 8,
+            "INGEST_TOKENS": TOKEN,
+            "WEBHOOK_ALLOW_NETWORKS": NETWORKS,
+            "WEB_CONCURRENCY": str(processes),
+            "WEB_THREADS": "8",
+            "GUNICORN_CMD_ARGS": "--no-control-socket",
+            "LOG_LEVEL": "WARNING",
+        }
+        answering = serving(GATEWAY, settings, folder / "gateway.log")
+        alone = settings | {"DOORS": "wait", "WEB_CONCURRENCY": "1"}
+        waiting = serving(GATEWAY, alone, folder / "waiting.log")
+        yield Stage(
+            stack.enter_context(answering),
+            stack.enter_context(waiting),
+            stack.enter_context(_sending(settings, folder / "sender.log")),
+            database,
+            receiver,
+            folder,
+            ids,
+            key,
+            account,
+        )
+
+
+def _accounts_and_keys(gateway: Gateway, port: int, account: str) -> str:
+    create_account(gateway, EMAIL, PASSWORD, Role.ADMIN, actor=OPERATOR)
+    key, _ = request_key(gateway, "soak", ("read", "webhooks"), KEY_LIMIT, actor=OPERATOR)
+    url = f"http://127.0.0.1:{port}/"
+    subjects = subjects_of([account_key(account)], [])
+    for wanted in (
+        NewSubscription(url, Audience.EVERYTHING),
+        NewSubscription(url, Audience.SUBJECTS, subjects=subjects),
+    ):
+        subscribe(gateway, wanted, actor=OPERATOR)
+    return key
+
+
+@contextmanager
+def _sending(settings: dict[str, str], log: Path) -> Iterator[psutil.Process]:
+    """``flask deliver``, which may send to this machine."""
+    with log.open("w") as output:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "flask", "--app", "wsgi", "deliver"],
+            cwd=ROOT,
+            env=settings,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        yield psutil.Process(child.pid)
+    finally:
+        child.terminate()
+        try:
+            child.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
