@@ -25,7 +25,6 @@ NPM_LOCKS: Final = {
     "tests/contract/evm": "the compiler of the tests' contracts",
     "tests/grpcweb/clients": "clients that the tests run",
     "tests/openapi/clients": "clients that the tests generate",
-    "bench/ponder": "to measure",
 }
 """Folders with a ``package-lock.json``. None of it is part of what serves."""
 

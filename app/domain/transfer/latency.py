@@ -13,7 +13,7 @@ FINE = 19
 """Latencies are counted in buckets of 2^25 µs (34 s) and of 2^19 µs (0.5 s): ``latency >> width``.
 
 The wide bucket of the median is found among a few dozen counts, the fine one among its 64, and of two million
-transfers in a window the fine one holds about a thousand (docs/performance.md)."""
+transfers in a window the fine one holds about a thousand (docs/decisions/0010-latency-counts.md)."""
 
 _MICROSECONDS_PER_SECOND = 1_000_000
 

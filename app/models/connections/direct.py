@@ -32,7 +32,7 @@ class _Ready:
 
 
 class DirectSelect(Generic[Row]):
-    """A Core select that is compiled once for each kind of database (docs/performance.md, "Hot path").
+    """A Core select that is compiled once for each kind of database (docs/performance.md#hot-path).
 
     Column types, listeners to statements, and errors are as with Core.
     """

@@ -5,8 +5,7 @@ sorted latencies in three steps: counts give the wide bucket of the middle, more
 within it, and the records of that bucket give the latencies. All are corrected to the window
 (app/queries/latency/correction.py).
 
-Each step is joined to the one before. Subqueries would be planned and run again and again
-(docs/performance.md).
+Each step is joined to the one before. Subqueries would be planned and run again and again.
 """
 
 from __future__ import annotations
