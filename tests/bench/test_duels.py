@@ -153,4 +153,4 @@ def test_the_bars_are_those_that_were_agreed() -> None:
         "status / floor, p99": "≤ 1.2",
         "latency / floor": "≥ 0.95",
     }
-    assert STEADY == STATUS.name
+    assert STATUS.name == STEADY
