@@ -16,7 +16,7 @@ import orjson
 from sqlalchemy import Connection, Table, insert
 
 from app.domain.audit import Actor
-from app.domain.keys import ChainId, PoolKey, account_key
+from app.domain.keys import BlockNumber, ChainId, PoolKey, TransferId, account_key
 from app.domain.pools import PoolCounters
 from app.domain.times import from_unix_microseconds
 from app.domain.transfer.effects import CourseKey, Courses, SharedChange
@@ -201,10 +201,10 @@ class CompletedRows:
         self.transfers, self.accounts, self.blocks, self.latencies = [], [], [], []
         return taken  # type: ignore[return-value]
 
-    def readings(self) -> dict[int, ChainReading]:
+    def readings(self) -> dict[ChainId, ChainReading]:
         """How far the chains have been read."""
         return {
-            int(chain_id): ChainReading(block, from_unix_microseconds(at))
+            ChainId(int(chain_id)): ChainReading(BlockNumber(block), from_unix_microseconds(at))
             for chain_id, (block, at) in self.newest.items()
         }
 
@@ -258,7 +258,7 @@ def _history(transfer: SyntheticTransfer, now: datetime) -> TransferHistory:
         if not isinstance(read, ReadLine) or not isinstance(read.event, TransferEvent):
             raise RuntimeError(f"the sandbox contradicts the gateway: {read}")
         log.append(Logged(number, read.event))
-    return TransferHistory(bytes.fromhex(transfer.digest), log)
+    return TransferHistory(TransferId(bytes.fromhex(transfer.digest)), log)
 
 
 def _tidy(gateway: Gateway) -> None:

@@ -230,7 +230,7 @@ def too_long(path: Path, name: str) -> Iterator[str]:
 
 
 def borrowed(path: Path, name: str) -> Iterator[str]:
-    """Test modules that are imported: what tests share is kept in modules that have no tests."""
+    """Test modules and benchmarks that are imported: what tests share is in modules that have no tests."""
     for node in ast.walk(ast.parse(path.read_text())):
         modules: list[str] = []
         if isinstance(node, ast.Import):
@@ -240,6 +240,9 @@ def borrowed(path: Path, name: str) -> Iterator[str]:
         for module in modules:
             if re.match(r"tests\.(\w+\.)*test_", module):
                 yield f"{name}:{node.lineno}: imports a module of tests, {module}"
+                break
+            if re.match(r"tests/(?!bench/)", name) and re.match(r"bench\b", module):
+                yield f"{name}:{node.lineno}: imports a benchmark, {module}"
                 break
 
 
@@ -294,6 +297,7 @@ def test_nothing_is_found_where_all_is_well(tmp_path: Path) -> None:
         ("tests/test_long.py", "x = 1\n" * (MAX_LINES + 1), f"{MAX_LINES + 1} lines"),
         ("tests/admin/pages.py", "from tests.admin.test_sign_in import code\n", "imports a module of tests"),
         ("tests/test_a.py", "from tests import test_b\n", "imports a module of tests, tests.test_b"),
+        ("tests/admin/pages.py", "from bench.grow import grow\n", "imports a benchmark, bench.grow"),
         ("app/models/table_20.py", "", f"{MAX_MODULES + 1} modules"),
         ("app/cli/pools.py", "__import__('app.api')\n", "import by name"),
         ("docs/notes.md", f"see\n{OUTSIDE}\n", f":2: refers to {OUTSIDE.removesuffix('/notes.md')}"),

@@ -66,7 +66,7 @@ def _types(signature: str) -> list[str]:
     return signature[signature.index("(") + 1 : -1].split(",")
 
 
-def rows(w3: Web3, contract: Contract, logs: Iterable[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+def rows(w3: Web3, contract: type[Contract], logs: Iterable[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
     """A row a log."""
     events = {topic: getattr(contract.events, name)() for name, topic in TOPICS.items()}
     times: dict[int, int] = {}

@@ -104,7 +104,7 @@ class Postgres:
     def runs(self) -> bool:
         """Whether its first process is there."""
         try:
-            return psutil.pid_exists(int((self.data / "postmaster.pid").read_text().split()[0]))
+            return bool(psutil.pid_exists(int((self.data / "postmaster.pid").read_text().split()[0])))
         except FileNotFoundError:
             return False
 
@@ -121,7 +121,7 @@ class Postgres:
             host=str(self.folder), port=PORT, user="postgres", dbname=database, autocommit=True
         ) as connection:
             cursor = connection.execute(statement)  # type: ignore[arg-type]
-            return cursor.fetchone()[0] if cursor.description else None  # type: ignore[index]
+            return cursor.fetchone()[0] if cursor.description else None
 
     def _run(self, program: str, *arguments: str) -> None:
         os.environ.setdefault("XDG_RUNTIME_DIR", str(self.folder))  # asked for by what is imported

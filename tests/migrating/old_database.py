@@ -1,13 +1,10 @@
-"""A database as it was before the migrations that are measured, filled by SQL."""
+"""A database as it was at revision 0009, filled by SQL."""
 
 from __future__ import annotations
 
-import hashlib
 from typing import Final
 
 import psycopg
-
-REVISION: Final = "0009"
 
 _ID: Final = "sha256(n::text::bytea)"
 
@@ -20,30 +17,22 @@ _FILL: Final = (
             '0xaa' || lpad((n %% 100000)::text, 38, '0'),
             '0xbb' || lpad((n %% 90000)::text, 38, '0'), '0x' || n, '0x' || n, at, at, 999000 + n, at
         FROM (SELECT n, now() - make_interval(secs => n %% 604800) AS at
-            FROM generate_series(%(first)s::bigint, %(last)s::bigint) n) AS numbers""",
+            FROM generate_series(1, %(rows)s::bigint) n) AS numbers""",
     f"""INSERT INTO events (seq, event_id, occurrence, type, at, received_at, reporter, transfer_id, chain_id,
             block, body)
         SELECT n, '1:' || n, 0, CASE WHEN n %% 1000 = 0 THEN 'refund.signed' ELSE 'transfer.sent' END, at, at,
             'bench', {_ID}, 1, n, '{{"at":"2026-01-01T00:00:00Z","amount":"1000000"}}'
         FROM (SELECT n, now() - make_interval(secs => n %% 604800) AS at
-            FROM generate_series(%(first)s::bigint, %(last)s::bigint) n) AS numbers""",
+            FROM generate_series(1, %(rows)s::bigint) n) AS numbers""",
     f"""INSERT INTO latency_records (transfer_id, src_chain_id, dst_chain_id, released_at, latency_us)
-        SELECT {_ID}, 1, 56, now(), 1000000 FROM generate_series(%(first)s::bigint, %(last)s::bigint) n
+        SELECT {_ID}, 1, 56, now(), 1000000 FROM generate_series(1, %(rows)s::bigint) n
         WHERE n %% 10 = 0""",
 )
-
-CHUNK: Final = 200_000
 
 
 def fill(conninfo: str, rows: int) -> None:
     """So many transfers, and an event of each."""
     with psycopg.connect(conninfo, autocommit=True) as connection:
-        for first in range(1, rows + 1, CHUNK):
-            for statement in _FILL:
-                connection.execute(statement, {"first": first, "last": min(rows, first + CHUNK - 1)})
+        for statement in _FILL:
+            connection.execute(statement, {"rows": rows})
         connection.execute("VACUUM (ANALYZE)")
-
-
-def transfer_id(number: int) -> bytes:
-    """The id of one of them, from 1 on."""
-    return hashlib.sha256(str(number).encode()).digest()

@@ -11,8 +11,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -183,17 +182,3 @@ class Machine:
         if check and done.returncode:
             raise RuntimeError(f"{' '.join(command)}: {said}")
         return said
-
-
-@contextmanager
-def machine(
-    programs: Path, folder: Path, user: str | None, settings: Sequence[str] = ()
-) -> Iterator[Machine]:
-    """A new server that runs until the block ends."""
-    made = Machine(programs, folder, user)
-    made.create(*settings)
-    made.start()
-    try:
-        yield made
-    finally:
-        made.stop()
