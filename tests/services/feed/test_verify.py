@@ -208,6 +208,18 @@ def test_what_differs_is_said_in_words(filled: Gateway) -> None:
     assert wrong in lines
 
 
+def test_a_chain_of_which_transfers_alone_tell_is_compared(gateway: Gateway) -> None:
+    feed(gateway, sent(1), released(1, block=200))
+    with writing(gateway.engine) as connection:
+        connection.execute(delete(ChainProgress))
+    assert differing(gateway) == [f"chain_progress chain_id={n}: is missing" for n in (1, 2)]
+    replay(gateway, actor=TESTER)
+    assert differing(gateway) == []
+    with reading(gateway.engine) as connection:
+        read_to = select(ChainProgress.chain_id, ChainProgress.highest_block)
+        assert sorted(map(tuple, connection.execute(read_to))) == [(1, 100), (2, 200)]
+
+
 def test_it_waits_for_no_writer(filled: Gateway) -> None:
     with writing(filled.engine) as connection:
         connection.execute(update(Transfer).values(status=1))  # which nobody sees before it is committed
