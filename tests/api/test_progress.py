@@ -78,11 +78,13 @@ ENDS = {
 SUBMITTED = event("transfer.submitted", transfer_id=ID, src_chain_id=1, dst_chain_id=56)
 
 
-def finality(app: Flask, value: int | str | None) -> None:
-    """Have both chains say when their blocks are final."""
+def finality(app: Flask, value: int | str | None, *, watched: bool = False) -> None:
+    """Have both chains say when their blocks are final, and whether the gateway reads them itself."""
     document = network()
     for chain in document["chains"]:
         chain["finality"] = value
+        if watched:
+            chain |= {"watch_from_block": 1, "rpc": ["RPC_URL_TEST"]}
     configure(app, document)
 
 
@@ -124,6 +126,7 @@ def test_the_nodes_word_counts_where_a_watcher_reads_the_chain(open_app: OpenApp
     tell(app, sent(ID, block=100), released(ID, timedelta(seconds=1), block=200))
     head(app, 56, 215)
     assert asked(client, transfer_id=ID)["Final-By"] == "block", "nobody reads the chain: by its delay"
+    finality(app, "finalized", watched=True)
     with writing(gateway_of(app).engine) as connection:
         connection.execute(insert(ChainWatch).values(chain_id=56))
     for final in (None, 199):
@@ -132,6 +135,19 @@ def test_the_nodes_word_counts_where_a_watcher_reads_the_chain(open_app: OpenApp
         assert asked(client, transfer_id=ID)["Terminal"] == "false"
     with writing(gateway_of(app).engine) as connection:
         connection.execute(update(ChainWatch).values(final=200))
+    assert asked(client, transfer_id=ID)["Final-By"] == "block"
+
+
+def test_the_last_word_of_a_watcher_that_reads_no_more_keeps_nobody_waiting(open_app: OpenApp) -> None:
+    app = open_app()
+    finality(app, "finalized", watched=True)
+    client = app.test_client()
+    tell(app, sent(ID, block=100), released(ID, timedelta(seconds=1), block=200))
+    with writing(gateway_of(app).engine) as connection:
+        connection.execute(insert(ChainWatch).values(chain_id=56, final=150))
+    head(app, 56, 10_000)
+    assert asked(client, transfer_id=ID)["Terminal"] == "false", "its watcher may come back"
+    finality(app, "finalized")
     assert asked(client, transfer_id=ID)["Final-By"] == "block"
 
 
