@@ -41,6 +41,7 @@ PROJECTIONS: tuple[type[Base], ...] = (
 
 _ACTION = "events.replay"
 _SUBJECT = "event log"
+_STARTED = "started"
 
 
 class AnotherReplay(RuntimeError):
@@ -73,7 +74,7 @@ def replay(
         refuse_grown(connection)
         settle(connection, gateway.clock())
         began = record(
-            connection, gateway.audit_keys, actor, _ACTION, _SUBJECT, now=gateway.clock(), detail="started"
+            connection, gateway.audit_keys, actor, _ACTION, _SUBJECT, now=gateway.clock(), detail=_STARTED
         )
     count = repaired = 0
     for part in every_part(gateway):
@@ -106,5 +107,5 @@ def _repair(gateway: Gateway, part: Part, differences: list[Difference], began: 
 
 
 def _refuse_another(connection: Connection, began: int) -> None:
-    if newest_of_action(connection, _ACTION) != began:
+    if newest_of_action(connection, _ACTION, _STARTED) != began:
         raise AnotherReplay("another replay began meanwhile, and this one ends: let that one come to its end")

@@ -210,14 +210,12 @@ def test_what_differs_is_said_in_words(filled: Gateway) -> None:
 
 def test_a_chain_of_which_transfers_alone_tell_is_compared(gateway: Gateway) -> None:
     feed(gateway, sent(1), released(1, block=200))
+    before = everything(gateway)
     with writing(gateway.engine) as connection:
         connection.execute(delete(ChainProgress))
     assert differing(gateway) == [f"chain_progress chain_id={n}: is missing" for n in (1, 2)]
     replay(gateway, actor=TESTER)
-    assert differing(gateway) == []
-    with reading(gateway.engine) as connection:
-        read_to = select(ChainProgress.chain_id, ChainProgress.highest_block)
-        assert sorted(map(tuple, connection.execute(read_to))) == [(1, 100), (2, 200)]
+    assert everything(gateway) == before
 
 
 def test_it_waits_for_no_writer(filled: Gateway) -> None:
@@ -324,6 +322,26 @@ def test_of_two_replays_at_once_the_first_one_ends(filled: Gateway) -> None:
         # The second one repairs all that there is; then something else is wrong.
         replay(filled, lambda n: (again(n), _damage(filled)), actor=TESTER)  # type: ignore[arg-type,return-value]
     replay(filled, actor=TESTER)
+    assert differing(filled) == []
+
+
+def test_the_end_of_an_earlier_replay_stops_no_later_one(filled: Gateway) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    def wait(_transfers: int) -> None:
+        begun.set()
+        may_end.wait()
+
+    earlier = threading.Thread(target=lambda: replay(filled, wait, actor=TESTER))
+    earlier.start()
+    begun.wait()
+
+    def let_it_end(_transfers: int) -> None:
+        may_end.set()
+        earlier.join()
+        _damage(filled)
+
+    replay(filled, let_it_end, actor=TESTER)
     assert differing(filled) == []
 
 
