@@ -14,8 +14,9 @@ from werkzeug.datastructures import Headers
 
 from app.grpcweb import gateway_pb2 as pb
 from app.http.progress import PROGRESS_HEADERS
-from app.models.engine import writing
+from app.models.engine import reading, writing
 from app.models.watching.watches import ChainWatch
+from app.queries.transfers.freshness import chain_depths
 from tests.api.shapes import FIND, STATUS, STATUSES
 from tests.api.world import configure, event, network, released, sent, tell
 from tests.applications import OpenApp, gateway_of, renew_gateway
@@ -117,6 +118,14 @@ def test_an_end_is_final_once_its_block_is(open_app: OpenApp, status: int) -> No
     assert asked(client, transfer_id=ID)["Final-By"] == "block"
     tell(app, event("chain.reorged", chain_id=chain_id, from_block=150))
     assert asked(client, transfer_id=ID)["Terminal"] == "false"
+
+
+def test_chains_that_a_reporter_makes_up_are_not_read(app: Flask) -> None:
+    """For every end that is asked for, a million of them would be."""
+    for chain_id in (1, 424_242, 56):
+        head(app, chain_id, 100)
+    with reading(gateway_of(app).engine) as connection:
+        assert chain_depths(connection).keys() == {1, 56}
 
 
 def test_the_nodes_word_counts_where_a_watcher_reads_the_chain(open_app: OpenApp) -> None:
