@@ -20,7 +20,11 @@ class Refusal(click.ClickException):
 
 def say(line: object, *, err: bool = False) -> None:
     """Print one line, whatever is in it: names, reasons and documents come from outside."""
-    click.echo(printable(str(line)), err=err)
+    text = printable(str(line))
+    try:
+        click.echo(text, err=err)
+    except UnicodeEncodeError as error:  # a terminal of another encoding: what was begun must not end there
+        click.echo(text.encode(error.encoding, "backslashreplace").decode(error.encoding), err=err)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -35,6 +35,7 @@ from app.runtime.limits.requests import RequestLimits
 from app.runtime.limits.store import LimitStore
 from app.runtime.ready.clock_skew import ClockSkew
 from app.runtime.ready.feed_ages import FeedAges
+from app.runtime.ready.verdicts import Readiness
 from app.runtime.waiting import Waiting
 from app.services.network.snapshot import NetworkSnapshots
 from config import ALL_DOORS, Settings
@@ -118,6 +119,7 @@ def renew_gateway(app: Flask, clock: Clock) -> None:
         clock=clock,
         snapshots=snapshots,
         waiting=Waiting(old.public_reads, snapshots, settings.most_waiting),
+        readiness=Readiness(old.readiness._answers),
         audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, settings.audit_key_file),
         estimate_counts=EstimateCounts(old.engine, clock, settings.estimate_counts_seconds),
         key_uses=KeyUses(old.engine, clock, settings.estimate_counts_seconds),

@@ -36,6 +36,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    op.execute("DELETE FROM backfills WHERE name = 'retraction-targets'")  # there will be nothing again
     drop_index("ix_events_fees", "events")
     drop_index("ix_events_heads", "events")
     op.drop_table("retraction_targets")

@@ -17,5 +17,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    # After another upgrade its backfill has to begin anew: without its block an end is called final at once.
+    op.execute("DELETE FROM backfills WHERE name = 'settled-transfers'")
     op.drop_column("chain_watches", "final")
     op.drop_column("transfers", "settled_block")

@@ -188,6 +188,7 @@ def test_a_token_is_made_shown_once_and_revoked(app: Flask, network: Gateway) ->
             "is not an event type",
         ),
         ({"name": "a", "chains": "x", "every_type": "y"}, "Choose chains from the list"),
+        ({"name": "a", "chains": "9" * 5000, "every_type": "y"}, "Choose chains from the list"),
         ({"name": "a", "digest": "x"}, "has no field"),
         ({"name": "a"}, "Select the event types that the token allows, or all of them."),
         ({"name": "a", "every_type": "y"}, "Select the chains that the token allows, or all of them."),

@@ -14,8 +14,9 @@ from werkzeug.datastructures import Headers
 
 from app.grpcweb import gateway_pb2 as pb
 from app.http.progress import PROGRESS_HEADERS
-from app.models.engine import writing
+from app.models.engine import reading, writing
 from app.models.watching.watches import ChainWatch
+from app.queries.transfers.freshness import chain_depths
 from tests.api.shapes import FIND, STATUS, STATUSES
 from tests.api.world import configure, event, network, released, sent, tell
 from tests.applications import OpenApp, gateway_of, renew_gateway
@@ -78,11 +79,13 @@ ENDS = {
 SUBMITTED = event("transfer.submitted", transfer_id=ID, src_chain_id=1, dst_chain_id=56)
 
 
-def finality(app: Flask, value: int | str | None) -> None:
-    """Have both chains say when their blocks are final."""
+def finality(app: Flask, value: int | str | None, *, watched: bool = False) -> None:
+    """Have both chains say when their blocks are final, and whether the gateway reads them itself."""
     document = network()
     for chain in document["chains"]:
         chain["finality"] = value
+        if watched:
+            chain |= {"watch_from_block": 1, "rpc": ["RPC_URL_TEST"]}
     configure(app, document)
 
 
@@ -117,6 +120,14 @@ def test_an_end_is_final_once_its_block_is(open_app: OpenApp, status: int) -> No
     assert asked(client, transfer_id=ID)["Terminal"] == "false"
 
 
+def test_chains_that_a_reporter_makes_up_are_not_read(app: Flask) -> None:
+    """For every end that is asked for, a million of them would be."""
+    for chain_id in (1, 424_242, 56):
+        head(app, chain_id, 100)
+    with reading(gateway_of(app).engine) as connection:
+        assert chain_depths(connection).keys() == {1, 56}
+
+
 def test_the_nodes_word_counts_where_a_watcher_reads_the_chain(open_app: OpenApp) -> None:
     app = open_app()
     finality(app, "finalized")
@@ -124,6 +135,7 @@ def test_the_nodes_word_counts_where_a_watcher_reads_the_chain(open_app: OpenApp
     tell(app, sent(ID, block=100), released(ID, timedelta(seconds=1), block=200))
     head(app, 56, 215)
     assert asked(client, transfer_id=ID)["Final-By"] == "block", "nobody reads the chain: by its delay"
+    finality(app, "finalized", watched=True)
     with writing(gateway_of(app).engine) as connection:
         connection.execute(insert(ChainWatch).values(chain_id=56))
     for final in (None, 199):
@@ -132,6 +144,19 @@ def test_the_nodes_word_counts_where_a_watcher_reads_the_chain(open_app: OpenApp
         assert asked(client, transfer_id=ID)["Terminal"] == "false"
     with writing(gateway_of(app).engine) as connection:
         connection.execute(update(ChainWatch).values(final=200))
+    assert asked(client, transfer_id=ID)["Final-By"] == "block"
+
+
+def test_the_last_word_of_a_watcher_that_reads_no_more_keeps_nobody_waiting(open_app: OpenApp) -> None:
+    app = open_app()
+    finality(app, "finalized", watched=True)
+    client = app.test_client()
+    tell(app, sent(ID, block=100), released(ID, timedelta(seconds=1), block=200))
+    with writing(gateway_of(app).engine) as connection:
+        connection.execute(insert(ChainWatch).values(chain_id=56, final=150))
+    head(app, 56, 10_000)
+    assert asked(client, transfer_id=ID)["Terminal"] == "false", "its watcher may come back"
+    finality(app, "finalized")
     assert asked(client, transfer_id=ID)["Final-By"] == "block"
 
 

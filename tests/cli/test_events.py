@@ -12,8 +12,10 @@ import pytest
 from click.testing import Result
 from flask import Flask
 from flask.testing import FlaskCliRunner
+from sqlalchemy import delete
 
 from app.models.engine import writing
+from app.models.pools import PoolCounter
 from app.runtime.gateway import current_gateway
 from tests.databases import SharedDatabase
 from tests.services.feed.world import about, fill_network, released, sent
@@ -49,6 +51,20 @@ def test_ingest_reads_standard_input_and_tells_what_it_refused(run: Run) -> None
     verdict = json.loads(result.stdout)
     assert (result.exit_code, verdict["accepted"]) == (2, 2)
     assert [(r["line"], r["id"]) for r in verdict["refused"]] == [(3, "")]
+
+
+def test_a_terminal_that_knows_few_letters_ends_no_repair(app: Flask, run: Run) -> None:
+    """Symbols are any text, and each row is told while others are still to be repaired."""
+    run(
+        "ingest", "-", input="\n".join(json.dumps(sent(n, symbol=s)) for n, s in ((1, "CAFÉ💰"), (2, "USDT")))
+    )
+    with writing(current_gateway().engine) as connection:
+        connection.execute(delete(PoolCounter))
+    narrow = app.test_cli_runner(charset="latin-1")
+    result = narrow.invoke(args=["events", "replay"])
+    assert result.exception is None
+    assert "pool_counters chain_id=1 symbol=CAFÉ\\U0001f4b0: " in result.stdout
+    assert run("verify").exit_code == 0
 
 
 def test_a_file_that_is_not_there_is_said_plainly(run: Run) -> None:

@@ -20,6 +20,9 @@ from app.services.reporters.tokens import TYPES, TokenRefused
 MAX_DAYS: Final = 3650
 """The longest that a token made in the console is valid: ten years."""
 
+_LONGEST: Final = 20
+"""Digits of a chain id at most."""
+
 
 class NewTokenForm(MayWaitForm):
     """What a new token is called, and what its bearer may report.
@@ -94,6 +97,6 @@ class NewTokenForm(MayWaitForm):
         :raises TokenRefused: one is not named by its id.
         """
         picked = self.chains.data
-        if not all(chain.isascii() and chain.isdecimal() for chain in picked):
+        if not all(chain.isascii() and chain.isdecimal() and len(chain) <= _LONGEST for chain in picked):
             raise TokenRefused("Choose chains from the list: reload the page and try again.")
         return [int(chain) for chain in picked]

@@ -21,10 +21,17 @@ Bucket = tuple[int, int]
 """Its number, and how many latencies it has."""
 
 
+class Miscounted(Exception):
+    """The counts are not those of any latencies: something else than the feed has written them."""
+
+
 def latencies_around(
     connection: Connection, src_chain_id: ChainId, dst_chain_id: ChainId, since: datetime
 ) -> KeptMiddle:
-    """The middle of the latencies released after ``since``, which are those that are counted, to be kept."""
+    """The middle of the latencies released after ``since``, which are those that are counted, to be kept.
+
+    :raises Miscounted: they have no middle.
+    """
     pair = src_chain_id, dst_chain_id
     wide = _counts(connection, *pair, WIDE)
     total = sum(n for _bucket, n in wide)
@@ -46,6 +53,7 @@ def _having(buckets: Sequence[Bucket], below: int, ranks: tuple[int, int]) -> tu
     """The buckets that have any of the ranks, and how many latencies are under them.
 
     :param below: how many are under the first of all these buckets.
+    :raises Miscounted: none has.
     """
     found: list[Bucket] = []
     under, first = below, below
@@ -54,6 +62,8 @@ def _having(buckets: Sequence[Bucket], below: int, ranks: tuple[int, int]) -> tu
             first = first if found else under
             found.append((bucket, n))
         under += n
+    if not found:
+        raise Miscounted
     return found, first
 
 

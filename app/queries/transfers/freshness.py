@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Row, bindparam, case, func, select
 from app.domain.finality import ChainDepth
 from app.domain.keys import BlockNumber, ChainId
 from app.models.events import ChainProgress, Event
+from app.models.network import Chain
 from app.models.watching.watches import ChainWatch
 
 _NEWEST = (
@@ -54,13 +55,18 @@ def chain_progress(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
 
 _NONE_YET = BlockNumber(-1)
 _FINAL = case((ChainWatch.chain_id.is_not(None), func.coalesce(ChainWatch.final, _NONE_YET)))
-_DEPTHS = select(ChainProgress.chain_id, ChainProgress.highest_block, _FINAL).join(
-    ChainWatch, ChainWatch.chain_id == ChainProgress.chain_id, isouter=True
+_DEPTHS = (
+    select(ChainProgress.chain_id, ChainProgress.highest_block, _FINAL)
+    .join(Chain, Chain.chain_id == ChainProgress.chain_id)
+    .join(ChainWatch, ChainWatch.chain_id == ChainProgress.chain_id, isouter=True)
 )
 
 
 def chain_depths(connection: Connection) -> Mapping[ChainId, ChainDepth]:
-    """How far each chain has been read, and of those that a watcher reads the newest final block."""
+    """How far each configured chain has been read, and of those that a watcher reads the newest final block.
+
+    Others, which anybody who may report can make up, are not read: there is no end to them.
+    """
     return {
         ChainId(chain_id): ChainDepth(head, final) for chain_id, head, final in connection.execute(_DEPTHS)
     }

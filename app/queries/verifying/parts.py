@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Select, func, select, tuple_
 from app.domain.codes import SendKind
 from app.domain.keys import ChainId, PoolKey, RouteKey, TransferId
 from app.domain.transfer.effects import AccountEntry
-from app.models.events import ChainProgress, Event
+from app.models.events import ChainProgress, Event, TransferBlock
 from app.models.pools import CourseCount, PoolCounter, PoolVolume, ReportedFee
 from app.models.pruned import PrunedChain, PrunedPool
 from app.models.transfers import Transfer, TransferAccount, WithdrawDone
@@ -21,8 +21,12 @@ from app.models.validators import ReportedValidatorSet
 from app.queries.feed.fees import routes_with_fees
 from app.queries.transfers.courses import DAILY
 
-_OF_CHAINS: Final[tuple[Any, ...]] = (
-    Event, ChainProgress, PoolCounter, PrunedChain, ReportedValidatorSet, WithdrawDone,
+_OF_CHAINS: Final[tuple[Any, ...]] = tuple(
+    model.chain_id
+    for model in (Event, ChainProgress, PoolCounter, PrunedChain, ReportedValidatorSet, WithdrawDone)
+)
+_READ_BY_TRANSFERS: Final[tuple[Any, ...]] = (
+    TransferBlock.chain_id, Transfer.src_chain_id, Transfer.dst_chain_id,
 )  # fmt: skip
 
 
@@ -48,7 +52,16 @@ def next_entries(connection: Connection, after: AccountEntry | None, most: int) 
 
 def every_chain(connection: Connection) -> list[ChainId]:
     """The chains that an event or a row is about."""
-    return sorted({chain_id for model in _OF_CHAINS for chain_id in _chains_in(connection, model.chain_id)})
+    return _chains(connection, _OF_CHAINS)
+
+
+def every_chain_read(connection: Connection) -> list[ChainId]:
+    """The chains that were read: those, and the chains of which transfers alone tell."""
+    return _chains(connection, (*_OF_CHAINS, *_READ_BY_TRANSFERS))
+
+
+def _chains(connection: Connection, columns: Sequence[Any]) -> list[ChainId]:
+    return sorted({chain_id for column in columns for chain_id in _chains_in(connection, column)})
 
 
 def _chains_in(connection: Connection, column: Any) -> Iterator[ChainId]:

@@ -15,6 +15,9 @@ READY_SECONDS: Final = 1.5
 """How long the database may be silent before the gateway is not ready. Probes give up after a few seconds."""
 
 
+NOT_LOOKED: Final = "the database has not answered in time since this process began"
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """Whether the gateway can serve: what keeps it from that, and otherwise what its answer says."""
@@ -31,13 +34,14 @@ class Readiness:
         :param answers: of the primary, to whatever this process requests.
         """
         self._answers = answers
-        self._last = Verdict()
+        self._last = Verdict(NOT_LOOKED)
 
     def verdict(self, look: Callable[[], Verdict]) -> Verdict:
         """What ``look`` finds out, after ``READY_SECONDS`` at most.
 
         A database that answers requests is not away, however long it takes under load: then the last verdict
-        holds. Otherwise all gateways would be taken out of service together when there is most to do.
+        holds. Otherwise all gateways would be taken out of service together when there is most to do. Before
+        the first verdict there is none to hold: nobody knows whether this code can use the database.
         """
         try:
             with within(READY_SECONDS):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from sqlalchemy import Connection
 
@@ -39,8 +40,12 @@ PROJECTIONS: tuple[type[Base], ...] = (
 )  # fmt: skip
 """What follows from the log, in an order in which rows can be deleted."""
 
+SUMS_AT_ONCE: Final = 2_000
+"""Rows of sums in one transaction: a pool has one for each minute of years, which all may be missing."""
+
 _ACTION = "events.replay"
 _SUBJECT = "event log"
+_STARTED = "started"
 
 
 class AnotherReplay(RuntimeError):
@@ -73,7 +78,7 @@ def replay(
         refuse_grown(connection)
         settle(connection, gateway.clock())
         began = record(
-            connection, gateway.audit_keys, actor, _ACTION, _SUBJECT, now=gateway.clock(), detail="started"
+            connection, gateway.audit_keys, actor, _ACTION, _SUBJECT, now=gateway.clock(), detail=_STARTED
         )
     count = repaired = 0
     for part in every_part(gateway):
@@ -94,17 +99,26 @@ def replay(
 
 def _repair(gateway: Gateway, part: Part, differences: list[Difference], began: int) -> list[Difference]:
     """Repair what differs of a part; what did, once nothing else was written any more."""
+    if part.by_difference:
+        _add(gateway, part, differences, began)
+        return differences
     with writing(gateway.engine) as connection:
         tell_nothing(connection)
-        if part.by_difference:
-            _refuse_another(connection, began)
-        else:
-            differences = part.compare(connection)
+        differences = part.compare(connection)
         if differences:
             part.repair(connection, differences, gateway.clock())
         return differences
 
 
+def _add(gateway: Gateway, part: Part, differences: Sequence[Difference], began: int) -> None:
+    """Add what sums lack, some of them in each transaction."""
+    for start in range(0, len(differences), SUMS_AT_ONCE):
+        with writing(gateway.engine) as connection:
+            tell_nothing(connection)
+            _refuse_another(connection, began)
+            part.repair(connection, differences[start : start + SUMS_AT_ONCE], gateway.clock())
+
+
 def _refuse_another(connection: Connection, began: int) -> None:
-    if newest_of_action(connection, _ACTION) != began:
+    if newest_of_action(connection, _ACTION, _STARTED) != began:
         raise AnotherReplay("another replay began meanwhile, and this one ends: let that one come to its end")

@@ -3,6 +3,7 @@ the gateway's view is (docs/interface.md#progress)."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
@@ -76,10 +77,13 @@ def _final_by(gateway: Gateway, row: Known, status: TransferHistoryStatus) -> Fi
     chain_id = row.dst_chain_id if is_paid_out else row.src_chain_id
     if chain_id is None:
         return None
-    chain = gateway.snapshots.current().terms.chain_infos.get(chain_id)
+    snapshot = gateway.snapshots.current()
+    chain = snapshot.terms.chain_infos.get(chain_id)
     depths, _ = gateway.kept_reads.ask(chain_depths, lambda: gateway.public_reads.ask(chain_depths))
     finality, block_delay = (chain.finality, chain.block_delay) if chain else (None, None)
     depth = depths.get(chain_id, UNREAD)
+    if chain_id not in snapshot.watching.terms:
+        depth = replace(depth, finalized=None)  # a watcher that read it once left its last word
     return FinalBy.BLOCK if is_final(row.settled_block, depth, finality, block_delay) else None
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from threading import Event, Thread
@@ -14,6 +15,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import text
 
 from app.models.engine import reading
+from app.runtime.gateway import Gateway
 from app.runtime.ready.verdicts import READY_SECONDS
 from app.services.network.snapshot import RETRY_SECONDS
 from tests.applications import gateway_of
@@ -31,12 +33,9 @@ def hold_all(app: Flask, stack: ExitStack) -> None:
         stack.enter_context(reading(gateway.reads))
 
 
-@pytest.mark.postgresql_alone
-def test_ready_while_all_connections_are_busy_and_the_database_answers(
-    app: Flask, client: FlaskClient
-) -> None:
-    gateway = gateway_of(app)
-    assert client.get("/readyz").status_code == 200
+@contextmanager
+def answering(gateway: Gateway) -> Iterator[None]:
+    """While the database answers others."""
     over = Event()
 
     def work() -> None:
@@ -47,15 +46,33 @@ def test_ready_while_all_connections_are_busy_and_the_database_answers(
     busy = Thread(target=work)
     busy.start()
     try:
-        with ExitStack() as stack:
-            hold_all(app, stack)
-            for _ in range(2):
-                began = time.monotonic()
-                assert client.get("/readyz").status_code == 200
-                assert time.monotonic() - began < READY_SECONDS + 2
+        yield
     finally:
         over.set()
         busy.join()
+
+
+@pytest.mark.postgresql_alone
+def test_ready_while_all_connections_are_busy_and_the_database_answers(
+    app: Flask, client: FlaskClient
+) -> None:
+    assert client.get("/readyz").status_code == 200
+    with answering(gateway_of(app)), ExitStack() as stack:
+        hold_all(app, stack)
+        for _ in range(2):
+            began = time.monotonic()
+            assert client.get("/readyz").status_code == 200
+            assert time.monotonic() - began < READY_SECONDS + 2
+
+
+@pytest.mark.postgresql_alone
+def test_not_ready_before_anything_was_looked_at(app: Flask, client: FlaskClient) -> None:
+    """That the database answers others says nothing of its schema."""
+    with answering(gateway_of(app)):
+        with ExitStack() as stack:
+            hold_all(app, stack)
+            assert client.get("/readyz").status_code == 503
+        assert client.get("/readyz").status_code == 200
 
 
 @pytest.mark.postgresql_alone

@@ -14,10 +14,12 @@ from sqlalchemy import select
 from app.models.engine import reading
 from app.models.events import ChainProgress, Event
 from app.runtime.gateway import Gateway
+from app.services.feed.ingest import ingest_lines
 from app.services.feed.log import export_log
 from app.services.feed.replay import replay
 from app.services.feed.reporting import cursor
 from app.services.feed.retract import NothingToRetract, retract_ids, retract_reporter
+from app.services.feed.schema import OPERATOR_SCHEMAS
 from tests.actors import TESTER
 from tests.services.feed.world import NOW, about, event, feed, forget_events, sent
 
@@ -128,6 +130,23 @@ def test_a_wrong_one_that_is_retracted_leaves_those_before_it(shallow: Gateway) 
     assert read_to(shallow) == (94, 94 - 1000)
     replay(shallow, actor=TESTER)
     assert read_to(shallow) == (94, 94 - 1000)
+
+
+@pytest.mark.parametrize("rogue_first", [False, True])
+def test_an_exported_log_comes_to_the_same(shallow: Gateway, rogue_first: bool) -> None:
+    """Though whoever takes it bears one name for all reporters, and one of them was retracted."""
+    told = [
+        (heads(1, 100), "honest"),
+        (heads(10**9, 10**9 + 5, name="rogue", at=-1), "rogue"),
+    ]
+    for events, reporter in reversed(told) if rogue_first else told:
+        one_by_one(shallow, *events, reporter=reporter)
+    retract_reporter(shallow, "rogue", NOW - timedelta(days=1), "rogue", actor=TESTER)
+    assert read_to(shallow) == (100, 100 - 1000)
+    exported = list(export_log(shallow))
+    forget_events(shallow)
+    assert ingest_lines(shallow, exported, "cli", schemas=OPERATOR_SCHEMAS).refused == []
+    assert read_to(shallow) == (100, 100 - 1000)
 
 
 def test_the_newest_time_stays(shallow: Gateway) -> None:

@@ -20,7 +20,7 @@ from app.domain.transfer.kept_middle import ROOM, SLACK
 from app.domain.transfer.latency import FINE, WIDE, median_seconds, window
 from app.models.engine import reading, writing
 from app.models.latencies import MIDDLES_ARE_RIGHT, LatencyCount, LatencyMiddle, LatencyWindow
-from app.models.transfers import LatencyRecord
+from app.models.transfers import LatencyRecord, Transfer
 from app.queries.latency import around
 from app.queries.latency.middle import middle_latencies
 from app.runtime.gateway import Gateway
@@ -254,6 +254,28 @@ def test_a_recount_finds_what_is_there(gateway: Gateway) -> None:
     with writing(gateway.engine) as connection:
         latencies.recount(connection, NOW)
     assert counts(gateway) == before == recounted(gateway)
+
+
+@pytest.mark.parametrize("wrong", [delete(LatencyCount), update(LatencyCount).values(n=-7)])
+@pytest.mark.parametrize("by", ["the feed", "a repair", "time"])
+def test_wrong_counts_stop_nothing(gateway: Gateway, wrong: Any, by: str) -> None:
+    """Neither what is reported nor what repairs them: they are counted anew."""
+    feed(gateway, *(each for n in (1, 2, 3) for each in (sent(n, at=-100 - n), released(n, block=200 + n))))
+    with writing(gateway.engine) as connection:
+        connection.execute(wrong)
+        connection.execute(delete(LatencyMiddle))
+        if by == "a repair":
+            connection.execute(update(Transfer).values(symbol="another"))
+        elif by == "time":
+            connection.execute(update(LatencyWindow).values(middles_since=None))
+    if by == "a repair":
+        replay(gateway, actor=TESTER)
+    elif by == "time":
+        gateway = replace(gateway, clock=lambda: NOW + timedelta(seconds=30))
+    assert feed(gateway, event("chain.reorged", chain_id=2, from_block=203)).accepted == 1
+    assert counts(gateway) == recounted(gateway)
+    assert sum(counts(gateway).values()) == 4
+    assert_median(gateway, gateway.clock())
 
 
 def test_what_leaves_the_window_leaves_the_middle(gateway: Gateway) -> None:

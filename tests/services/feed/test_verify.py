@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from flask import Flask
@@ -19,7 +18,6 @@ from app.models.anomalies import Anomaly
 from app.models.engine import reading, reading_consistently, writing
 from app.models.events import ChainProgress, RetractedEvent, RetractionTarget, TransferBlock
 from app.models.latencies import LatencyCount, LatencyMiddle
-from app.models.network import Pool
 from app.models.pools import CourseCount, PoolCounter, PoolVolume, ReportedFee
 from app.models.transfers import (
     LatencyRecord,
@@ -37,79 +35,25 @@ from app.services.feed.prune import prune
 from app.services.feed.replay import PROJECTIONS, AnotherReplay, replay
 from app.services.feed.retract import NothingToRetract, retract_ids
 from app.services.feed.verifying.parts import every_part
-from app.services.feed.verifying.run import verify
 from tests.actors import TESTER
 from tests.everyday import volume
-from tests.services.feed.any_order import EVERYTHING, REORGS, members
+from tests.services.feed.any_order import REORGS
 from tests.services.feed.everything import everything, forget_projections
 from tests.services.feed.histories import EVENTS
+from tests.services.feed.whole import LATENCIES, differing, full, stored
 from tests.services.feed.world import (
-    KEYS,
     NOW,
-    about,
-    event,
     feed,
-    prepared,
     released,
-    request,
     sent,
-    signature,
-    signed,
     transfer_id,
 )
 
-LATENCIES = (LatencyCount, LatencyMiddle)
 ALL = (*PROJECTIONS, Anomaly, *LATENCIES)
-
-
-def differing(gateway: Gateway) -> list[str]:
-    """What differs, in words."""
-    found: list[str] = []
-    verify(gateway, lambda difference: found.append(str(difference)))
-    return found
 
 
 def id_of(n: int) -> bytes:
     return bytes.fromhex(transfer_id(n)[2:])
-
-
-def full(gateway: Gateway) -> None:
-    """Something of everything."""
-    wd = request(5, seqnum=99)
-    with writing(gateway.engine) as connection:
-        empty = dict.fromkeys(
-            ("liquidity_added", "liquidity_sent", "liquidity_relayed", "liquidity_withdrawn"), 0
-        )
-        connection.execute(
-            insert(Pool).values(
-                chain_id=3, symbol="USDT", total_cap=None, epoch_cap=None, epoch_seconds=1, **empty
-            )
-        )
-    feed(gateway, *EVERYTHING, *REORGS)
-    feed(gateway, *EVERYTHING)
-    feed(
-        gateway,
-        *(each for n in (10, 11, 12) for each in (sent(n), released(n, at=-10 - n))),
-        event("validators.updated", "now", at=-1, chain_id=1, block=300, **members(0, 1, 2, 3)),
-        sent(5),
-        prepared(5, wd),
-        *(signed(5, signature(wd, key)) for key in KEYS[:4]),
-        signed(5, signature(wd, KEYS[0]), at=-29),
-        sent(6, src_chain_id=3),
-        about(6, "refund.completed"),
-        event("liquidity.withdrawn", chain_id=3, symbol="USDT", amount="5"),
-        event("liquidity.added", "wrong", chain_id=1, symbol="USDT", amount="5"),
-    )
-    retract_ids(gateway, ["wrong"], "wrong", actor=TESTER)
-
-
-def stored(gateway: Gateway) -> dict[str, Any]:
-    """Every projection, and what else is compared, as it is stored."""
-    found: dict[str, Any] = everything(gateway)
-    with reading(gateway.engine) as connection:
-        for model in LATENCIES:
-            found[model.__tablename__] = sorted(map(tuple, connection.execute(select(model.__table__))))
-    return found
 
 
 Damage = Callable[[Connection], object]
@@ -206,6 +150,16 @@ def test_what_differs_is_said_in_words(filled: Gateway) -> None:
     assert "chain_progress chain_id=2: is missing" in lines
     wrong = f"transfer_hashes transfer_id={transfer_id(11)} tx_hash=0x77: does not follow from the log"
     assert wrong in lines
+
+
+def test_a_chain_of_which_transfers_alone_tell_is_compared(gateway: Gateway) -> None:
+    feed(gateway, sent(1), released(1, block=200))
+    before = everything(gateway)
+    with writing(gateway.engine) as connection:
+        connection.execute(delete(ChainProgress))
+    assert differing(gateway) == [f"chain_progress chain_id={n}: is missing" for n in (1, 2)]
+    replay(gateway, actor=TESTER)
+    assert everything(gateway) == before
 
 
 def test_it_waits_for_no_writer(filled: Gateway) -> None:
@@ -312,6 +266,26 @@ def test_of_two_replays_at_once_the_first_one_ends(filled: Gateway) -> None:
         # The second one repairs all that there is; then something else is wrong.
         replay(filled, lambda n: (again(n), _damage(filled)), actor=TESTER)  # type: ignore[arg-type,return-value]
     replay(filled, actor=TESTER)
+    assert differing(filled) == []
+
+
+def test_the_end_of_an_earlier_replay_stops_no_later_one(filled: Gateway) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    def wait(_transfers: int) -> None:
+        begun.set()
+        may_end.wait()
+
+    earlier = threading.Thread(target=lambda: replay(filled, wait, actor=TESTER))
+    earlier.start()
+    begun.wait()
+
+    def let_it_end(_transfers: int) -> None:
+        may_end.set()
+        earlier.join()
+        _damage(filled)
+
+    replay(filled, let_it_end, actor=TESTER)
     assert differing(filled) == []
 
 

@@ -23,6 +23,11 @@ from app.queries.feed.chain_progress import OUT_OF_REACH, HeadEntry, OutOfReach,
 AT_ONCE: Final = 1_000
 """Heads that one batch drops of a chain at most: what an earlier release left goes little by little."""
 
+FROM_FILES: Final = "cli"
+"""The reporter of what is taken from files: of an exported log, that is of all reporters together. So one who
+was wrong, and is retracted further on, would push out the heads of those who were right. They stay until they
+are pruned; what had left the log before is not in the file."""
+
 _GONE: Final = OUT_OF_REACH.limit(bindparam("most")).subquery()
 _DROP: Final = delete(log.Event).where(log.Event.seq.in_(_GONE.select()))
 
@@ -33,6 +38,8 @@ def drop_heads(connection: Connection, accepted: Iterable[LogEntry], reporter: s
     :param accepted: entries that are in the log already, and none that is ahead of the clock.
     :param depth: how many blocks a reorganisation may reach back.
     """
+    if reporter == FROM_FILES:
+        return
     highest: dict[ChainId, HeadEntry] = {}
     for entry in accepted:
         head = entry.event
@@ -55,6 +62,8 @@ def dropped_before(
 
     They lie below everything that it has of the chain, out of reach of reorganisations.
     """
+    if reporter == FROM_FILES:
+        return frozenset()
     heads = [each for each in told if isinstance(each, ChainHead) and each.block is not None]
     progress = load_progress(connection, {head.chain_id for head in heads}) if heads else {}
     low: dict[ChainId, list[ChainHead]] = {}

@@ -29,6 +29,7 @@ from app.queries.feed.latency_counts import (
     released_between,
     released_between_of_middles,
 )
+from app.queries.latency.around import Miscounted
 from app.services.feed.latency.middles import make_middles, move_middles
 
 STEP: Final = timedelta(seconds=10)
@@ -64,7 +65,18 @@ def write_latencies(
         change.update(_key(latency) for latency in after.values() if latency.released_at > since)
         _count(connection, _by_fine(change))
         if counted.middles_are_right:
-            move_middles(connection, change, since)
+            _move_or_forget(connection, change, since)
+
+
+def _move_or_forget(connection: Connection, change: Mapping[LatencyKey, int], since: datetime) -> None:
+    """Let the middles follow; where the counts turn out to be wrong, count nothing.
+
+    They are counted anew with the next events: the feed goes on, and so does what repairs the records.
+    """
+    try:
+        move_middles(connection, change, since)
+    except Miscounted:
+        forget_counts(connection)
 
 
 def follow_window(connection: Connection, now: datetime) -> None:
@@ -82,9 +94,16 @@ def follow_window(connection: Connection, now: datetime) -> None:
         upsert(connection, LatencyWindow, [{"id": _ONLY, "since": after}])
         if counted.middles_are_right:
             left_middles = released_between_of_middles(connection, counted.since, after)
-            move_middles(connection, {key: -count for key, count in left_middles.items()}, after)
+            _move_or_forget(connection, {key: -count for key, count in left_middles.items()}, after)
         else:
-            make_middles(connection, after)
+            _make_or_recount(connection, after, now)
+
+
+def _make_or_recount(connection: Connection, after: datetime, now: datetime) -> None:
+    try:
+        make_middles(connection, after)
+    except Miscounted:
+        recount(connection, now)
 
 
 def recount(connection: Connection, now: datetime) -> None:

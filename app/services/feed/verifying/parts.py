@@ -13,6 +13,7 @@ from app.models.engine import reading
 from app.queries.verifying.parts import (
     days_of_courses,
     every_chain,
+    every_chain_read,
     every_pool,
     every_route,
     next_entries,
@@ -53,7 +54,7 @@ def every_part(gateway: Gateway) -> Iterator[Part]:
     yield from _of_transfers(gateway)
     yield from _of_accounts(gateway)
     yield from _of_sums(gateway)
-    for chain_id in _ask(gateway, every_chain):
+    for chain_id in _ask(gateway, every_chain_read):
         yield Part(partial(chains.compare_progress, chain_id=chain_id), chains.repair_progress)
 
 

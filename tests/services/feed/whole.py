@@ -1,0 +1,77 @@
+"""A log with something of everything, what is stored of it, and whether that follows from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import insert, select
+
+from app.models.engine import reading, writing
+from app.models.latencies import LatencyCount, LatencyMiddle
+from app.models.network import Pool
+from app.runtime.gateway import Gateway
+from app.services.feed.retract import retract_ids
+from app.services.feed.verifying.run import verify
+from tests.actors import TESTER
+from tests.services.feed.any_order import EVERYTHING, REORGS, members
+from tests.services.feed.everything import everything
+from tests.services.feed.world import (
+    KEYS,
+    about,
+    event,
+    feed,
+    prepared,
+    released,
+    request,
+    sent,
+    signature,
+    signed,
+)
+
+LATENCIES = (LatencyCount, LatencyMiddle)
+
+
+def differing(gateway: Gateway) -> list[str]:
+    """What differs, in words."""
+    found: list[str] = []
+    verify(gateway, lambda difference: found.append(str(difference)))
+    return found
+
+
+def full(gateway: Gateway) -> None:
+    """Something of everything."""
+    wd = request(5, seqnum=99)
+    with writing(gateway.engine) as connection:
+        empty = dict.fromkeys(
+            ("liquidity_added", "liquidity_sent", "liquidity_relayed", "liquidity_withdrawn"), 0
+        )
+        connection.execute(
+            insert(Pool).values(
+                chain_id=3, symbol="USDT", total_cap=None, epoch_cap=None, epoch_seconds=1, **empty
+            )
+        )
+    feed(gateway, *EVERYTHING, *REORGS)
+    feed(gateway, *EVERYTHING)
+    feed(
+        gateway,
+        *(each for n in (10, 11, 12) for each in (sent(n), released(n, at=-10 - n))),
+        event("validators.updated", "now", at=-1, chain_id=1, block=300, **members(0, 1, 2, 3)),
+        sent(5),
+        prepared(5, wd),
+        *(signed(5, signature(wd, key)) for key in KEYS[:4]),
+        signed(5, signature(wd, KEYS[0]), at=-29),
+        sent(6, src_chain_id=3),
+        about(6, "refund.completed"),
+        event("liquidity.withdrawn", chain_id=3, symbol="USDT", amount="5"),
+        event("liquidity.added", "wrong", chain_id=1, symbol="USDT", amount="5"),
+    )
+    retract_ids(gateway, ["wrong"], "wrong", actor=TESTER)
+
+
+def stored(gateway: Gateway) -> dict[str, Any]:
+    """Every projection, and what else is compared, as it is stored."""
+    found: dict[str, Any] = everything(gateway)
+    with reading(gateway.engine) as connection:
+        for model in LATENCIES:
+            found[model.__tablename__] = sorted(map(tuple, connection.execute(select(model.__table__))))
+    return found
