@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -75,7 +76,16 @@ def _fill(gateway: Gateway) -> None:
     for chain in document["chains"]:
         chain |= {"watch_from_block": 10, "rpc": ["RPC_URL_TEST"]}
     import_network(gateway, json.dumps(document).encode(), actor=TESTER)
-    read: dict[str, Any] = {"chain_id": 1, "epoch": 1, "head": 9, "live_to": 8, "head_at": gateway.clock()}
+    now = gateway.clock()
+    read: dict[str, Any] = {
+        "chain_id": 1,
+        "epoch": 1,
+        "head": 9,
+        "live_to": 8,
+        "head_at": now,
+        "read_at": now,
+    }
+    read |= {"owner": "host 1", "until": now + timedelta(hours=1)}
     with writing(gateway.engine) as connection:
         connection.execute(insert(ChainWatch), [read])
 
