@@ -10,6 +10,7 @@ alone has, such as its plans, says ``@pytest.mark.postgresql_alone``. Everyday a
 
 from __future__ import annotations
 
+import gc
 import os
 import sqlite3
 import tempfile
@@ -85,6 +86,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         kept = everyday.part(items)
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = [item for item in items if item in kept]
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays: without this every collection of garbage looks at all of it again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -4,7 +4,7 @@ Three rules take away what would try the same code again:
 
 - a test that runs on both databases runs on one, each file on its own (``database_of_file``), except where it
   is marked ``every_database`` or in the folders of ``ON_BOTH``;
-- a test with many cases that uses a database, a process or a browser runs ``CASES`` of them (``spread``);
+- a test with many cases that uses a database, a process or a browser runs one of them (``one_of``);
 - a test marked ``soak`` is left out; its mark says why.
 
 They do not hold where a file, a test or a word (``-k``) is given, in the areas that ``TEST_AREAS`` names (CI:
@@ -35,9 +35,6 @@ AREAS = frozenset(os.environ.get("TEST_AREAS", "").split())
 
 PART = 8
 """One of so many inputs, where a test does not say how many it needs."""
-
-CASES = 2
-"""How many cases of a test run everyday: the first and the last, and further ones at equal distances."""
 
 COSTLY = frozenset({"backend", "browser", "postgres_server", "server", "sqlite_template", "tmp_path"})
 """Fixtures of tests whose cases take more than a few thousandths of a second."""
@@ -84,18 +81,19 @@ def _part_of_function(cases: Sequence[pytest.Item]) -> Sequence[pytest.Item]:
     if not first.get_closest_marker("every_database") and ON_BOTH.isdisjoint(first.path.parts):
         chosen = database_of_file(first.nodeid.partition("::")[0])
         cases = [case for case in cases if _database_of(case) in (None, chosen)] or cases
-    return cases if COSTLY.isdisjoint(getattr(first, "fixturenames", ())) else spread(cases)
+    if COSTLY.isdisjoint(getattr(first, "fixturenames", ())):
+        return cases
+    return [one_of(cases, first.nodeid.partition("[")[0])]
 
 
-def spread(cases: Sequence[Case], number: int = CASES) -> list[Case]:
-    """As many of the cases, from the first to the last in equal distances."""
-    last = len(cases) - 1
-    return list(cases) if last < number else [cases[last * step // (number - 1)] for step in range(number)]
+def one_of(cases: Sequence[Case], name: str) -> Case:
+    """One of them, by a name: the same on every machine, and of many tests not always the first."""
+    return cases[zlib.crc32(name.encode()) % len(cases)]
 
 
 def database_of_file(file: str) -> str:
     """The database that the tests of a file run on everyday: by its name, so the same on every machine."""
-    return BACKENDS[zlib.crc32(PurePath(file).as_posix().encode()) % len(BACKENDS)]
+    return one_of(BACKENDS, PurePath(file).as_posix())
 
 
 def _database_of(test: pytest.Item) -> str | None:

@@ -10,7 +10,7 @@ import pytest
 
 from scripts.areas import ALL, AREAS, EVERYWHERE, areas_of
 from tests.databases import BACKENDS
-from tests.everyday import CASES, TESTS, database_of_file, part, spread
+from tests.everyday import TESTS, database_of_file, one_of, part
 
 ROOT = TESTS.parent
 
@@ -30,10 +30,9 @@ def test_who_leaves_a_test_out_says_why(request: pytest.FixtureRequest) -> None:
         assert all(mark.args for mark in test.iter_markers("soak")), test.nodeid
 
 
-def test_a_part_of_the_cases_has_the_first_and_the_last() -> None:
-    assert spread(range(CASES)) == list(range(CASES))
-    assert spread(range(10)) == [0, 9]
-    assert spread(range(10), 3) == [0, 4, 9]
+def test_every_case_has_its_turn_in_some_test() -> None:
+    assert {one_of("abc", f"test_{number}") for number in range(20)} == set("abc")
+    assert one_of("abc", "test_1") == one_of("abc", "test_1")
 
 
 def test_each_database_has_about_half_of_the_files() -> None:

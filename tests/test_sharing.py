@@ -22,7 +22,7 @@ from tests.services.network.network_kit import network, text
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 KEPT = {
     "engine", "reads", "feed", "public_reads", "max_reorg_blocks", "environment_tokens", "webhook_networks",
-    "release", "counters", "readiness",
+    "release", "counters",
 }  # fmt: skip
 """What belongs to the settings and the database. All else of a gateway may know what a test did."""
 

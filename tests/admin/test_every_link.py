@@ -141,6 +141,7 @@ def test_every_link_leads_somewhere(app: Flask, role: Role) -> None:
     assert menu == ["/admin/history/at"]
 
 
+@pytest.mark.soak("thousands of requests")
 @pytest.mark.usefixtures("story")
 def test_no_page_breaks_at_odd_arguments(app: Flask) -> None:
     walked, broken = walk(app, Role.ADMIN), []

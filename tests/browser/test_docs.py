@@ -25,6 +25,7 @@ def scheme(page: Page) -> str:
     return str(page.evaluate("getComputedStyle(document.body).colorScheme"))
 
 
+@pytest.mark.soak("seconds of a browser; tests/site reads the pages")
 def test_from_the_root_to_an_operation(visit: Visit) -> None:
     page = visit.open("/")
     assert page.url.endswith("/docs/")
@@ -48,6 +49,7 @@ def test_a_word_is_found(visit: Visit) -> None:
     page.wait_for_url("**/docs/errors/**")
 
 
+@pytest.mark.soak("seconds of a browser; tests/site reads the pages")
 def test_light_and_dark(visit: Visit) -> None:
     page = visit.open("/docs/")
     assert scheme(page) == "light"

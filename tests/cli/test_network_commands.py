@@ -77,11 +77,12 @@ ROOT = Path(__file__).parents[2]
 CONFIGS = ROOT / "tests" / "contract" / "vectors" / "transfer_configs_testnet.json"
 
 
+@pytest.mark.soak("processes of its own")
 @pytest.mark.parametrize(
     "database",
     [
         "postgresql://nobody@127.0.0.1:1/none",
-        pytest.param("sqlite:////nowhere/at/all/gateway.db", marks=pytest.mark.soak("two more processes")),
+        "sqlite:////nowhere/at/all/gateway.db",
     ],
 )
 def test_a_document_of_an_answer_is_printed_without_a_database(database: str) -> None:

@@ -117,9 +117,8 @@ def test_a_request_that_is_settled_holds_nothing_of_its_environment() -> None:
     assert served.operation == "v2.x"
 
 
-@pytest.mark.parametrize(
-    "log_format", ["json", pytest.param("console", marks=pytest.mark.soak("as the other"))]
-)
+@pytest.mark.soak("processes of its own")
+@pytest.mark.parametrize("log_format", ["json", "console"])
 def test_a_piece_is_one_write(log_format: str) -> None:
     read, write = os.pipe2(os.O_DIRECT)  # such a pipe gives what one write put in
     try:

@@ -77,6 +77,7 @@ def test_no_operation_is_left_out(document: bytes) -> None:
             assert f"{'_'.join(words).lower()}.sync" in python
 
 
+@pytest.mark.soak("seconds of a generator")
 @pytest.mark.parametrize(
     ("name", "casts"),
     [

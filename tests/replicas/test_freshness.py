@@ -14,6 +14,8 @@ from tests.replicas.cluster import Cluster
 from tests.replicas.conftest import eventually
 from tests.timer import Timer
 
+pytestmark = pytest.mark.soak("a database server with a replica")
+
 MAX_LAG = 5.0
 
 

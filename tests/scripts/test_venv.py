@@ -122,6 +122,7 @@ def test_a_group_is_checked_by_the_hashes_of_the_lock(
     assert "Hash mismatch" in capfd.readouterr().err
 
 
+@pytest.mark.soak("an environment of its own")
 def test_without_uv_pip_installs_the_pinned_one(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", os.defpath)
     uv = venv.find_uv()

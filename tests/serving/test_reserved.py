@@ -152,6 +152,7 @@ def test_slow_and_malformed_clients_do_no_harm(running: Watched) -> None:
     assert running.workers == workers
 
 
+@pytest.mark.soak("starts of a server")
 def test_an_address_that_cannot_be_had_names_the_setting_to_change() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -166,6 +167,7 @@ def test_an_address_that_cannot_be_had_names_the_setting_to_change() -> None:
     Address("127.0.0.1", port, "metrics").refuse_if_taken()
 
 
+@pytest.mark.soak("starts of a server")
 def test_the_health_is_told_where_the_gateway_is_and_metrics_on_loopback() -> None:
     settings = make_settings("sqlite://", host="0.0.0.0", metrics_port=9100, health_port=9101)
     assert [each.bind for each in further_addresses(settings)] == ["127.0.0.1:9100", "0.0.0.0:9101"]
@@ -174,6 +176,7 @@ def test_the_health_is_told_where_the_gateway_is_and_metrics_on_loopback() -> No
     assert further_addresses(make_settings("sqlite://")) == []
 
 
+@pytest.mark.soak("starts of a server")
 @ANOTHER_START
 @pytest.mark.parametrize("health", ["0", "9101"])
 def test_bind_of_the_command_line_does_not_make_the_health_public(
@@ -195,6 +198,7 @@ def test_bind_of_the_command_line_does_not_make_the_health_public(
     assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.soak("starts of a server")
 @ANOTHER_START
 def test_a_port_that_is_taken_ends_the_start_with_one_line(tmp_path: Path, sqlite_template: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:

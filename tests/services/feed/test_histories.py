@@ -70,6 +70,7 @@ def test_a_replay_changes_nothing(gateway: Gateway, first: int) -> None:
             assert rows == again[name], (seed, name, happened)
 
 
+@pytest.mark.soak("seconds; the same histories as above")
 @pytest.mark.parametrize("first", range(0, COUNT, AT_ONCE))
 def test_heads_that_left_the_log_change_nothing(
     gateway: Gateway, first: int, monkeypatch: pytest.MonkeyPatch

@@ -169,6 +169,7 @@ def test_it_waits_for_no_writer(filled: Gateway) -> None:
         connection.rollback()
 
 
+@pytest.mark.soak("seconds of replays; each difference is tried by itself")
 def test_a_transfer_without_a_log_goes(filled: Gateway) -> None:
     with writing(filled.engine) as connection:
         connection.exec_driver_sql("DELETE FROM events WHERE reporter = 'test' AND transfer_id IS NOT NULL")
@@ -236,6 +237,7 @@ def test_one_that_was_ended_is_started_again(
             assert after_all[name] == before[name], name
 
 
+@pytest.mark.soak("seconds of replays; each difference is tried by itself")
 def test_a_sum_is_repaired_while_it_changes(filled: Gateway) -> None:
     """Found as it was at one moment, and added when more was reported."""
     with writing(filled.engine) as connection:
@@ -254,6 +256,7 @@ def test_a_sum_is_repaired_while_it_changes(filled: Gateway) -> None:
     assert differing(filled) == []
 
 
+@pytest.mark.soak("seconds of replays; each difference is tried by itself")
 def test_of_two_replays_at_once_the_first_one_ends(filled: Gateway) -> None:
     """Else both might add what a sum lacks."""
     with writing(filled.engine) as connection:
@@ -269,6 +272,7 @@ def test_of_two_replays_at_once_the_first_one_ends(filled: Gateway) -> None:
     assert differing(filled) == []
 
 
+@pytest.mark.soak("seconds of replays; each difference is tried by itself")
 def test_the_end_of_an_earlier_replay_stops_no_later_one(filled: Gateway) -> None:
     begun, may_end = threading.Event(), threading.Event()
 

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -102,10 +103,16 @@ def asked(url: str, question: str, seconds: str = "30") -> tuple[float, int, str
 
 LARGE = 7 * MIB
 WIDE = '"\N{GRINNING FACE}'.encode() + b"x" * 2 * MIB + b'",'
-BOMB = gzip.compress(gzip.compress(b"[" + b"[]," * (64 * MIB)))
+
+
+@cache
+def bomb() -> bytes:
+    """3.5 kB, of which 192 MB come out."""
+    return gzip.compress(gzip.compress(b"[" + b"[]," * (64 * MIB)))
+
 
 ANSWERS: dict[str, tuple[Callable[[], Pieces], str]] = {
-    "compressed twice": (lambda: whole(BOMB, b"Content-Encoding: gzip, gzip\r\n"), "Garbled"),
+    "compressed twice": (lambda: whole(bomb(), b"Content-Encoding: gzip, gzip\r\n"), "Garbled"),
     "compressed": (lambda: whole(gzip.compress(b"[]"), b"Content-Encoding: gzip\r\n"), "Garbled"),
     "compressed, unknown": (lambda: whole(b"x", b"Content-Encoding: secret\r\n"), "Garbled"),
     "arrays without end": (lambda: endless(b"[]," * 20_000, 1_100), "TooLarge"),
@@ -133,7 +140,7 @@ ANSWERS: dict[str, tuple[Callable[[], Pieces], str]] = {
 }
 
 
-@pytest.mark.parametrize("kind", cases(ANSWERS, "objects", "headers without end"))
+@pytest.mark.parametrize("kind", cases(ANSWERS, "objects"))
 def test_the_watcher_stays_small(kind: str) -> None:
     pieces, outcome = ANSWERS[kind]
     with node(pieces) as url:
@@ -159,6 +166,7 @@ def test_a_deadline_is_kept_whatever_is_slow(kind: str) -> None:
     assert took < 3
 
 
+@pytest.mark.soak("a process that reads megabytes")
 def test_a_head_is_no_list_of_logs() -> None:
     with node(lambda: whole(b" " * 3 * MIB + filled(b"1,", 100))) as url:
         _, _, said = asked(url, "head")
