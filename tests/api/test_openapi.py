@@ -65,6 +65,7 @@ def failures(operation: dict[str, Any]) -> set[int]:
     return {int(status) for status in re.findall(r"^- (\d{3}): ", text, re.MULTILINE)}
 
 
+@pytest.mark.soak("seconds of a library")
 def test_it_is_valid(document: dict[str, Any]) -> None:
     is_valid(document)
     assert document["openapi"].startswith("3.")

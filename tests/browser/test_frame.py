@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from app.domain.operators import Role
 from tests.admin.visitor import email_of
 from tests.browser.conftest import Visit
 from tests.browser.looking import PHONE
+
+pytestmark = pytest.mark.soak("seconds of a browser; tests/admin has the pages")
 
 
 def test_after_an_error_the_first_wrong_field_has_the_focus(visit: Visit) -> None:

@@ -272,6 +272,7 @@ def test_connections_to_the_gateway_are_closed_first_by_nginx() -> None:
         assert len(times) == 3 and max(times) < kept
 
 
+@pytest.mark.soak("seconds of waiting")
 def test_those_who_wait_are_bounded_by_their_network(tmp_path: Path) -> None:
     """An IPv4 address, and of IPv6 the /64 that a subscriber has: also where bytes of it are line ends."""
     with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -133,6 +133,7 @@ def test_who_writes_is_waited_for() -> None:
     assert written == [1, 2]
 
 
+@pytest.mark.soak("measures time for seconds")
 def test_under_load_the_requests_write_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """A turn of the thread costs those who are served meanwhile more than the writing does."""
     monkeypatch.setattr(batch, "SECONDS", 1.0)

@@ -68,6 +68,7 @@ def test_it_calls_every_operation(
     assert called == CALLED
 
 
+@pytest.mark.soak("seconds of a generator")
 def test_no_operation_is_left_out(document: bytes) -> None:
     typescript, python = ((generated.SOURCES / name).read_text() for name in ("calls.ts", "calls.py"))
     for path, operations in json.loads(document)["paths"].items():

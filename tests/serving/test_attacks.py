@@ -25,6 +25,8 @@ from tests.serving.attackers import exchange
 from tests.serving.crowd import connect, slow_clients, slowest_answer
 from tests.serving.server import Server, serving
 
+pytestmark = pytest.mark.soak("a server that is attacked for seconds")
+
 WRITERS_KEY = 0x67617465
 """The writer's lock in PostgreSQL (docs/decisions/0002-one-writer.md)."""
 
@@ -132,7 +134,6 @@ def bodies_of_tiny_chunks(server: Server, count: int) -> Iterator[None]:
         clients.terminate()
 
 
-@pytest.mark.soak("a flood that keeps both cores busy for seconds")
 def test_tiny_chunks_hold_up_nobody(server: Server) -> None:
     """They take longer to parse than to arrive, so their reader never waited: health took up to 4 s.
 
@@ -231,7 +232,6 @@ def writer_elsewhere(url: str) -> Iterator[None]:
 
 
 @pytest.mark.alone
-@pytest.mark.soak("twenty real passwords are hashed while nobody may write")
 def test_wrong_sign_ins_do_not_wait_for_the_feed(server: Server, url: str) -> None:
     """20 of them kept health from answering for 27 seconds while another session held the writer's lock."""
 
@@ -260,7 +260,6 @@ def test_wrong_sign_ins_do_not_wait_for_the_feed(server: Server, url: str) -> No
 
 
 @pytest.mark.alone
-@pytest.mark.soak("a server of its own and many connections")
 def test_one_address_cannot_take_all_places(tmp_path: Path, sqlite_template: Path) -> None:
     settings = {
         "DATABASE_URL": f"sqlite:///{sqlite_template}",

@@ -24,8 +24,9 @@ from tests.metrics.counted import total, value
 from tests.serving.server import COMMAND, ROOT, environment
 from tests.serving.watched import Watched, watched
 
+pytestmark = pytest.mark.soak("a server of its own; tests/runtime/ready has what it answers")
+
 SCRAPE_SECONDS = 0.020
-ANOTHER_START = pytest.mark.soak("a server of its own")
 HEALTHY = {"door": "health", "operation": "up", "code": "200"}
 
 
@@ -46,7 +47,6 @@ def healthy(running: Watched) -> float:
     return total(running.series(), "gateway_requests_total", **HEALTHY)
 
 
-@pytest.mark.soak("workers that end, one after the other")
 def test_what_all_workers_counted_is_added_up_and_survives_them(running: Watched) -> None:
     before = healthy(running)
     ask_workers(running, 30)
@@ -106,7 +106,6 @@ def test_the_health_address_answers_no_more_than_the_workers_do(running: Watched
     assert running.ask(running.health, "/readyz")[0] == 200
 
 
-@pytest.mark.soak("opens as many connections as a server takes")
 def test_callers_cannot_fill_the_other_addresses(tmp_path: Path, sqlite_template: Path) -> None:
     """All places of all workers are taken by callers who request much and read nothing."""
     settings = {
@@ -152,7 +151,6 @@ def test_slow_and_malformed_clients_do_no_harm(running: Watched) -> None:
     assert running.workers == workers
 
 
-@pytest.mark.soak("starts of a server")
 def test_an_address_that_cannot_be_had_names_the_setting_to_change() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -167,7 +165,6 @@ def test_an_address_that_cannot_be_had_names_the_setting_to_change() -> None:
     Address("127.0.0.1", port, "metrics").refuse_if_taken()
 
 
-@pytest.mark.soak("starts of a server")
 def test_the_health_is_told_where_the_gateway_is_and_metrics_on_loopback() -> None:
     settings = make_settings("sqlite://", host="0.0.0.0", metrics_port=9100, health_port=9101)
     assert [each.bind for each in further_addresses(settings)] == ["127.0.0.1:9100", "0.0.0.0:9101"]
@@ -176,8 +173,6 @@ def test_the_health_is_told_where_the_gateway_is_and_metrics_on_loopback() -> No
     assert further_addresses(make_settings("sqlite://")) == []
 
 
-@pytest.mark.soak("starts of a server")
-@ANOTHER_START
 @pytest.mark.parametrize("health", ["0", "9101"])
 def test_bind_of_the_command_line_does_not_make_the_health_public(
     health: str, tmp_path: Path, sqlite_template: Path
@@ -198,8 +193,6 @@ def test_bind_of_the_command_line_does_not_make_the_health_public(
     assert "Traceback" not in ended.stderr
 
 
-@pytest.mark.soak("starts of a server")
-@ANOTHER_START
 def test_a_port_that_is_taken_ends_the_start_with_one_line(tmp_path: Path, sqlite_template: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -218,8 +211,6 @@ def test_a_port_that_is_taken_ends_the_start_with_one_line(tmp_path: Path, sqlit
     assert "Traceback" not in ended.stderr
 
 
-@pytest.mark.soak("a server of its own")
-@ANOTHER_START
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_nothing_outlives_the_master(tmp_path: Path, sqlite_template: Path, sent: signal.Signals) -> None:
     with watched(tmp_path / "log", DATABASE_URL=f"sqlite:///{sqlite_template}") as found:
@@ -237,8 +228,6 @@ def test_nothing_outlives_the_master(tmp_path: Path, sqlite_template: Path, sent
         assert not directory.exists()
 
 
-@pytest.mark.soak("a server of its own")
-@ANOTHER_START
 def test_a_reload_and_an_upgrade_keep_the_ports(tmp_path: Path, sqlite_template: Path) -> None:
     pidfile = tmp_path / "pid"
     settings = {
@@ -271,8 +260,6 @@ def test_a_reload_and_an_upgrade_keep_the_ports(tmp_path: Path, sqlite_template:
             new.wait(40)
 
 
-@pytest.mark.soak("a server of its own")
-@ANOTHER_START
 def test_a_thousand_restarts_leave_a_short_scrape_and_true_sums(
     tmp_path: Path, sqlite_template: Path
 ) -> None:

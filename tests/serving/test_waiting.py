@@ -62,6 +62,7 @@ def silent(wire: socket.socket, seconds: float = 0.3) -> bool:
     return False
 
 
+@pytest.mark.soak("seconds of waiting")
 def test_all_who_wait_are_woken_and_their_connections_are_kept(server: Server) -> None:
     transfer_id = new_transfer(server)
     wires = [waiting(server, transfer_id) for _ in range(volume(LIMIT, 10))]
