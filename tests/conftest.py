@@ -81,11 +81,10 @@ def backends_of(test: pytest.Item) -> tuple[str, ...]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Everyday, leave out the cases that only the full run has."""
-    if everyday.is_everyday(config):
-        kept = everyday.part(items)
-        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-        items[:] = [item for item in items if item in kept]
+    """Leave out what does not run now."""
+    kept = set(everyday.chosen(config, items))
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
 
 
 def pytest_collection_finish() -> None:

@@ -5,11 +5,12 @@ Three rules take away what would try the same code again:
 - a test that runs on both databases runs on one, each file on its own (``database_of_file``), except where it
   is marked ``every_database`` or in the folders of ``ON_BOTH``;
 - a test with many cases that uses a database, a process or a browser runs one of them (``one_of``);
-- a test marked ``soak`` is left out; its mark says why.
+- a test marked ``soak`` or ``minutes`` is left out; its mark says why.
 
 They do not hold where a file, a test or a word (``-k``) is given, in the areas that ``TEST_AREAS`` names (CI:
-those that a change is about, ``scripts/areas.py``), and with ``SOAK=1`` (``make soak``). Only that one also
-tries all inputs of tests that try many (``volume``, ``some``).
+those that a change is about, ``scripts/areas.py``), and with ``SOAK=1`` (``make soak``). Where ``TEST_AREAS``
+names all areas, tests marked ``minutes`` stay out. Only ``SOAK`` also tries all inputs of tests that try many
+(``volume``, ``some``).
 """
 
 from __future__ import annotations
@@ -57,10 +58,14 @@ def some(inputs: Sequence[Case], part: int = PART) -> Sequence[Case]:
     return inputs if SOAK else inputs[::part]
 
 
-def is_everyday(config: pytest.Config) -> bool:
-    """Whether the tests are run without a name, and not all of them."""
-    named = config.option.keyword or config.args != config.getini("testpaths")
-    return not (SOAK or named or ALL in AREAS)
+def chosen(config: pytest.Config, tests: Sequence[pytest.Item]) -> Iterable[pytest.Item]:
+    """Those of the tests that run."""
+    is_named = config.option.keyword or config.args != config.getini("testpaths")
+    if SOAK or is_named:
+        return tests
+    if ALL in AREAS:
+        return [test for test in tests if not test.get_closest_marker("minutes")]
+    return part(tests)
 
 
 def part(tests: Iterable[pytest.Item]) -> set[pytest.Item]:
@@ -70,7 +75,7 @@ def part(tests: Iterable[pytest.Item]) -> set[pytest.Item]:
     for test in tests:
         if test.path.relative_to(TESTS).parts[0] in AREAS:
             whole.add(test)
-        elif not test.get_closest_marker("soak"):
+        elif not (test.get_closest_marker("soak") or test.get_closest_marker("minutes")):
             functions.setdefault(test.nodeid.partition("[")[0], []).append(test)
     return whole.union(*map(_part_of_function, functions.values()))
 

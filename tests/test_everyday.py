@@ -21,13 +21,18 @@ def function_of(test: pytest.Item) -> str:
 
 def test_only_what_is_marked_is_left_out_whole(request: pytest.FixtureRequest) -> None:
     tests = request.session.items
-    marked = {function_of(test) for test in tests if test.get_closest_marker("soak")}
+    marked = {
+        function_of(test)
+        for test in tests
+        if test.get_closest_marker("soak") or test.get_closest_marker("minutes")
+    }
     assert {function_of(test) for test in tests} - {function_of(test) for test in part(tests)} <= marked
 
 
 def test_who_leaves_a_test_out_says_why(request: pytest.FixtureRequest) -> None:
     for test in request.session.items:
-        assert all(mark.args for mark in test.iter_markers("soak")), test.nodeid
+        for name in ("soak", "minutes"):
+            assert all(mark.args for mark in test.iter_markers(name)), test.nodeid
 
 
 def test_every_case_has_its_turn_in_some_test() -> None:

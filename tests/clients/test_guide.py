@@ -156,7 +156,7 @@ def test_a_webhook(language: str, program: Program) -> None:
     assert program("webhook", text).split() == ["0x1", "5", "204", "400"]
 
 
-@pytest.mark.soak("installs both clients, and needs two nodes, a gateway and its watcher")
+@pytest.mark.minutes("installs both clients, and needs two nodes, a gateway and its watcher")
 def test_a_refund(stage: Stage, language: str, program: Program) -> None:
     said, sender = claimed(stage, program, snippets(language)[CLAIM])
     tx_hash, status = said.split()

@@ -108,7 +108,7 @@ def test_a_request_is_whole() -> None:
     assert request_bytes("POST", "/x", "{}").endswith(b"\r\nContent-Length: 2\r\n\r\n{}")
 
 
-@pytest.mark.soak("everything that serves, and ten faults: minutes")
+@pytest.mark.minutes("everything that serves, and ten faults: minutes")
 def test_every_fault(capsys: pytest.CaptureFixture[str]) -> None:
     if lacking := programs.missing():
         missing(f"not installed: {', '.join(lacking)}")

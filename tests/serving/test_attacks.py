@@ -105,6 +105,7 @@ MALFORMED = {
 def test_malformed_chunks_are_a_bad_request(server: Server, log: Path, door: str, chunks: str) -> None:
     path, headers, status = DOORS[door]
     head = f"POST {path} HTTP/1.1\r\nHost: x\r\n{headers}Transfer-Encoding: chunked\r\n\r\n"
+    said = len(log.read_text())
     with connect(server) as wire:
         wire.sendall(head.encode() + MALFORMED[chunks])
         if chunks == "unfinished":
@@ -113,7 +114,7 @@ def test_malformed_chunks_are_a_bad_request(server: Server, log: Path, door: str
     assert answer.startswith(b"HTTP/1.1 " + status), answer
     if door == "grpcweb":
         assert b"grpc-status: 3" in answer.lower(), answer
-    assert "Traceback" not in log.read_text()
+    assert "Traceback" not in log.read_text()[said:]
 
 
 @contextmanager

@@ -214,7 +214,7 @@ def test_what_it_left_out_and_invented_is_corrected(
         assert check.exit_code == 1
 
 
-@pytest.mark.soak("a minute of waiting")
+@pytest.mark.minutes("a minute of waiting")
 def test_a_made_up_head_freezes_nothing(
     app: Flask,
     gateway: Gateway,
