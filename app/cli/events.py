@@ -18,6 +18,7 @@ from app.cli.actor import cli_actor
 from app.cli.group import DataGroup
 from app.domain.amounts import grouped
 from app.domain.keys import ChainId, RouteKey
+from app.domain.reporting.token import FROM_FILES
 from app.domain.transfer.subjects import subject_of_chain, subject_of_route, subject_of_transfer
 from app.domain.wire_values import parse_transfer_id
 from app.runtime.gateway import current_gateway
@@ -34,8 +35,6 @@ from app.services.feed.verifying.differences import Difference
 from app.services.feed.verifying.run import about_how_many, verify
 from app.services.fields import read_time
 from app.terminal import Refusal, say
-
-REPORTER = "cli"
 
 
 class LogGroup(DataGroup):
@@ -83,7 +82,7 @@ def ingest(context: click.Context, file: BinaryIO) -> None:
             advance_to(file.tell() if size else 0)
 
         lines = lines_of(file)
-        verdict = ingest_lines(current_gateway(), lines, REPORTER, advance, OPERATOR_SCHEMAS)
+        verdict = ingest_lines(current_gateway(), lines, FROM_FILES, advance, OPERATOR_SCHEMAS)
     click.echo(orjson.dumps(verdict.as_json()))
     context.exit(2 if verdict.refused else 0)
 

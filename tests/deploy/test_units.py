@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 import pytest
@@ -23,6 +22,7 @@ from tests.deploy.stores import (
     postgresql,
     redis_server,
 )
+from tests.faults_rig.programs import status_of
 
 READY_SECONDS = 120
 """For eight processes that start at once, on a machine that does other things."""
@@ -87,18 +87,6 @@ def started(command: list[str], environment: dict[str, str], log: Path) -> Itera
         process.wait(timeout=60)
 
 
-def status(port: int, path: str) -> int:
-    """Of an answer; 0 where there is none."""
-    connection = HTTPConnection("127.0.0.1", port, timeout=10)
-    try:
-        connection.request("GET", path)
-        return connection.getresponse().status
-    except (OSError, HTTPException):
-        return 0
-    finally:
-        connection.close()
-
-
 def test_the_units_of_an_installation_get_ready(credentials: Path, tmp_path: Path) -> None:
     guide = (ROOT / "docs/operations.md").read_text()
     (line,) = re.findall(r"^systemctl enable --now (gateway@.*)$", guide, re.M)
@@ -123,12 +111,12 @@ def test_the_units_of_an_installation_get_ready(credentials: Path, tmp_path: Pat
         until = time.monotonic() + READY_SECONDS
         waiting = dict(health)
         while waiting:
-            waiting = {name: port for name, port in waiting.items() if status(port, "/readyz") != 200}
+            waiting = {name: port for name, port in waiting.items() if status_of(port, "/readyz") != 200}
             logs = {name: (tmp_path / name).read_text()[-2_000:] for name in names}
             assert time.monotonic() < until, (waiting, logs)
             assert {name: each.poll() for name, each in processes.items()} == dict.fromkeys(names), logs
             time.sleep(0.2)
-        assert {status(port, "/metrics") for port in health.values()} == {404}
+        assert {status_of(port, "/metrics") for port in health.values()} == {404}
     for name in names:
         log = (tmp_path / name).read_text()
         assert "Traceback" not in log, (name, log)

@@ -21,7 +21,10 @@ KEY_ID_BYTES = 8
 SECRET_BYTES = 32
 
 ENVIRONMENT = "env-"
-OWN_REPORTERS = frozenset({"cli", "operator", "sandbox", "watcher"})
+FROM_FILES = "cli"
+"""The reporter of what commands take from files, and of what they retract."""
+
+OWN_REPORTERS = frozenset({FROM_FILES, "operator", "sandbox", "watcher"})
 """Reporters of this gateway itself; a token of their name would be taken for them."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)

@@ -118,7 +118,9 @@ def audit_record(connection: Connection, record_id: int) -> AuditRow | None:
         return connection.execute(select(_TABLE).where(AuditRecord.id == record_id)).one_or_none()
     except _UNREADABLE:
         pass
-    connection.scalar(select(AuditRecord.id))  # where it is the database that cannot be read, this says so
+    connection.scalar(
+        select(AuditRecord.id).limit(1)
+    )  # where it is the database that cannot be read, this says so
     raise RecordUnreadable(record_id)
 
 

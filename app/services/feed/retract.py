@@ -10,6 +10,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, delete, insert
 
 from app.domain.audit import Actor, AuditedChange, Source
+from app.domain.reporting.token import FROM_FILES
 from app.domain.transfer.events import EventsRetracted
 from app.domain.transfer.judge import LogEntry
 from app.domain.transfer.standing import retracted_by
@@ -32,7 +33,7 @@ from app.services.audit.record import record
 from app.services.feed.ahead import fold_around, settle
 from app.services.feed.log import append, note_every_target, retractions_among
 
-REPORTERS = {Source.CLI: "cli", Source.CONSOLE: "operator"}
+REPORTERS = {Source.CLI: FROM_FILES, Source.CONSOLE: "operator"}
 """The reporter's name that a retraction bears."""
 
 MOST_NAMED: Final = 5

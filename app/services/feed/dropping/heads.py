@@ -14,6 +14,7 @@ from typing import Final
 from sqlalchemy import Connection, bindparam, delete
 
 from app.domain.keys import ChainId
+from app.domain.reporting.token import FROM_FILES
 from app.domain.transfer.events import ChainHead, Event
 from app.domain.transfer.judge import LogEntry
 from app.domain.transfer.subjects import EventKey
@@ -22,11 +23,6 @@ from app.queries.feed.chain_progress import OUT_OF_REACH, HeadEntry, OutOfReach,
 
 AT_ONCE: Final = 1_000
 """Heads that one batch drops of a chain at most: what an earlier release left goes little by little."""
-
-FROM_FILES: Final = "cli"
-"""The reporter of what is taken from files: of an exported log, that is of all reporters together. So one who
-was wrong, and is retracted further on, would push out the heads of those who were right. They stay until they
-are pruned; what had left the log before is not in the file."""
 
 _GONE: Final = OUT_OF_REACH.limit(bindparam("most")).subquery()
 _DROP: Final = delete(log.Event).where(log.Event.seq.in_(_GONE.select()))
@@ -39,6 +35,8 @@ def drop_heads(connection: Connection, accepted: Iterable[LogEntry], reporter: s
     :param depth: how many blocks a reorganisation may reach back.
     """
     if reporter == FROM_FILES:
+        # An exported log is that of all reporters together. One who was wrong, and is retracted further on,
+        # would push out the heads of those who were right. They stay until they are pruned.
         return
     highest: dict[ChainId, HeadEntry] = {}
     for entry in accepted:
@@ -62,7 +60,7 @@ def dropped_before(
 
     They lie below everything that it has of the chain, out of reach of reorganisations.
     """
-    if reporter == FROM_FILES:
+    if reporter == FROM_FILES:  # what had left the log before is not in the file
         return frozenset()
     heads = [each for each in told if isinstance(each, ChainHead) and each.block is not None]
     progress = load_progress(connection, {head.chain_id for head in heads}) if heads else {}
