@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
-import ssl
-from collections.abc import Mapping
-from ipaddress import ip_network
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Final, Literal
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import redis
-from limits import parse_many
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+from marshmallow import ValidationError
+from marshmallow.fields import Boolean, Float, Integer
+from marshmallow.validate import Length, OneOf, Range, Regexp
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
-
-from config_addresses import audit_anchor, console_origin, is_loopback, secrets_of_url, shown_to_users
-from config_feed import feed_limits
-from config_sources import ConfigError, RpcUrls, SecretFiles, Urls
 
 INSTANCE = Path(__file__).resolve().parent / "instance"
 DOCS_SITE = Path(__file__).resolve().parent / "build" / "site"
@@ -31,108 +30,248 @@ ALL_DOORS: tuple[Door, ...] = ("api", "grpcweb", "ingest", "admin")
 
 GUARDABLE = (
     "chains", "tokens", "pools", "routes", "route_blocks", "pegged_pairs", "blocked_addresses",
-    "blocked_networks", "validators", "config_fields", "operators", "ingest_tokens",
-    "api_keys",
+    "blocked_networks", "validators", "config_fields", "operators", "ingest_tokens", "api_keys",
 )  # fmt: skip
-"""What TWO_PERSONS may name: the network document's sections, the console's accounts, the tokens of reporters
-and the keys of integrators."""
+"""What TWO_PERSONS may name: sections of the network document, accounts, tokens of reporters, API keys."""
 
-WAITING_ALONE = 5_000
-WAITING_BESIDE = 200
+WAITING_ALONE, WAITING_BESIDE = 5_000, 200
 """How many may wait in a process that serves nothing else, and in one that does, where nothing is said."""
 
-MIN_SECRET_KEY = 32
-MIN_AUDIT_KEY = 32
-MIN_INGEST_TOKEN = 16
+FROM_FILES = (
+    "database_url", "database_replica_url", "secret_key", "secret_keys_old", "audit_keys_old",
+    "ingest_tokens", "rate_limit_storage_url",
+)  # fmt: skip
+"""Settings that are or hold a secret: ``NAME_FILE`` names a file that holds the value. ``AUDIT_KEY_FILE`` is
+one of its own, which is made where it is missing."""
+
+GONE: Final = {
+    "ESTIMATE_COUNTS_SECONDS": "counts are stored every 5 seconds",
+    "HEALTH_HOST": "HEALTH_PORT is served on HOST",
+    "METRICS_HOST": "METRICS_PORT is served on HOST where TRUSTED_PROXIES is set, else on 127.0.0.1",
+    "REFUND_ASK_LIMIT": "a caller may request 10 refunds a minute",
+    "REPLICA_MAX_LAG_SECONDS": "a replica may lag by 5 seconds",
+    "TRACING": "OpenTelemetry's own variables say what is traced: docs/logs.md#tracing",
+    "TWO_PERSONS_HOURS": "a change can be approved for 72 hours",
+    "WAIT_ROUTED": "pages wait where DOORS names wait or TRUSTED_PROXIES is set",
+    "WEBHOOK_CA_FILE": "set SSL_CERT_FILE for flask deliver",
+    "WEB_THREADS": "each process has 8 read connections",
+}
+"""What was a setting, with what holds in its place or what to do."""
+
+_LOOPBACK: Final = "127.0.0.1"
+_MADE_BY: Final = "such as: openssl rand -hex 32"
+_RPC_NAME: Final = re.compile(r"RPC_URL_[A-Z0-9_]+")  # docs/network.md#chains
+_MAIL: Final = re.compile(r"mailto:[^\s@?&<>\"']+@[^\s@?&<>\"']+")
+_HOST_NAME: Final = re.compile(r"(?:[a-z0-9-]{1,63}\.)*(?!\d+$)[a-z0-9-]{1,63}")  # its last part is no number
+_LIMIT: Final = r"\s*\d+\s*(/|per)\s*\d*\s*(second|minute|hour|day|month|year)s?\s*"
+"""One of the limits that ``app/runtime/limits/windows.py`` reads."""
+_LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 _logger = logging.getLogger(__name__)
+Read = Callable[[str], Any]
+"""Makes the value of a text that is not empty. A ValueError or ValidationError says what it must be."""
+_flag: Read = Boolean(error_messages={"invalid": "must be 0 or 1"}).deserialize
 
 
-def _split(value: Any) -> Any:
-    """A comma-separated environment value as a list of its non-empty parts."""
-    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+class ConfigError(SystemExit):
+    """A setting cannot be used. Ends the start with one line on stderr and exit code 1."""
 
 
-class Settings(BaseSettings):
-    """Every setting, its default and its range. Names are the environment's, in lower case."""
+def _number(kind: type[Integer | Float], least: int, most: int | None = None) -> Read:
+    bounds = Range(least, most, error="must be at least {min}" + (" and at most {max}" if most else ""))
+    return kind(validate=bounds, error_messages={"invalid": "must be a number"}).deserialize
 
-    model_config = SettingsConfigDict(extra="ignore", frozen=True, env_ignore_empty=True)
 
-    # Before the secrets, whose check asks for it.
-    host: str = "127.0.0.1"
-    port: int = Field(default=8000, ge=0, le=65535)
-    metrics_host: str = "127.0.0.1"
-    metrics_port: int | None = Field(default=None, ge=0, le=65535)
-    health_host: str = ""
-    health_port: int | None = Field(default=None, ge=0, le=65535)
-    database_url: str = f"sqlite:///{INSTANCE / 'gateway.db'}"
-    database_replica_url: str = ""
-    database_pooler: bool = False
-    replica_max_lag_seconds: float = Field(default=5.0, ge=0.5, le=3600)
-    secret_key: str = ""
-    secret_keys_old: Annotated[tuple[str, ...], NoDecode] = ()
-    audit_key: str = ""
-    audit_keys_old: Annotated[tuple[str, ...], NoDecode] = ()
-    audit_key_file: Path = INSTANCE / "audit_key"
-    audit_anchors: Annotated[tuple[str, ...], NoDecode] = ()
-    ingest_tokens: Annotated[tuple[str, ...], NoDecode] = ()
-    two_persons: Annotated[tuple[str, ...], NoDecode] = ()
-    two_persons_hours: int = Field(default=72, ge=1, le=8760)
-    public_origin: str = ""
-    public_url: str = ""
-    support_url: str = ""
-    refund_url: str = ""
-    doors: Annotated[tuple[Door, ...], NoDecode, Field(min_length=1)] = ALL_DOORS
-    wait_limit: int | None = Field(default=None, ge=1, le=100_000)
-    wait_routed: bool = False
-    trusted_proxies: int = Field(default=0, ge=0, le=16)
-    rate_limit: str = ""
-    refund_ask_limit: str = "10/minute"
-    rate_limit_storage_url: str = "memory://"
-    config_max_age_seconds: float = Field(default=1.0, ge=0, le=30)
-    max_reorg_blocks: int = Field(default=1000, ge=1)
-    feed_max_age_seconds: Annotated[tuple[tuple[int, int], ...], NoDecode, BeforeValidator(feed_limits)] = ()
+def _one_of(*values: str) -> Read:
+    return OneOf(values, error="must be one of: {choices}")
+
+
+def _each(read: Read = str) -> Read:
+    """The non-empty parts of a comma-separated text."""
+    return lambda text: tuple(read(part.strip()) for part in text.split(",") if part.strip())
+
+
+def _checked(good: Callable[[str], object], words: str) -> Read:
+    """The text itself; the words say what it must be, with ``{}`` for the text where that is no secret."""
+
+    def read(text: str) -> str:
+        with suppress(ValueError):  # of urlsplit and others: its own words may repeat a secret
+            if good(text):
+                return text
+        raise ValueError(words.replace("{}", repr(text)))
+
+    return read
+
+
+def _feed_ages(text: str) -> tuple[tuple[int, int], ...]:
+    """Seconds by chain of a text such as ``600,137:60``. Chain 0 stands for all that are not named."""
+    limits: dict[int, int] = {}
+    for part in _each()(text):
+        found = re.fullmatch(r"(?:0*([1-9][0-9]*):)?([0-9]+)", part)
+        chain = int(found[1] or 0) if found else 0
+        if not found or chain in limits:
+            example = "such as 600 or 600,1:120,137:0"
+            raise ValueError(f"must be seconds, and for single chains their ids with seconds, {example}")
+        limits[chain] = int(found[2])
+        if limits[chain] > 30 * 86_400:
+            raise ValueError("allows no feed to be older than 30 days")
+    return tuple(limits.items())
+
+
+def _limit_storage(text: str) -> str:
+    if text != "memory://":
+        if not text.startswith(("redis://", "rediss://", "unix://")):
+            raise ValueError("must be memory://, or the URL of a Redis: redis://, rediss:// or unix://")
+        try:
+            redis.ConnectionPool.from_url(text).make_connection()
+        except (TypeError, ValueError, redis.RedisError):  # its words may repeat a password
+            raise ValueError("must be the URL of a Redis, such as redis://:password@host:6379/0") from None
+    return text
+
+
+def _database(text: str) -> str:
+    """The URL, with the installed PostgreSQL driver where it names none."""
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):  # a bad port is a ValueError that repeats what stood there
+        raise ValueError("must be a database URL, such as postgresql://user@host/name") from None
+    if url.drivername in ("postgres", "postgresql"):
+        url = url.set(drivername="postgresql+psycopg")
+    if url.drivername not in ("sqlite", "sqlite+pysqlite", "postgresql+psycopg"):
+        raise ValueError("must be a sqlite: or postgresql: URL")
+    return url.render_as_string(hide_password=False)
+
+
+def _console_origin(text: str) -> str:
+    """As browsers write it: lower case, without a default port or a slash at the end."""
+    what = "the address of the console in browsers, such as https://console.example.org"
+    text = _checked(_is_origin, f"must be {what}: a host name, not an IP address, and no path")(
+        text.lower().removesuffix("/")
+    )
+    parts = urlsplit(text)
+    shown = "" if parts.port in (None, {"https": 443, "http": 80}[parts.scheme]) else f":{parts.port}"
+    return f"{parts.scheme}://{parts.hostname}{shown}"
+
+
+def _is_origin(text: str) -> bool:
+    parts = urlsplit(text)
+    schemes = ("https", "http") if parts.hostname == "localhost" else ("https",)
+    more = parts.port == 0 or "@" in parts.netloc or any((parts.path, parts.query, parts.fragment))
+    return parts.scheme in schemes and bool(_HOST_NAME.fullmatch(parts.hostname or "")) and not more
+
+
+def _is_anchor(text: str) -> bool:
+    """Whether heads of the audit log can be noted there: a file, or a syslog."""
+    parts = urlsplit(text)
+    local = parts.scheme in ("file", "unix") and not parts.netloc and parts.path.startswith("/")
+    remote = parts.scheme in ("udp", "tcp") and parts.hostname and parts.port and not parts.path
+    return bool(local or remote) and not parts.query and not parts.fragment
+
+
+def _is_http_url(text: str) -> bool:
+    parts = urlsplit(text)
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+
+
+def _is_web_page(text: str) -> bool:
+    """Whether pages may link to it: https, or http on this machine, and nothing that a link cannot have."""
+    if not _is_http_url(text) or re.search(r"[\s<>\"'{}\\]", text):
+        return False
+    parts = urlsplit(text)
+    return "@" not in parts.netloc and (parts.scheme == "https" or _is_loopback(parts.hostname or ""))
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether only this machine reaches it."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _from(default: Any, read: Read = str) -> Any:
+    """A setting of the environment: its default, and how its text is read."""
+    return field(default=default, metadata={"read": read})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Every setting and its default. Names are the environment's, in lower case."""
+
+    host: str = _from(_LOOPBACK)
+    port: int = _from(8000, _number(Integer, 0, 65535))
+    metrics_port: int | None = _from(None, _number(Integer, 0, 65535))
+    health_port: int | None = _from(None, _number(Integer, 0, 65535))
+    database_url: str = _from(f"sqlite:///{INSTANCE / 'gateway.db'}", _database)
+    database_replica_url: str = _from("", _database)
+    database_pooler: bool = _from(False, _flag)
+    secret_key: str = _from("")
+    secret_keys_old: tuple[str, ...] = _from((), _each())
+    audit_key: str = _from("", Length(32, error=f"must have at least 32 characters, {_MADE_BY}"))
+    audit_keys_old: tuple[str, ...] = _from((), _each())
+    audit_key_file: Path = _from(INSTANCE / "audit_key", Path)  # noqa: RUF009  a field
+    audit_anchors: tuple[str, ...] = _from((), _each(_checked(
+        _is_anchor,
+        "{} must be a file such as file:/var/log/gateway/heads, or a syslog such as unix:/dev/log, "
+        "udp://logs.example.org:514 or tcp://logs.example.org:601",
+    )))  # fmt: skip
+    ingest_tokens: tuple[str, ...] = _from((), _each())
+    two_persons: tuple[str, ...] = _from((), _each(_checked(
+        GUARDABLE.__contains__, f"{{}} is not a section; use {', '.join(GUARDABLE)}"
+    )))  # fmt: skip
+    public_origin: str = _from("", _console_origin)
+    public_url: str = _from("", lambda text: _checked(
+        lambda address: _is_web_page(address) and not urlsplit(address).path,  # pages link from the root
+        "must be an https address without a path, such as https://gateway.example.org",
+    )(text.removesuffix("/")))  # fmt: skip
+    support_url: str = _from("", _checked(
+        lambda text: _MAIL.fullmatch(text) or _is_web_page(text),
+        "must be the https address of a page where users get help, or mailto: and an address",
+    ))  # fmt: skip
+    refund_url: str = _from("", _checked(
+        lambda text: _is_web_page(text.replace("{transfer_id}", "0")),
+        "must be an https address such as https://app.example.org/refund?id={transfer_id}",
+    ))  # fmt: skip
+    doors: tuple[Door, ...] = _from(
+        ALL_DOORS, lambda text: Length(1, error="must name a door")(_each(_one_of(*ALL_DOORS, "wait"))(text))
+    )
+    wait_limit: int | None = _from(None, _number(Integer, 1, 100_000))
+    trusted_proxies: int = _from(0, _number(Integer, 0, 16))
+    rate_limit: str = _from("", Regexp(
+        rf"{_LIMIT}([,;|]{_LIMIT})*\Z", re.IGNORECASE | re.ASCII,
+        error="must be empty or limits such as 20/second or 100/minute;1000/hour",
+    ))  # fmt: skip
+    rate_limit_storage_url: str = _from("memory://", _limit_storage)
+    config_max_age_seconds: float = _from(1.0, _number(Float, 0, 30))
+    max_reorg_blocks: int = _from(1000, _number(Integer, 1))
+    feed_max_age_seconds: tuple[tuple[int, int], ...] = _from((), _feed_ages)
     """By chain; 0 for those that are not named."""
-    feed_stale: Literal["warn", "fail"] = "warn"
-    estimate_counts_seconds: float = Field(default=5.0, ge=0, le=300)
-    rpc_urls: Annotated[Mapping[str, str], NoDecode, Field(repr=False), AfterValidator(Urls)] = Urls()
+    feed_stale: Literal["warn", "fail"] = _from("warn", _one_of("warn", "fail"))
+    webhook_allow_networks: tuple[str, ...] = _from((), _each(_checked(
+        ip_network, "{} is not a network such as 10.0.0.0/8 or fd00::/8"
+    )))  # fmt: skip
+    compat_clients: bool = _from(True, _flag)
+    build_commit: str = _from("", Regexp(
+        r"[0-9a-f]{7,64}\Z", error="must be the hash of a commit in hex, such as: git rev-parse HEAD"
+    ))  # fmt: skip
+    log_level: str = _from("INFO", lambda text: _one_of(*_LEVELS)(text.upper()))
+    log_format: Literal["console", "json"] = _from("console", _one_of("console", "json"))
+    access_log: Literal["off", "errors", "all"] = _from("off", _one_of("off", "errors", "all"))
+    web_concurrency: int | None = _from(None, _number(Integer, 1, 1024))
+    rpc_urls: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
     """By the name of its variable, ``RPC_URL_`` and more. They hold keys: never shown, never logged."""
-    webhook_allow_networks: Annotated[tuple[str, ...], NoDecode] = ()
-    webhook_ca_file: Path | None = None
-    compat_clients: bool = True
-    build_commit: str = ""
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
-    log_format: Literal["console", "json"] = "console"
-    access_log: Literal["off", "errors", "all"] = "off"
-    tracing: float = Field(default=0.0, ge=0, le=1)
-    """The share of requests that is traced."""
-    web_concurrency: int | None = Field(default=None, ge=1, le=1024)
-    web_threads: int = Field(default=8, ge=1, le=1024)
 
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The environment, and the files that it names."""
-        return init_settings, RpcUrls(settings_cls), env_settings, SecretFiles(settings_cls)
+    # Not of the environment: only tests have others.
+    refund_ask_limit: str = "10/minute"
+    estimate_counts_seconds: float = 5.0  # how often they are stored, and uses of keys; 0 is never
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """Every value by which somebody is let in, here or elsewhere: no log may have one."""
+        keys = (self.secret_key, *self.secret_keys_old, self.audit_key, *self.audit_keys_old)
         urls = (self.database_url, self.database_replica_url, self.rate_limit_storage_url)
-        own = (
-            self.secret_key,
-            *self.secret_keys_old,
-            self.audit_key,
-            *self.audit_keys_old,
-            *self.ingest_tokens,
-        )
-        return (*own, *(part for url in (*urls, *self.rpc_urls.values()) for part in secrets_of_url(url)))
+        parts = (part for url in (*urls, *self.rpc_urls.values()) for part in _secrets_of_url(url))
+        return (*keys, *self.ingest_tokens, *parts)
 
     @property
     def most_waiting(self) -> int:
@@ -141,185 +280,13 @@ class Settings(BaseSettings):
 
     @property
     def waiting_served(self) -> bool:
-        """Whether the address of the public operations serves waiting: by this process, or by another one."""
-        return self.wait_routed or "wait" in self.doors
+        """Whether pages try to wait: this process serves it, or a proxy may send it to one that does."""
+        return "wait" in self.doors or self.trusted_proxies > 0
 
-    @field_validator(
-        "ingest_tokens", "audit_keys_old", "secret_keys_old", "audit_anchors", "doors", "two_persons",
-        "webhook_allow_networks", mode="before",
-    )  # fmt: skip
-    @classmethod
-    def _from_commas(cls, value: Any) -> Any:
-        return _split(value)
-
-    @field_validator("public_origin")
-    @classmethod
-    def _origin(cls, value: str) -> str:
-        return console_origin(value)
-
-    @field_validator("public_url", "support_url", "refund_url")
-    @classmethod
-    def _shown_to_users(cls, value: str, info: ValidationInfo) -> str:
-        return shown_to_users(info.field_name or "", value)
-
-    @field_validator("audit_key")
-    @classmethod
-    def _long_enough(cls, value: str) -> str:
-        if value and len(value) < MIN_AUDIT_KEY:
-            raise ValueError(f"must have at least {MIN_AUDIT_KEY} characters, such as: openssl rand -hex 32")
-        return value
-
-    @field_validator("audit_anchors")
-    @classmethod
-    def _anchors(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(map(audit_anchor, value))
-
-    @field_validator("secret_key")
-    @classmethod
-    def _secret_key_length(cls, value: str, info: ValidationInfo) -> str:
-        if value and len(value) < MIN_SECRET_KEY:
-            _weak(info, f"must have at least {MIN_SECRET_KEY} characters, such as: openssl rand -hex 32")
-        return value
-
-    @field_validator("secret_keys_old")
-    @classmethod
-    def _old_keys_length(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-        if any(len(key) < MIN_SECRET_KEY for key in value):
-            _weak(info, f"each key must have at least {MIN_SECRET_KEY} characters")
-        return value
-
-    @field_validator("ingest_tokens")
-    @classmethod
-    def _token_length(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-        if any(len(token) < MIN_INGEST_TOKEN for token in value):
-            _weak(
-                info,
-                f"each token must have at least {MIN_INGEST_TOKEN} characters, such as: openssl rand -hex 32",
-            )
-        return value
-
-    @field_validator("two_persons")
-    @classmethod
-    def _sections(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for name in value:
-            if name not in GUARDABLE:
-                raise ValueError(f"{name!r} is not a section; use {', '.join(GUARDABLE)}")
-        return value
-
-    @field_validator("webhook_allow_networks")
-    @classmethod
-    def _networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for text in value:
-            try:
-                ip_network(text)
-            except ValueError:
-                raise ValueError(f"{text!r} is not a network such as 10.0.0.0/8 or fd00::/8") from None
-        return value
-
-    @field_validator("webhook_ca_file")
-    @classmethod
-    def _authorities(cls, value: Path | None) -> Path | None:
-        try:
-            if value is not None:
-                ssl.create_default_context(cafile=value)
-        except (OSError, ssl.SSLError):
-            raise ValueError(f"{value} is not a file of certificates in PEM") from None
-        return value
-
-    @field_validator("build_commit")
-    @classmethod
-    def _commit(cls, value: str) -> str:
-        if value and not re.fullmatch(r"[0-9a-f]{7,64}", value):
-            raise ValueError("must be the hash of a commit in hex, such as: git rev-parse HEAD")
-        return value
-
-    @field_validator("log_level", mode="before")
-    @classmethod
-    def _upper(cls, value: Any) -> Any:
-        return value.upper() if isinstance(value, str) else value
-
-    @field_validator("rate_limit", "refund_ask_limit")
-    @classmethod
-    def _limit(cls, value: str, info: ValidationInfo) -> str:
-        may_be_empty = info.field_name == "rate_limit"
-        try:
-            if value or not may_be_empty:
-                parse_many(value)
-        except ValueError:
-            empty = "empty or " if may_be_empty else ""
-            raise ValueError(f"must be {empty}limits such as 20/second or 100/minute;1000/hour") from None
-        return value
-
-    @field_validator("rate_limit_storage_url")
-    @classmethod
-    def _limit_storage(cls, value: str) -> str:
-        if value == "memory://":
-            return value
-        # Texts of errors repeat parts of the URL, which may hold a password.
-        if not value.startswith(("redis://", "rediss://", "unix://")):
-            raise ValueError("must be memory://, or the URL of a Redis: redis://, rediss:// or unix://")
-        try:
-            redis.ConnectionPool.from_url(value).make_connection()
-        except (TypeError, ValueError, redis.RedisError):
-            raise ValueError("must be the URL of a Redis, such as redis://:password@host:6379/0") from None
-        return value
-
-    @field_validator("database_url", "database_replica_url")
-    @classmethod
-    def _driver(cls, value: str) -> str:
-        """Check the URL and name the installed PostgreSQL driver where the URL names none."""
-        if not value:
-            return value
-        try:
-            url = make_url(value)
-        except (ArgumentError, ValueError):  # a bad port is a ValueError that repeats what stood there
-            raise ValueError("must be a database URL, such as postgresql://user@host/name") from None
-        if url.drivername in ("postgres", "postgresql"):
-            url = url.set(drivername="postgresql+psycopg")
-        if url.drivername not in ("sqlite", "sqlite+pysqlite", "postgresql+psycopg"):
-            raise ValueError("must be a sqlite: or postgresql: URL")
-        return url.render_as_string(hide_password=False)
-
-    @field_validator("database_replica_url")
-    @classmethod
-    def _replica_of_postgresql(cls, value: str, info: ValidationInfo) -> str:
-        both = value, info.data.get("database_url", "postgresql")
-        if value and not all(url.startswith("postgresql") for url in both):
-            raise ValueError("must be a postgresql: URL, and DATABASE_URL, too: only PostgreSQL has replicas")
-        return value
-
-    @field_validator("database_pooler")
-    @classmethod
-    def _behind_a_pooler(cls, value: bool, info: ValidationInfo) -> bool:
-        if not value or "database_url" not in info.data:
-            return value
-        for name in ("database_url", "database_replica_url"):
-            url = make_url(info.data.get(name) or "postgresql://")
-            if url.get_backend_name() != "postgresql":
-                raise ValueError("needs a postgresql: DATABASE_URL")
-            if "options" in url.query:
-                raise ValueError(
-                    f"{name.upper()} has options, which a pooler does not pass on: set them by ALTER ROLE"
-                )
-        return value
-
-
-def _weak(info: ValidationInfo, advice: str) -> None:
-    """Refuse a weak secret, or only warn of it where nobody but this machine is served.
-
-    :raises ValueError: where ``HOST`` is not loopback.
-    """
-    host = info.data.get("host", "")
-    if not is_loopback(host):
-        raise ValueError(advice)
-    _logger.warning(
-        "%s: %s; accepted because HOST %s is loopback", (info.field_name or "").upper(), advice, host
-    )
-
-
-def shown_url(url: str) -> str:
-    """A database URL as it may be printed: its query can hold a password, too."""
-    return make_url(url).set(query={}).render_as_string(hide_password=True)
+    @property
+    def metrics_host(self) -> str:
+        """Metrics tell volumes: where callers reach ``HOST`` without a proxy, only this machine is served."""
+        return self.host if self.trusted_proxies > 0 else _LOOPBACK
 
 
 def load_settings() -> Settings:
@@ -327,10 +294,106 @@ def load_settings() -> Settings:
 
     :raises ConfigError: with one line that names the variable and what it must be.
     """
+    gone = [f"{name} ({words})" for name, words in GONE.items() if os.environ.pop(name, "")]
+    if gone:  # taken away, so that it is said once, and not again by what this process starts
+        _logger.warning("not settings any more, and without effect; unset them: %s", "; ".join(gone))
+    values: dict[str, Any] = {"rpc_urls": _rpc_urls()}
+    for name, read in {each.name: each.metadata.get("read") for each in fields(Settings)}.items():
+        text = (_from_file(name.upper()) if name in FROM_FILES else None) or os.environ.get(name.upper())
+        if not text or read is None:
+            continue
+        try:
+            values[name] = read(text)
+        except (ValueError, ValidationError) as error:
+            words = error.messages[0] if isinstance(error, ValidationError) else error
+            raise ConfigError(f"{name.upper()}: {words}") from None
+    settings = Settings(**values)
+    _check_strength(settings)
+    _check_databases(settings)
+    return settings
+
+
+def _check_strength(settings: Settings) -> None:
+    """Refuse weak secrets, or only warn of them where nobody but this machine is served."""
+    key = (settings.secret_key,) if settings.secret_key else ()
+    for name, secrets, each, least in (
+        ("SECRET_KEY", key, "", 32),
+        ("SECRET_KEYS_OLD", settings.secret_keys_old, "each key ", 32),
+        ("INGEST_TOKENS", settings.ingest_tokens, "each token ", 16),
+    ):
+        words = f"{each}must have at least {least} characters, {_MADE_BY}"
+        if all(len(secret) >= least for secret in secrets):
+            continue
+        if not _is_loopback(settings.host):
+            raise ConfigError(f"{name}: {words}")
+        _logger.warning("%s: %s; accepted because HOST %s is loopback", name, words, settings.host)
+
+
+def _check_databases(settings: Settings) -> None:
+    urls = {"DATABASE_URL": settings.database_url, "DATABASE_REPLICA_URL": settings.database_replica_url}
+    postgresql = all(url.startswith("postgresql") for url in urls.values() if url)
+    if settings.database_replica_url and not postgresql:
+        words = "must be a postgresql: URL, and DATABASE_URL, too: only PostgreSQL has replicas"
+        raise ConfigError(f"DATABASE_REPLICA_URL: {words}")
+    if settings.database_pooler and not postgresql:
+        raise ConfigError("DATABASE_POOLER: needs a postgresql: DATABASE_URL")
+    for name, url in urls.items():
+        if settings.database_pooler and url and "options" in make_url(url).query:
+            words = "has options, which a pooler does not pass on: set them by ALTER ROLE"
+            raise ConfigError(f"DATABASE_POOLER: {name} {words}")
+
+
+def _from_file(name: str) -> str | None:
+    """What the file holds that ``NAME_FILE`` names; None where it names none."""
+    file = os.environ.get(f"{name}_FILE")
+    if not file:
+        return None
+    if os.environ.get(name):
+        raise ConfigError(f"{name}: {name}_FILE is set, too; set only one of them")
     try:
-        return Settings()
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0]).upper() if first["loc"] else "environment"
-        words = first["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
-        raise ConfigError(f"{name}: {words}") from None
+        value = Path(file).read_text(encoding="utf-8").strip("\r\n\ufeff")
+    except OSError as error:
+        raise ConfigError(f"{name}_FILE: {file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{name}_FILE: {file} is not a text file") from None
+    if not value.strip():
+        # Not the default: a secret that failed to be mounted would go unnoticed.
+        raise ConfigError(f"{name}_FILE: {file} is empty: write the value into it, or unset the variable")
+    return value
+
+
+def _rpc_urls() -> dict[str, str]:
+    """The URLs of nodes: every variable of such a name, or the file that ``NAME_FILE`` names."""
+    urls = {}
+    read = _checked(_is_http_url, "must be an http or https URL of a node")
+    for variable in sorted(filter(_RPC_NAME.fullmatch, os.environ)):
+        name = variable.removesuffix("_FILE")
+        if not os.environ[variable]:
+            continue
+        if not _RPC_NAME.fullmatch(name):
+            raise ConfigError(f"{variable}: must name the chain, such as RPC_URL_ETHEREUM_FILE")
+        try:
+            urls[name] = read(_from_file(name) or os.environ[name])
+        except ValueError as error:
+            raise ConfigError(f"{name}: {error}") from None
+    return urls
+
+
+def named_log_format() -> Literal["console", "json"]:
+    """``LOG_FORMAT``, for what is logged before it is known whether all settings are good."""
+    return "json" if os.environ.get("LOG_FORMAT") == "json" else "console"
+
+
+def shown_url(url: str) -> str:
+    """A database URL as it may be printed: its query can hold a password, too."""
+    return make_url(url).set(query={}).render_as_string(hide_password=True)
+
+
+def _secrets_of_url(url: str) -> tuple[str, ...]:
+    """The parts of a URL by which it lets somebody in: password and query, of a node's also user and path."""
+    parts = urlsplit(url)
+    user, _, password = parts.netloc.rpartition("@")[0].partition(":")
+    found = [password, unquote(password), *(value for _, value in parse_qsl(parts.query))]
+    if parts.scheme in ("http", "https"):
+        found += [user, parts.path.strip("/"), *parts.path.split("/")]
+    return tuple(filter(None, found))

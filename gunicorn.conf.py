@@ -31,26 +31,30 @@ from typing import Any
 from gunicorn import glogging, util
 
 from app.api.unread import unread_answer
-from app.extensions import db
-from app.logs.lines import LINE, TIME
-from app.logs.processes import format_handlers, format_last_resort, log_failure, log_to_stderr
-from app.metrics.counting import counts
+from app.db.base import db
+from app.logs.entries import (
+    LINE,
+    TIME,
+    format_handlers,
+    format_last_resort,
+    log_failure,
+    log_to_stderr,
+    wait_for_nobody,
+)
+from app.logs.refusals import FewRefusals
+from app.metrics.files import files_of_this_server
 from app.metrics.process import ProcessMetrics, keep_telling
+from app.metrics.requests import counts
+from app.reserved.addresses import HEALTH, METRICS, bind_of, further_addresses, purposes, url_of
+from app.reserved.answers import dispatcher, reserved_application
 from app.runtime.gateway import current_gateway
-from app.runtime.limits.telling import where_limits_are_counted
 from app.runtime.pooler import check_pooler
-from config import INSTANCE, load_settings
-from config_sources import named_log_format
-from serving.addresses import HEALTH, METRICS, bind_of, further_addresses, purposes, url_of
-from serving.counted import COUNTED
-from serving.refusals import FewRefusals
-from serving.reserved import dispatcher, reserved_application
+from config import INSTANCE, load_settings, named_log_format
 from serving.shares import SHARES
 
 format_last_resort(named_log_format())
 _settings = load_settings()
-if _settings.metrics_port is not None:
-    COUNTED.begin()
+_counted = None if _settings.metrics_port is None else files_of_this_server()
 _further = further_addresses(_settings)
 _UNIX_PATH_MAX = 107
 _OPEN_FILES = 16384
@@ -68,7 +72,9 @@ class _Logger(glogging.Logger):  # type: ignore[misc]  # gunicorn has no types
         """Set up the handlers as gunicorn does; strangers write few lines into them, and forge none."""
         super().setup(cfg)
         self.error_log.addFilter(FewRefusals())
-        format_handlers([*self.error_log.handlers, *self.access_log.handlers], _settings.log_format)
+        handlers = [*self.error_log.handlers, *self.access_log.handlers]
+        format_handlers(handlers, _settings.log_format)
+        wait_for_nobody(handlers)
 
 
 def _available_cores() -> int:
@@ -92,8 +98,9 @@ bind = [bind_of(_settings.host, _settings.port), *(address.bind for address in _
 worker_class = "serving.worker.GatewayWorker"
 workers = _settings.web_concurrency or min(max(2, _available_cores()), 8)
 
-# Each connection is an open file; some are left for the database, logs and the server itself.
-worker_connections = max(32, min(8192, _raise_open_files() - 256))
+# Room for all who may wait, and for as many others as a proxy opens. Each connection is an open file; some
+# are left for the database, logs and the server itself.
+worker_connections = max(32, min(_settings.most_waiting + 4000, _raise_open_files() - 256))
 backlog = 2048
 
 # Longer than the 60 s for which common load balancers hold a connection: the side that closes first
@@ -187,7 +194,7 @@ def _where_it_answers(server: Any) -> Iterator[str]:
             yield f"Console  {address}/admin/"
     if not _LIMITED_DOORS.isdisjoint(_settings.doors):
         store = server.app.wsgi().extensions["gateway"].limit_store
-        yield f"Limits   {where_limits_are_counted(store, server.cfg.workers)}"
+        yield f"Limits   {store.described(server.cfg.workers)}"
     for number, purpose in reserved.items():
         yield f"{purpose.capitalize():8} {url_of(server.LISTENERS[number].sock)}{_SHOWN[purpose]}"
 
@@ -195,7 +202,6 @@ def _where_it_answers(server: Any) -> Iterator[str]:
 def post_fork(server: Any, worker: Any) -> None:
     """Forget connections made before the fork: two processes on one socket mix up their answers."""
     worker.reserved = purposes(server.LISTENERS, _further)
-    worker.behind_proxy = _settings.trusted_proxies > 0
     application = worker.app.wsgi()
     with application.app_context():
         for engine in db.engines.values():
@@ -206,25 +212,42 @@ def post_worker_init(worker: Any) -> None:
     """Have the worker tell how it is, where anybody wants to know."""
     application = worker.app.wsgi()
     worker.reserved = {
-        number: reserved_application(purpose, application, COUNTED.files)
+        number: reserved_application(purpose, application, _counted, SHARES.is_stopping)
         for number, purpose in worker.reserved.items()
     }
     if worker.reserved:
         worker.wsgi = dispatcher(worker.wsgi)
-    COUNTED.settle()
+    _trace(worker, application)
+    worker.when_stopping = application.extensions["gateway"].waiting.stop
     if counts(application):
         with application.app_context():
             keep_telling(ProcessMetrics(), current_gateway())
 
 
-def child_exit(_server: Any, worker: Any) -> None:
-    """Leave out a worker that died when connections are shared out."""
-    SHARES.forget(worker.age)
+def _trace(worker: Any, application: Any) -> None:
+    """Have OpenTelemetry record the worker where its variables want it, and where it is installed."""
+    if not os.environ.get("OTEL_TRACES_EXPORTER"):  # noqa: TID251  a variable of its own, not of this gateway
+        return
+    try:
+        from serving.traces import trace  # noqa: PLC0415  the packages are an extra
+    except ImportError as missing:
+        worker.log.warning("OTEL_TRACES_EXPORTER: nothing is traced: %s", missing)
+        return
+    with application.app_context():
+        trace(application, list(db.engines.values()))
+
+
+def child_exit(server: Any, worker: Any) -> None:
+    """Leave out a worker that ended when connections are shared out, and keep what it counted."""
+    SHARES.note(worker.age)
+    if _counted is not None:
+        _counted.add_up_ended({os.getpid(), *server.WORKERS})
 
 
 def on_exit(_server: Any) -> None:
     """Remove what workers counted into."""
-    COUNTED.remove()
+    if _counted is not None:
+        _counted.remove()
 
 
 def _write_error(sock: socket.socket, status: int, reason: str, message: str) -> None:

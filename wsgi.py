@@ -6,8 +6,8 @@ import gc
 from flask.logging import default_handler
 
 from app import create_app
-from app.logs.processes import format_handlers, format_last_resort
-from config_sources import named_log_format
+from app.logs.entries import format_handlers, format_last_resort
+from config import named_log_format
 
 _FORMAT = named_log_format()  # before the settings are read, which may be worth a warning
 format_last_resort(_FORMAT)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import timedelta
 from typing import Any
 
 from flask import Flask
 from sqlalchemy import Engine
 
 from app import (
-    admin,
     api,
     grpcweb,
     ingest,
@@ -18,19 +16,20 @@ from app import (
     pages,
 )
 from app.cli import register as register_commands
+from app.db.base import db, migrate
+from app.db.engine import READER_OPTIONS, pool_options, prepare
+from app.db.postgresql import Answers
+from app.db.replica import PublicReads, Replica
+from app.db.timeouts import CONSOLE, FEED, PUBLIC, REPLICA
+from app.db.writes import Writes, share_writes, writes_of
 from app.domain.proposals.two_persons import TwoPersons
 from app.domain.reporting.token import environment_token
 from app.domain.webhooks.addresses import parse_networks
-from app.extensions import db, migrate
 from app.http.hosts import GatewayFlask
 from app.http.request_log import RequestLog
 from app.http.requests import bound_requests
 from app.logs.private import PRIVATE
-from app.metrics.counting import count
-from app.models.connections.answers import Answers
-from app.models.connections.patience import CONSOLE, FEED, PUBLIC, REPLICA
-from app.models.connections.writes import Writes, share_writes, writes_of
-from app.models.engine import READER_OPTIONS, pool_options, prepare
+from app.metrics.requests import count
 from app.queries.feed.facts import FactsCache, share_facts
 from app.release import Release
 from app.runtime.audit_keys import AuditKeys
@@ -40,21 +39,23 @@ from app.runtime.garbage import collect_seldom
 from app.runtime.gateway import Clock, Gateway, system_clock
 from app.runtime.kept_reads import HINTS_MAX_AGE_SECONDS, KeptReads
 from app.runtime.key_uses import KeyUses
-from app.runtime.limits.refund_asks import AskLimit
-from app.runtime.limits.requests import RequestLimits
+from app.runtime.limits.requests import AskLimit, RequestLimits
 from app.runtime.limits.store import LimitStore
 from app.runtime.outside.anchors import Anchors, place_of
-from app.runtime.public_reads import PublicReads
 from app.runtime.ready.clock_skew import ClockSkew
 from app.runtime.ready.feed_ages import FeedAges
 from app.runtime.ready.verdicts import Readiness
-from app.runtime.replica import Replica
 from app.runtime.waiting import Waiting
 from app.sender.command import deliver
 from app.services.network.snapshot import NetworkSnapshots
-from app.tracing.start import start
 from app.watcher.command import watch
 from config import DOCS_SITE, Door, Settings, load_settings
+
+READ_CONNECTIONS = 8
+"""To the primary, and as many to a replica, in each process (docs/scaling.md)."""
+
+REPLICA_MAX_LAG_SECONDS = 5.0
+"""A replica that lags by more is not used until it has caught up."""
 
 WRITER_CONNECTIONS = 2
 """Kept open in each process for the feed, and as many for the console and what else writes, beside those for
@@ -77,8 +78,6 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
     app = GatewayFlask(__name__)
     if settings.access_log != "off":
         app.request_log = RequestLog(settings.access_log)
-    if settings.tracing:
-        app.tracing = start(settings.tracing)
     app.config.update(
         SETTINGS=settings,
         SECRET_KEY=settings.secret_key or None,
@@ -136,9 +135,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             clock_skew=ClockSkew(reads, system_clock),
             feed_ages=FeedAges(reads, settings.feed_max_age_seconds, fails=settings.feed_stale == "fail"),
             environment_tokens=tuple(map(environment_token, dict.fromkeys(settings.ingest_tokens))),
-            two_persons=TwoPersons(
-                frozenset(settings.two_persons), timedelta(hours=settings.two_persons_hours)
-            ),
+            two_persons=TwoPersons(frozenset(settings.two_persons)),
             readiness=Readiness(answers),
             release=Release(commit=settings.build_commit or None),
             webhook_networks=parse_networks(settings.webhook_allow_networks),
@@ -165,7 +162,7 @@ def _engines(settings: Settings) -> dict[str, dict[str, Any]]:
 
     ``reads`` and ``replica`` are for single-statement reads; ``feed`` is for batches of events.
     """
-    options = {**pool_options(settings.web_threads), **READER_OPTIONS}
+    options = {**pool_options(READ_CONNECTIONS), **READER_OPTIONS}
     feed = {**pool_options(WRITER_CONNECTIONS), "pool_timeout": FEED.lock, "pool_pre_ping": True}
     binds = {
         "reads": {"url": settings.database_url, **options},
@@ -180,7 +177,7 @@ def _public_reads(settings: Settings, engines: Mapping[str | None, Engine]) -> P
     if "replica" not in engines:
         return PublicReads(engines[None], engines["reads"])
     prepare(engines["replica"], REPLICA, pooled=settings.database_pooler)
-    replica = Replica(engines["replica"], engines["reads"], settings.replica_max_lag_seconds)
+    replica = Replica(engines["replica"], engines["reads"], REPLICA_MAX_LAG_SECONDS)
     return PublicReads(engines[None], engines["reads"], replica)
 
 
@@ -209,6 +206,9 @@ def _open_grpcweb(app: Flask, settings: Settings) -> None:
 
 
 def _open_console(app: Flask, settings: Settings) -> None:
+    # Its packages take half a second of the processor to import, which a process without a console spares.
+    from app import admin  # noqa: PLC0415
+
     admin.open_console(
         app,
         secret_key=settings.secret_key,
@@ -216,10 +216,6 @@ def _open_console(app: Flask, settings: Settings) -> None:
         public_origin=settings.public_origin,
         public_url=settings.public_url,
         trusted_proxies=settings.trusted_proxies,
-        public_answers=admin.PublicAnswers(
-            status=api.status_answerer(compat_clients=settings.compat_clients),
-            estimate=api.estimate_answerer(),
-        ),
     )
 
 

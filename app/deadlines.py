@@ -1,6 +1,6 @@
 """How long the work of this moment may wait for the database and the like, in all.
 
-Each kind of work has limits of its own for a single step (app/models/connections/patience.py). Whoever has to
+Each kind of work has limits of its own for a single step (app/db/timeouts.py). Whoever has to
 be answered soon sets one for all the steps together. Only waiting counts, not what is done in between: a
 client may send its body slowly.
 """

@@ -84,7 +84,7 @@ def settings_for(server: Server, setting: Setting) -> dict[str, str]:
         "DATABASE_URL": setting.sqlite_url if database == SQLITE else setting.postgres_url,
         "ASYNCPG_URL": setting.postgres_url.replace("postgresql+psycopg", "postgresql"),
         "WEB_CONCURRENCY": str(setting.processes),
-        "WEB_THREADS": str(setting.threads),
+        "CONNECTIONS": str(setting.threads),
         "GUNICORN_CMD_ARGS": "--no-control-socket",
         "LOG_LEVEL": "WARNING",
     }

@@ -15,6 +15,7 @@ from typing import Final
 import orjson
 from sqlalchemy import Connection, Table, insert
 
+from app.db.engine import writing
 from app.domain.audit import Actor
 from app.domain.keys import BlockNumber, ChainId, PoolKey, TransferId, account_key
 from app.domain.pools import PoolCounters
@@ -23,18 +24,17 @@ from app.domain.transfer.effects import CourseKey, Courses, SharedChange
 from app.domain.transfer.events import TransferEvent
 from app.domain.transfer.history import TransferHistory
 from app.domain.transfer.standing import ChainReading, Logged
-from app.models.engine import writing
 from app.models.events import TransferBlock
 from app.models.pools import PoolVolume
 from app.models.pruned import GrownDatabase
 from app.models.transfers import LatencyRecord, Refund, Transfer, TransferAccount, TransferHash
 from app.queries.feed.facts import load_network_facts
-from app.queries.runtime.contents import is_empty
+from app.queries.runtime import is_empty
 from app.runtime.gateway import Gateway
 from app.sandbox.loader import SandboxRefused
 from app.sandbox.network import network_document
 from app.services.audit.record import record
-from app.services.feed.latency.counts import recount
+from app.services.feed.latency import recount
 from app.services.feed.lines import ReadLine, read_line
 from app.services.feed.projection import Folds, project
 from app.services.feed.sums import advance, apply_shared

@@ -22,9 +22,10 @@ from typing import Final
 import orjson
 import psutil
 
-from app.models.engine import writing
+from app.db.base import db
+from app.db.engine import writing
 from app.runtime.gateway import Gateway, current_gateway
-from app.services.feed.latency.counts import follow_window
+from app.services.feed.latency import follow_window
 from bench.contenders import SHIPPED, Contender, Setting, command, settings_for
 from bench.duels.bars import Bar
 from bench.duels.ratios import Bound, Interval
@@ -122,6 +123,9 @@ def _level(transfers: int) -> Iterator[Level]:
         database = stack.enter_context(postgres_server(FILLING))
         with gateway_on(database.url):
             gateway, started = current_gateway(), time.monotonic()
+            for engine in db.engines.values():
+                engine.dispose()  # of the migrations, which were bounded as answers are
+            gateway.work_as_command()
             grow(gateway, SyntheticTransfers(transfers, gateway.clock()), actor=OPERATOR)
         seconds = time.monotonic() - started
         sys.stderr.write(f"grew {transfers:,} in {seconds:.0f} s, {transfers / seconds:,.0f} a second\n")

@@ -17,9 +17,9 @@ from flask_migrate import upgrade
 
 from app import create_app
 from app.cli.actor import cli_actor
+from app.db.base import db
+from app.db.engine import writing
 from app.domain.operators import Role
-from app.extensions import db
-from app.models.engine import writing
 from app.runtime.gateway import current_gateway
 from app.services.network.document import import_within
 from app.services.network.reader import read_document

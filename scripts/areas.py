@@ -15,12 +15,12 @@ from typing import Final
 ALL: Final = "all"
 
 EVERYWHERE: Final = (
-    "app/*.py", "app/domain/", "app/models/", "app/queries/", "app/runtime/", "app/services/",
+    "app/*.py", "app/db/", "app/domain/", "app/models/", "app/queries/", "app/runtime/", "app/services/",
     "config*.py", "wsgi.py", "pyproject.toml", "requirements*.txt", "scripts/areas.py", "tests/*.py", ".ci/",
 )  # fmt: skip
 """What every area rests on."""
 
-_SERVER: Final = ("serving/", "gunicorn.conf.py", "app/http/", "app/api/", "app/ingest/")
+_SERVER: Final = ("serving/", "gunicorn.conf.py", "app/reserved/", "app/http/", "app/api/", "app/ingest/")
 _CONSOLE: Final = ("app/admin/", "app/pages/", "app/http/")
 _DOORS: Final = ("app/api/", "app/grpcweb/", "proto/")
 
@@ -44,7 +44,7 @@ AREAS: Final[dict[str, tuple[str, ...]]] = {
     "logs": ("app/logs/", *_SERVER),
     "metrics": ("app/metrics/", *_SERVER),
     "migrating": ("migrations/", "app/cli/", "deploy/nginx/", "tests/load/"),
-    "models": (),
+    "db": (),
     "openapi": ("app/api/", "app/grpcweb/"),
     "pages": _CONSOLE,
     "pooler": ("deploy/pgbouncer/",),
@@ -58,10 +58,9 @@ AREAS: Final[dict[str, tuple[str, ...]]] = {
     "scripts": ("scripts/",),
     "sender": ("app/sender/", "clients/"),
     "services": (),
-    "serving": (*_SERVER, *_CONSOLE, "app/grpcweb/", "app/logs/", "app/tracing/"),
+    "serving": (*_SERVER, *_CONSOLE, "app/grpcweb/", "app/logs/", "app/metrics/"),
     "site": ("docs/", "scripts/docs_site/", "clients/", "app/api/"),
     "soak": ("tests/load/",),
-    "tracing": ("app/tracing/", *_SERVER),
     "watcher": ("app/watcher/", "demo/node/"),
 }
 """A folder of ``tests/``, and the code whose change runs all of its tests, in addition to ``EVERYWHERE``."""

@@ -25,10 +25,11 @@ from sqlalchemy.exc import DBAPIError
 
 from app import create_app
 from app.cli.actor import cli_actor
+from app.db.base import db
+from app.db.engine import ask
 from app.domain.operators import Role
-from app.extensions import db
-from app.models.engine import ask
-from app.queries.runtime.readiness import applied_migrations
+from app.queries.runtime import applied_migrations
+from app.reserved.addresses import Address, further_addresses
 from app.runtime.gateway import Gateway, current_gateway
 from app.runtime.key_file import KeyFileUnusable, kept_key
 from app.runtime.readiness import database_complaint
@@ -37,7 +38,6 @@ from app.sandbox.loader import SandboxRefused, ensure_sandbox
 from app.services.operators.accounts import AccountRefused, any_account, create_account
 from app.services.operators.passwords import generate_password
 from config import ALL_DOORS, INSTANCE, Settings, load_settings, shown_url
-from serving.addresses import Address, further_addresses
 
 ROOT = Path(__file__).resolve().parent.parent
 KEY_FILE = INSTANCE / "secret_key"

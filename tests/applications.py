@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import timedelta
 from functools import cache
 from types import CodeType
 from typing import Any
@@ -21,17 +20,16 @@ from jinja2.bccache import Bucket, BytecodeCache
 
 from app import create_app
 from app.admin.sign_in import setup
+from app.db.base import db
+from app.db.writes import Writes, writes_of
 from app.domain.proposals.two_persons import TwoPersons
-from app.extensions import db
-from app.models.connections.writes import Writes, writes_of
 from app.queries.feed.facts import FactsCache, share_facts
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.gateway import Clock, Gateway, system_clock
 from app.runtime.kept_reads import KeptReads
 from app.runtime.key_uses import KeyUses
-from app.runtime.limits.refund_asks import AskLimit
-from app.runtime.limits.requests import RequestLimits
+from app.runtime.limits.requests import AskLimit, RequestLimits
 from app.runtime.limits.store import LimitStore
 from app.runtime.ready.clock_skew import ClockSkew
 from app.runtime.ready.feed_ages import FeedAges
@@ -65,7 +63,7 @@ def make_settings(database_url: str, **changes: object) -> Settings:
         "ingest_tokens": ("test-ingest-token",),
         "estimate_counts_seconds": 0,
     }
-    return Settings.model_validate(values | changes)
+    return Settings(**(values | changes))  # type: ignore[arg-type]
 
 
 @contextmanager
@@ -128,7 +126,7 @@ def renew_gateway(app: Flask, clock: Clock) -> None:
         ask_limit=AskLimit(settings.refund_ask_limit, limit_store),
         clock_skew=ClockSkew(old.reads, system_clock),
         feed_ages=FeedAges(old.reads, settings.feed_max_age_seconds, fails=settings.feed_stale == "fail"),
-        two_persons=TwoPersons(frozenset(settings.two_persons), timedelta(hours=settings.two_persons_hours)),
+        two_persons=TwoPersons(frozenset(settings.two_persons)),
         kept_reads=KeptReads(FACTS_KEPT_SECONDS, writes_of(old.engine)),
         kept_longer=KeptReads(FACTS_KEPT_SECONDS, Writes()),
     )

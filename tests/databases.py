@@ -16,7 +16,7 @@ from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.engine import make_url
 
 import app.models  # noqa: F401  the tables register themselves
-from app.extensions import db
+from app.db.base import db
 
 BACKENDS = ("sqlite", "postgresql")
 

@@ -40,7 +40,7 @@ PART = 8
 COSTLY = frozenset({"backend", "browser", "postgres_server", "server", "sqlite_template", "tmp_path"})
 """Fixtures of tests whose cases take more than a few thousandths of a second."""
 
-ON_BOTH = frozenset({"models", "queries"})
+ON_BOTH = frozenset({"db", "queries"})
 """Folders whose tests run on both databases everyday: they are about SQL."""
 
 TESTS = Path(__file__).parent

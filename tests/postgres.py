@@ -15,7 +15,7 @@ from flask import Flask
 from flask_migrate import upgrade
 
 from app import create_app
-from app.extensions import db
+from app.db.base import db
 from config import Settings
 
 
@@ -65,7 +65,7 @@ def gateway_on(url: str, **settings: Any) -> Iterator[Flask]:
     :param settings: beside the database and the secrets.
     """
     secrets = {"secret_key": "bench" * 8, "audit_key": "bench" * 8}
-    app = create_app(Settings.model_validate({"database_url": url} | secrets | settings))
+    app = create_app(Settings(**({"database_url": url} | secrets | settings)))
     with app.app_context():
         upgrade(directory=str(Path(__file__).parent.parent / "migrations"))
         yield app

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from sqlalchemy.pool import QueuePool
 
-from app import create_app
+from app import READ_CONNECTIONS, create_app
 from app.runtime.gateway import current_gateway
-from config import ALL_DOORS, Settings, load_settings, shown_url
-from config_sources import FROM_FILES, ConfigError
+from config import ALL_DOORS, FROM_FILES, GONE, ConfigError, Settings, load_settings, shown_url
 from tests.applications import make_settings
 
 
 @pytest.fixture(autouse=True)
 def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in Settings.model_fields:
-        monkeypatch.delenv(name.upper(), raising=False)
-        monkeypatch.delenv(f"{name.upper()}_FILE", raising=False)
+    for name in (*(each.name.upper() for each in fields(Settings)), *GONE):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(f"{name}_FILE", raising=False)
 
 
 def test_the_defaults_need_nothing_set() -> None:
@@ -44,14 +44,12 @@ def test_the_defaults_need_nothing_set() -> None:
         ("FEED_STALE", "fail", "fail"),
         ("WAIT_LIMIT", "", None),
         ("WAIT_LIMIT", "7", 7),
-        ("WAIT_ROUTED", "1", True),
         ("INGEST_TOKENS", "one,two", ("one", "two")),
         ("LOG_LEVEL", "debug", "DEBUG"),
         ("COMPAT_CLIENTS", "0", False),
         ("TRUSTED_PROXIES", "2", 2),
         ("TWO_PERSONS", "chains, operators,", ("chains", "operators")),
         ("TWO_PERSONS", "", ()),
-        ("TWO_PERSONS_HOURS", "24", 24),
         ("WEB_CONCURRENCY", "3", 3),
         ("WEB_CONCURRENCY", "", None),
         ("PORT", "", 8000),
@@ -69,6 +67,31 @@ def test_a_value_is_read(monkeypatch: pytest.MonkeyPatch, name: str, text: str, 
     assert getattr(load_settings(), name.lower()) == value
 
 
+def test_what_is_no_setting_any_more_is_said_once_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in GONE:
+        monkeypatch.setenv(name, "1")
+    assert [load_settings(), load_settings()] == [Settings(), Settings()]
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert all(f"{name} ({what_holds})" in record.message for name, what_holds in GONE.items())
+    assert "\n" not in record.message
+
+
+def test_a_setting_that_is_gone_and_empty_is_not_set(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("WEB_THREADS", "")
+    load_settings()
+    assert not caplog.records
+
+
+def test_metrics_are_where_callers_do_not_come() -> None:
+    assert Settings(host="0.0.0.0").metrics_host == "127.0.0.1"
+    assert Settings(host="0.0.0.0", trusted_proxies=1).metrics_host == "0.0.0.0"
+
+
 def test_few_wait_where_others_are_served() -> None:
     assert Settings(doors=("wait",)).most_waiting == 5_000
     assert Settings(doors=("api", "wait")).most_waiting == 200
@@ -78,7 +101,7 @@ def test_few_wait_where_others_are_served() -> None:
 def test_waiting_is_served_here_or_where_a_proxy_sends_it() -> None:
     assert not Settings().waiting_served
     assert Settings(doors=("api", "wait")).waiting_served
-    assert Settings(doors=("api",), wait_routed=True).waiting_served
+    assert Settings(doors=("api",), trusted_proxies=1).waiting_served
 
 
 @pytest.mark.parametrize(
@@ -88,7 +111,6 @@ def test_waiting_is_served_here_or_where_a_proxy_sends_it() -> None:
         ("DATABASE_URL", "mysql://host/name"),
         ("DATABASE_URL", "postgresql+asyncpg://host/name"),
         ("DATABASE_REPLICA_URL", "postgresql://host/name"),
-        ("REPLICA_MAX_LAG_SECONDS", "0"),
         ("DOORS", "api,cellar"),
         ("DOORS", ","),
         *(
@@ -107,11 +129,11 @@ def test_waiting_is_served_here_or_where_a_proxy_sends_it() -> None:
         ("COMPAT_CLIENTS", "perhaps"),
         ("LOG_LEVEL", "loud"),
         ("WEB_CONCURRENCY", "0"),
-        ("REFUND_ASK_LIMIT", "often"),
-        ("REFUND_ASK_LIMIT", " "),
+        ("RATE_LIMIT", "often"),
+        ("RATE_LIMIT", " "),
+        ("RATE_LIMIT", "5/minute;"),
         ("AUDIT_KEY", "k" * 31),
         ("TWO_PERSONS", "chains,fees"),
-        ("TWO_PERSONS_HOURS", "0"),
         ("PUBLIC_ORIGIN", "console.example.org"),
         ("PUBLIC_ORIGIN", "http://console.example.org"),
         ("PUBLIC_ORIGIN", "https://192.0.2.1"),
@@ -284,9 +306,9 @@ def test_a_replica_is_of_postgresql(monkeypatch: pytest.MonkeyPatch) -> None:
         load_settings()
 
 
-def test_every_thread_has_a_connection_to_read_by(tmp_path: Path) -> None:
-    app = create_app(make_settings(f"sqlite:///{tmp_path / 'gateway.db'}", web_threads=11))
+def test_a_process_has_as_many_connections_to_read_by_as_documented(tmp_path: Path) -> None:
+    app = create_app(make_settings(f"sqlite:///{tmp_path / 'gateway.db'}"))
     with app.app_context():
         pool = current_gateway().reads.pool
     assert isinstance(pool, QueuePool)
-    assert pool.size() == 11
+    assert pool.size() == READ_CONNECTIONS

@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import create_engine
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from app.db.engine import pool_options
+from app.db.timeouts import COMMAND, FEED, PUBLIC
 from app.deadlines import Waiting, within
-from app.models.connections.patience import COMMAND, FEED, PUBLIC
-from app.models.engine import pool_options
 
 
 def test_without_a_limit_each_wait_has_its_own() -> None:

@@ -62,7 +62,7 @@ def test_each_area_names_code_that_is_there() -> None:
         ([], []),
         (["CHANGELOG.md"], []),
         (["app/cli/audit.py"], ["anchors", "cli", "faults", "migrating", "restores", "rotation"]),
-        (["tests/watcher/kit.py", "app/tracing/spans.py"], ["anchors", "serving", "tracing", "watcher"]),
+        (["tests/watcher/kit.py", "app/logs/private.py"], ["anchors", "logs", "serving", "watcher"]),
         (["docs/api/status.md"], ["anchors", "browser", "clients", "site"]),
         (["app/models/chains.py"], [ALL]),
         (["tests/everyday.py"], [ALL]),

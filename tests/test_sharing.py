@@ -9,9 +9,9 @@ import pytest
 from flask import Flask
 from sqlalchemy import event, func, insert, select
 
-from app.models.blocked import BlockedNetwork
-from app.models.engine import reading, writing
+from app.db.engine import reading, writing
 from app.models.estimates import EstimateCount
+from app.models.network import BlockedNetwork
 from app.runtime.gateway import Gateway
 from app.services.network.document import export_network, import_network
 from tests.actors import TESTER

@@ -14,14 +14,13 @@ from flask_admin.theme import Theme
 from app.admin import formats, ids, responses
 from app.admin.access import SECURITY_RULES, Access, Rules, guard, may
 from app.admin.pages.incidents import stopped_chains
-from app.admin.public_answers import PublicAnswers
 from app.admin.sign_in.bodies import refuse_other_bodies
 from app.admin.sign_in.kept import words_of_end
 from app.admin.sign_in.passkeys import passkeys_work_here
 from app.admin.sign_in.setup import PREFIX, secure
 from app.admin.views import VIEWS, HomeView
 from app.admin.views.base import menu
-from app.http.pages import divide_errors
+from app.http.pages import answer_errors_by_pages
 from app.runtime.gateway import current_gateway
 
 _CHAINS_OF_HOOKS: Final = ("before_request_funcs", "after_request_funcs", "teardown_request_funcs")
@@ -29,7 +28,7 @@ _CHAINS_OF_HOOKS: Final = ("before_request_funcs", "after_request_funcs", "teard
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """What the console's requests need; kept in ``app.extensions["console"]``."""
+    """What the console's requests need; one of Flask's ``extensions``."""
 
     trusted_proxies: int
     public_origin: str
@@ -37,7 +36,6 @@ class Console:
     public_url: str
     """What users open the page of their transfer under; empty where that is not told."""
     rules: Rules
-    public_answers: PublicAnswers
 
 
 def open_console(
@@ -48,7 +46,6 @@ def open_console(
     public_origin: str,
     public_url: str,
     trusted_proxies: int,
-    public_answers: PublicAnswers,
 ) -> None:
     """Serve the console under ``/admin/``. Without a secret key it only says that it needs one."""
     if not secret_key:
@@ -70,7 +67,7 @@ def open_console(
     rules = dict(SECURITY_RULES)
     for view in (index, *views):
         rules.update(view.access_rules())
-    app.extensions["console"] = Console(trusted_proxies, public_origin, public_url, rules, public_answers)
+    app.extensions["console"] = Console(trusted_proxies, public_origin, public_url, rules)
     formats.register(app)
     app.context_processor(partial(_for_every_page, (index, *views), rules))
     own = set(app.blueprints) - blueprints
@@ -79,7 +76,7 @@ def open_console(
         app.before_request_funcs.setdefault(name, []).append(partial(guard, rules, csrf))
         app.before_request_funcs[name].insert(0, refuse_other_bodies)
         app.after_request_funcs.setdefault(name, []).insert(0, responses.protect)  # the last to run
-    _answer_errors(app)
+    answer_errors_by_pages(app, f"{PREFIX}/", responses.answer_error)
 
 
 def _confine(app: Flask, before: dict[str, list[Any]], blueprints: Iterable[str]) -> None:
@@ -112,11 +109,6 @@ def _may(rules: Rules, endpoint: str, method: str = "GET") -> bool:
     """Whether the one who is signed in may use a route: buttons that would be refused are not shown."""
     rule: Access | None = rules.get(endpoint)
     return rule is not None and may(rule.of(method))
-
-
-def _answer_errors(app: Flask) -> None:
-    handlers = app.error_handler_spec[None][None]
-    handlers[Exception] = divide_errors(f"{PREFIX}/", responses.answer_error, handlers[Exception])
 
 
 def _closed() -> Blueprint:

@@ -9,9 +9,9 @@ from flask import g
 from markupsafe import Markup
 
 from app.admin.formats import grouped, units
+from app.db.engine import reading
 from app.domain.amounts import format_units
-from app.models.engine import reading
-from app.queries.network import names as queries
+from app.queries import network as queries
 from app.runtime.gateway import current_gateway
 
 _ENDS = ("src_chain_id", "dst_chain_id", "org_chain_id", "pegged_chain_id", "chain_id")

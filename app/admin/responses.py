@@ -10,12 +10,12 @@ from flask_wtf.csrf import CSRFError
 from werkzeug.exceptions import HTTPException
 
 from app.admin.formats import sentence
+from app.db.writes import is_unavailable
 from app.domain.errors import GatewayError, Unavailable
 from app.http.errors import RETRY_SECONDS
 from app.http.pages import KEPT_FOR_EVER
 from app.http.request_ids import failed_request
 from app.outages import FAILURES
-from app.runtime.faults import is_unavailable
 from app.services.audit.log import RecordUnreadable
 from app.services.operators.throttle import MustWait
 from app.services.proposals.results import SecondPersonNeeded

@@ -7,7 +7,6 @@ from pathlib import Path
 from flask import Flask
 
 from app.api import configs, errors, evidence, health, limits, release, v2
-from app.api.answer_bodies import estimate_answerer, status_answerer
 from app.api.docs import views as docs
 from app.api.door import LEGACY_PREFIX, PREFIX, WAIT_PATH, open_door
 from app.api.sessions import LazySessions
@@ -16,12 +15,10 @@ from app.api.webhooks import views as webhooks
 from app.http import transport
 
 __all__ = [
-    "estimate_answerer",
     "limits",
     "register_always",
     "register_api",
     "register_wait",
-    "status_answerer",
 ]
 
 

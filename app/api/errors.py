@@ -11,14 +11,15 @@ from werkzeug import exceptions as framework
 from app.api.answers import PRIVATE_HEADERS, PUBLIC_HEADERS, refusal_body
 from app.api.door import DOCS, answer_shape
 from app.api.request_policy import is_public
+from app.db.writes import is_unavailable
 from app.domain.codes import Reason
 from app.domain.error_catalogue import ErrorKind
 from app.domain.errors import BadRequest, GatewayError
 from app.http.answers import REASON
 from app.http.errors import UNREADABLE, as_gateway_error, retry_after
+from app.http.pages import page_of_error
 from app.http.progress import meant_header
 from app.outages import FAILURES
-from app.runtime.faults import is_unavailable
 
 log = logging.getLogger(__name__)
 
@@ -38,8 +39,8 @@ HTTP_STATUS: Final[dict[ErrorKind, int]] = {
 
 
 def register(app: Flask) -> None:
-    """Answer every error of the application, of the routing too, in the envelope."""
-    app.register_error_handler(Exception, refuse)
+    """Answer every error of the application, of the routing too: in the envelope, or with a page."""
+    app.register_error_handler(Exception, lambda error: page_of_error(error) or refuse(error))
 
 
 def refuse(error: Exception) -> Response:

@@ -9,11 +9,11 @@ from datetime import datetime
 from typing import Any, Final, TextIO, TypeVar
 
 import click
+import orjson
 
 from app.cli.group import DataGroup
 from app.domain.difference import difference
 from app.domain.times import rfc3339
-from app.logs.heads import audit_heads
 from app.runtime.gateway import current_gateway
 from app.runtime.outside.anchors import anchored_heads
 from app.services.audit.log import (
@@ -28,12 +28,41 @@ from app.services.fields import read_time
 from app.terminal import Refusal, say
 
 _HEAD: Final = re.compile(r"([0-9]{1,18}):([0-9a-fA-F]{64})", re.ASCII)
+_LOGGER: Final = "app.services.audit.record"
+_SAID: Final = r"audit head (\d{1,18}:[0-9a-f]{64}) .*"
+_MESSAGE: Final = re.compile(_SAID, re.ASCII)
+_LINE: Final = re.compile(
+    rf"\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{{4}} INFO \d+ {re.escape(_LOGGER)}: {_SAID}", re.ASCII
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 audit = DataGroup(
     "audit", help="The audit log: who changed what, when and from where, with the values before and after."
 )
+
+
+def audit_heads(lines: Iterable[str]) -> Iterator[str]:
+    """The heads ``ID:MAC`` that the process log has for records of the audit log: not what other entries say.
+
+    :param lines: of a log in either format; both may be in one file.
+    """
+    for line in lines:
+        text = line.rstrip("\r\n")
+        match = _in_entry(text) if text.startswith("{") else _LINE.fullmatch(text)
+        if match:
+            yield match[1]
+
+
+def _in_entry(text: str) -> re.Match[str] | None:
+    try:
+        entry = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    message = entry.get("message")
+    if (entry.get("logger"), entry.get("level")) != (_LOGGER, "INFO") or not isinstance(message, str):
+        return None
+    return _MESSAGE.fullmatch(message)
 
 
 def _heads(heads: Iterable[str]) -> dict[int, bytes]:

@@ -7,8 +7,8 @@ from typing import Any
 import click
 from flask.cli import AppGroup, with_appcontext
 
+from app.db.writes import is_unavailable
 from app.runtime.audit_keys import AuditKeyUnusable
-from app.runtime.faults import is_unavailable
 from app.runtime.gateway import current_gateway
 from app.runtime.pooler import pooler_complaint
 from app.runtime.readiness import database_complaint

@@ -20,7 +20,7 @@ from app.grpcweb.frames import HEADER, TOO_LARGE, decode_text, read_message
 from app.grpcweb.responses import GrpcStatus, respond
 from app.grpcweb.service import methods
 from app.http.public import MAX_QUESTION_BYTES, caller, preflight
-from app.logs.served import OPERATION, UNKNOWN
+from app.logs.entries import OPERATION, UNKNOWN
 from app.runtime.gateway import current_gateway
 from app.services.feed.ahead import settle_what_is_due
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from flask import Response, request
 
+from app.db.writes import is_unavailable
 from app.domain.codes import Reason
 from app.domain.error_catalogue import ErrorKind
 from app.grpcweb.calls import Method
@@ -16,7 +17,6 @@ from app.grpcweb.responses import GrpcStatus, respond
 from app.http.errors import as_gateway_error, retry_after
 from app.http.progress import meant_header
 from app.outages import FAILURES
-from app.runtime.faults import is_unavailable
 
 log = logging.getLogger(__name__)
 

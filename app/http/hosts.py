@@ -16,8 +16,7 @@ from werkzeug.sansio.utils import get_host
 from app.deadlines import within
 from app.http.request_ids import REQUEST_ID, request_of
 from app.http.request_log import RequestLog
-from app.logs.served import SERVED, Served
-from app.tracing.spans import Span, Tracing
+from app.logs.entries import SERVED, Served
 
 PUBLIC_SECONDS: Final = 5.0
 """How long a public request waits for the database in all, whatever it has to read."""
@@ -35,9 +34,6 @@ class GatewayFlask(Flask):
     count: Callable[[Served, Response], None] | None = None
     """What counts each answer, if they are counted."""
 
-    tracing: Tracing | None = None
-    """Which requests are traced, if any are."""
-
     public_prefixes: tuple[str, ...] = ()
     """Paths that begin so are answered soon, also while the database answers nothing."""
 
@@ -46,26 +42,12 @@ class GatewayFlask(Flask):
         served = request_of(environ)
         token = SERVED.set(served)
         try:
-            if self.tracing is not None and (span := self.tracing.operation(environ.get("HTTP_TRACEPARENT"))):
-                with span:
-                    return self._traced(span, served, environ, start_response)
-            return self._answered(environ, start_response)
+            if environ.get("PATH_INFO", "").startswith(self.public_prefixes):
+                with within(PUBLIC_SECONDS):
+                    return super().wsgi_app(environ, start_response)
+            return super().wsgi_app(environ, start_response)
         finally:
             SERVED.reset(token)
-
-    def _answered(self, environ: dict[str, Any], start_response: Any) -> Any:
-        if environ.get("PATH_INFO", "").startswith(self.public_prefixes):
-            with within(PUBLIC_SECONDS):
-                return super().wsgi_app(environ, start_response)
-        return super().wsgi_app(environ, start_response)
-
-    def _traced(self, span: Span, served: Served, environ: dict[str, Any], start_response: Any) -> Any:
-        served.trace_id = span.trace_id
-        try:
-            return self._answered(environ, start_response)
-        finally:
-            facts = {"request.id": served.id, "http.request.method": environ["REQUEST_METHOD"]}
-            span.tell(served.operation, facts | served.answered)
 
     def finalize_request(self, rv: Any, from_error_handler: bool = False) -> Response:
         """The answer, complete but for the request's id, which every answer tells: through here all pass."""
@@ -73,9 +55,7 @@ class GatewayFlask(Flask):
         served = SERVED.get()
         if served is not None:
             response.headers.add(REQUEST_ID, served.told)
-            served.settle()  # the endpoint is forgotten before a span ends, or an answer that comes later
-            if served.trace_id is not None:
-                served.answered = {"http.response.status_code": response.status_code}
+            served.settle()  # the endpoint is forgotten before an answer that comes later is there
             if self.count is not None:
                 self.count(served, response)
             if self.request_log is not None:

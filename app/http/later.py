@@ -1,15 +1,17 @@
-"""Answers that are not there yet: whoever waits for one holds neither a thread nor the request.
+"""Answers that are not there yet.
 
-A view returns a :class:`LaterResponse`. Where the server can park it (``serving/parking.py``), the request
-ends, its objects go, and the answer is sent when it is there. Other servers wait for it in a thread.
+A view returns a :class:`LaterResponse`. Whoever serves it waits for it, in a greenlet or a thread.
 """
 
 from __future__ import annotations
 
+import errno
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Event
+from time import monotonic
 from typing import Any, Final, Protocol
 
 from flask import Response
@@ -22,8 +24,14 @@ _FRAMING: Final = frozenset({"content-length", "content-type"})
 _SOCKET: Final = "gunicorn.socket"
 _REQUEST: Final = "werkzeug.request"
 
+LOOK_SECONDS: Final = 3.0
+"""How often to look whether the client of somebody who waits is there, where the server can say so."""
+
 LEFT: Final = 499
 """The status that is logged where the client left before there was an answer, as some proxies write it."""
+
+HasLeft = Callable[[], bool]
+"""Whether the client has closed the connection."""
 
 LogEnd = Callable[[int, str | None], None]
 """Takes the status of an answer, and its reason where it is an error."""
@@ -48,6 +56,10 @@ class Pause:
 Step = Beginning | bytes | Pause
 
 
+class ClientGone(OSError):
+    """Whoever waited has closed the connection."""
+
+
 class Source(Protocol):
     """What an answer comes from."""
 
@@ -59,9 +71,6 @@ class Source(Protocol):
 
     def on_wake(self, wake: Callable[[], None]) -> None:
         """Have this called whenever there may be something to do."""
-
-    def stop(self) -> None:
-        """The server ends: come to an end soon, with what is known."""
 
     def close(self) -> None:
         """Nobody wants the answer any more, or it is out."""
@@ -86,13 +95,10 @@ class LaterResponse(Response):
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         later = Later(self._source, self.headers, self._begun, self._log_end)
-        park = getattr(environ.get(_SOCKET), "park", None)
-        if park is not None:
-            # The request and its environment name each other: they would stay until garbage is collected.
-            environ.pop(_REQUEST, None)
-            parked: Iterable[bytes] = park(later)
-            return parked
-        return _waited_for(later, start_response)
+        has_left = getattr(environ.get(_SOCKET), "has_left", None)
+        # The request and its environment name each other: they would stay in memory while it is waited.
+        environ.pop(_REQUEST, None)
+        return _Awaited(later, start_response, has_left)
 
 
 @lru_cache(maxsize=256)
@@ -104,7 +110,7 @@ def _shared(header: tuple[str, str]) -> tuple[str, str]:
 class Later:
     """An answer to come, apart from its request."""
 
-    __slots__ = ("_begun", "_source", "steps", "stop")
+    __slots__ = ("_begun", "_source", "steps")
 
     def __init__(
         self,
@@ -121,7 +127,6 @@ class Later:
         self._source = source
         self._begun = begun
         self.steps = source.steps(own) if log is None else _logged(source.steps(own), log)
-        self.stop = source.stop
 
     def begun(self, status: str) -> None:
         """Whoever serves the answer says that it begins.
@@ -159,39 +164,40 @@ def with_own(headers: list[tuple[str, str]], own: list[tuple[str, str]]) -> list
     return [*headers, *(header for header in own if header[0] not in names)]
 
 
-def _waited_for(later: Later, start_response: Any) -> Iterable[bytes]:
-    """The answer's pieces, for a server that has a thread for each request: it is waited for in it."""
-    woken = Event()
-    later.on_wake(woken.set)
-    pieces = _pieces(later, woken)
-    beginning = next(pieces)
-    assert isinstance(beginning, Beginning)  # noqa: S101  a source begins with it
-    later.begun(beginning.status)
-    start_response(beginning.status, beginning.headers)
-    if beginning.body is not None:
-        later.close()
-        return [beginning.body]
-    return _Streamed(pieces, later)  # type: ignore[arg-type]
+class _Awaited:
+    """The pieces of the answer. Iterating waits for them: by then the request and its context are over."""
 
-
-def _pieces(later: Later, woken: Event) -> Iterator[Beginning | bytes]:
-    for step in later.steps:
-        if isinstance(step, Pause):
-            woken.wait(step.seconds)
-            woken.clear()
-        else:
-            yield step
-
-
-class _Streamed:
-    """The pieces of a stream; the server closes it when its client is gone."""
-
-    def __init__(self, pieces: Iterator[bytes], later: Later) -> None:
-        self._pieces = pieces
+    def __init__(self, later: Later, start_response: Any, has_left: HasLeft | None) -> None:
         self._later = later
+        self._pieces = _pieces(later, start_response, has_left)
 
     def __iter__(self) -> Iterator[bytes]:
         return self._pieces
 
     def close(self) -> None:
+        """Called by the server, also where the client is gone."""
         self._later.close()
+
+
+def _pieces(later: Later, start_response: Any, has_left: HasLeft | None) -> Iterator[bytes]:
+    woken = Event()
+    later.on_wake(woken.set)
+    for step in later.steps:
+        if isinstance(step, Pause):
+            _wait(woken, step.seconds, has_left)
+        elif isinstance(step, bytes):
+            yield step
+        else:
+            later.begun(step.status)
+            start_response(step.status, step.headers)
+            if step.body is not None:
+                yield step.body
+
+
+def _wait(woken: Event, seconds: float | None, has_left: HasLeft | None) -> None:
+    """:raises ClientGone: the client closed the connection meanwhile."""
+    until = math.inf if seconds is None else monotonic() + seconds
+    while not woken.wait(min(LOOK_SECONDS, max(0.0, until - monotonic()))) and monotonic() < until:
+        if has_left is not None and has_left():
+            raise ClientGone(errno.EPIPE, "the client has left")
+    woken.clear()

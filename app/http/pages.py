@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from flask import Response, request
+from flask import Flask, Response, current_app, request
 from werkzeug.exceptions import BadHost, HTTPException
 
 TRANSFER_PAGES: Final = "/transfer/"
@@ -16,6 +16,9 @@ TRANSFER_PAGES: Final = "/transfer/"
 
 KEPT_FOR_EVER: Final = "public, max-age=31536000, immutable"
 """``Cache-Control`` of a file that was asked for by its digest."""
+
+
+_PAGES: Final = "error_pages"
 
 
 @cache
@@ -27,17 +30,20 @@ def digest(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
 
 
-def divide_errors(
-    prefix: str, own: Callable[[Exception], Response], others: Callable[[Exception], Any]
-) -> Callable[[Exception], Any]:
-    """The application's error handler where one door answers with pages: ``own`` under its prefix, else
-    ``others``."""
+def answer_errors_by_pages(app: Flask, prefix: str, page_of: Callable[[Exception], Response]) -> None:
+    """Have the errors of one part of the application answered with pages (:func:`page_of_error`)."""
+    app.extensions.setdefault(_PAGES, {})[prefix] = page_of
 
-    def answer(error: Exception) -> Any:
-        if not request.path.startswith(prefix) or isinstance(error, BadHost):
-            return others(error)  # without a host no page can be built: it has links
-        if isinstance(error, HTTPException) and (error.code is None or error.code < 400):
-            return error  # a redirect of the routing
-        return own(error)
 
-    return answer
+def page_of_error(error: Exception) -> Response | HTTPException | None:
+    """The answer to an error where people are answered with pages; None elsewhere.
+
+    Without a host no page can be built: it has links.
+    """
+    for prefix, page_of in current_app.extensions.get(_PAGES, {}).items():
+        if request.path.startswith(prefix) and not isinstance(error, BadHost):
+            if isinstance(error, HTTPException) and (error.code is None or error.code < 400):
+                return error  # a redirect of the routing
+            page: Response = page_of(error)
+            return page
+    return None

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from itertools import count
 from typing import Any, Final
 
+from app.logs.entries import SERVED, Served
 from app.logs.private import PRIVATE
-from app.logs.served import SERVED, Served
 
 REQUEST_ID: Final = "X-Request-Id"
 

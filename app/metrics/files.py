@@ -1,4 +1,7 @@
-"""The files that workers count into: where they are, and what becomes of those of workers that ended."""
+"""The files that the workers of one server count into: where they are, and what becomes of those of the dead.
+
+They are those of prometheus-client's mode for several processes (docs/decisions/0047-metrics.md).
+"""
 
 from __future__ import annotations
 
@@ -10,22 +13,24 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import IO, Final
 
-from prometheus_client import multiprocess, values
+from prometheus_client import values
 from prometheus_client.metrics_core import Metric
 from prometheus_client.mmap_dict import MmapedDict
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 _PREFIX: Final = "gateway-metrics-"
 _LIBRARY_READS: Final = "PROMETHEUS_MULTIPROC_DIR"
-_SUMMED: Final = ("counter", "histogram")
 _ENDED: Final = "ended"
 """In place of a process id: the sums of all that ended."""
 
+_SUMMED: Final = ("counter", "histogram")
 _OF_PROCESS: Final = re.compile(r"[a-z_]+_(\d+)\.db")
 
 LOCK_SECONDS: Final = 2.0
@@ -34,93 +39,79 @@ _PAUSE_SECONDS: Final = 0.005
 _log = logging.getLogger(__name__)
 
 
-class Unusable(OSError):
-    """The directory cannot be made, or is not ours alone."""
-
-
-def _lives(pid: int) -> bool:
-    """Whether the process is there and one of this server: numbers of processes are used again."""
-    try:
-        return os.getpgid(pid) == os.getpgrp()
-    except OSError:
-        return False
-
-
 class MetricFiles:
     """The directory of one server, which its workers count into and read from."""
 
-    def __init__(self, directory: Path, lives: Callable[[int], bool] = _lives) -> None:
+    def __init__(self, directory: Path) -> None:
         """
         :param directory: as :func:`begin` made it.
-        :param lives: whether the process of a number is one of the server.
         """
         self.directory = directory
-        self._lives = lives
 
     def count_here(self) -> None:
         """Have all metrics that are made from now on count into files of this directory, one a process.
 
-        To be called before the first is made. Values of a process that forks begin anew in its child.
+        To be called before the first is made. Values of a process that forks begin again in its child.
         """
         os.environ[_LIBRARY_READS] = str(self.directory)  # noqa: TID251  the library reads it there
         values.ValueClass = values.MultiProcessValue()
 
     def collected(self) -> list[Metric]:
-        """The counts of all processes, living and ended.
+        """The counts of all processes, living and ended. Who waits lets other requests go on.
 
-        :raises TimeoutError: another process has the files to itself for too long.
+        :raises TimeoutError: the master moves counts from one file to another, and was stopped meanwhile.
         """
-        with self._unchanged():
-            self._add_up_ended()
-            # The library cannot read a file that a worker has only just made.
-            files = [str(file) for file in self.directory.glob("*.db") if file.stat().st_size]
-            return list(MultiProcessCollector.merge(files, accumulate=True))
+        until = time.monotonic() + LOCK_SECONDS
+        while True:
+            with self._locked(fcntl.LOCK_SH) as locked:
+                if locked:
+                    files = [str(file) for file in self.directory.glob("*.db") if _holds_values(file)]
+                    return list(MultiProcessCollector.merge(files, accumulate=True))
+            if time.monotonic() > until:
+                raise TimeoutError("what ended workers had counted is still being added up")
+            time.sleep(_PAUSE_SECONDS)
 
-    def add_up_ended(self) -> None:
-        """Add what ended processes counted to the sums of all that ended, and remove their files.
+    def add_up_ended(self, living: Collection[int]) -> None:
+        """Add what ended workers counted to the sums of all that ended, and remove their files.
 
-        So there are about as many files as there are workers, however many there have been, and no counter
-        goes backwards. Whoever reads does it first.
+        So there are about as many files as there are workers, and no counter goes backwards. To be called by
+        the master, which does not wait for who reads: the next worker that ends has it done.
 
-        :raises TimeoutError: another process has the files to itself for too long.
+        :param living: the processes of the server.
         """
-        with self._unchanged():
-            self._add_up_ended()
-
-    def _add_up_ended(self) -> None:
-        names = {file.name: _OF_PROCESS.fullmatch(file.name) for file in self.directory.glob("*.db")}
-        for pid in {int(match[1]) for match in names.values() if match}:
-            if self._lives(pid):
-                continue
-            multiprocess.mark_process_dead(pid, str(self.directory))
-            for kind in _SUMMED:
+        names = [_OF_PROCESS.fullmatch(file.name) for file in self.directory.glob("*.db")]
+        ended = {int(name[1]) for name in names if name} - {*living}
+        for pid in ended:
+            mark_process_dead(pid, str(self.directory))
+        with self._locked(fcntl.LOCK_EX) as locked:
+            for pid, kind in product(ended, _SUMMED) if locked else ():
                 file = self.directory / f"{kind}_{pid}.db"
                 if file.exists():
                     _add(file, self.directory / f"{kind}_{_ENDED}.db")
                     file.unlink()
 
     @contextmanager
-    def _unchanged(self) -> Iterator[None]:
-        """Nobody moves counts from one file to another meanwhile: otherwise some would be read twice or not
-        at all.
-
-        Who waits lets other requests go on, and not for ever: whoever has the lock may have been stopped.
-        """
-        until = time.monotonic() + LOCK_SECONDS
+    def _locked(self, how: int) -> Iterator[bool]:
+        """Whether counts are not read while they are moved: some would be read twice, or not at all."""
         with (self.directory / "lock").open("a") as file:
-            while True:
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if time.monotonic() > until:
-                        raise TimeoutError("another worker is reading what was counted") from None
-                time.sleep(_PAUSE_SECONDS)
-            yield
+            try:
+                fcntl.flock(file, how | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+                return
+            yield True
 
     def remove(self) -> None:
         """Remove the directory: the server ends."""
         shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def _holds_values(file: Path) -> bool:
+    """The library cannot read what a worker has only just made. Gauges of a dead one go at any moment."""
+    try:
+        return file.stat().st_size > 0
+    except FileNotFoundError:
+        return False
 
 
 def _add(file: Path, sums: Path) -> None:
@@ -139,32 +130,39 @@ _HELD: list[IO[str]] = []
 """Open while the server lives: whoever starts next sees by it that the directory is in use."""
 
 
-def begin(place: Path | None = None) -> MetricFiles:
+@cache
+def files_of_this_server() -> MetricFiles:
+    """Have what is counted from now on come into files. Once, however often the configuration is read.
+
+    To be called before the application is made.
+
+    :raises SystemExit: there is no place for them.
+    """
+    memory = Path("/dev/shm")  # noqa: S108  names in it are made by mkdtemp
+    place = memory if os.access(memory, os.W_OK) else Path(tempfile.gettempdir())
+    try:
+        files = begin(place)
+    except OSError as error:
+        text = f"METRICS_PORT: no directory for metrics can be made in {place}: {error.strerror}"
+        raise SystemExit(text) from None
+    files.count_here()
+    return files
+
+
+def begin(place: Path) -> MetricFiles:
     """A new, empty directory for the server that this process is the master of.
 
     Those that servers left behind, which were killed, are removed. Each server has one of its own: while one
     is upgraded (USR2), two of them run.
-
-    :param place: where; memory if there is a file system in it, else the directory for temporary files.
-    :raises Unusable: it cannot be made.
     """
-    place = place or _place()
     own = f"{_PREFIX}{os.getuid()}-"
-    try:
-        for left in place.glob(f"{own}*"):
-            _remove_unless_used(left)
-        directory = Path(tempfile.mkdtemp(prefix=f"{own}{os.getpid()}-", dir=place))
-        held = (directory / "used").open("w")
-        fcntl.flock(held, fcntl.LOCK_SH)
-    except OSError as error:
-        raise Unusable(f"no directory for metrics can be made in {place}: {error.strerror}") from None
+    for left in place.glob(f"{own}*"):
+        _remove_unless_used(left)
+    directory = Path(tempfile.mkdtemp(prefix=f"{own}{os.getpid()}-", dir=place))
+    held = (directory / "used").open("w")
+    fcntl.flock(held, fcntl.LOCK_SH)
     _HELD.append(held)  # workers inherit it: what they count is theirs until the last of them has ended
     return MetricFiles(directory)
-
-
-def _place() -> Path:
-    memory = Path("/dev/shm")  # noqa: S108  names in it are made by mkdtemp
-    return memory if os.access(memory, os.W_OK) else Path(tempfile.gettempdir())
 
 
 def _remove_unless_used(directory: Path) -> None:

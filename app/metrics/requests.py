@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from flask import Response
+from flask import Flask, Response
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from app.domain.codes import Reason
 from app.domain.transfer.event_types import EventType
+from app.http.hosts import GatewayFlask
 from app.http.later import LaterResponse
-from app.logs.served import UNKNOWN, Served
+from app.logs.entries import UNKNOWN, Served
 
 BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 """Seconds. The fastest answers take half a millisecond; nothing but uploads takes longer than ten seconds."""
@@ -31,6 +32,7 @@ _DOORS: Final[Mapping[str, str]] = {
 }
 """By the blueprint. All others are the console's."""
 
+_KEY: Final = "metrics"
 _GRPC_WEB: Final = "grpcweb."
 
 _HTTP_STATUS: Final[Mapping[str, int]] = {
@@ -133,3 +135,15 @@ class RequestMetrics:
         """See ``Counters``."""
         for (kind, outcome), number in outcomes.items():
             self._events.labels(kind if kind in _TYPES else "unreadable", outcome).inc(number)
+
+
+def count(app: GatewayFlask) -> RequestMetrics:
+    """Have an application count."""
+    metrics = app.extensions[_KEY] = RequestMetrics(CollectorRegistry())
+    app.count = metrics.answered
+    return metrics
+
+
+def counts(app: Flask) -> bool:
+    """Whether an application counts."""
+    return _KEY in app.extensions

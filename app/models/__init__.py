@@ -4,7 +4,6 @@ from app.models import (
     anomalies,
     api_keys,
     audit,
-    blocked,
     estimates,
     events,
     factors,
@@ -15,41 +14,34 @@ from app.models import (
     pools,
     proposals,
     pruned,
+    refund_asks,
+    schema,
     signatures,
     transfers,
     validators,
+    watching,
+    webhooks,
 )
-from app.models.desk import notes, saved_filters
-from app.models.refunds import asks
-from app.models.schema import backfills, floors
-from app.models.watching import readings, watches
-from app.models.webhooks import deliveries, subscriptions
 
 __all__ = [
     "anomalies",
     "api_keys",
-    "asks",
     "audit",
-    "backfills",
-    "blocked",
-    "deliveries",
     "estimates",
     "events",
     "factors",
-    "floors",
     "ingest_tokens",
     "latencies",
     "network",
-    "notes",
     "operators",
     "pools",
     "proposals",
     "pruned",
-    "readings",
-    "saved_filters",
+    "refund_asks",
+    "schema",
     "signatures",
-    "subscriptions",
     "transfers",
     "validators",
-    "watches",
+    "watching",
+    "webhooks",
 ]

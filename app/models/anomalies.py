@@ -7,10 +7,10 @@ from datetime import datetime
 from sqlalchemy import JSON, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.db.base import Base
+from app.db.types import BigId, Hash32, Uint64, UtcTime
 from app.domain.keys import ChainId, TransferId
-from app.extensions import Base
 from app.models.audit import ACTOR_LENGTH
-from app.models.types import BigId, Hash32, Uint64, UtcTime
 
 NOTE_LENGTH = 500
 """Characters of a note."""

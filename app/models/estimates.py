@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.extensions import Base
+from app.db.base import Base
 
 
 class EstimateCount(Base):

@@ -7,9 +7,9 @@ from datetime import datetime
 from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.db.base import Base
+from app.db.types import BigId, ChainIds, Hash32, Uint64, UtcTime
 from app.domain.keys import BlockNumber, ChainId, TransferId
-from app.extensions import Base
-from app.models.types import BigId, ChainIds, Hash32, Uint64, UtcTime
 
 MAX_SUBJECT = 96
 """Characters of a subject: a route of two chain ids and a symbol has up to 92."""

@@ -21,11 +21,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.db.base import Base
+from app.db.types import Address, BigId, FeeTiers, Uint64, Uint256, UtcTime
 from app.domain.finality import Finality
 from app.domain.keys import BlockNumber, ChainId
 from app.domain.watching.terms import DEFAULT_POLL_SECONDS
-from app.extensions import Base
-from app.models.types import Address, BigId, FeeTiers, Uint64, Uint256, UtcTime
 
 URL_LENGTH = 2048
 NAME_LENGTH = 128
@@ -277,3 +277,26 @@ class NetworkPart(Base):
     part: Mapped[str] = mapped_column(String(32), primary_key=True, doc="a value of PartName")
     version: Mapped[int] = mapped_column(BigInteger)
     changed_at: Mapped[datetime] = mapped_column(UtcTime)
+
+
+class BlockedAddress(Base):
+    """An account flagged as a security risk. Compared without regard to letter case."""
+
+    __tablename__ = "blocked_addresses"
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    address: Mapped[str] = mapped_column(Address(), unique=True)
+    reason: Mapped[str] = mapped_column(Text, doc="for operators; never answered")
+    source: Mapped[str] = mapped_column(Text, doc="for operators; never answered")
+    expires_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="null is never")
+
+
+class BlockedNetwork(Base):
+    """A range of caller addresses, such as a VPN's exits."""
+
+    __tablename__ = "blocked_networks"
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    cidr: Mapped[str] = mapped_column(String(64), unique=True, doc="canonical, without host bits")
+    reason: Mapped[str] = mapped_column(Text, doc="for operators; never answered")
+    expires_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="null is never")

@@ -7,8 +7,8 @@ from datetime import datetime
 from sqlalchemy import BigInteger, ForeignKey, Index, String, false
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.extensions import Base
-from app.models.types import BigId, Hash32, UtcTime
+from app.db.base import Base
+from app.db.types import BigId, Hash32, UtcTime
 
 
 class Operator(Base):

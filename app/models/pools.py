@@ -7,9 +7,9 @@ from datetime import datetime
 from sqlalchemy import BigInteger, SmallInteger, String
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.db.base import Base
+from app.db.types import ExactInteger, Uint64, Uint256, UtcTime
 from app.domain.keys import ChainId
-from app.extensions import Base
-from app.models.types import ExactInteger, Uint64, Uint256, UtcTime
 
 
 class PoolCounter(Base):

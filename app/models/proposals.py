@@ -7,8 +7,8 @@ from datetime import datetime
 from sqlalchemy import BigInteger, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.extensions import Base
-from app.models.types import BigId, UtcTime
+from app.db.base import Base
+from app.db.types import BigId, UtcTime
 
 
 class Proposal(Base):

@@ -7,9 +7,9 @@ from datetime import datetime
 from sqlalchemy import BigInteger, LargeBinary, String
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.db.base import Base
+from app.db.types import ExactInteger, Hash32, Uint64, UtcTime
 from app.domain.keys import BlockNumber, ChainId, TransferId
-from app.extensions import Base
-from app.models.types import ExactInteger, Hash32, Uint64, UtcTime
 
 
 class PrunedTransfer(Base):

@@ -1,4 +1,4 @@
-"""What follows from the events of each transfer: rebuilt from the log, never edited."""
+"""What follows from the events of each transfer, rebuilt from the log; and what operators note on it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from datetime import datetime
 from sqlalchemy import JSON, BigInteger, ForeignKey, Index, LargeBinary, String, text
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.db.base import Base
+from app.db.types import ACCOUNT_LENGTH, Address, BigId, ExactInteger, Hash32, Uint64, Uint256, UtcTime
 from app.domain.keys import BlockNumber, ChainId, TransferId
 from app.domain.transfer.latency import FINE
-from app.extensions import Base
-from app.models.types import ACCOUNT_LENGTH, Address, ExactInteger, Hash32, Uint64, Uint256, UtcTime
+
+NOTE_LENGTH = 2000
 
 OPEN = "status NOT IN (2, 5, 10)"
 """The transfers that are not over: not failed, completed or refunded. A query says it in these very
@@ -196,3 +198,19 @@ class LatencyRecord(Base):
     dst_chain_id: Mapped[ChainId] = mapped_column(Uint64)
     released_at: Mapped[datetime] = mapped_column(UtcTime)
     latency_us: Mapped[int] = mapped_column(BigInteger, doc="microseconds, never negative")
+
+
+class TransferNote(Base):
+    """What an operator wrote down about a transfer. It changes no answer.
+
+    It is no projection: a replay leaves it. It goes when its transfer is pruned.
+    """
+
+    __tablename__ = "transfer_notes"
+    __table_args__ = (Index("ix_transfer_notes_transfer_id", "transfer_id"),)
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    transfer_id: Mapped[TransferId] = mapped_column(Hash32)
+    operator_id: Mapped[int] = mapped_column(ForeignKey("operators.id"), doc="who wrote it")
+    at: Mapped[datetime] = mapped_column(UtcTime)
+    text: Mapped[str] = mapped_column(String(NOTE_LENGTH))

@@ -7,9 +7,9 @@ from datetime import datetime
 from sqlalchemy import JSON, String
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.db.base import Base
+from app.db.types import Uint64, UtcTime
 from app.domain.keys import ChainId
-from app.extensions import Base
-from app.models.types import Uint64, UtcTime
 
 
 class ReportedValidatorSet(Base):

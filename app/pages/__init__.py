@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from flask import Flask
 
-from app.http.pages import TRANSFER_PAGES, divide_errors
+from app.http.pages import TRANSFER_PAGES, answer_errors_by_pages
 from app.pages import answers, views
 from app.pages.door import PagesDoor, open_door
 
@@ -23,5 +23,4 @@ def open_pages(app: Flask, *, trusted_proxies: int, support_url: str, refund_url
     """
     open_door(app, PagesDoor(trusted_proxies, support_url, refund_url, waits))
     app.register_blueprint(views.pages)
-    handlers = app.error_handler_spec[None][None]
-    handlers[Exception] = divide_errors(TRANSFER_PAGES, answers.answer_error, handlers[Exception])
+    answer_errors_by_pages(app, TRANSFER_PAGES, answers.answer_error)

@@ -10,6 +10,7 @@ from typing import Any, Final
 from flask import Response, current_app, request, url_for
 from werkzeug.exceptions import HTTPException
 
+from app.db.writes import is_unavailable
 from app.domain.amounts import grouped
 from app.domain.error_catalogue import ErrorKind
 from app.domain.errors import GatewayError
@@ -21,7 +22,6 @@ from app.http.pages import KEPT_FOR_EVER, digest
 from app.http.request_ids import failed_request
 from app.outages import FAILURES
 from app.pages.door import current_door
-from app.runtime.faults import is_unavailable
 
 _log = logging.getLogger(__name__)
 

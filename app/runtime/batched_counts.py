@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from sqlalchemy import Connection, Engine
 
-from app.models.engine import writing
+from app.db.engine import writing
 from app.outages import FAILURES
 
 Counted = TypeVar("Counted", bound=Hashable)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
-from app.models.connections.pool import FairPool
+from app.db.pool import FairPool
 from app.runtime.gateway import Gateway
 
 

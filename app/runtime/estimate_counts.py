@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, delete
 
+from app.db.upserts import add_up
 from app.domain.codes import ErrCode, Reason
 from app.domain.errors import GatewayError
 from app.domain.times import MINUTE, minute_of
 from app.models.estimates import EstimateCount
-from app.models.upsert import add_up
 from app.runtime.batched_counts import BatchedCounts
 from app.runtime.counters import NOTHING_COUNTED, Counters
 

@@ -9,20 +9,19 @@ from datetime import UTC, datetime
 from flask import current_app
 from sqlalchemy import Engine
 
+from app.db.replica import PublicReads
+from app.db.timeouts import COMMAND, set_timeouts
 from app.domain.proposals.two_persons import NOBODY_WAITS, TwoPersons
 from app.domain.reporting.token import IngestToken
 from app.domain.webhooks.addresses import Network
-from app.models.connections.patience import COMMAND, set_patience
 from app.release import Release
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.counters import NOTHING_COUNTED, Counters
 from app.runtime.estimate_counts import EstimateCounts
 from app.runtime.kept_reads import KeptReads
 from app.runtime.key_uses import KeyUses
-from app.runtime.limits.refund_asks import AskLimit
-from app.runtime.limits.requests import RequestLimits
+from app.runtime.limits.requests import AskLimit, RequestLimits
 from app.runtime.limits.store import LimitStore
-from app.runtime.public_reads import PublicReads
 from app.runtime.ready.clock_skew import ClockSkew
 from app.runtime.ready.feed_ages import FeedAges
 from app.runtime.ready.verdicts import Readiness
@@ -43,7 +42,7 @@ class Gateway:
 
     engine: Engine
     reads: Engine
-    """For single-statement reads of the newest facts; see ``app.models.engine.ask``."""
+    """For single-statement reads of the newest facts; see ``app.db.engine.ask``."""
     feed: Engine
     """For batches of events: its few connections are all that uploads can keep waiting."""
     public_reads: PublicReads
@@ -85,7 +84,7 @@ class Gateway:
         To be called before the first connection is opened.
         """
         for engine in (self.engine, self.reads, self.feed):
-            set_patience(engine, COMMAND)
+            set_timeouts(engine, COMMAND)
 
 
 def current_gateway() -> Gateway:

@@ -12,9 +12,9 @@ from concurrent.futures import CancelledError, Future
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
+from app.db.writes import Writes
 from app.deadlines import Waiting
 from app.domain.errors import Unavailable
-from app.models.connections.writes import Writes
 
 T = TypeVar("T")
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, delete
 
+from app.db.upserts import add_up
 from app.domain.times import day_of
 from app.models.api_keys import ApiKeyUse
-from app.models.upsert import add_up
 from app.runtime.batched_counts import BatchedCounts
 
 KEPT: Final = timedelta(days=400)

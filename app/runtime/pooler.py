@@ -13,10 +13,10 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.db.engine import reading
+from app.db.postgresql import is_pooled
 from app.deadlines import within
-from app.models.connections.pooler import is_pooled
-from app.models.engine import reading
-from app.queries.runtime.sessions import LIMITS, server_process, session_of
+from app.queries.runtime import LIMITS, server_process, session_of
 from app.runtime.gateway import Gateway
 
 _TRIES: Final = 5

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.db.engine import ask
+from app.db.writes import writes_of
 from app.domain.errors import Unavailable
-from app.models.connections.writes import writes_of
-from app.models.engine import ask
-from app.queries.runtime.readiness import applied_migrations, is_read_only, schema_floors
+from app.queries.runtime import applied_migrations, is_read_only, schema_floors
 from app.runtime.gateway import Gateway
 from app.runtime.pooler import pooler_complaint
 from app.runtime.ready.feed_ages import StaleFeed, feed_complaint

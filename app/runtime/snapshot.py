@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from app.domain.blocking import BlockedAddresses, BlockedNetworks
 from app.domain.estimate.network_terms import NetworkTerms
 from app.domain.watching.configured import Watching
-from app.queries.network.versions import PartVersion
+from app.queries.network import PartVersion
 from app.runtime.config_index import ConfigIndex
 
 

@@ -19,13 +19,13 @@ from typing import Final
 from sqlalchemy import Connection
 
 from app.cooperation import in_turns
+from app.db.replica import PublicReads
 from app.domain.codes import Reason
 from app.domain.errors import GatewayError
 from app.domain.keys import TransferId
 from app.outages import FAILURES
 from app.queries.transfers.status import TransferRow, transfer_rows
-from app.queries.waiting.news import Heads, News, accounts_of, load_heads, load_news
-from app.runtime.public_reads import PublicReads
+from app.queries.waiting import Heads, News, accounts_of, load_heads, load_news
 from app.runtime.snapshot import SnapshotSource
 
 TICK_SECONDS: Final = 0.125
@@ -81,6 +81,10 @@ class Waiter:
         """Nothing could be read, and the time is over."""
         raise NotImplementedError
 
+    def stop(self) -> None:
+        """The server ends: the next look is the last."""
+        self.until = 0
+
 
 def _nothing() -> None:
     pass
@@ -122,6 +126,7 @@ class Waiting:
         self._count = 0
         self._of_networks: Counter[str] = Counter()
         self._running_in: int | None = None
+        self._stopping = False
         self.looked_to: Heads | None = None
         """Everybody was told of all that came up to here; None while they are being told."""
         self._heads: Heads | None = None
@@ -154,6 +159,8 @@ class Waiting:
             if network is not None:
                 self._of_networks[network] += 1
                 waiter.network = network
+            if self._stopping:
+                waiter.stop()
             self._waiters.setdefault(waiter.key, {})[waiter] = None
             self._fresh[waiter] = None
             self._count += 1
@@ -192,6 +199,14 @@ class Waiting:
                 self._of_networks[waiter.network] -= 1
                 if not self._of_networks[waiter.network]:
                     del self._of_networks[waiter.network]
+
+    def stop(self) -> None:
+        """The server ends: have all who wait come to an end soon, with what is known."""
+        with self._lock:
+            self._stopping = True
+            waiters = [waiter for of_key in self._waiters.values() for waiter in of_key]
+        for waiter in waiters:
+            waiter.stop()
 
     def again(self, waiter: Waiter) -> None:
         """Tell somebody in the next look in any case: what they read was older than what came."""

@@ -8,10 +8,10 @@ from datetime import timedelta
 import orjson
 from sqlalchemy import Connection
 
+from app.db.engine import reading, writing
 from app.domain.audit import SANDBOX_LOADED, Actor
-from app.models.engine import reading, writing
-from app.queries.latency.newest_release import newest_release
-from app.queries.runtime.contents import first_reporter, is_empty
+from app.queries.latency import newest_release
+from app.queries.runtime import first_reporter, is_empty
 from app.runtime.gateway import Gateway
 from app.sandbox.feed import fresh_events, sandbox_events
 from app.sandbox.network import network_document

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from pathlib import Path
 
 import click
 from flask import current_app
 from flask.cli import with_appcontext
 
-from app.logs.processes import log_to_stderr
+from app.logs.entries import log_to_stderr
 from app.runtime.gateway import Gateway, current_gateway
 from app.runtime.pooler import pooler_complaint
 from app.runtime.readiness import database_complaint
@@ -39,16 +38,19 @@ def deliver(once: bool) -> None:
         raise Refusal(complaint)
     settings = current_app.config["SETTINGS"]
     log_to_stderr(settings.log_format, settings.log_level)
-    sent = asyncio.run(_send(gateway, settings.webhook_ca_file, once))
+    sent = asyncio.run(_send(gateway, once))
     if once:
         say(f"{sent} attempts were made")
     _log.info("ended")
 
 
-async def _send(gateway: Gateway, authorities: Path | None, once: bool) -> int:
+async def _send(gateway: Gateway, once: bool) -> int:
     """Send; the number of attempts that have ended."""
     resolver = Resolver()
-    poster = Poster(resolver, gateway.webhook_networks, authorities)
+    try:
+        poster = Poster(resolver, gateway.webhook_networks)
+    except OSError as error:
+        raise Refusal(f"SSL_CERT_FILE: is not a file of certificates in PEM: {error.strerror}") from None
     sender = Sender(gateway, poster)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

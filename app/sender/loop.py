@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from app.db.writes import is_unavailable
 from app.domain.webhooks.signature import headers
 from app.outages import FAILURES
-from app.runtime.faults import is_unavailable
 from app.runtime.gateway import Gateway
 from app.sender.places import Places
 from app.sender.post import Poster, Unsent

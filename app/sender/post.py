@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from ipaddress import IPv6Address
-from pathlib import Path
 from typing import Final
 
 import httpx
@@ -62,18 +61,14 @@ class Poster:
     Each attempt has a connection of its own: a kept one belongs to an address, and two names may share that.
     """
 
-    def __init__(
-        self, resolve: Resolve, networks: Sequence[Network], authorities: Path | None = None
-    ) -> None:
+    def __init__(self, resolve: Resolve, networks: Sequence[Network]) -> None:
+        """
+        :raises OSError: ``SSL_CERT_FILE`` is no file of authorities. It counts in the networks only.
+        """
         self._resolve = resolve
         self._networks = networks
-        public = httpx.create_ssl_context(trust_env=False)
-        self._public = _client(public)
-        self._opened = self._public
-        if authorities is not None:
-            own = httpx.create_ssl_context(trust_env=False)
-            own.load_verify_locations(authorities)
-            self._opened = _client(own)
+        self._public = _client(httpx.create_ssl_context(trust_env=False))
+        self._opened = _client(httpx.create_ssl_context()) if networks else self._public
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str], now: datetime) -> Answer:
         """Make one attempt.

@@ -8,20 +8,19 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, delete, insert
 
+from app.db.engine import ask, reading, writing
 from app.domain.freshness import age_in_words
 from app.domain.transfer.latency import window
 from app.domain.transfer.stuck import STATUSES, MustAct, Thresholds
 from app.domain.watching.watched import WatchedChain, WatchState
 from app.domain.webhooks.changes import event_body
 from app.domain.webhooks.subscription import AUDIT_LOG, AlertKind
-from app.models.engine import ask, reading, writing
-from app.models.webhooks.deliveries import SUBJECT_LENGTH, Alert, Delivery, delivery_row
-from app.queries.latency.by_pair import pair_orders
+from app.models.webhooks import DELIVERY_SUBJECT_LENGTH, Alert, Delivery, delivery_row
+from app.queries.latency import middles_by_pair
 from app.queries.transfers.anomalies import first_open_anomalies
-from app.queries.transfers.listing import Cursor
-from app.queries.transfers.oldest import oldest_in_state
-from app.queries.webhooks.listeners import of_alerts
-from app.queries.webhooks.log import holding_alerts
+from app.queries.transfers.lists import Cursor
+from app.queries.transfers.status import oldest_in_state
+from app.queries.webhooks import holding_alerts, of_alerts
 from app.runtime.gateway import Gateway
 from app.services.audit.log import verify_audit
 from app.services.watching.chains import watched_chains
@@ -107,7 +106,8 @@ def _tell(connection: Connection, kind: AlertKind, holding: Found, now: datetime
         data = {"subject": subject, "detail": detail, "holds": holds}
         body = event_body(f"alert.{kind.value}", now, data)
         deliveries += [
-            delivery_row(i, f"alert.{kind.value}", subject[:SUBJECT_LENGTH], body, now) for i in listening
+            delivery_row(i, f"alert.{kind.value}", subject[:DELIVERY_SUBJECT_LENGTH], body, now)
+            for i in listening
         ]
     if deliveries:
         connection.execute(insert(Delivery), deliveries)
@@ -118,10 +118,7 @@ def _stuck(gateway: Gateway) -> Found:
     now = gateway.clock()
     found: dict[str, str] = {}
     with reading(gateway.reads) as connection:
-        orders = pair_orders(connection, *window(now))
-        thresholds = Thresholds.of(
-            {(order.src_chain_id, order.dst_chain_id): order.middle for order in orders}
-        )
+        thresholds = Thresholds.of(middles_by_pair(connection, *window(now)))
         statuses = [int(status) for status in STATUSES[MustAct.BRIDGE]]
         until, after = now - thresholds.least, None
         while len(found) < MOST and (rows := oldest_in_state(connection, statuses, until, after, _BATCH)):

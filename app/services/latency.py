@@ -10,8 +10,7 @@ from app.domain.estimate.network_terms import ChainInfo
 from app.domain.keys import MAX_CHAIN_ID, ChainId
 from app.domain.transfer.latency import median_seconds, window
 from app.domain.transfer.progress import UNKNOWN_TIMES, RouteTimes
-from app.queries.latency.middle import middle_latencies
-from app.queries.latency.of_pair import middle_and_p90
+from app.queries.latency import middle_and_p90, middle_latencies
 from app.runtime.gateway import Gateway
 
 

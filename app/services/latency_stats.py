@@ -12,10 +12,8 @@ from app.domain.codes import Reason
 from app.domain.errors import GatewayError
 from app.domain.keys import ChainId, PoolKey
 from app.domain.transfer.latency import WINDOW, median_seconds, window
-from app.queries.latency.kept import Pair
-from app.queries.latency.of_pair import LatencyOrder, latency_order
-from app.queries.latency.of_token import counted_since, latency_order_of_token
-from app.queries.transfers.freshness import last_event
+from app.queries.latency import LatencyOrder, Pair, counted_since, latency_order, latency_order_of_token
+from app.queries.transfers.trends import last_event
 from app.runtime.gateway import Gateway
 from app.services.latency import two_chains
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from sqlalchemy import Connection, insert
 
+from app.db.engine import ask, writing
 from app.domain.blocking import IPAddress
 from app.domain.codes import REFUND_STATUSES, Reason
 from app.domain.codes import TransferHistoryStatus as Status
@@ -16,11 +17,10 @@ from app.domain.keys import TransferId
 from app.domain.refund.ask import WithdrawRequest
 from app.domain.reporting.scope import Scope
 from app.domain.times import rfc3339
-from app.models.engine import ask, writing
-from app.models.refunds.asks import RefundAsk
+from app.models.refund_asks import RefundAsk
 from app.queries.feed.facts import load_network_facts
-from app.queries.feed.positions import newest_seq
-from app.queries.transfers.refund_asks import AskRow, asks_after, status_of
+from app.queries.feed.pruned import newest_seq
+from app.queries.transfers.refunds import AskRow, asks_after, status_of
 from app.runtime.gateway import Gateway
 from app.services.feed.projection import refold
 from app.services.transfers.status import transfer_not_found
@@ -38,7 +38,7 @@ def ask_for_refund(gateway: Gateway, request: WithdrawRequest, caller: IPAddress
     The first ask is kept, and the status is 7 when this returns; from 7 to 10 nothing is written. The
     status is read from the primary: a replica may be behind.
 
-    :param caller: counted by ``REFUND_ASK_LIMIT``, and not kept.
+    :param caller: counted, and not kept.
     :returns: the request's own number.
     :raises GatewayError: too many asks, an unknown transfer, or nothing to refund; the reason tells which.
     """

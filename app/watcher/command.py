@@ -15,7 +15,7 @@ from flask.cli import with_appcontext
 
 from app.domain.errors import Unavailable
 from app.domain.keys import ChainId
-from app.logs.processes import log_to_stderr
+from app.logs.entries import log_to_stderr
 from app.runtime.gateway import Gateway, current_gateway
 from app.runtime.pooler import pooler_complaint
 from app.runtime.readiness import database_complaint

@@ -41,7 +41,7 @@ class Question(BaseModel):
 @asynccontextmanager
 async def pool(app: FastAPI) -> AsyncIterator[None]:
     """As many connections as the others have threads."""
-    size = int(os.environ["WEB_THREADS"])
+    size = int(os.environ["CONNECTIONS"])
     async with asyncpg.create_pool(os.environ["ASYNCPG_URL"], min_size=size, max_size=size) as connections:
         chains = await connections.fetch("SELECT chain_id, explore_url, block_delay FROM chains")
         app.state.pool = connections

@@ -14,7 +14,7 @@ app = Flask(__name__)
 engine = create_engine(
     os.environ["DATABASE_URL"],
     isolation_level="AUTOCOMMIT",
-    pool_size=int(os.environ["WEB_THREADS"]),
+    pool_size=int(os.environ["CONNECTIONS"]),
     max_overflow=0,  # or each request beyond the pool opens a connection of its own, and closes it
 )
 table = Transfer.__table__

@@ -21,7 +21,7 @@ from tests.deploy.files import ROOT
 from tests.load.served import ask, cpu_seconds, serving
 from tests.postgres import gateway_on, postgres_server
 
-PATIENCE_SECONDS = 1_800.0
+TIMEOUT_SECONDS = 1_800.0
 LOOKS_EVERY = 0.2
 """Seconds: looking takes time from those who are looked at."""
 
@@ -128,7 +128,7 @@ def finish(child: psutil.Popen, is_done: Callable[[], bool], log: Path) -> tuple
 
     :raises SystemExit: the process ended before, or it takes too long.
     """
-    end = time.monotonic() + PATIENCE_SECONDS
+    end = time.monotonic() + TIMEOUT_SECONDS
     used = 0.0
     while time.monotonic() < end:
         ended = child.poll() is not None

@@ -9,10 +9,10 @@ from typing import Final
 import orjson
 from sqlalchemy import select
 
+from app.db.engine import reading
 from app.domain.keys import ChainId
-from app.models.engine import reading
 from app.models.events import Event
-from app.queries.watching.readings import watch_row
+from app.queries.watching import watch_row
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.network.document import import_network
 from bench.watching.arena import Arena, Reading, begin, finish, module, running

@@ -18,7 +18,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-from app.models.migrating.steps import add_columns, by_range, create_index, is_postgresql, without_transaction
+from app.db.migrating import add_columns, by_range, create_index, is_postgresql, without_transaction
 
 revision = "0010"
 down_revision = "0009"

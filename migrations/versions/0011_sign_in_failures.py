@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from app.models.migrating.steps import create_index
+from app.db.migrating import create_index
 
 revision = "0011"
 down_revision = "0010"

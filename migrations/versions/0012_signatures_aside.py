@@ -6,7 +6,7 @@ Going down, of two tokens of one reporter the older gets its public part added t
 import sqlalchemy as sa
 from alembic import op
 
-from app.models.migrating.steps import create_index
+from app.db.migrating import create_index
 
 revision = "0012"
 down_revision = "0011"

@@ -7,7 +7,7 @@ written by ``events replay``. All that was reported of a refund is its basis unt
 import sqlalchemy as sa
 from alembic import op
 
-from app.models.migrating.steps import add_columns, refuse_rows_offline, without_transaction
+from app.db.migrating import add_columns, refuse_rows_offline, without_transaction
 
 revision = "0013"
 down_revision = "0012"

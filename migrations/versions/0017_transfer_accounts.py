@@ -13,13 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-from app.models.migrating.steps import (
-    add_columns,
-    by_range,
-    is_postgresql,
-    refuse_rows_offline,
-    without_transaction,
-)
+from app.db.migrating import add_columns, by_range, is_postgresql, refuse_rows_offline, without_transaction
 
 revision = "0017"
 down_revision = "0016"

@@ -5,7 +5,7 @@ import json
 import sqlalchemy as sa
 from alembic import op
 
-from app.models.migrating.steps import refuse_rows_offline
+from app.db.migrating import refuse_rows_offline
 
 revision = "0021"
 down_revision = "0020"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import sqlalchemy as sa
 from alembic import op
 
-from app.models.migrating.steps import refuse_rows_offline
+from app.db.migrating import refuse_rows_offline
 
 revision = "0025"
 down_revision = "0023"

@@ -7,7 +7,7 @@ SQLite the feed waits for it.
 import sqlalchemy as sa
 from alembic import op
 
-from app.models.migrating.steps import create_index, drop_index
+from app.db.migrating import create_index, drop_index
 
 revision = "0027"
 down_revision = "0025"

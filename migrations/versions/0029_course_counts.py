@@ -6,7 +6,7 @@ Every transfer is read twice. Run it while the feed may wait.
 import sqlalchemy as sa
 from alembic import op
 
-from app.models.migrating.steps import is_postgresql
+from app.db.migrating import is_postgresql
 
 revision = "0029"
 down_revision = "0027"

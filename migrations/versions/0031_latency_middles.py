@@ -8,7 +8,7 @@ and only what has moved the middles along takes the note away.
 import sqlalchemy as sa
 from alembic import op
 
-from app.models.migrating.steps import is_postgresql
+from app.db.migrating import is_postgresql
 
 revision = "0031"
 down_revision = "0029"

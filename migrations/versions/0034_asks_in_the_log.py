@@ -6,7 +6,7 @@ Asks that were kept before have no place. Processes of an earlier release go on 
 import sqlalchemy as sa
 from alembic import op
 
-from app.models.migrating.steps import add_columns, create_index
+from app.db.migrating import add_columns, create_index
 
 revision = "0034"
 down_revision = "0033"

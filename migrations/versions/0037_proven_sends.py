@@ -6,7 +6,7 @@ Events of before count as they did: as of reporters without limits.
 import sqlalchemy as sa
 from alembic import op
 
-from app.models.migrating.steps import add_columns
+from app.db.migrating import add_columns
 
 revision = "0037"
 down_revision = "0036"

@@ -7,7 +7,7 @@ of the last release, all of them are read.
 import sqlalchemy as sa
 from alembic import op
 
-from app.models.migrating.steps import create_index, drop_index
+from app.db.migrating import create_index, drop_index
 
 revision = "0041"
 down_revision = "0040"

@@ -15,7 +15,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 
 PYTHON_LOCKS: Final = {
     "requirements.txt": "what the gateway runs with",
-    "requirements-dev.txt": "for `TRACING`, to build the documentation, and to work on the gateway",
+    "requirements-dev.txt": "to build the documentation, and to work on the gateway",
 }
 """What is installed from, by what for. The second contains the first."""
 

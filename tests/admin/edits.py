@@ -50,8 +50,8 @@ NEW: dict[str, dict[str, Any]] = {
         "pegged_burn_contract_addr": VAULT,
         "perc_fee_tiers_0_fee": "0",
     },
-    "blocked_addresses": {"address": VAULT.upper().replace("0X", "0x"), "expires_at": "2027-01-31 18:00"},
-    "blocked_networks": {"cidr": "198.51.100.0/24", "reason": "two\r\nlines", "expires_at": ""},
+    "blocked_addresses": {"text": VAULT.upper().replace("0X", "0x"), "expires_at": "2027-01-31 18:00"},
+    "blocked_networks": {"text": "198.51.100.0/24", "reason": "two\r\nlines", "expires_at": ""},
 }
 
 CHANGES: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
@@ -70,6 +70,11 @@ CHANGES: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
     "blocked_addresses": ({"expires_at": "", "source": "list"}, {"expires_at": None, "source": "list"}),
     "blocked_networks": ({"expires_at": "2027-02-01"}, {"expires_at": "2027-02-01T00:00:00Z"}),
 }
+
+
+def new_page(section: str) -> str:
+    """Where rows of a section are added."""
+    return "/admin/connect/?like=nothing" if section == "chains" else f"/admin/{section}/new"
 
 
 def added(gateway: Gateway, section: str) -> dict[str, Any]:

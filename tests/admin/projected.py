@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import insert
 
-from app.models.engine import writing
+from app.db.engine import writing
 from app.models.transfers import LatencyRecord, Transfer
 from app.runtime.gateway import Gateway
 from tests.services.feed.world import NOW

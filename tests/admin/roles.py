@@ -8,7 +8,7 @@ from flask import Flask
 from werkzeug.routing import Rule
 
 ANYONE, VIEWER, OPERATOR, ADMIN, NOBODY = "anyone", "viewer", "operator", "admin", "nobody"
-LISTED = {"index_view": (VIEWER, NOBODY), "export": (VIEWER, NOBODY)}
+LISTED = {"index_view": (VIEWER, NOBODY)}
 
 
 def of_view(name: str, routes: dict[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
@@ -46,8 +46,6 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "transfers.transfer": (VIEWER, NOBODY),
     "transfers.add_note": (NOBODY, OPERATOR),
     "transfers.remove_note": (NOBODY, OPERATOR),
-    "transfers.save_filter": (NOBODY, VIEWER),
-    "transfers.remove_filter": (NOBODY, VIEWER),
     "search.index": (VIEWER, NOBODY),
     "estimates.index": (VIEWER, NOBODY),
     "audit.index": (VIEWER, NOBODY),
@@ -60,21 +58,20 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "transfers.acknowledge": (NOBODY, OPERATOR),
     "audit.verify": (NOBODY, VIEWER),
     "operators.index_view": (ADMIN, NOBODY),
-    "operators.export": (ADMIN, NOBODY),
     "operators.new": (ADMIN, ADMIN),
     "operators.edit": (ADMIN, ADMIN),
     "operators.end_sessions": (NOBODY, ADMIN),
     "operators.reset_second_factor": (ADMIN, ADMIN),
     "operators.new_password": (ADMIN, ADMIN),
     "operators.demand_second_factor": (NOBODY, ADMIN),
-    **of_view("chains", EDITED | SWITCHED),
+    **of_view("chains", EDITED | SWITCHED | {"new": (OPERATOR, NOBODY)}),
     **of_view("tokens", EDITED),
     **of_view("pools", EDITED),
     **of_view("routes", EDITED | {"base_fees": (OPERATOR, OPERATOR)}),
     **of_view("route_blocks", EDITED),
     **of_view("pegged_pairs", EDITED),
-    **of_view("blocked_addresses", EDITED | {"add_many": (OPERATOR, OPERATOR)}),
-    **of_view("blocked_networks", EDITED | {"add_many": (OPERATOR, OPERATOR)}),
+    **of_view("blocked_addresses", EDITED | {"add_many": (OPERATOR, NOBODY)}),
+    **of_view("blocked_networks", EDITED | {"add_many": (OPERATOR, NOBODY)}),
     **of_view("anomalies", LISTED | {"acknowledge": (NOBODY, OPERATOR)}),
     **of_view("refund_asks", LISTED),
     "connect.index": (OPERATOR, OPERATOR),
@@ -94,13 +91,11 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "watching.stop": (NOBODY, OPERATOR),
     "watching.start": (NOBODY, OPERATOR),
     "ingest_tokens.index_view": (ADMIN, NOBODY),
-    "ingest_tokens.export": (ADMIN, NOBODY),
     "ingest_tokens.new": (ADMIN, ADMIN),
     "ingest_tokens.show": (ADMIN, NOBODY),
     "ingest_tokens.revoke": (NOBODY, ADMIN),
     "ingest_tokens.rotate": (NOBODY, ADMIN),
     "api_keys.index_view": (OPERATOR, NOBODY),
-    "api_keys.export": (OPERATOR, NOBODY),
     "api_keys.new": (ADMIN, ADMIN),
     "api_keys.show": (OPERATOR, NOBODY),
     "api_keys.revoke": (NOBODY, ADMIN),
@@ -124,7 +119,6 @@ def console_rules(app: Flask) -> list[Rule]:
 
 def path_of(app: Flask, rule: Rule) -> str:
     values: dict[str, Any] = dict.fromkeys(rule.arguments, "0")
-    values |= {"export_type": "csv"} if "export_type" in rule.arguments else {}
     values |= {"filename": "console.css"} if "filename" in rule.arguments else {}
     with app.test_request_context():
         return app.url_map.bind("localhost").build(rule.endpoint, values)

@@ -7,8 +7,8 @@ import re
 from passlib.totp import TOTP
 from sqlalchemy import update
 
+from app.db.engine import writing
 from app.domain.operators import Role
-from app.models.engine import writing
 from app.models.operators import Operator
 from tests.admin.visitor import Visitor, email_of, gateway_of
 

@@ -6,13 +6,15 @@ import json
 from typing import Any
 
 import pytest
+from flask import Flask
 
+from app.domain.operators import Role
 from app.runtime.gateway import Gateway
 from app.services.network.document import export_network, import_network
 from tests.actors import TESTER
 from tests.admin.connecting import BASE, PATH
 from tests.admin.forms import form_of, send
-from tests.admin.visitor import MovableClock, Visitor
+from tests.admin.visitor import MovableClock, Visitor, signed_in
 from tests.services.network.edits.kit import document, records
 from tests.services.network.network_kit import SIGNERS
 
@@ -24,6 +26,38 @@ def test_an_example_is_chosen_first(operator: Visitor, network: Gateway) -> None
     for like in ("77", "x", "9" * 30):
         assert operator.get(f"/admin/connect/?like={like}").status_code == 200
     assert "There is no such chain" in operator.get("/admin/connect/?like=77").text
+
+
+def test_a_chain_is_connected_by_itself(operator: Visitor, network: Gateway) -> None:
+    assert 'value="nothing"' in operator.get("/admin/connect/").text
+    assert operator.get("/admin/chains/new").location == "/admin/connect/"
+    path = "/admin/connect/?like=nothing"
+    form = operator.get(path)
+    assert "Tokens and pools" not in form.text
+    assert form_of(form)["minimal_max_slippage"] == "", "nothing is copied"
+    own = {name: value for name, value in BASE.items() if not name.startswith("token")}
+    more = {"gas_token_symbol": "ETH", "block_delay": "1", "minimal_max_slippage": "501"}
+    preview = send(operator, path, **own, **more)
+    assert "Connect Base?" in preview.text
+    before = document(network)
+    assert send(operator, path, preview, confirm="1").location == "/admin/chains/8453"
+    now = document(network)
+    assert now["chains"][-1]["minimal_max_slippage"] == 501
+    assert [row["power"] for row in now["validators"] if row["chain_id"] == 8453] == ["10", "20"]
+    assert (now["tokens"], now["routes"]) == (before["tokens"], before["routes"])
+    assert records(network)[-1].detail == "connect Base (chain 8453): 2 opening validators"
+
+
+def test_the_first_chain_has_nothing_to_be_copied_from(app: Flask, gateway: Gateway) -> None:
+    operator = signed_in(app, Role.OPERATOR)
+    assert 'name="explore_url"' in operator.get("/admin/connect/").text
+    assert "Connect one" in operator.get("/admin/chains/").text
+    own = {name: value for name, value in BASE.items() if not name.startswith("token")} | {
+        "gas_token_symbol": "ETH", "block_delay": "1", "minimal_max_slippage": "501",
+    }  # fmt: skip
+    preview = send(operator, "/admin/connect/", **own)
+    assert send(operator, "/admin/connect/", preview, confirm="1").status_code == 302
+    assert [row["id"] for row in document(gateway)["chains"]] == [8453]
 
 
 def test_a_chain_is_connected_at_once(operator: Visitor, network: Gateway) -> None:

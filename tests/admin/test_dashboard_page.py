@@ -15,7 +15,7 @@ from tests.admin.unfed import without_events
 from tests.admin.visitor import signed_in
 
 PARTS = (
-    "status_counts", "stuck_transfers", "count_stuck", "waiting_refunds", "heat_map", "pool_lines",
+    "status_counts", "stuck_transfers", "count_stuck", "waiting_refunds", "slowest_pairs", "pool_lines",
     "anomalies_to_acknowledge", "estimate_summary", "freshness", "trend",
 )  # fmt: skip
 WAY_TO_STOP = '<a href="/admin/chains/1/stop">Ethereum</a>'

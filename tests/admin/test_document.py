@@ -106,7 +106,7 @@ def network_with_a_chain_more() -> dict[str, Any]:
 
 
 def test_a_chain_with_its_rows_goes_at_once(admin: Visitor, network: Gateway) -> None:
-    save(admin, "/admin/chains/new", id="8453", name="Base", explore_url="https://basescan.example",
+    save(admin, "/admin/connect/?like=nothing", id="8453", name="Base", explore_url="https://basescan.example",
          contract_addr="", gas_token_symbol="ETH", block_delay="1", minimal_max_slippage="501")  # fmt: skip
     save(admin, "/admin/tokens/new", chain_id="8453", symbol="USDT", name="T", decimal="6",
          address="0x00000000000000000000000000000000000000A1")  # fmt: skip

@@ -12,7 +12,7 @@ from tests.admin.visitor import Visitor, signed_in
 
 FIELDS = {
     "/admin/pools/new": "total_cap",
-    "/admin/blocked_addresses/add": "text",
+    "/admin/blocked_addresses/new": "text",
     "/admin/ingest_tokens/new": "name",
     "/admin/sign-in": "email",
 }

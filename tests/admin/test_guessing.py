@@ -14,9 +14,9 @@ from sqlalchemy import select
 from werkzeug.test import TestResponse
 
 from app.admin import places
+from app.db.engine import reading, writing
 from app.domain.operators import Role
 from app.models.audit import AuditRecord
-from app.models.engine import reading, writing
 from app.models.operators import SignInFailure
 from app.runtime.gateway import Gateway
 from app.services.operators.accounts import find_account, new_uniquifier, update_account

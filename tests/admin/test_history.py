@@ -9,13 +9,13 @@ import pytest
 from flask import Flask
 from sqlalchemy import delete
 
+from app.db.engine import writing
 from app.domain.operators import Role
 from app.models.audit import AuditRecord, AuditSubject
-from app.models.engine import writing
 from app.runtime.gateway import Gateway
 from app.services.network.document import export_network, import_network
 from tests.actors import TESTER
-from tests.admin.edits import CHANGES, NEW, key_of_last
+from tests.admin.edits import CHANGES, NEW, key_of_last, new_page
 from tests.admin.forms import EVERYTHING, form_of, save, send
 from tests.admin.visitor import NOW, MovableClock, Visitor, add_account, signed_in
 from tests.services.network.edits.kit import document, records, shown
@@ -65,7 +65,7 @@ def test_a_row_leads_to_its_history_and_each_record_to_its_row(operator: Visitor
 
 @pytest.mark.parametrize("section", NEW)
 def test_a_row_that_the_log_never_saw_is_shown(operator: Visitor, network: Gateway, section: str) -> None:
-    path = f"/admin/{section}/new"
+    path = new_page(section)
     send(operator, path, send(operator, path, **NEW[section]), confirm="1")
     row = f"/admin/{section}/{key_of_last(network, section)}"
     subject = json.loads(last_record(network).changes)[0]["subject"]
@@ -122,7 +122,7 @@ def test_a_version_is_restored_through_the_preview(operator: Visitor, network: G
 
 @pytest.mark.parametrize("section", NEW)
 def test_a_removed_row_comes_back_as_it_was(operator: Visitor, network: Gateway, section: str) -> None:
-    path = f"/admin/{section}/new"
+    path = new_page(section)
     send(operator, path, send(operator, path, **NEW[section]), confirm="1")
     row = f"/admin/{section}/{key_of_last(network, section)}"
     save(operator, row, **CHANGES[section][0])
@@ -243,7 +243,7 @@ def test_a_change_past_the_log_is_told(operator: Visitor, network: Gateway, cloc
 
 def test_a_note_is_never_cut(operator: Visitor, network: Gateway) -> None:
     note = "n" * 500
-    save(operator, "/admin/blocked_networks/new", cidr="198.51.100.0/24", reason="r" * 1000, note=note)
+    save(operator, "/admin/blocked_networks/new", text="198.51.100.0/24", reason="r" * 1000, note=note)
     save(operator, f"/admin/blocked_networks/{shown(network, 'blocked_networks', '198.51.100.0/24').row_id}",
          reason="s" * 1000, note=note)  # fmt: skip
     detail = last_record(network).detail

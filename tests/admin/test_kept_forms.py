@@ -9,8 +9,8 @@ import pytest
 from flask import Flask
 from sqlalchemy import func, select
 
+from app.db.engine import reading
 from app.domain.operators import Role
-from app.models.engine import reading
 from app.models.operators import Operator, OperatorSession
 from app.runtime.gateway import Gateway
 from app.services.audit.log import AuditFilter, list_audit
@@ -62,7 +62,7 @@ def test_a_stale_token_keeps_what_was_typed(operator: Visitor, network: Gateway)
 def test_a_large_form_is_kept_too(operator: Visitor, network: Gateway, clock: MovableClock) -> None:
     text = "\n".join(f"0x{n:040x}" for n in range(20_000))
     clock.forward(hours=2)
-    answer = operator.post("/admin/blocked_addresses/add", {"text": text}, headers=OWN)
+    answer = operator.post("/admin/blocked_addresses/new", {"text": text}, headers=OWN)
     assert answer.status_code == 401
     assert f"0x{19_999:040x}" in answer.text
 

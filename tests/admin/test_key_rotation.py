@@ -9,8 +9,8 @@ from flask import Flask
 from sqlalchemy import select, update
 
 from app.admin import devices
+from app.db.engine import reading, writing
 from app.domain.operators import Role
-from app.models.engine import reading, writing
 from app.models.operators import Operator
 from app.services.operators.accounts import find_account
 from app.services.operators.code_keys import UNNAMED, CodeKeys, name_of

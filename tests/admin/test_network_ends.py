@@ -27,7 +27,7 @@ def test_a_network_is_blocked_for_a_while(
     operator: Visitor, network: Gateway, clock: MovableClock, preset: str, ahead: dict[str, int]
 ) -> None:
     end = written(clock, **ahead)
-    preview = send(operator, "/admin/blocked_networks/new", cidr="198.51.100.7", expires_at_in=preset)
+    preview = send(operator, "/admin/blocked_networks/new", text="198.51.100.7", expires_at_in=preset)
     assert end.replace("T", " ").removesuffix("Z") + " UTC" in preview.text
     clock.forward(minutes=2)
     assert send(operator, "/admin/blocked_networks/new", preview, confirm="1").status_code == 302
@@ -40,7 +40,7 @@ def test_presets_of_pasted_lists_and_routes(
     app: Flask, operator: Visitor, network: Gateway, clock: MovableClock
 ) -> None:
     end = written(clock, hours=1)
-    save(operator, "/admin/blocked_addresses/add", text=SOMEBODY, expires_at_in="1h")
+    save(operator, "/admin/blocked_addresses/new", text=SOMEBODY, expires_at_in="1h")
     assert document(network)["blocked_addresses"][-1]["expires_at"] == end
     block = {"symbol": "USDT", "src_chain_id": "1", "dst_chain_id": "56", "expires_at_in": "1h"}
     save(operator, "/admin/route_blocks/new", **block)
@@ -52,7 +52,7 @@ def test_presets_of_pasted_lists_and_routes(
     assert "ended</span>" in operator.get("/admin/route_blocks/").text
     assert (
         "choose one of these"
-        in send(operator, "/admin/blocked_networks/new", cidr="10.0.0.1", expires_at_in="9h").text.casefold()
+        in send(operator, "/admin/blocked_networks/new", text="10.0.0.1", expires_at_in="9h").text.casefold()
     )
 
 
@@ -71,15 +71,15 @@ def test_presets_of_pasted_lists_and_routes(
 def test_what_is_no_account_of_somebody_is_doubted(
     operator: Visitor, network: Gateway, address: str, words: str
 ) -> None:
-    assert words in send(operator, "/admin/blocked_addresses/new", address=address).text
-    many = send(operator, "/admin/blocked_addresses/add", text=f"{address}\n{SOMEBODY}")
+    assert words in send(operator, "/admin/blocked_addresses/new", text=address).text
+    many = send(operator, "/admin/blocked_addresses/new", text=f"{address}\n{SOMEBODY}")
     assert words in many.text
     assert 'name="confirm"' in many.text, "a doubt is no refusal"
 
 
 def test_an_ordinary_account_is_not_doubted(operator: Visitor, network: Gateway) -> None:
     for address in (SOMEBODY, SOMEBODY.lower(), SOMEBODY.upper().replace("0X", "0x")):
-        preview = send(operator, "/admin/blocked_addresses/new", address=address)
+        preview = send(operator, "/admin/blocked_addresses/new", text=address)
         assert "does not look like an account" not in preview.text
         assert "one of our contracts" not in preview.text
 
@@ -92,7 +92,7 @@ def test_the_transfers_that_are_concerned_are_listed(
         sent = now - timedelta(minutes=n)
         add_transfer(network, n, sender=SOMEBODY, amount=10**6 * n, sent_at=sent, updated_at=sent)
     add_transfer(network, 99, sender=VAULT, sent_at=now, updated_at=now)
-    preview = send(operator, "/admin/blocked_addresses/new", address=SOMEBODY.lower())
+    preview = send(operator, "/admin/blocked_addresses/new", text=SOMEBODY.lower())
     assert "received 23 transfers in the last 24 hours" in preview.text
     assert preview.text.count('href="/admin/transfers/0x') == 20, "the last ones"
     assert f'href="/admin/transfers/0x{1:064x}"' in preview.text

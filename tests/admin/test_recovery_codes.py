@@ -9,8 +9,8 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
+from app.db.engine import reading
 from app.domain.operators import RECOVERY_CODES, Role
-from app.models.engine import reading
 from app.models.factors import OperatorRecoveryCode
 from app.services.audit.log import list_audit
 from app.services.operators.accounts import find_account, update_account

@@ -11,7 +11,7 @@ from flask_admin import expose
 
 from app import create_app
 from app.admin.views.base import ConsoleView
-from app.admin.views.lists import neutral_cell
+from app.admin.views.csv_files import neutral_cell
 from app.domain.operators import Role
 from config import ALL_DOORS
 from tests.admin.visitor import Visitor, email_of, lose_database, signed_in

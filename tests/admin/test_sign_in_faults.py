@@ -9,9 +9,9 @@ from flask import Flask
 from sqlalchemy import select, text
 from werkzeug.test import create_environ, run_wsgi_app
 
+from app.db.engine import reading
 from app.domain.operators import Role
 from app.models.audit import AuditRecord
-from app.models.engine import reading
 from app.runtime.gateway import Gateway
 from app.services.operators.accounts import AccountRefused, create_account
 from tests.actors import TESTER

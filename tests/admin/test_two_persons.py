@@ -15,11 +15,11 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
+from app.db.engine import reading
 from app.domain.operators import Role
 from app.domain.proposals.two_persons import TwoPersons
-from app.models.engine import reading
-from app.queries.api_keys.keys import valid_keys
-from app.queries.reporters.tokens import every_token
+from app.queries.api_keys import valid_keys
+from app.queries.reporters import every_token
 from app.runtime.gateway import Gateway
 from app.services.approvals.api_keys import request_key
 from app.services.audit.log import show_audit
@@ -128,7 +128,7 @@ def pressed(path: str, **fields: Any) -> Send:
 WAITS: dict[str, Send] = {
     **{
         f"{section}.new": previewed(f"/admin/{section}/new", **NEW[section])
-        for section in ("chains", "tokens", "pools", "routes", "pegged_pairs")
+        for section in ("tokens", "pools", "routes", "pegged_pairs")
     },
     **{f"{section}.restore": restored(section) for section in NEW},
     "connect.index": connected,
@@ -179,10 +179,8 @@ AT_ONCE: dict[str, Send] = {
         chain=["1", "10"],
     ),
     "route_blocks.new": previewed("/admin/route_blocks/new", **NEW["route_blocks"]),
-    "blocked_addresses.new": previewed("/admin/blocked_addresses/new", address=VAULT),
-    "blocked_networks.new": previewed("/admin/blocked_networks/new", cidr="198.51.100.0/24"),
-    "blocked_addresses.add_many": previewed("/admin/blocked_addresses/add", text=VAULT),
-    "blocked_networks.add_many": previewed("/admin/blocked_networks/add", text="198.51.100.0/24"),
+    "blocked_addresses.new": previewed("/admin/blocked_addresses/new", text=VAULT),
+    "blocked_networks.new": previewed("/admin/blocked_networks/new", text="198.51.100.0/24"),
     "ingest_tokens.revoke": lambda visitor, gateway, more: visitor.post(
         "/admin/ingest_tokens/1/revoke", {"typed": list_tokens(gateway)[-1].key_id}
     ),
@@ -209,8 +207,6 @@ ELSEWHERE: dict[str, Send] = {
     "document.compare": pressed("/admin/document/compare", text='{"version": 1}'),
     "transfers.add_note": pressed(f"/admin/transfers/0x{7:064x}/notes", text="seen"),
     "transfers.remove_note": pressed(f"/admin/transfers/0x{7:064x}/notes/1/remove"),
-    "transfers.save_filter": pressed("/admin/transfers/filters", name="mine", query="status=8"),
-    "transfers.remove_filter": pressed("/admin/transfers/filters/1/remove"),
     "proposals.approve": pressed("/admin/proposals/1/approve"),
     "proposals.reject": pressed("/admin/proposals/1/reject", reason="no"),
     "proposals.withdraw": pressed("/admin/proposals/1/withdraw", reason="no"),

@@ -8,9 +8,9 @@ from flask import Flask
 from sqlalchemy import insert
 
 from app.admin.pages.estimate_labels import REFUSAL_WORDS, refusal_words
+from app.db.engine import writing
 from app.domain.codes import Reason
 from app.domain.operators import Role
-from app.models.engine import writing
 from app.models.estimates import EstimateCount
 from app.runtime.gateway import Gateway
 from tests.admin.forms import save, send

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from sqlalchemy import insert
 
-from app.models.engine import writing
+from app.db.engine import writing
 from app.models.transfers import Transfer
 from app.runtime.gateway import Gateway
 from tests.admin.visitor import NOW

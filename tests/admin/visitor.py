@@ -16,8 +16,8 @@ from sqlalchemy.exc import OperationalError
 from werkzeug.test import TestResponse
 
 from app.admin.sign_in import datastore
+from app.db.engine import writing
 from app.domain.operators import Role
-from app.models.engine import writing
 from app.models.operators import Operator
 from app.services.operators.accounts import new_uniquifier
 from tests.applications import CHEAP, gateway_of

@@ -140,7 +140,7 @@ def test_a_place_that_hangs_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_syslog_that_hangs_holds_no_other_place_up(
     silent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.runtime.outside.anchors.PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr("app.runtime.outside.anchors.TIMEOUT_SECONDS", 0.2)
     place = Kept()
     with hanging(tmp_path, accepts=silent == "afterwards") as url:
         anchors = Anchors([place_of(url), place])

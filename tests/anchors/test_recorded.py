@@ -10,14 +10,14 @@ import pytest
 from flask import Flask
 from sqlalchemy import delete
 
+from app.db.engine import writing
 from app.domain.operators import Role
 from app.domain.webhooks.subscription import AlertKind
 from app.models.audit import AuditRecord, AuditSubject
-from app.models.engine import writing
 from app.runtime.gateway import Gateway
 from app.services.audit.log import verify_audit
 from app.services.audit.record import record_alone
-from config import ALL_DOORS, Settings
+from config import ALL_DOORS, ConfigError, load_settings
 from tests.actors import TESTER
 from tests.admin.visitor import signed_in
 from tests.applications import OpenApp, gateway_of
@@ -125,5 +125,5 @@ def test_a_file_without_heads_is_no_anchor(anchored: Flask, tmp_path: Path) -> N
 )
 def test_a_place_that_is_none(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUDIT_ANCHORS", f"file:/var/log/heads,{value}")
-    with pytest.raises(ValueError, match="must be a file such as"):
-        Settings()
+    with pytest.raises(ConfigError, match="must be a file such as"):
+        load_settings()

@@ -9,12 +9,12 @@ from flask import Flask, g
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
+from app.db.engine import reading
 from app.domain.api_keys import ApiKey as Key
 from app.domain.api_keys import Scope
 from app.domain.errors import Forbidden, Unauthorized, Unavailable
 from app.http.keys import current_key, keep_key, require_key
 from app.models.api_keys import ApiKey
-from app.models.engine import reading
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.api_keys.keys import revoke_key
 from app.services.approvals.api_keys import request_key

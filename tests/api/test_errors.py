@@ -12,6 +12,7 @@ from werkzeug import exceptions as http
 
 from app.api import v2
 from app.api.errors import HTTP_STATUS, status_and_error
+from app.db.writes import DATABASE_UNAVAILABLE
 from app.domain.codes import Reason
 from app.domain.error_catalogue import ErrorKind
 from app.domain.errors import (
@@ -23,7 +24,6 @@ from app.domain.errors import (
     UnsupportedFormat,
 )
 from app.http.errors import FRAMEWORK_ERRORS
-from app.runtime.faults import DATABASE_UNAVAILABLE
 from tests.api.faults import FAULTS
 from tests.api.shapes import LATENCY, READY, STATUS, ZEROES, assert_refused
 

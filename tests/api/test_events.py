@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 
 from app.api.waiting import sources
 from app.domain.following.position import Position
-from app.queries.waiting import touched
+from app.queries import waiting as touched
 from tests.api.shapes import assert_refused
 from tests.api.world import ADDRESS, NOW, configure, event, released, sent, tell
 from tests.applications import OpenApp, gateway_of

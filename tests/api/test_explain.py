@@ -10,10 +10,10 @@ from flask.testing import FlaskClient
 from sqlalchemy import delete
 
 from app.api.insights.checks import CHECK_NAMES
+from app.db.engine import writing
 from app.domain.estimate.refusals import Check
-from app.models.engine import writing
 from app.models.estimates import EstimateCount
-from app.queries.estimates.counts import estimate_counts
+from app.queries.estimates import estimate_counts
 from app.services.network.snapshot import NetworkSnapshots
 from tests.api.estimates import ASKED, EXACT
 from tests.api.explanations import explain

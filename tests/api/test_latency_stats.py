@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app.queries.latency import of_token
+from app.queries import latency as of_token
 from app.services import latency_stats
 from tests.api.shapes import LATENCY_STATS, ZEROES, assert_refused
 from tests.api.world import configure, event, network, released, sent, tell

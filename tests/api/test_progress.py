@@ -12,11 +12,11 @@ from sqlalchemy import event as listeners
 from sqlalchemy import insert, update
 from werkzeug.datastructures import Headers
 
+from app.db.engine import reading, writing
 from app.grpcweb import gateway_pb2 as pb
 from app.http.progress import PROGRESS_HEADERS
-from app.models.engine import reading, writing
-from app.models.watching.watches import ChainWatch
-from app.queries.transfers.freshness import chain_depths
+from app.models.watching import ChainWatch
+from app.queries.transfers.trends import chain_depths
 from tests.api.shapes import FIND, STATUS, STATUSES
 from tests.api.world import configure, event, network, released, sent, tell
 from tests.applications import OpenApp, gateway_of, renew_gateway

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-import time
 from collections.abc import Callable, Iterator
-from itertools import chain
 from typing import Any
 
 import pytest
@@ -17,11 +15,8 @@ from werkzeug.datastructures import Headers
 from app.api import v2
 from app.http.later import LEFT, Beginning, Later, Pause, Step
 from app.http.request_ids import REQUEST_ID
-from app.logs import batch
 from app.logs.entries import EntryFormatter
-from app.logs.lines import LineFormatter
 from app.logs.private import Private
-from app.logs.told import Several, Told
 from tests.api.shapes import LATENCY, STATUS
 
 MADE = re.compile(r"[0-9a-f]{12}-[0-9a-f]+")
@@ -75,7 +70,7 @@ def test_nobody_finds_out_by_it_what_a_secret_is(
     """The answer is that of every id; the log has another."""
     monkeypatch.setattr("app.http.request_ids.PRIVATE", Private(["the-password-of-ours"]))
     monkeypatch.setattr(v2, "median_latency", lambda *_: 1 / 0)
-    caplog.handler.setFormatter(EntryFormatter())
+    caplog.handler.setFormatter(EntryFormatter("json"))
     for path in ("/healthz", ANY_LATENCY):
         for guess in ("the-password-of-ours", "the-password-of-theirs"):
             assert client.get(path, headers={REQUEST_ID: guess}).headers.getlist(REQUEST_ID) == [guess]
@@ -96,7 +91,7 @@ def test_what_is_logged_for_the_request_has_it(
         raise RuntimeError("what went wrong")
 
     monkeypatch.setattr(v2, "median_latency", fail)
-    caplog.handler.setFormatter(EntryFormatter())
+    caplog.handler.setFormatter(EntryFormatter("json"))
     answer = client.get(ANY_LATENCY, headers={REQUEST_ID: "what-went-wrong"})
     assert answer.status_code == 500
     entry = json.loads(caplog.text)
@@ -109,14 +104,9 @@ def test_what_is_logged_for_the_request_has_it(
 def logged(caplog: pytest.LogCaptureFixture) -> Any:
     """The fields of the entries of the request log so far."""
     caplog.set_level(logging.INFO, "app.http.request_log")
-    return lambda: [entry.fields for entry in told(caplog)]
-
-
-def told(caplog: pytest.LogCaptureFixture) -> list[Told]:
-    """The entries of the request log so far."""
-    records = [record.msg for record in caplog.records if record.name == "app.http.request_log"]
-    assert all(isinstance(several, Several) for several in records)
-    return list(chain.from_iterable(records))
+    return lambda: [
+        vars(record)["fields"] for record in caplog.records if record.name == "app.http.request_log"
+    ]
 
 
 def test_all_requests_are_logged_by_their_operation(open_app: Any, logged: Any) -> None:
@@ -127,7 +117,6 @@ def test_all_requests_are_logged_by_their_operation(open_app: Any, logged: Any) 
     client.get(f"/nowhere/{account}")
     client.post(f"{GRPC}GetTransferConfigs", headers={"Content-Type": "application/grpc-web+proto"})
     client.post(f"{GRPC}{account}")
-    client.application.request_log.flush()
     entries = logged()
     assert [(entry["operation"], entry["code"], entry.get("reason")) for entry in entries] == [
         ("v2.get_latest_7_day_transfer_latency", 200, "chain_unknown"),
@@ -146,7 +135,6 @@ def test_errors_are_those_of_the_gateway(open_app: Any, logged: Any, monkeypatch
     client = open_app(access_log="errors").test_client()
     for path in (ANY_LATENCY, LATENCY, "/nowhere"):
         client.get(path)
-    client.application.request_log.flush()
     assert not logged()
 
     def fail(*_: object) -> None:
@@ -155,36 +143,6 @@ def test_errors_are_those_of_the_gateway(open_app: Any, logged: Any, monkeypatch
     monkeypatch.setattr(v2, "median_latency", fail)
     client.get(ANY_LATENCY)
     assert [(entry["code"], entry["reason"]) for entry in logged()] == [(500, "internal")]
-
-
-def test_a_failure_is_written_at_once_and_what_was_before_it(
-    open_app: Any, logged: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batch, "SECONDS", 60)
-    client = open_app(access_log="all").test_client()
-    client.get("/nowhere")
-    assert not logged()
-    monkeypatch.setattr(v2, "median_latency", lambda *_: 1 / 0)
-    client.get(ANY_LATENCY)
-    assert [entry["code"] for entry in logged()] == [404, 500]
-
-
-def test_an_entry_is_of_its_own_time_and_request_whenever_it_is_written(
-    open_app: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The line for people has the id, too, and not that of the request that is served meanwhile."""
-    caplog.set_level(logging.INFO, "app.http.request_log")
-    caplog.handler.setFormatter(LineFormatter("%(message)s"))
-    client = open_app(access_log="all").test_client()
-    client.get("/nowhere", headers={REQUEST_ID: "the-first"})
-    began = time.time()
-    time.sleep(0.05)
-    monkeypatch.setattr(v2, "median_latency", lambda *_: 1 / 0)
-    client.get(ANY_LATENCY, headers={REQUEST_ID: "the-second"})
-    first, second = told(caplog)
-    assert first.at <= began < began + 0.05 <= second.at
-    ends = [line.rpartition(" (")[2] for line in caplog.text.splitlines() if " answered " in line]
-    assert ends[-2:] == ["request the-first)", "request the-second)"]
 
 
 def test_no_request_is_logged_unless_asked_for(client: FlaskClient, logged: Any) -> None:

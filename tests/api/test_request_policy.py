@@ -11,8 +11,7 @@ from flask.testing import FlaskClient
 
 from app.api.limits import PUBLIC_PREFIXES
 from app.api.request_policy import caller
-from config import load_settings
-from config_sources import ConfigError
+from config import ConfigError, load_settings
 from tests.api.shapes import CONFIGS, ESTIMATE, LATENCY, STATUS, assert_refused
 from tests.api.world import configure
 

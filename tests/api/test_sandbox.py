@@ -12,8 +12,8 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
+from app.db.engine import reading
 from app.domain.codes import ErrCode, SendKind, TransferHistoryStatus, XferStatus
-from app.models.engine import reading
 from app.models.transfers import Transfer
 from app.runtime.gateway import current_gateway
 from app.sandbox.catalogue import (

@@ -10,8 +10,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import insert
 
+from app.db.engine import writing
 from app.domain.codes import TransferHistoryStatus, XferStatus
-from app.models.engine import writing
 from app.models.transfers import Refund, Transfer
 from tests.api.shapes import STATUS, ZEROES, assert_refused
 from tests.api.world import NOW, event, released, sent, tell, vector

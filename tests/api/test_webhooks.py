@@ -12,9 +12,9 @@ from sqlalchemy import event, update
 from werkzeug.test import TestResponse
 
 from app.api.unread import unread_answer
+from app.db.engine import writing
 from app.domain.webhooks.subscription import MAX_SUBSCRIPTIONS
 from app.models.api_keys import ApiKey
-from app.models.engine import writing
 from app.runtime.gateway import current_gateway
 from app.services.approvals.api_keys import request_key
 from app.services.audit.log import list_audit

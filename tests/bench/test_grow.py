@@ -12,9 +12,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import inspect
 
+from app.db.base import db
+from app.db.engine import reading, writing
 from app.domain.codes import TransferHistoryStatus as Status
-from app.extensions import db
-from app.models.engine import reading, writing
 from app.runtime.gateway import Gateway, current_gateway
 from app.sandbox.loader import SandboxRefused
 from app.sandbox.network import network_document

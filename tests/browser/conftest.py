@@ -20,7 +20,7 @@ from tests.browser.looking import accessibility
 from tests.databases import SharedSqlite
 from tests.grpcweb.node import chromium
 from tests.services.watching.world import watch_a_chain
-from tests.serving.server import Server, serving
+from tests.serving.server import UNLIMITED, Server, serving
 
 FLAGS = [
     "--no-sandbox",
@@ -98,9 +98,9 @@ def running(sandbox: SharedSqlite, tmp_path_factory: pytest.TempPathFactory) -> 
     Pegged pairs are guarded by two persons; only ``test_proposals`` changes them. Every door is open, as by
     ``make run``.
     """
-    settings = {"DATABASE_URL": sandbox.url, "WEB_CONCURRENCY": "4", "ESTIMATE_COUNTS_SECONDS": "300"}
+    settings = {"DATABASE_URL": sandbox.url, "WEB_CONCURRENCY": "4"}
     settings |= {"TWO_PERSONS": "pegged_pairs", "DOORS": ",".join((*ALL_DOORS, "wait"))}
-    with serving("wsgi:app", tmp_path_factory.mktemp("server") / "log", **settings) as server:
+    with serving(UNLIMITED, tmp_path_factory.mktemp("server") / "log", **settings) as server:
         yield server
 
 

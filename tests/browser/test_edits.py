@@ -94,14 +94,14 @@ def test_a_cap_is_raised_in_tokens_and_a_tier_added(visit: Visit) -> None:
 def test_a_network_is_blocked_for_a_day(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/blocked_networks/")
-    page.get_by_role("link", name="Block network").click()
-    page.get_by_label("Network or IP address").fill("198.51.100.77")
+    page.get_by_role("link", name="Block networks").click()
+    page.get_by_label("Networks, one per line").fill("198.51.100.77")
     page.get_by_label("in 24 hours").check()
     visit.check_accessibility()
     page.get_by_role("button", name="Preview change").click()
     assert page.get_by_text("198.51.100.77/32").first.is_visible()
     visit.check_accessibility()
-    page.get_by_role("button", name="Add blocked network").click()
+    page.get_by_role("button", name="Block 1 network").click()
     row = page.get_by_role("row").filter(has_text="198.51.100.77/32")
     assert "active" in row.inner_text()
 
@@ -125,15 +125,15 @@ def test_a_preview_with_transfers_fits_a_phone(visit: Visit) -> None:
 def test_addresses_are_blocked_in_bulk(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/blocked_addresses/")
-    page.get_by_role("link", name="Block several").click()
-    page.get_by_label("List, one entry per line").fill(
+    page.get_by_role("link", name="Block addresses").click()
+    page.get_by_label("Addresses, one per line").fill(
         "0x00000000000000000000000000000000000000c1\nno address\n"
     )
     page.get_by_role("button", name="Preview change").click()
     assert page.get_by_text("1 line has an error").is_visible()
     visit.check_accessibility()
-    page.get_by_role("button", name="Back to the list").click()
-    page.get_by_label("List, one entry per line").fill("0x00000000000000000000000000000000000000c1")
+    page.get_by_role("button", name="Back to form").click()
+    page.get_by_label("Addresses, one per line").fill("0x00000000000000000000000000000000000000c1")
     page.get_by_label("Reason").fill("a drill")
     page.get_by_role("button", name="Preview change").click()
     page.get_by_role("button", name="Block 1 address").click()

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from app.domain.operators import Role
 from tests.admin.visitor import email_of
@@ -53,7 +53,7 @@ def test_chains_are_stopped_and_resumed_together(visit: Visit, server: Server) -
         page.get_by_role("checkbox", name=f"Select {name}").check()
     page.get_by_role("button", name="Stop selected").click()
     look(visit)
-    assert page.evaluate("document.activeElement.name") == "disabled_reason"
+    expect(page.locator("[name=disabled_reason]")).to_be_focused()
     page.keyboard.type("RPC compromised")
     page.get_by_label("to confirm").fill("STOP 2 CHAINS")
     page.get_by_role("button", name="Stop 2 chains").click()

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from sqlalchemy import Engine, create_engine, text
 
 from app.domain.codes import TransferHistoryStatus as Status
@@ -79,7 +79,7 @@ def test_a_chain_is_stopped_and_resumed(visit: Visit, server: Server, rows: Engi
     page = at(visit, "/admin/chains/")
     with ledger.job("stop a chain", page) as work:
         work.click(f"main a[href='/admin/chains/{OPTIMISM}/stop']")
-        assert page.evaluate("document.activeElement.name") == "disabled_reason"
+        expect(page.locator("[name=disabled_reason]")).to_be_focused()
         work.fill("[name=disabled_reason]", "RPC compromised")
         work.fill("[name=typed]", "OPTIMISM")
         work.click(CONFIRM)
@@ -159,7 +159,7 @@ def test_a_network_is_blocked_for_a_day(visit: Visit, rows: Engine, ledger: Ledg
     now = datetime.now(UTC)
     with ledger.job("block a network for a day", page) as work:
         work.click("main a[href='/admin/blocked_networks/new']")
-        work.fill("[name=cidr]", "198.51.100.0/24")
+        work.fill("[name=text]", "198.51.100.0/24")
         work.fill("[name=reason]", "a drill")
         work.click("[data-end] input[type=radio][value='24h']")
         work.click(PREVIEW)

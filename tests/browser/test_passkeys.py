@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import update
 
 from app import create_app
+from app.db.engine import writing
 from app.domain.operators import RECOVERY_CODES, Role
-from app.models.engine import writing
 from app.models.operators import Operator, OperatorSession
 from tests.admin.visitor import PASSWORD, email_of
 from tests.applications import close_connections, gateway_of, make_settings

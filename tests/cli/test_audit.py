@@ -11,9 +11,9 @@ from flask import Flask
 from sqlalchemy import text as sql
 from sqlalchemy import update
 
+from app.db.engine import writing
 from app.domain.audit import Actor, Source
 from app.models.audit import AuditRecord
-from app.models.engine import writing
 from app.runtime.gateway import current_gateway
 from app.services.audit.record import record_alone
 from tests.services.network.network_kit import changed, network, text

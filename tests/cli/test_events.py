@@ -14,7 +14,7 @@ from flask import Flask
 from flask.testing import FlaskCliRunner
 from sqlalchemy import delete
 
-from app.models.engine import writing
+from app.db.engine import writing
 from app.models.pools import PoolCounter
 from app.runtime.gateway import current_gateway
 from tests.databases import SharedDatabase

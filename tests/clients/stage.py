@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from app import create_app
+from app.db.base import db
+from app.db.engine import writing
 from app.domain.codes import SendKind, TransferHistoryStatus
 from app.domain.crypto import address_of
-from app.extensions import db
-from app.models.engine import writing
 from app.runtime.gateway import current_gateway
 from app.services.network.document import import_within
 from app.services.network.reader import read_rows
@@ -26,7 +26,7 @@ from demo.transfers import Send
 from demo.wallet import wallet
 from tests.applications import make_settings
 from tests.clients.network import VALIDATORS
-from tests.serving.server import serving
+from tests.serving.server import UNLIMITED, serving
 from tests.watcher.processes import watching
 
 TOKEN = "a reporter of the clients' tests"
@@ -128,8 +128,8 @@ def running(folder: Path, template: Path) -> Iterator[Stage]:
                 import_within(connection, network, current_gateway().clock())
             db.engine.dispose()
         settings = {"DATABASE_URL": url, "INGEST_TOKENS": TOKEN, "WEB_CONCURRENCY": "1"}
-        settings["REFUND_ASK_LIMIT"] = "1000/minute"  # all the users are one caller here
-        server = stack.enter_context(serving("wsgi:app", folder / "log", **settings))
+        # All the users are one caller here.
+        server = stack.enter_context(serving(UNLIMITED, folder / "log", **settings))
         urls = {RPC_NAMES[chain]: each.url for chain, each in nodes.items()}
         stack.enter_context(watching(url, folder / "watcher", urls))
         wallets = {chain: stack.enter_context(wallet(each.url)) for chain, each in nodes.items()}

@@ -131,7 +131,7 @@ def program(request: pytest.FixtureRequest, language: str) -> Program:
     return made
 
 
-@pytest.mark.soak("installs both clients")
+@pytest.mark.minutes("installs both clients")
 def test_quote_and_wait(server: Server, language: str, program: Program) -> None:
     quote, wait = (snippets(language)[place].replace(GATEWAY, server.base) for place in (QUOTE, WAIT))
     said = program("quote", quote)
@@ -140,7 +140,7 @@ def test_quote_and_wait(server: Server, language: str, program: Program) -> None
     assert program("wait", wait).lower().split() == ["5", "true", "nobody"]
 
 
-@pytest.mark.soak("installs both clients")
+@pytest.mark.minutes("installs both clients")
 def test_a_webhook(language: str, program: Program) -> None:
     moment = int(time.time())
     body = '{"data":{"transfer_id":"0x1","status":5}}'

@@ -61,7 +61,7 @@ def test_python_hears_of_a_change(gateway: Server) -> None:
     assert heard(gateway, lambda cases: workshop.check_python(cases, {})) < SOON
 
 
-@pytest.mark.soak("compiled by tsc, and seconds of waiting that the Python client had")
+@pytest.mark.minutes("compiled by tsc, and seconds of waiting that the Python client had")
 def test_typescript_hears_of_a_change(gateway: Server, tmp_path: Path) -> None:
     workshop.typescript()  # compiled before the time runs
     assert heard(gateway, lambda cases: workshop.check_typescript(cases, {}, tmp_path)) < SOON

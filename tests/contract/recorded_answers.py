@@ -63,18 +63,16 @@ def sandbox_on(url: str, **changes: object) -> Flask:
 
     :param changes: of the settings; what is not named here has its default.
     """
-    settings = Settings.model_validate(
-        {
-            "doors": ("api", "grpcweb", "ingest"),
-            "database_url": url,
-            "secret_key": "recorded answers, 32 characters or more",
-            "audit_key": "recorded answers, 32 characters or more",
-            "config_max_age_seconds": 0,
-            "ingest_tokens": (TOKEN,),
-            "estimate_counts_seconds": 0,
-        }
-        | changes
-    )
+    values = {
+        "doors": ("api", "grpcweb", "ingest"),
+        "database_url": url,
+        "secret_key": "recorded answers, 32 characters or more",
+        "audit_key": "recorded answers, 32 characters or more",
+        "config_max_age_seconds": 0,
+        "ingest_tokens": (TOKEN,),
+        "estimate_counts_seconds": 0,
+    }
+    settings = Settings(**(values | changes))
     app = create_app(settings, clock=lambda: NOW)
     with app.app_context():
         upgrade(directory=str(ROOT / "migrations"))

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from flask import Flask
 from sqlalchemy import func, select
 
-from app.models.engine import reading
+from app.db.engine import reading
 from app.models.events import Event
 from app.runtime.gateway import current_gateway
 from tests.applications import application

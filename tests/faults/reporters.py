@@ -18,7 +18,7 @@ from tests.serving.server import Server
 
 Events = list[dict[str, Any]]
 
-PATIENCE = 300.0
+TIMEOUT = 300.0
 """Seconds after which a reporter believes that the gateway will never answer again."""
 
 
@@ -38,7 +38,7 @@ class Reporter:
     def run(self) -> None:
         """Post everything."""
         connection: HTTPConnection | None = None
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         for portion in self.portions:
             while True:
                 assert time.monotonic() < deadline, "the gateway answers no more"

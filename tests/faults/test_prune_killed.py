@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from app.models.engine import reading
+from app.db.engine import reading
 from app.models.pruned import PrunedTransfer
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.feed.replay import replay
@@ -63,7 +63,7 @@ def reporting() -> Iterator[threading.Event]:
     stopped.set()
 
 
-@pytest.mark.soak("kills and starts a process many times; test_sigkill does so everyday")
+@pytest.mark.minutes("kills and starts a process many times; test_sigkill does so everyday")
 @pytest.mark.parametrize("url", BACKENDS, indirect=True)
 def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Event) -> None:
     chance, log = random.Random(1), tmp_path / "log"

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import delete, func, select
 
-from app.models.engine import reading, writing
+from app.db.engine import reading, writing
 from app.models.transfers import Transfer, TransferAccount
 from app.runtime.gateway import Gateway, current_gateway
 from tests.databases import BACKENDS
@@ -73,7 +73,7 @@ def reporting() -> Iterator[threading.Event]:
     stopped.set()
 
 
-@pytest.mark.soak("kills and starts a process many times; test_verify ends replays everyday")
+@pytest.mark.minutes("kills and starts a process many times; test_verify ends replays everyday")
 @pytest.mark.parametrize("url", BACKENDS, indirect=True)
 def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Event) -> None:
     chance, log = random.Random(1), tmp_path / "log"

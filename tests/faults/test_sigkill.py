@@ -15,7 +15,7 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import make_url
 
-from app.models.engine import reading
+from app.db.engine import reading
 from app.runtime.gateway import current_gateway
 from app.services.feed.replay import replay
 from tests.actors import TESTER

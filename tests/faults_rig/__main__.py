@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # so that what was started is ended, too
     results = []
     with stage(options.transfers) as everything:
-        reporter = Reporter(everything.nginx.operators, portion=20, pause=0.1, patience=15)
+        reporter = Reporter(everything.nginx.operators, portion=20, pause=0.1, timeout=15)
         with reporter.at_work():
             print(HEADER, flush=True)
             for fault in _chosen(everything, options.only):

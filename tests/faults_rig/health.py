@@ -12,7 +12,7 @@ from threading import Event
 from typing import Final
 
 EVERY_SECONDS: Final = 0.25
-PATIENCE_SECONDS: Final = 2.0
+TIMEOUT_SECONDS: Final = 2.0
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class Prober:
     def _work(self, health: Health, port: int, path: str) -> None:
         while not self._over.wait(EVERY_SECONDS):
             began = time.monotonic()
-            connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
+            connection = HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS)
             health.asked += 1
             try:
                 connection.request("GET", path)

@@ -21,7 +21,7 @@ from tests.faults_rig.postgres import DATABASE, PORT, ROLE, Postgres, own, owner
 from tests.load.served import GATEWAY
 from tests.programs import found
 
-PATIENCE_SECONDS: Final = 60
+TIMEOUT_SECONDS: Final = 60
 NEEDED: Final = ("nginx", "pgbouncer", "redis-server")
 FAKETIME: Final = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
 
@@ -176,7 +176,7 @@ def wait_for(what: str, happens: Callable[[], bool]) -> None:
 
     :raises RuntimeError: it does not happen.
     """
-    end = time.monotonic() + PATIENCE_SECONDS
+    end = time.monotonic() + TIMEOUT_SECONDS
     while not happens():
         if time.monotonic() > end:
             raise RuntimeError(f"{what}: it never happened")

@@ -75,7 +75,7 @@ def waiting_question(chance: random.Random, world: World) -> Question:
     query = encoded(chance, pairs(chance, fields))
     method = b"GET" if chance.random() < 0.9 else chance.choice(METHODS)
     target = one_line(path(chance, where) + b"?" + query, spaces=False)
-    return Question("waiting", request(method, target, more_headers(chance)), patience=0.03)
+    return Question("waiting", request(method, target, more_headers(chance)), timeout=0.03)
 
 
 def grpc_question(chance: random.Random, world: World) -> Question:

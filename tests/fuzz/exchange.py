@@ -81,7 +81,7 @@ class Wire:
 
     def _once(self, question: Question, wire: socket.socket) -> Exchange:
         began, data = time.monotonic(), b""
-        wire.settimeout(question.patience or TIMEOUT)
+        wire.settimeout(question.timeout or TIMEOUT)
         ended = cut = False
         try:
             wire.sendall(question.raw)
@@ -93,7 +93,7 @@ class Wire:
             try:
                 piece = wire.recv(262_144)
             except TimeoutError:
-                if question.patience is None:
+                if question.timeout is None:
                     raise
                 cut = True
                 break

@@ -12,7 +12,7 @@ from tests.fuzz.questions import Question, World, request
 SIGN_IN = b"/admin/sign-in"
 
 STARTS = (
-    "/admin/", "/admin/chains/1", "/admin/blocked_addresses/add", "/admin/document/", "/admin/pools/new",
+    "/admin/", "/admin/chains/1", "/admin/blocked_addresses/new", "/admin/document/", "/admin/pools/new",
     "/admin/account/", "/admin/api_keys/new",
 )  # fmt: skip
 """Where links are followed from; most have forms."""

@@ -12,14 +12,14 @@ class Question:
 
     :param raw: the bytes, which end where the request does.
     :param source: the address of this machine that it comes from.
-    :param patience: seconds after which an answer is not waited for, None where one must come.
+    :param timeout: seconds after which an answer is not waited for, None where one must come.
     :param most: how many answers may come at most.
     """
 
     door: str
     raw: bytes
     source: str = "127.0.0.1"
-    patience: float | None = None
+    timeout: float | None = None
     most: int = 1
     fresh: bool = False
     """Whether it needs a connection of its own, and is sent to its end."""

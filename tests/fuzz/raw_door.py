@@ -107,7 +107,7 @@ def _good(chance: random.Random, world: World) -> bytes:
 def _two_lengths(chance: random.Random) -> Question:
     head = [b"POST /v2/getTransferStatus HTTP/1.1", b"Host: x", *chance.choice(TWO_LENGTHS)]
     body = chance.choice((b"0\r\n\r\n" + SMUGGLED, b"4\r\naaaa\r\n0\r\n\r\n" + SMUGGLED, SMUGGLED))
-    return Question("smuggling", b"\r\n".join(head) + b"\r\n\r\n" + body, SOURCE, patience=2.0, fresh=True)
+    return Question("smuggling", b"\r\n".join(head) + b"\r\n\r\n" + body, SOURCE, timeout=2.0, fresh=True)
 
 
 def _in_advance(chance: random.Random, world: World) -> Question:
@@ -120,4 +120,4 @@ def _in_advance(chance: random.Random, world: World) -> Question:
 
 
 def _whole(chance: random.Random, raw: bytes, most: int) -> Question:
-    return Question("raw", raw, SOURCE, patience=2.0, most=most, fresh=True)
+    return Question("raw", raw, SOURCE, timeout=2.0, most=most, fresh=True)

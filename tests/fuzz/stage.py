@@ -14,8 +14,8 @@ import orjson
 import psutil
 from sqlalchemy import Connection, select
 
+from app.db.engine import reading
 from app.domain.operators import Role
-from app.models.engine import reading
 from app.models.transfers import Transfer, TransferAccount
 from app.runtime.gateway import Gateway, current_gateway, system_clock
 from app.sandbox.feed import sandbox_events
@@ -31,7 +31,7 @@ from tests.fuzz.operator import Operator, found_pages
 from tests.fuzz.questions import World
 from tests.postgres import gateway_on
 from tests.services.feed.world import projections
-from tests.serving.server import ROOT, Server, serving
+from tests.serving.server import ROOT, UNLIMITED, Server, serving
 
 SECRET = "bench" * 8
 """As ``gateway_on`` has it."""
@@ -86,9 +86,8 @@ def stage(url: str, folder: Path, pages: int = 80) -> Iterator[Stage]:
         "INGEST_TOKENS": TOKEN,
         "DOORS": "api,grpcweb,ingest,admin,wait",
         "LOG_LEVEL": "WARNING",
-        "REFUND_ASK_LIMIT": "100000/second",
     }
-    with serving("wsgi:app", folder / "log", **settings) as server:
+    with serving(UNLIMITED, folder / "log", **settings) as server:
         wire = Wire(server.host, server.port)
         operator = Operator(wire, world)
         operator.sign_in()

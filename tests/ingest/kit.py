@@ -11,8 +11,8 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 from werkzeug.test import TestResponse
 
+from app.db.engine import reading
 from app.models import events as log
-from app.models.engine import reading
 from app.runtime.gateway import Gateway
 
 EVENTS = "/ingest/v1/events"

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine, text
 
-from app.models.engine import writing
+from app.db.engine import writing
 from app.runtime.gateway import Gateway
 from app.services.feed.ingest import BATCH
 from tests.applications import application, gateway_of

@@ -10,7 +10,7 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import event as sql_event
 
-from app.models.engine import writing
+from app.db.engine import writing
 from app.runtime.gateway import Gateway
 from app.services.feed.ingest import ingest_within
 from app.services.network.document import import_network, import_within

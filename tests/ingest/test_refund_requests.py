@@ -8,8 +8,8 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import insert
 
-from app.models.engine import writing
-from app.models.refunds.asks import RefundAsk
+from app.db.engine import writing
+from app.models.refund_asks import RefundAsk
 from app.runtime.gateway import Gateway
 from app.services import refund_asks
 from app.services.reporters.new_tokens import create_token

@@ -12,9 +12,9 @@ from flask.testing import FlaskClient
 from sqlalchemy import event as sql_event
 from sqlalchemy import select
 
+from app.db.engine import reading
 from app.domain.transfer import judge
 from app.models.anomalies import Anomaly
-from app.models.engine import reading
 from app.models.validators import ReportedValidatorSet
 from app.runtime.gateway import Gateway
 from app.services.feed import ingest
@@ -125,7 +125,7 @@ def test_the_lock_is_given_back_between_parts(
     with work(gateway) as done:
         assert verdict(post(client, reported))["accepted"] == 8
     assert done["transactions"] == 8
-    monkeypatch.undo()
+    monkeypatch.setattr(ingest, "HOLD_SECONDS", 60)
     with work(gateway) as done:
         assert verdict(post(client, reported))["repeated"] == 8
     assert done["transactions"] == 1

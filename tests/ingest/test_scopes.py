@@ -8,9 +8,9 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
+from app.db.engine import reading
 from app.domain.reporting.scope import UNPROVEN
 from app.models.anomalies import Anomaly
-from app.models.engine import reading
 from app.runtime.gateway import Gateway
 from app.services.feed.ingest import ingest_lines
 from app.services.feed.log import export_log

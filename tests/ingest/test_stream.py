@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
+from app.db.engine import writing
 from app.ingest import body as limits
-from app.models.engine import writing
 from app.runtime.gateway import Gateway
 from app.services.feed import ingest
 from tests.ingest.kit import EVENTS, NDJSON, TOKEN, bearer, kept, ndjson, post, post_gzip, refused, verdict

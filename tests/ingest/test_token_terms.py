@@ -12,7 +12,7 @@ from flask import Flask
 from flask.testing import FlaskClient, FlaskCliRunner
 from sqlalchemy import select
 
-from app.models.engine import reading
+from app.db.engine import reading
 from app.models.ingest_tokens import IngestUsage
 from app.runtime.gateway import Gateway
 from app.services.reporters.new_tokens import TokenTerms, create_token, rotate_token

@@ -13,8 +13,8 @@ from flask.testing import FlaskClient, FlaskCliRunner
 from sqlalchemy import event as sqlalchemy_event
 from sqlalchemy import select
 
+from app.db.engine import reading
 from app.domain.reporting.token import digest_of, environment_token
-from app.models.engine import reading
 from app.models.ingest_tokens import IngestToken
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.feed import ingest

@@ -9,9 +9,9 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
+from app.db.engine import reading
 from app.models import events as log
 from app.models.anomalies import Anomaly
-from app.models.engine import reading
 from app.runtime.gateway import Gateway
 from app.services.feed import ingest
 from app.services.reporters.new_tokens import create_token

@@ -1,23 +1,26 @@
-"""Connections to a Redis: an answer is always that to the question, and a broken one is asked once more."""
+"""Connections to a Redis: a count is always that of its own command, and no command is sent twice."""
 
 from __future__ import annotations
 
 import signal
 import socket
+import subprocess
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import pytest
 from redis.exceptions import ConnectionError as NotConnected
-from redis.exceptions import ResponseError
 from redis.exceptions import TimeoutError as NotAnswered
 
-from app.runtime.limits.connections import Connections
+from app.runtime.limits.counts import Limit, SharedCounts
 from tests.limits.redis_server import RedisServer
+
+LIMIT = [Limit(1000, 3600)]
 
 
 @contextmanager
@@ -30,61 +33,17 @@ def frozen(server: RedisServer) -> Iterator[None]:
         server.signal(signal.SIGCONT)
 
 
-class Hangup:
-    """Answers so many questions of each connection, and closes it instead of answering the next."""
-
-    def __init__(self, listening: socket.socket, answers: int) -> None:
-        self.connections = Connections(f"unix://{listening.getsockname()}")
-        self.asked = 0
-        self._listening = listening
-        self._answers = answers
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self) -> None:
-        with suppress(OSError):
-            while True:
-                connection, _ = self._listening.accept()
-                with connection:
-                    self._talk(connection)
-
-    def _talk(self, connection: socket.socket) -> None:
-        for number in range(self._answers + 1):
-            if not connection.recv(4096):
-                return
-            self.asked += 1
-            if number < self._answers:
-                connection.sendall(b":%d\r\n" % self.asked)
-
-
-@contextmanager
-def hangup(answers: int) -> Iterator[Hangup]:
-    # The path of a socket has to be short.
-    with tempfile.TemporaryDirectory(prefix="gw-") as folder, socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(f"{folder}/s")
-        listening.listen()
-        yield Hangup(listening, answers)
-
-
-def client_id(connections: Connections) -> object:
-    return connections.ask("CLIENT", "ID")
-
-
-def test_one_is_kept_and_used_again(redis_server: RedisServer) -> None:
-    connections = Connections(redis_server.url)
-    first = client_id(connections)
-    with pytest.raises(ResponseError):
-        connections.ask("INCR")
-    assert client_id(connections) == first, "an error is an answer"
-    connections.close()
-    assert client_id(connections) != first
+def times(counts: SharedCounts, name: str) -> int:
+    ((counted, _),) = counts.count(name, LIMIT)
+    return counted
 
 
 def test_an_answer_that_comes_late_is_nobodys(own_redis: RedisServer) -> None:
-    connections = Connections(own_redis.url)
-    assert connections.ask("ECHO", "first") == b"first"
+    counts = SharedCounts(own_redis.url)
+    assert [times(counts, "a") for _ in range(3)] == [1, 2, 3]
     with frozen(own_redis), pytest.raises(NotAnswered):
-        connections.ask("ECHO", "second")
-    assert connections.ask("ECHO", "third") == b"third"
+        times(counts, "a")
+    assert times(counts, "b") == 1
 
 
 def test_who_is_interrupted_leaves_no_answer_behind(own_redis: RedisServer) -> None:
@@ -94,49 +53,87 @@ def test_who_is_interrupted_leaves_no_answer_behind(own_redis: RedisServer) -> N
     def interrupt(*_: object) -> None:
         raise Interrupted
 
-    connections = Connections(own_redis.url)
-    connections.ask("ECHO", "first")
+    counts = SharedCounts(own_redis.url)
+    assert [times(counts, "a") for _ in range(3)] == [1, 2, 3]
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
         with frozen(own_redis), pytest.raises(Interrupted):
             signal.setitimer(signal.ITIMER_REAL, 0.1)
-            connections.ask("ECHO", "second")
+            times(counts, "a")
     finally:
         signal.signal(signal.SIGALRM, before)
-    assert connections.ask("ECHO", "third") == b"third"
+    assert times(counts, "b") == 1
 
 
-def test_a_kept_one_that_was_closed_is_opened_and_asked_again() -> None:
-    with hangup(answers=1) as server:
-        answers = [server.connections.ask("INCR", "a") for _ in range(3)]
-    assert answers == [1, 3, 5], "the second and the third question were heard twice"
+def test_a_command_without_an_answer_is_not_sent_again() -> None:
+    heard: list[bytes] = []
 
+    def answer_once(listening: socket.socket) -> None:
+        connection, _ = listening.accept()
+        with connection:
+            heard.append(connection.recv(4096))
+            connection.sendall(b"*2\r\n:1\r\n:60000\r\n")
+            heard.append(connection.recv(4096))
 
-def test_a_new_one_that_is_closed_is_not_asked_again() -> None:
-    with hangup(answers=0) as server:
+    # The path of a socket has to be short.
+    with tempfile.TemporaryDirectory(prefix="gw-") as folder, socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(f"{folder}/s")
+        listening.listen()
+        threading.Thread(target=answer_once, args=[listening], daemon=True).start()
+        counts = SharedCounts(f"unix://{folder}/s")
+        assert times(counts, "a") == 1
         with pytest.raises(NotConnected):
-            server.connections.ask("INCR", "a")
-        assert server.asked == 1
+            times(counts, "a")
+    assert len(heard) == 2
 
 
 def test_who_finds_none_free_waits_for_one_and_not_for_ever(own_redis: RedisServer) -> None:
-    connections = Connections(f"{own_redis.url}?max_connections=2&timeout=0.3&socket_timeout=20")
-    with ThreadPoolExecutor(2) as threads:
-        held = [threads.submit(connections.ask, "BLPOP", "nothing", 20) for _ in range(2)]
-        until = time.monotonic() + 10
-        while b"cmd=blpop" not in _clients(own_redis) and time.monotonic() < until:
-            time.sleep(0.01)
-        with pytest.raises(NotConnected, match="free"):
-            connections.ask("PING")
-        own_redis.do("RPUSH", "nothing", "a", "b")
-        assert [one.result()[1] for one in held] in ([b"a", b"b"], [b"b", b"a"])  # type: ignore[index]
+    counts = SharedCounts(f"{own_redis.url}?max_connections=2&timeout=0.3&socket_timeout=1.5")
+    times(counts, "a")
+    with frozen(own_redis), ThreadPoolExecutor(3) as threads:
+        held = [threads.submit(times, counts, "a") for _ in range(2)]
+        time.sleep(0.1)
+        began = time.monotonic()
+        with pytest.raises(NotConnected):
+            times(counts, "a")
+        assert 0.25 < time.monotonic() - began < 1, "the time for a free one, not that for an answer"
+        assert all(isinstance(one.exception(), NotAnswered) for one in held)
     with ThreadPoolExecutor(8) as threads:
-        assert list(threads.map(lambda _: connections.ask("PING"), range(200))) == [b"PONG"] * 200
-    assert _clients(own_redis).count(b"\n") <= 3, "two of ours, and that of this question"
-    assert len({client_id(connections) for _ in range(4)}) == 1, "the others are left alone"
+        assert len(set(threads.map(lambda _: times(counts, "b"), range(200)))) == 200
+    clients = own_redis.do("CLIENT", "LIST", "TYPE", "normal")
+    assert isinstance(clients, bytes)
+    assert clients.count(b"\n") <= 3, "two of ours, and that of this command"
 
 
-def _clients(server: RedisServer) -> bytes:
-    told = server.do("CLIENT", "LIST", "TYPE", "normal")
-    assert isinstance(told, bytes)
-    return told
+GREENLETS = """
+from gevent import monkey
+monkey.patch_all()
+import sys, time, gevent
+from app.runtime.limits.counts import Limit
+from app.runtime.limits.store import LimitStore
+
+store, longest = LimitStore(sys.argv[1]), 0.0
+
+def tick():
+    global longest
+    while True:
+        began = time.monotonic()
+        gevent.sleep(0.01)
+        longest = max(longest, time.monotonic() - began)
+
+ticking = gevent.spawn(tick)
+gevent.sleep(0.05)
+began = time.monotonic()
+gevent.joinall([gevent.spawn(store.count, "me", [Limit(9, 60)]) for _ in range(100)], raise_error=True)
+print(longest, time.monotonic() - began)
+"""
+
+
+def test_other_greenlets_go_on_while_it_is_silent(own_redis: RedisServer) -> None:
+    """More than there are connections wait for an answer or for a connection, and nobody else with them."""
+    with frozen(own_redis):
+        command = [sys.executable, "-c", GREENLETS, own_redis.url]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
+    longest, whole = map(float, ran.stdout.split())
+    assert longest < 0.3
+    assert 0.4 < whole < 2

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives import serialization
+from redis.exceptions import RedisError
 
+from app.runtime.limits.counts import SharedCounts
 from app.runtime.limits.store import LimitStore
 from app.runtime.limits.windows import Windows, limits_of
 from config import ConfigError, load_settings
@@ -20,16 +22,20 @@ RIGHTS = ("+evalsha", "+eval", "+incr", "+pttl", "+pexpire", "+select", "+ping",
 
 def count(url: str) -> int:
     """What is left of 9, counted in the Redis and nowhere else."""
-    shared = LimitStore(url)._shared
-    assert shared is not None
-    ((times, _),) = shared.count("requests:me", limits_of("9/hour"))
+    ((times, _),) = SharedCounts(url).count("requests:me", limits_of("9/hour"))
     return 9 - times
+
+
+def complaint(url: str) -> str:
+    with pytest.raises(RedisError) as refused:
+        SharedCounts(url).check()
+    return str(refused.value)
 
 
 def test_a_user_needs_few_rights(own_redis: RedisServer) -> None:
     own_redis.do("ACL", "SETUSER", "gateway", "on", ">p@ss/word", "resetkeys", *RIGHTS)
     url = f"unix://gateway:p%40ss%2Fword@{own_redis.socket}"
-    assert LimitStore(url).complaint() is None
+    SharedCounts(url).check()
     assert [count(url), count(url)] == [8, 7]
     for right in RIGHTS[1:5]:
         assert right in Path("docs/limits.md").read_text()
@@ -38,7 +44,7 @@ def test_a_user_needs_few_rights(own_redis: RedisServer) -> None:
 def test_a_user_who_may_not_count_is_told_of_at_the_start(own_redis: RedisServer) -> None:
     """It can sign in and ask whether Redis is there; otherwise nobody would notice."""
     own_redis.do("ACL", "SETUSER", "other", "on", ">p", "resetkeys", "~LIMITS*", *RIGHTS[:-1])
-    assert "no permissions" in str(LimitStore(f"unix://other:p@{own_redis.socket}").complaint())
+    assert "no permissions" in complaint(f"unix://other:p@{own_redis.socket}")
 
 
 def test_a_number_of_a_database(own_redis: RedisServer) -> None:
@@ -59,11 +65,11 @@ def test_over_tls(tmp_path: Path) -> None:
     with running_redis("--tls-port", str(port), "--tls-auth-clients", "no", *options):
         trusted = f"ssl_ca_certs={tmp_path / 'ca.pem'}"
         assert count(f"rediss://localhost:{port}/1?{trusted}") == 8
-        assert "certificate verify failed" in str(LimitStore(f"rediss://localhost:{port}/1").complaint())
-        wrong_name = LimitStore(f"rediss://127.0.0.1:{port}/1?{trusted}")
-        assert "certificate verify failed" in str(wrong_name.complaint())
+        assert "certificate verify failed" in complaint(f"rediss://localhost:{port}/1")
+        wrong_name = f"rediss://127.0.0.1:{port}/1?{trusted}"
+        assert "certificate verify failed" in complaint(wrong_name)
         # A store that cannot be trusted is one that cannot be asked.
-        assert Windows("requests", wrong_name).count(limits_of("9/hour"), "me").remaining == 8
+        assert Windows("requests", LimitStore(wrong_name)).count(limits_of("9/hour"), "me").remaining == 8
 
 
 @pytest.mark.parametrize(
@@ -78,7 +84,7 @@ def test_urls_that_are_good(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("RATE_LIMIT_STORAGE_URL", url)
     settings = load_settings()
     assert settings.rate_limit_storage_url == (url or "memory://")
-    assert "hidden-word" not in str(LimitStore(url or "memory://").place())
+    assert "hidden-word" not in LimitStore(url or "memory://").described(1)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from app.runtime.limits.counts import Limit, OwnCounts
 from app.runtime.limits.store import IN_MEMORY, LimitStore
 from app.runtime.limits.windows import Standing, Windows, limits_of
 from tests.timer import Timer
@@ -28,3 +31,52 @@ def test_the_limit_with_the_least_left_is_told() -> None:
     assert windows.count(limits, "me") == Standing(3, 1, 1, is_over=False)
     timer.now += 1
     assert windows.count(limits, "me") == Standing(4, 0, 3598, is_over=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "limits"),
+    [
+        ("", []),
+        ("20/second", [(20, 1)]),
+        ("1000/hour;100/minute", [(100, 60), (1000, 3600)]),
+        ("5 per 2 Hours, 1/day|9 / 10minutes", [(9, 600), (5, 7200), (1, 86_400)]),
+        ("7per month", [(7, 2_592_000)]),
+        ("7/years", [(7, 31_104_000)]),
+    ],
+)
+def test_the_notation(text: str, limits: list[tuple[int, int]]) -> None:
+    assert list(limits_of(text)) == limits
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["often", " ", "5", "5/", "/minute", "5/fortnight", "5/minute;", "5/minutely", "-5/minute", "²/day"],
+)
+def test_what_is_no_limit(text: str) -> None:
+    with pytest.raises(ValueError, match="limit"):
+        limits_of(text)
+
+
+def test_memory_has_an_end() -> None:
+    """Many callers push out the oldest counters, and never the newest."""
+    timer = Timer()
+    counts, limits = OwnCounts(timer, most_counters=100), [Limit(5, 60)]
+    for number in range(10_000):
+        counts.count(f"caller {number}", limits)
+        assert len(counts._windows) <= 100
+    assert counts.count("caller 9999", limits) == [(2, 60_000)]
+    assert counts.count("caller 0", limits) == [(1, 60_000)]
+
+
+def test_a_caller_who_begins_again_is_the_newest() -> None:
+    timer = Timer()
+    counts, limits = OwnCounts(timer, most_counters=100), [Limit(5, 60)]
+    counts.count("first", limits)
+    for number in range(60):
+        counts.count(f"caller {number}", limits)
+    timer.now += 60
+    counts.count("first", limits)
+    for number in range(45):
+        counts.count(f"another {number}", limits)
+    assert len(counts._windows) < 61, "the oldest half went"
+    assert counts.count("first", limits) == [(2, 60_000)]

@@ -10,9 +10,8 @@ from signal import SIGCONT, SIGSTOP
 import pytest
 
 from app.outages import FAILURES
-from app.runtime.limits.connections import MOST_CONNECTIONS, PATIENCE_SECONDS
+from app.runtime.limits.counts import MOST_CONNECTIONS, TIMEOUT_SECONDS
 from app.runtime.limits.store import REST_SECONDS, LimitStore
-from app.runtime.limits.telling import where_limits_are_counted
 from app.runtime.limits.windows import Standing, Windows, limits_of
 from tests.limits.redis_server import RedisServer
 from tests.timer import Timer
@@ -87,7 +86,7 @@ def test_each_counts_for_itself_until_it_is_back(
     began = time.monotonic()
     assert [one.remaining() for _ in range(9)] == list(range(8, -1, -1)), "in this process alone"
     assert one.ask().is_over
-    assert time.monotonic() < began + PATIENCE_SECONDS + 0.4, "one of them waited, and not twice"
+    assert time.monotonic() < began + TIMEOUT_SECONDS + 0.4, "one of them waited, and not twice"
     assert other.remaining() == 8
     one.timer.now += REST_SECONDS - 0.01
     assert one.ask().is_over
@@ -154,7 +153,7 @@ def test_connections_have_an_end(redis_server: RedisServer) -> None:
 
 def test_what_the_start_says(own_redis: RedisServer, caplog: pytest.LogCaptureFixture) -> None:
     def said(url: str, processes: int = 2) -> str:
-        return where_limits_are_counted(LimitStore(url), processes)
+        return LimitStore(url).described(processes)
 
     assert "memory of 2 processes, each of which lets as many pass" in said("memory://")
     assert "memory of one process" in said("memory://", 1)

@@ -40,13 +40,13 @@ def events(first: int, count: int, now: datetime) -> Iterator[bytes]:
 class Reporter:
     """Sends one body after the other to a gateway on loopback, each until it was taken."""
 
-    def __init__(self, port: int, *, portion: int, pause: float = 0, patience: float = 120) -> None:
+    def __init__(self, port: int, *, portion: int, pause: float = 0, timeout: float = 120) -> None:
         """
         :param portion: events in a body.
         :param pause: seconds between two bodies.
-        :param patience: seconds that an answer may take.
+        :param timeout: seconds that an answer may take.
         """
-        self._port, self._portion, self._pause, self._patience = port, portion, pause, patience
+        self._port, self._portion, self._pause, self._timeout = port, portion, pause, timeout
         self._first = 0
         self._ended = Event()
         self.acknowledged: list[str] = []
@@ -82,7 +82,7 @@ class Reporter:
                 return
 
     def _post(self, lines: list[bytes]) -> str:
-        connection = HTTPConnection("127.0.0.1", self._port, timeout=self._patience)
+        connection = HTTPConnection("127.0.0.1", self._port, timeout=self._timeout)
         headers = {"Content-Type": "application/x-ndjson", "Authorization": f"Bearer {TOKEN}"}
         try:
             connection.request("POST", "/ingest/v1/events", b"\n".join(lines), headers)

@@ -11,9 +11,9 @@ from pathlib import Path
 import orjson
 from sqlalchemy import select, text
 
+from app.db.engine import reading
 from app.domain.audit import Actor, Source
 from app.domain.crypto import keccak256
-from app.models.engine import reading
 from app.models.transfers import Transfer
 from app.runtime.gateway import Gateway
 from app.sandbox.latencies import SERIES

@@ -21,7 +21,7 @@ from tests.deploy.files import ROOT, free_port
 GATEWAY: Final = ("gunicorn", "-c", "gunicorn.conf.py", "wsgi:app")
 """The command of the gateway, as arguments of ``python -m``."""
 
-PATIENCE_SECONDS: Final = 120
+START_SECONDS: Final = 120
 END_SECONDS: Final = 45
 
 
@@ -74,7 +74,7 @@ def serving(
 
 
 def _wait_for(child: subprocess.Popen[bytes], port: int, path: str, log: Path) -> None:
-    end = time.monotonic() + PATIENCE_SECONDS
+    end = time.monotonic() + START_SECONDS
     while time.monotonic() < end and child.poll() is None:
         with suppress(OSError, HTTPException):
             connection = HTTPConnection("127.0.0.1", port, timeout=5)

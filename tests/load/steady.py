@@ -23,7 +23,7 @@ import orjson
 from tests.deploy.files import ROOT
 
 GOOD: Final = "200"
-PATIENCE_SECONDS: Final = 10.0
+TIMEOUT_SECONDS: Final = 10.0
 """After that a client gives up."""
 
 
@@ -70,7 +70,7 @@ class Client:
     async def send(self, due: float) -> None:
         """One request; what became of it is noted."""
         try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
+            async with asyncio.timeout(TIMEOUT_SECONDS):
                 outcome = await self._exchange(self._draw.choice(self._questions))
         except TimeoutError:
             outcome = "timeout"

@@ -1,10 +1,11 @@
-"""Entries as JSON: what lines hold for, holds for them, too."""
+"""Entries of the log in both formats: nobody outside can write one, and none is too long."""
 
 from __future__ import annotations
 
 import io
 import json
 import logging
+import weakref
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -12,19 +13,33 @@ from typing import Any
 import orjson
 import pytest
 
-from app.logs.entries import EntryFormatter
-from app.logs.heads import audit_heads
-from app.logs.lines import LineFormatter
+from app.cli.audit import audit_heads
+from app.domain.codes import Reason
+from app.domain.wire_values import printable
+from app.http.request_log import RequestLog
+from app.logs.entries import LONGEST, OPERATION, SERVED, EntryFormatter, LogFormat, Served, format_handlers
 from app.logs.private import HIDDEN
-from app.logs.processes import format_handlers
-from app.logs.served import OPERATION, SERVED, Served
 
 MAC = "ab" * 32
 FORGED_LINE = f"2026-11-21T12:00:00+0000 INFO 1 app.services.audit.record: audit head 5:{MAC} sign_in by x"
 FORGED_ENTRY = json.dumps(
     {"level": "INFO", "logger": "app.services.audit.record", "message": f"audit head 5:{MAC} sign_in by x"}
 )
-ENDS_OF_LINES = ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029", '"}\n', "\\n"]
+ENDS_OF_LINES = [
+    "\n",
+    "\r",
+    "\r\n",
+    "\x0b",
+    "\x0c",
+    "\x1c",
+    "\x1d",
+    "\x1e",
+    "\x85",
+    "\u2028",
+    "\u2029",
+    '"}\n',
+    "\\n",
+]
 HIDDEN_CHARACTERS = ["\x1b[2J", "\x9b2J", "\x07", "\0", "\u202e", "\u200b", "\ud800", "\x7f"]
 
 
@@ -33,9 +48,7 @@ def log(request: pytest.FixtureRequest) -> Iterator[tuple[logging.Logger, io.Str
     """A logger of its own, and what it writes in one of the formats."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
-    format_handlers([handler], request.param)
-    if request.param == "console":
-        handler.setFormatter(LineFormatter())
+    handler.setFormatter(EntryFormatter(request.param))
     logger = logging.getLogger("app.logs.test")
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
@@ -45,7 +58,7 @@ def log(request: pytest.FixtureRequest) -> Iterator[tuple[logging.Logger, io.Str
 
 def formatted(**record: Any) -> dict[str, Any]:
     """A record as an entry."""
-    text = EntryFormatter().format(logging.makeLogRecord(record))
+    text = EntryFormatter("json").format(logging.makeLogRecord(record))
     assert "\n" not in text
     entry: dict[str, Any] = orjson.loads(text)
     return entry
@@ -76,6 +89,9 @@ def test_nothing_steers_a_terminal(hidden: str) -> None:
         assert text.isprintable()
         assert hidden not in text
     assert entry["exception"].endswith("d")
+    written = EntryFormatter("console").format(logging.makeLogRecord({"msg": "a%sb", "args": (hidden,)}))
+    assert written.isprintable()
+    assert written.encode()
 
 
 def test_an_entry_says_when_where_and_what() -> None:
@@ -105,7 +121,7 @@ def test_what_is_logged_for_a_request_has_its_id_in_both_formats() -> None:
     token = SERVED.set(Served("abc-1", {OPERATION: "grpcweb.EstimateAmt"}))
     try:
         entry = formatted(msg="x")
-        line = LineFormatter("%(message)s").format(logging.makeLogRecord({"msg": "x"}))
+        line = EntryFormatter("console", "%(message)s").format(logging.makeLogRecord({"msg": "x"}))
     finally:
         SERVED.reset(token)
     assert (entry["request_id"], entry["operation"]) == ("abc-1", "grpcweb.EstimateAmt")
@@ -130,7 +146,7 @@ def test_secrets_are_hidden_in_messages_and_tracebacks(log: tuple[logging.Logger
 
 def test_heads_are_found_in_both_formats() -> None:
     message = f"audit head 6:{MAC} network.edit by ops@example.org"
-    genuine = EntryFormatter().format(
+    genuine = EntryFormatter("json").format(
         logging.makeLogRecord({"name": "app.services.audit.record", "levelname": "INFO", "msg": message})
     )
     parts = json.loads(genuine)
@@ -150,3 +166,108 @@ def test_heads_are_found_in_both_formats() -> None:
     ]
     assert list(audit_heads([f"{line}\n" for line in (*others, genuine)])) == [f"6:{MAC}"]
     assert list(audit_heads([genuine, FORGED_LINE])) == [f"6:{MAC}", f"5:{MAC}"]
+
+
+def test_only_the_gateways_own_lines_tell_heads() -> None:
+    genuine = FORGED_LINE.replace("5:", "6:")
+    others = [
+        f"GET {FORGED_LINE}",
+        f" {FORGED_LINE}",
+        f"  | {FORGED_LINE}",
+        FORGED_LINE.replace("INFO", "WARNING"),
+        FORGED_LINE.replace("record:", "records:"),
+        FORGED_LINE.replace(MAC, MAC[1:]),
+        FORGED_LINE.replace(" 5:", f" {'5' * 19}:"),
+        "\u0665".join(FORGED_LINE.split("5:")),
+    ]
+    assert list(audit_heads([f"{line}\n" for line in (*others, genuine)])) == [f"6:{MAC}"]
+
+
+def test_what_can_be_read_stays_as_it_is() -> None:
+    for text in ("", "GET /admin/ answered 500", "Zürich, 東京: 1 €, C:\\new"):
+        assert printable(text) == text
+
+
+def test_handlers_of_others_keep_their_format() -> None:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logging.Formatter("[%(levelname)s] %(message)s"))
+    format_handlers([handler], "console")
+    handler.handle(logging.LogRecord("x", logging.INFO, "x", 1, "a\nb", None, None))
+    assert stream.getvalue() == "[INFO] a\\nb\n"
+
+
+def test_commands_write_warnings_by_lines() -> None:
+    """What wsgi.py sets up for a process that has no logging of its own."""
+    kept = logging.lastResort
+    assert kept
+    before = kept.formatter
+    try:
+        kept.setFormatter(None)
+        format_handlers([kept], "console")
+        record = logging.LogRecord("x", logging.WARNING, "x", 1, "a\nb", None, None)
+        assert kept.format(record) == "a\\nb"
+    finally:
+        kept.setFormatter(before)
+
+
+@pytest.mark.parametrize("text", ["x", "\\", '"', "\n", "€", "\U0001f600", "\u202e"])
+@pytest.mark.parametrize("length", [2000, LONGEST, 100_000])
+@pytest.mark.parametrize("log_format", ["json", "console"])
+def test_no_line_is_too_long_and_each_says_the_most_it_can(
+    log_format: LogFormat, length: int, text: str
+) -> None:
+    error = ValueError(f"begins{text * length}ends")
+    token = SERVED.set(Served("r" * 64, {OPERATION: "v2.get_transfer"}))
+    try:
+        for traced in (None, (ValueError, error, None)):
+            record = logging.makeLogRecord(
+                {"name": "app.x", "msg": f"begins{text * length}", "exc_info": traced}
+            )
+            lines = EntryFormatter(log_format).format(record).split("\n")
+            sizes = [len(line.encode()) + 1 for line in lines]
+            assert max(sizes) <= LONGEST
+            assert "begins" in lines[0]
+            assert "r" * 64 in lines[0]
+            if log_format == "json":
+                entry = orjson.loads(lines[0])
+                assert ("exception" in entry) == (traced is not None)
+                assert entry.get("exception", "ends").endswith("ends")
+            if length >= LONGEST:
+                assert max(sizes) > LONGEST - 16
+    finally:
+        SERVED.reset(token)
+
+
+def test_an_entry_of_the_request_log_has_what_is_known_of_its_request(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "app.http.request_log")
+    log, served = RequestLog("all"), Served("r-1", {OPERATION: "v2.x"})
+    served.began -= 2
+    log.note(served, 200, None)
+    served.trace_id = "f" * 32
+    log.note(served, 404, Reason.PATH_NOT_FOUND.value)
+    first, second = (orjson.loads(EntryFormatter("json").format(record)) for record in caplog.records)
+    assert 2000 < first["duration_ms"] < second["duration_ms"] < 60_000
+    assert first["message"].startswith("v2.x answered 200 in 2")
+    known = {"request_id": "r-1", "operation": "v2.x", "code": 200}
+    assert first.items() >= known.items()
+    assert {"trace_id", "reason"}.isdisjoint(first)
+    further = {"code": 404, "reason": "path_not_found", "trace_id": "f" * 32}
+    assert second.items() >= (known | further).items()
+    assert EntryFormatter("console", "%(message)s").format(caplog.records[0]).endswith(" ms (request r-1)")
+
+
+def test_a_request_that_is_settled_holds_nothing_of_its_environment() -> None:
+    """Thousands may wait for an answer."""
+
+    class Environment(dict[str, Any]):
+        """One that can be looked for."""
+
+    environment = Environment({OPERATION: "v2.x"})
+    served, left = Served("r-1", environment), weakref.ref(environment)
+    served.settle()
+    del environment
+    assert left() is None
+    assert served.operation == "v2.x"

@@ -41,19 +41,15 @@ def test_what_is_named_a_secret_is_hidden(text: str, hidden: str) -> None:
 
 
 def test_the_secrets_of_the_settings_are_hidden_wherever_they_are() -> None:
-    settings = Settings.model_validate(
-        {
-            "database_url": "postgresql://gateway:correct%20horse@db/gateway",
-            "database_replica_url": "postgresql://db2/gateway?password=battery-staple",
-            "rate_limit_storage_url": "redis://:cache-password@cache",
-            "secret_key": "s" * 40,
-            "audit_key": "a" * 40,
-            "audit_keys_old": ("o" * 40,),
-            "ingest_tokens": ("token-of-a-reporter",),
-            "rpc_urls": {
-                "RPC_URL_A": "https://u5er-name:pass-word@node.example/v3/k3y-of-node?auth=query-key"
-            },
-        }
+    settings = Settings(
+        database_url="postgresql://gateway:correct%20horse@db/gateway",
+        database_replica_url="postgresql://db2/gateway?password=battery-staple",
+        rate_limit_storage_url="redis://:cache-password@cache",
+        secret_key="s" * 40,
+        audit_key="a" * 40,
+        audit_keys_old=("o" * 40,),
+        ingest_tokens=("token-of-a-reporter",),
+        rpc_urls={"RPC_URL_A": "https://u5er-name:pass-word@node.example/v3/k3y-of-node?auth=query-key"},
     )
     private = Private(settings.secrets)
     secrets = (

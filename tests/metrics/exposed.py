@@ -16,16 +16,15 @@ from flask import Flask
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import insert
 
+from app.db.engine import writing
+from app.db.replica import PublicReads, Replica
 from app.metrics import state
 from app.metrics.exposition import Exposition
 from app.metrics.files import MetricFiles
 from app.metrics.process import ProcessMetrics
 from app.metrics.state import StateMetrics
-from app.models.engine import writing
-from app.models.watching.watches import ChainWatch
+from app.models.watching import ChainWatch
 from app.runtime.gateway import Gateway
-from app.runtime.public_reads import PublicReads
-from app.runtime.replica import Replica
 from app.sandbox.loader import load_sandbox
 from app.services.network.document import export_network, import_network
 from tests.actors import TESTER
@@ -42,8 +41,8 @@ EVERYTHING: dict[str, Any] = {
 @contextmanager
 def exposition(open_app: OpenApp, folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Exposition]:
     """One in which every metric has a sample, read from the files of all workers."""
-    patch.setattr(state, "PATIENCE_SECONDS", 60)
-    files = MetricFiles(folder, lives=lambda _pid: True)
+    patch.setattr(state, "TIMEOUT_SECONDS", 60)
+    files = MetricFiles(folder)
     with as_process(patch, files, 1):
         app = open_app(own=True, metrics_port=0, **EVERYTHING)
         gateway = gateway_of(app)

@@ -5,40 +5,27 @@ from __future__ import annotations
 import fcntl
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from app.metrics.exposition import Exposition
-from app.metrics.files import MetricFiles, Unusable, begin
+from app.metrics.files import MetricFiles, begin, files_of_this_server
 from app.metrics.state import StateMetrics
 from tests.everyday import volume
 from tests.metrics.counted import as_process, names_in, series, total, value
 
 SCRAPE_SECONDS = 0.020
 OPERATIONS = 12
-ENDED: set[int] = set()
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> MetricFiles:
-    return MetricFiles(begin(tmp_path).directory, lives=lambda pid: pid not in ENDED)
-
-
-@pytest.fixture(autouse=True)
-def _nobody_has_ended() -> Iterator[None]:
-    ENDED.clear()
-    yield
-    ENDED.clear()
-
-
-def end(*pids: int) -> None:
-    """These processes have ended; whoever reads next notices."""
-    ENDED.update(pids)
+    return begin(tmp_path)
 
 
 @pytest.fixture
@@ -64,7 +51,7 @@ def test_the_counts_of_workers_are_added_up_whether_they_live_or_have_ended(
     for pid in (101, 102, 103):
         count(monkeypatch, files, pid, number=pid)
     before = series(exposition.text())
-    end(101, 103)
+    files.add_up_ended({102})
     after = series(exposition.text())
     assert value(before, "gateway_requests_total", operation="3") == 101 + 102 + 103
     assert value(before, "gateway_workers") == 3
@@ -82,14 +69,13 @@ def test_after_a_thousand_workers_there_are_few_files_and_a_scrape_is_short(
     highest = 0.0
     for pid in range(1_000, 1_000 + ended):
         count(monkeypatch, files, pid)
-        end(pid)
+        files.add_up_ended({1, 2})
         if pid % 100 == 0:
             counted = total(series(exposition.text()), "gateway_requests_total")
             assert counted > highest
             highest = counted
     for pid in (1, 2):
         count(monkeypatch, files, pid)
-    files.add_up_ended()
     assert names_in(files.directory) == {
         "counter_ended.db", "histogram_ended.db",
         "counter_1.db", "histogram_1.db", "gauge_livesum_1.db",
@@ -114,8 +100,7 @@ def test_who_reads_while_a_worker_ends_counts_nothing_twice_and_misses_nothing(
 
     def end_all() -> None:
         for pid in range(1, workers + 1):
-            end(pid)
-            files.add_up_ended()
+            files.add_up_ended(range(pid + 1, workers + 1))
 
     ending = threading.Thread(target=end_all)
     ending.start()
@@ -128,8 +113,7 @@ def test_who_reads_while_a_worker_ends_counts_nothing_twice_and_misses_nothing(
 
 
 def test_a_process_that_counted_nothing_ends_without_a_word(files: MetricFiles) -> None:
-    end(4711)
-    files.add_up_ended()
+    files.add_up_ended(())
     assert names_in(files.directory) == set()
 
 
@@ -145,7 +129,7 @@ def test_a_file_that_was_only_just_made_takes_no_other_along(
 def test_who_reads_does_not_wait_for_ever(
     files: MetricFiles, exposition: Exposition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A worker that was stopped while it read has the lock."""
+    """A master that was stopped while it added up has the lock."""
     monkeypatch.setattr("app.metrics.files.LOCK_SECONDS", 0.05)
     count(monkeypatch, files, 1)
     with (files.directory / "lock").open("a") as held:
@@ -155,20 +139,22 @@ def test_who_reads_does_not_wait_for_ever(
     assert total(series(exposition.text()), "gateway_requests_total") == OPERATIONS
 
 
-def test_a_process_of_another_server_is_none_of_this_one(tmp_path: Path) -> None:
-    """Numbers of processes are used again: whoever has it now counts elsewhere."""
-    files = begin(tmp_path)
-    other = subprocess.Popen(["sleep", "60"], start_new_session=True)
-    ours = subprocess.Popen(["sleep", "60"])
-    try:
-        for pid in (other.pid, ours.pid):
-            (files.directory / f"gauge_livesum_{pid}.db").write_bytes(b"")
-        files.add_up_ended()
-        assert names_in(files.directory) == {f"gauge_livesum_{ours.pid}.db"}
-    finally:
-        for process in (other, ours):
-            process.kill()
-            process.wait()
+def test_the_master_does_not_wait_for_who_reads(
+    files: MetricFiles, exposition: Exposition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that was stopped while it read; the counts of one that ended are told all the same."""
+    for pid in (1, 2):
+        count(monkeypatch, files, pid)
+    with (files.directory / "lock").open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_SH)
+        files.add_up_ended({2})
+        now = series(exposition.text())
+    assert "counter_1.db" in names_in(files.directory)
+    assert total(now, "gateway_requests_total") == 2 * OPERATIONS
+    assert value(now, "gateway_workers") == 1
+    files.add_up_ended({2})
+    assert "counter_1.db" not in names_in(files.directory)
+    assert series(exposition.text()) == now
 
 
 def test_a_file_that_breaks_off_takes_no_other_along(
@@ -181,8 +167,7 @@ def test_a_file_that_breaks_off_takes_no_other_along(
     count(monkeypatch, files, 2)
     broken = files.directory / "counter_1.db"
     broken.write_bytes(broken.read_bytes()[:300])
-    end(1, 2)
-    files.add_up_ended()
+    files.add_up_ended(())
     assert "counter_1.db" in caplog.text
     assert total(series(exposition.text()), "gateway_request_seconds_count") == 2 * OPERATIONS
     assert OPERATIONS <= total(series(exposition.text()), "gateway_requests_total") < 2 * OPERATIONS
@@ -225,9 +210,11 @@ def test_a_server_leaves_the_directory_of_another_that_runs(tmp_path: Path) -> N
     assert not its.exists()
 
 
-def test_no_place_for_the_files_is_said_in_one_line(tmp_path: Path) -> None:
-    with pytest.raises(Unusable, match="no directory for metrics can be made"):
-        begin(tmp_path / "missing")
+def test_no_place_for_the_files_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.access", lambda *_: False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    with pytest.raises(SystemExit, match=r"METRICS_PORT: no directory for metrics .*missing: "):
+        files_of_this_server()
 
 
 def _user() -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.metrics.kept import Kept
+from app.metrics.state import Kept
 
 
 class Source:
@@ -36,9 +36,9 @@ def source() -> Iterator[Source]:
     found.free.set()
 
 
-def soon(kept: Kept[int], patience: float = 10, oldest: float = 60) -> int | None:
+def soon(kept: Kept[int], timeout: float = 10, oldest: float = 60) -> int | None:
     kept.refresh()
-    found = kept.current(time.monotonic() + patience, oldest)
+    found = kept.current(time.monotonic() + timeout, oldest)
     return None if found is None else found.value
 
 
@@ -58,7 +58,7 @@ def test_who_asks_while_it_hangs_gets_what_was_known_and_starts_nothing(source: 
     assert soon(kept) == 1
     source.free.clear()
     started = time.monotonic()
-    assert [soon(kept, patience=0.05) for _ in range(3)] == [1, 1, 1]
+    assert [soon(kept, timeout=0.05) for _ in range(3)] == [1, 1, 1]
     assert time.monotonic() - started < 5
     assert source.reads == 2
     source.free.set()
@@ -70,7 +70,7 @@ def test_what_is_too_old_is_not_given(source: Source) -> None:
     assert soon(kept) == 1
     source.free.clear()
     time.sleep(0.05)
-    assert soon(kept, patience=0, oldest=0.04) is None
+    assert soon(kept, timeout=0, oldest=0.04) is None
     assert Kept("another", source.read, every=0).current(0, 60) is None
 
 
@@ -89,7 +89,7 @@ def test_a_thread_that_cannot_be_had_is_not_the_end(source: Source, monkeypatch:
     kept = Kept("a source", source.read, every=0)
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", no_thread)
-        assert soon(kept, patience=0) is None
+        assert soon(kept, timeout=0) is None
     assert soon(kept) == 1
 
 

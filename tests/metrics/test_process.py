@@ -12,8 +12,8 @@ from flask import Flask
 from prometheus_client import generate_latest
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from app.db.engine import reading
 from app.metrics.process import CONFIG_GOOD_AT, ProcessMetrics
-from app.models.engine import reading
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.gateway import Gateway, current_gateway
 from app.runtime.limits.counts import Limit

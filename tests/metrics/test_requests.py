@@ -15,7 +15,7 @@ from app.domain.codes import Reason
 from app.domain.transfer.event_types import EventType
 from app.grpcweb.errors import GRPC_STATUS
 from app.grpcweb.responses import GrpcStatus
-from app.logs.served import OPERATION, Served
+from app.logs.entries import OPERATION, Served
 from app.metrics.requests import RequestMetrics
 from app.runtime.counters import NOTHING_COUNTED
 from tests.applications import OpenApp

@@ -17,16 +17,15 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from sqlalchemy import insert, update
 
+from app.db.engine import writing
 from app.domain.transfer.anomalies import AnomalyKind
 from app.domain.webhooks.subscription import Audience, DeliveryState, State
 from app.metrics import state
 from app.metrics.state import Part, StateMetrics
 from app.models.anomalies import Anomaly
-from app.models.engine import writing
 from app.models.events import Event
-from app.models.watching.watches import ChainWatch
-from app.models.webhooks.deliveries import Delivery
-from app.models.webhooks.subscriptions import Subscription
+from app.models.watching import ChainWatch
+from app.models.webhooks import Delivery, Subscription
 from app.runtime.gateway import Gateway, current_gateway
 from app.sandbox.loader import load_sandbox
 from app.services.network.document import export_network, import_network
@@ -46,7 +45,7 @@ def told(metrics: StateMetrics) -> Series:
 
 
 def patiently(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> Series:
-    monkeypatch.setattr(state, "PATIENCE_SECONDS", 60)
+    monkeypatch.setattr(state, "TIMEOUT_SECONDS", 60)
     return told(StateMetrics(gateway))
 
 
@@ -135,7 +134,7 @@ def test_a_part_that_fails_or_hangs_takes_no_other_along(app: Flask, monkeypatch
     def works(_gateway: Gateway) -> Sequence[Metric]:
         return [GaugeMetricFamily("gateway_works", "x", value=7)]
 
-    monkeypatch.setattr(state, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(state, "TIMEOUT_SECONDS", 0.2)
     parts = (Part("away", 0, fails), Part("hung", 0, hangs), Part("fine", 0, works))
     metrics = StateMetrics(current_gateway(), parts)
     started = time.monotonic()

@@ -16,9 +16,9 @@ from flask import Flask
 from flask.testing import FlaskCliRunner
 from sqlalchemy import Connection, delete, insert, select, update
 
-from app.models.engine import reading, writing
+from app.db.engine import reading, writing
 from app.models.pruned import GrownDatabase
-from app.models.schema.backfills import BackfillProgress
+from app.models.schema import BackfillProgress
 from app.models.transfers import Transfer, TransferAccount
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.backfills.known import KNOWN, Backfill, Range

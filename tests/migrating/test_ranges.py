@@ -12,16 +12,8 @@ from alembic.util import CommandError
 from flask import Flask
 from sqlalchemy import create_engine, text
 
-from app.models.migrating import steps
-from app.models.migrating.steps import (
-    FEWEST_ROWS,
-    MOST_ROWS,
-    PERCENT,
-    RANGE_SECONDS,
-    Pace,
-    asked_percent,
-    by_range,
-)
+from app.db import migrating as steps
+from app.db.migrating import FEWEST_ROWS, MOST_ROWS, PERCENT, RANGE_SECONDS, Pace, asked_percent, by_range
 from tests.databases import new_postgres_database
 
 

@@ -13,7 +13,7 @@ REQUESTS = volume(3_000, 500)
 RATE = 50
 
 
-@pytest.mark.soak("two gateways of two versions, nginx and a database of their own")
+@pytest.mark.minutes("two gateways of two versions, nginx and a database of their own")
 def test_no_request_fails_while_two_gateways_are_replaced() -> None:
     program("nginx")
     seen = roll(REQUESTS, RATE)

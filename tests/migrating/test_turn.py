@@ -20,10 +20,9 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 
 from app import create_app
-from app.extensions import db
-from app.models.migrating import turn
-from app.models.migrating.steps import Pace
-from app.models.migrating.turn import again_while_locked, taking_turns
+from app.db import migrating as turn
+from app.db.base import db
+from app.db.migrating import Pace, again_while_locked, taking_turns
 from tests.applications import close_connections, make_settings
 from tests.databases import new_postgres_database
 from tests.migrating.old_database import fill

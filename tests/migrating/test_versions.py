@@ -46,26 +46,26 @@ def run(url: str, *statements: str) -> None:
     engine.dispose()
 
 
-@pytest.mark.soak("a process of a whole gateway; the range itself is tested in runtime")
+@pytest.mark.minutes("a process of a whole gateway; the range itself is tested in runtime")
 def test_this_code_runs_on_the_oldest_schema(empty_url: str) -> None:
     """Whatever a later revision added, an answer does without, and so do the feed and the commands."""
     assert answers_of(ROOT, migrated(empty_url, OLDEST_SCHEMA)) == UNCHANGED
 
 
-@pytest.mark.soak("a process of a whole gateway")
+@pytest.mark.minutes("a process of a whole gateway")
 def test_the_oldest_code_runs_on_this_schema(tmp_path: Path, empty_url: str) -> None:
     code = checked_out(tmp_path / "code")
     assert answers_of(code, migrated(empty_url)) == UNCHANGED
 
 
-@pytest.mark.soak("a process of a whole gateway")
+@pytest.mark.minutes("a process of a whole gateway")
 def test_this_code_runs_on_a_schema_that_is_expanded(empty_url: str) -> None:
     migrated(empty_url)
     run(empty_url, *EXPANDS)
     assert answers_of(ROOT, empty_url) == UNCHANGED
 
 
-@pytest.mark.soak("a process of a whole gateway")
+@pytest.mark.minutes("a process of a whole gateway")
 def test_a_floor_would_be_noticed(empty_url: str) -> None:
     """On a schema that says that this code may not run there, commands refuse and /readyz says no."""
     migrated(empty_url)
@@ -74,7 +74,7 @@ def test_a_floor_would_be_noticed(empty_url: str) -> None:
         answers_of(ROOT, empty_url)
 
 
-@pytest.mark.soak("a process of a whole gateway")
+@pytest.mark.minutes("a process of a whole gateway")
 def test_a_column_that_is_missed_would_be_noticed(empty_url: str) -> None:
     migrated(empty_url)
     run(empty_url, "ALTER TABLE chains DROP COLUMN block_delay")

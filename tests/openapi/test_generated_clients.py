@@ -56,7 +56,7 @@ def document(server: Server) -> bytes:
 @pytest.mark.parametrize(
     "made",
     [
-        pytest.param(generated.typescript, marks=pytest.mark.soak("seconds of compilers")),
+        pytest.param(generated.typescript, marks=pytest.mark.minutes("seconds of compilers")),
         generated.python,
     ],
     ids=lambda made: made.__name__,

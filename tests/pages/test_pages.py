@@ -13,8 +13,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy.exc import OperationalError
 
+from app.db.replica import PublicReads
 from app.domain.codes import TransferHistoryStatus as Status
-from app.runtime.public_reads import PublicReads
 from app.sandbox.catalogue import SANDBOX_TRANSFERS, sandbox_id
 from tests.api.world import event, released, sent, tell
 from tests.applications import OpenApp
@@ -211,7 +211,7 @@ def test_where_help_and_refunds_are_found(open_app: OpenApp, app: Flask) -> None
 
 @pytest.mark.parametrize(
     ("settings", "waits"),
-    [({}, False), ({"doors": ("api", "wait")}, True), ({"wait_routed": True}, True)],
+    [({}, False), ({"doors": ("api", "wait")}, True), ({"trusted_proxies": 1}, True)],
 )
 def test_it_waits_where_that_is_served(
     open_app: OpenApp, app: Flask, settings: dict[str, object], waits: bool

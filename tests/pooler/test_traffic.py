@@ -10,8 +10,8 @@ from flask import Flask
 from flask_migrate import downgrade, upgrade
 
 from app import create_app
+from app.db.engine import reading, writing
 from app.domain.operators import Role
-from app.models.engine import reading, writing
 from app.runtime.gateway import current_gateway
 from config import ALL_DOORS
 from tests.admin.visitor import add_account
@@ -87,7 +87,7 @@ def test_twenty_clients_at_once(knowing: Flask, undisturbed: object) -> None:
         assert state() == undisturbed
 
 
-@pytest.mark.soak("the traffic of another test once more")
+@pytest.mark.minutes("the traffic of another test once more")
 def test_the_same_fails_without_the_setting(unknowing: Flask, caplog: pytest.LogCaptureFixture) -> None:
     seen = interleave(unknowing, TOLD)
     assert seen.bad

@@ -15,11 +15,11 @@ from typing import Any
 from eth_abi import decode
 from flask.testing import FlaskClient
 
+from app.db.engine import reading_consistently
 from app.domain.codes import SendKind
 from app.domain.crypto import address_of, checksum_address, keccak256
 from app.domain.keys import TransferId
 from app.domain.transfer.state import transfer_state
-from app.models.engine import reading_consistently
 from app.queries.feed.facts import load_network_facts
 from app.queries.feed.histories import load_histories
 from app.runtime.gateway import Gateway

@@ -13,9 +13,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
+from app.db.engine import reading
 from app.domain.refund.ask import read_withdraw_request
-from app.models.engine import reading
-from app.models.refunds.asks import RefundAsk
+from app.models.refund_asks import RefundAsk
 from app.runtime.gateway import Gateway
 from app.services.refund_asks import ask_for_refund
 from tests.api.shapes import ASK, EVIDENCE, STATUS, assert_refused

@@ -12,11 +12,11 @@ import pytest
 from sqlalchemy import event as listeners
 from sqlalchemy import select
 
+from app.db.engine import reading
 from app.domain.codes import SendKind
 from app.domain.refund.withdraw_ids import withdraw_id_of
 from app.domain.transfer.anomalies import AnomalyKind
 from app.models.anomalies import Anomaly
-from app.models.engine import reading
 from app.models.transfers import WithdrawId
 from app.services.feed.prune import prune
 from app.services.feed.replay import replay

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from app.db.engine import reading
 from app.domain.codes import SendKind
 from app.domain.crypto import checksum_address, sign_digest
 from app.domain.refund.evidence import signing_digest
 from app.domain.transfer.anomalies import AnomalyKind
 from app.models.anomalies import Anomaly
-from app.models.engine import reading
 from app.services.network.document import import_network
 from tests.actors import TESTER
 from tests.contract.evm.machine import Bridge, Chain

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from typing import Any
 
 import pytest
 
 from app.domain.codes import SendKind
 from app.domain.crypto import address_of, checksum_address
-from app.domain.keys import ChainId
-from app.domain.refund.saved_answer import verify_saved_answer
 from app.grpcweb.gateway_pb2 import GetTransferStatusRequest, GetTransferStatusResponse
 from tests.grpcweb.wire import frame, post
 from tests.refunds.bridges import bridge_of, served_call
@@ -38,17 +36,6 @@ def test_a_power_of_nought_is_one_zero_byte_on_both_doors(ask: Asker) -> None:
     # What `BigInt("0x" + hex)` and ethers do with each: no bytes are a SyntaxError to them.
     assert all(int("0x" + power.hex(), 16) >= 0 for power in powers)
     assert bridge_of(story, WITH_NOBODY).judge(served_call(status)).startswith("0x")
-
-
-@pytest.mark.one_database
-@pytest.mark.parametrize("written", [b"", b"\0"])
-def test_saved_answers_with_either_spelling_of_nought_are_read(ask: Asker, written: bytes) -> None:
-    story = Story(SendKind.POOL)
-    ask.take(rotation(1, WITH_NOBODY), story.sent(), story.prepared())
-    ask.take(*(story.signed(key) for key in WITH_NOBODY))
-    answer = ask.status(story)
-    spelled = [b64encode(b64decode(each).lstrip(b"\0") or written).decode() for each in answer["powers"]]
-    assert verify_saved_answer(answer | {"powers": spelled}, ChainId(1), story.contract).valid
 
 
 @pytest.mark.parametrize("kind", KINDS)

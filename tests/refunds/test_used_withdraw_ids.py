@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from app.db.engine import reading
 from app.domain.codes import SendKind
 from app.domain.crypto import address_of, sign_digest
 from app.domain.refund.evidence import signing_digest
-from app.models.engine import reading
 from app.services.feed.prune import prune
 from app.services.feed.replay import replay
 from app.services.feed.retract import retract_ids

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from app.db.engine import reading
 from app.domain.codes import SendKind
 from app.domain.crypto import checksum_address
 from app.grpcweb import gateway_pb2
-from app.models.engine import reading
 from app.services.feed.replay import replay
 from app.services.network.document import import_network
 from tests.actors import TESTER

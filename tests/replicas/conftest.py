@@ -18,7 +18,7 @@ from tests.actors import TESTER
 from tests.applications import close_connections, make_settings
 from tests.replicas.cluster import Cluster, cluster
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def app(servers: Cluster) -> Iterator[Flask]:
 
 def eventually(happens: Callable[[], bool]) -> None:
     """Wait for something that other processes bring about."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not happens():
         assert time.monotonic() < deadline, "it never happened"
         time.sleep(0.05)

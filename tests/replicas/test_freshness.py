@@ -8,8 +8,8 @@ import pytest
 from flask import Flask
 from sqlalchemy.exc import OperationalError
 
+from app.db.replica import Replica
 from app.runtime.gateway import current_gateway
-from app.runtime.replica import Replica
 from tests.replicas.cluster import Cluster
 from tests.replicas.conftest import eventually
 from tests.timer import Timer

@@ -11,10 +11,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import Engine, event, func, select
 
-from app.models.connections.patience import REPLICA, set_patience
-from app.models.engine import ask
+from app.db.engine import ask
+from app.db.replica import Replica
+from app.db.timeouts import REPLICA, set_timeouts
 from app.runtime.gateway import Gateway, current_gateway
-from app.runtime.replica import Replica
 from tests.ingest.kit import TOKEN, bearer, ndjson
 from tests.replicas.cluster import Cluster
 from tests.replicas.conftest import eventually
@@ -112,7 +112,7 @@ def test_a_killed_replica_costs_no_answer(servers: Cluster, gateway: Gateway, cl
 
 def hurry(engine: Engine, seconds: float) -> None:
     """Have its connections wait for so long."""
-    set_patience(engine, replace(REPLICA, within=seconds))
+    set_timeouts(engine, replace(REPLICA, within=seconds))
 
 
 def test_a_hanging_replica_costs_no_answer(servers: Cluster, gateway: Gateway, client: FlaskClient) -> None:
@@ -134,7 +134,7 @@ def test_a_late_answer_is_not_taken_for_another(servers: Cluster, gateway: Gatew
         with pytest.raises(Exception, match="timeout expired") as given_up:
             connection.scalar(select(func.pg_sleep(0.5)))
         assert getattr(given_up.value, "connection_invalidated", False)
-    set_patience(engine, REPLICA)
+    set_timeouts(engine, REPLICA)
     with engine.connect() as connection:
         assert connection.scalar(select(2)) == 2
 

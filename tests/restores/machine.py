@@ -22,7 +22,7 @@ from sqlalchemy import create_engine, text
 DEBIAN_15: Final = Path("/usr/lib/postgresql/15/bin")
 """Where Debian 12 has PostgreSQL 15, which its pgBackRest knows."""
 
-PATIENCE: Final = 1800.0
+TIMEOUT: Final = 1800.0
 """Seconds for a server to start or to replay its archive."""
 
 
@@ -91,9 +91,9 @@ class Machine:
     def start(self) -> None:
         """Start it, and wait until it takes writes: until it has replayed what it has to."""
         options = f"-h '' -k {self.folder} -p 5432"
-        start = ("-o", options, "-l", str(self.folder / "log"), "-t", str(int(PATIENCE)), "-w", "start")
+        start = ("-o", options, "-l", str(self.folder / "log"), "-t", str(int(TIMEOUT)), "-w", "start")
         self.run(str(self.programs / "pg_ctl"), "-D", str(self.data), *start)
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + TIMEOUT
         while self.ask("SELECT pg_is_in_recovery()"):
             if time.monotonic() > until:
                 raise TimeoutError("it does not come out of recovery")

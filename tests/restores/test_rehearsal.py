@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from app.models.engine import writing
+from app.db.engine import writing
 from app.models.transfers import Transfer
 from app.runtime.gateway import current_gateway
 from tests.programs import missing, program
@@ -75,7 +75,7 @@ def test_sqlite(tmp_path: Path) -> None:
     rehearse(OnlineBackup(tmp_path))
 
 
-@pytest.mark.soak("a server of its own, restored twice")
+@pytest.mark.minutes("a server of its own, restored twice")
 def test_base_backup_and_archive(base_backup: Way) -> None:
     rehearse(base_backup)
 
@@ -85,7 +85,7 @@ def test_pgbackrest(pgbackrest: Way) -> None:
     rehearse(pgbackrest)
 
 
-@pytest.mark.soak("a server of its own")
+@pytest.mark.minutes("a server of its own, restored twice")
 @pytest.mark.parametrize("name", ["base_backup", "pgbackrest"])
 def test_to_a_point_in_time(name: str, request: pytest.FixtureRequest) -> None:
     """Somebody does harm: everything until just before it is restored, and nothing of it."""

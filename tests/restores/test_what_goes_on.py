@@ -12,7 +12,7 @@ import pytest
 from flask_migrate import upgrade
 from sqlalchemy import func, select
 
-from app.models.engine import reading
+from app.db.engine import reading
 from app.models.events import Event
 from app.runtime.gateway import Gateway, current_gateway
 from app.runtime.outside.backup import back_up

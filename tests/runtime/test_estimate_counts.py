@@ -16,10 +16,10 @@ from sqlalchemy import create_engine, insert, select
 from sqlalchemy.exc import OperationalError
 
 from app.admin.pages.estimate_view import estimate_view
+from app.db.engine import reading, writing
 from app.domain.codes import Reason
 from app.domain.errors import GatewayError, Unavailable
 from app.domain.estimate.estimate import EstimateRefused
-from app.models.engine import reading, writing
 from app.models.estimates import EstimateCount
 from app.runtime.estimate_counts import KEPT, EstimateCounts
 from app.runtime.gateway import Gateway, current_gateway

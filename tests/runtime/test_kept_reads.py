@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from app.models.connections.writes import Writes
+from app.db.writes import Writes
 from app.runtime.kept_reads import KeptReads
 from tests.timer import Timer
 
@@ -222,7 +222,7 @@ from gevent import monkey
 monkey.patch_all()
 import gevent
 from gevent.event import Event
-from app.models.connections.writes import Writes
+from app.db.writes import Writes
 from app.runtime.kept_reads import KeptReads
 
 asked, let_go, kept = [], Event(), KeptReads(100, Writes())

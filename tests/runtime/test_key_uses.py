@@ -9,10 +9,9 @@ import pytest
 from flask import Flask
 from sqlalchemy import insert, select
 
+from app.db.engine import reading, writing
 from app.models.api_keys import ApiKeyUse
-from app.models.engine import reading, writing
-from app.queries.api_keys.keys import valid_keys
-from app.queries.api_keys.uses import last_days, uses_of
+from app.queries.api_keys import last_days, uses_of, valid_keys
 from app.runtime.gateway import Gateway, current_gateway
 from app.runtime.key_uses import KEPT, KeyUses
 from app.services.approvals.api_keys import request_key

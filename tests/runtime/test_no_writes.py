@@ -10,9 +10,9 @@ from flask.testing import FlaskClient
 from sqlalchemy import event, make_url
 
 from app import create_app
-from app.extensions import db
-from app.models.connections.writes import writes_of
-from app.models.engine import reading
+from app.db.base import db
+from app.db.engine import reading
+from app.db.writes import writes_of
 from app.outages import FailureLog
 from config import ALL_DOORS
 from tests.applications import close_connections, gateway_of, make_settings

@@ -12,7 +12,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import Connection, insert, select
 
-from app.models.engine import reading, writing
+from app.db.engine import reading, writing
 from app.models.network import Chain, OpeningValidator, PeggedPair, Token
 from app.models.pools import PoolCounter, ReportedFee
 from app.models.transfers import LatencyRecord, Refund, Transfer

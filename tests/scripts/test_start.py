@@ -14,7 +14,7 @@ from flask import Flask
 from sqlalchemy import func, select
 
 from app import create_app
-from app.models.engine import reading
+from app.db.engine import reading
 from app.models.events import Event
 from app.runtime.gateway import current_gateway
 from config import ALL_DOORS, Door, load_settings

@@ -53,6 +53,6 @@ def test_python_believes_the_sender(gateway: Gateway) -> None:
     workshop.check_python(received(gateway), {})
 
 
-@pytest.mark.soak("compiled by tsc")
+@pytest.mark.minutes("compiled by tsc")
 def test_typescript_believes_the_sender(gateway: Gateway, tmp_path: Path) -> None:
     workshop.check_typescript(received(gateway), {}, tmp_path)

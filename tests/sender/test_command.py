@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.runtime.gateway import current_gateway
-from config import load_settings
-from config_sources import ConfigError
+from config import ConfigError, load_settings
 from tests.applications import OpenApp
 from tests.services.feed.world import build_network, feed, sent
 from tests.services.webhooks.hooks import deliveries, to_everything
@@ -30,12 +29,19 @@ def test_once_sends_what_is_due_and_ends(open_app: OpenApp) -> None:
     assert "no connection" in row.tries
 
 
+def test_a_file_of_authorities_that_is_none(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
+    app = open_app(webhook_allow_networks=("127.0.0.0/8",))
+    done = app.test_cli_runner().invoke(args=["deliver", "--once"])
+    assert done.exit_code == 1
+    assert "SSL_CERT_FILE: is not a file of certificates in PEM: No such file" in done.output
+
+
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
         ("WEBHOOK_ALLOW_NETWORKS", "10.0.0.1/8", "is not a network"),
         ("WEBHOOK_ALLOW_NETWORKS", "10.0.0.0/8,here", "is not a network"),
-        ("WEBHOOK_CA_FILE", "/nowhere.pem", "is not a file of certificates"),
     ],
 )
 def test_bad_settings(monkeypatch: pytest.MonkeyPatch, name: str, value: str, words: str) -> None:

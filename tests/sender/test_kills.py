@@ -30,7 +30,7 @@ async def started(url: str) -> asyncio.subprocess.Process:
     )
 
 
-@pytest.mark.soak("starts and kills processes for half a minute")
+@pytest.mark.minutes("starts and kills processes for half a minute")
 def test_killed_senders_lose_nothing(gateway: Gateway, database_url: str) -> None:
     now = replace(gateway, clock=system_clock)
     dice = random.Random(11)

@@ -37,7 +37,9 @@ def attempt(host: str, own: tuple[Path, ssl.SSLContext], *, with_authority: bool
 
     async def work() -> int:
         names = Names(**{host.replace(".", "_"): [["127.0.0.1"]]})
-        poster = Poster(names, LOOPBACK, authority if with_authority else None)
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            monkeypatch.setenv("SSL_CERT_FILE", str(authority) if with_authority else "")
+            poster = Poster(names, LOOPBACK)
         async with Receiver(tls=context) as receiver:
             try:
                 answer = await poster.post(f"https://{host}:{receiver.port}/", b"{}", {}, datetime.now(UTC))
@@ -58,3 +60,11 @@ def test_another_name_and_an_unknown_authority_are_not(
 ) -> None:
     with pytest.raises(Unsent, match="certificate is not accepted"):
         attempt(host, own, with_authority=with_authority)
+
+
+def test_an_own_authority_counts_in_own_networks_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that cannot be read shows whether it is."""
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
+    Poster(Names(), ())
+    with pytest.raises(FileNotFoundError):
+        Poster(Names(), LOOPBACK)

@@ -10,10 +10,10 @@ import pytest
 from flask import Flask
 from sqlalchemy import update
 
+from app.db.engine import writing
 from app.domain.webhooks.subscription import AlertKind, State
 from app.models.anomalies import Anomaly
 from app.models.audit import AuditRecord
-from app.models.engine import writing
 from app.runtime.gateway import Gateway
 from app.services import alerts as module
 from app.services.alerts import AUDIT_EVERY, Alerts

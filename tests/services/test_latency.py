@@ -7,12 +7,12 @@ from datetime import timedelta
 
 import pytest
 
+from app.db.writes import Writes, writes_of
 from app.domain.codes import Reason
 from app.domain.errors import GatewayError
 from app.domain.keys import ChainId
 from app.domain.transfer.latency import WINDOW
 from app.domain.transfer.progress import UNKNOWN_TIMES, RouteTimes
-from app.models.connections.writes import Writes, writes_of
 from app.runtime.gateway import Gateway
 from app.runtime.kept_reads import HINTS_MAX_AGE_SECONDS, KeptReads
 from app.services.latency import median_latency, route_times

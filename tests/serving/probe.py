@@ -10,7 +10,7 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy import func, insert, select, update
 
 from app import create_app
-from app.models.engine import reading, writing
+from app.db.engine import reading, writing
 from app.models.pools import PoolCounter
 from app.runtime.gateway import current_gateway
 

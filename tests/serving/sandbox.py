@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from app import create_app
-from app.extensions import db
+from app.db.base import db
 from app.runtime.gateway import current_gateway
 from app.sandbox.loader import load_sandbox
 from tests.actors import TESTER

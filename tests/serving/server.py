@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).resolve().parents[2]
+UNLIMITED = "tests.serving.unlimited:app"
 COMMAND = (sys.executable, "-m", "gunicorn", "-c", "gunicorn.conf.py")
 
 

@@ -15,16 +15,16 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from app import create_app
+from app.db.engine import reading
 from app.domain.times import day_of
-from app.models.engine import reading
-from app.queries.api_keys.keys import valid_keys
+from app.queries.api_keys import valid_keys
 from app.runtime.gateway import Gateway, current_gateway, system_clock
 from app.services.api_keys.keys import revoke_key
 from app.services.approvals.api_keys import request_key
 from tests.actors import TESTER
 from tests.applications import close_connections, make_settings
 from tests.databases import empty_tables
-from tests.serving.server import Server, serving
+from tests.serving.server import UNLIMITED, Server, serving
 
 LATENCY = "/v2/getLatest7DayTransferLatencyForQuery?src_chain_id=1&dst_chain_id=56"
 MAX_AGE = 1.0
@@ -69,10 +69,10 @@ def call(server: Server, key: str) -> HTTPResponse:
 
 @pytest.mark.soak("waits until all workers know")
 def test_keys_in_every_worker(url: str, tmp_path: Path) -> None:
-    settings = {"CONFIG_MAX_AGE_SECONDS": str(MAX_AGE), "ESTIMATE_COUNTS_SECONDS": "300"}
+    settings = {"CONFIG_MAX_AGE_SECONDS": str(MAX_AGE)}
     with (
         console(url) as gateway,
-        serving("wsgi:app", tmp_path / "log", DATABASE_URL=url, **settings) as server,
+        serving(UNLIMITED, tmp_path / "log", DATABASE_URL=url, **settings) as server,
     ):
         limited, _ = request_key(gateway, "limited", ("read",), "1000/hour", actor=TESTER)
         free, _ = request_key(gateway, "free", ("read",), "", actor=TESTER)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
@@ -258,28 +257,3 @@ def test_wrong_sign_ins_do_not_wait_for_the_feed(server: Server, url: str) -> No
         assert (status, retry) in ((503, "1"), (200, None)), told
         assert seconds < 12
     assert any(status == 503 for status, _, _ in told)
-
-
-@pytest.mark.alone
-def test_one_address_cannot_take_all_places(tmp_path: Path, sqlite_template: Path) -> None:
-    settings = {
-        "DATABASE_URL": f"sqlite:///{sqlite_template}",
-        "WEB_CONCURRENCY": "1",
-        "GUNICORN_CMD_ARGS": "--no-control-socket --worker-connections 32",
-    }
-    with serving("wsgi:app", tmp_path / "log", **settings) as small:
-        slowest_answer(small, 0.1)
-        with slow_clients(small, silent=40, dripping=40) as sockets:
-            assert slowest_answer(small, 1.0) < 1
-            sockets[0].settimeout(1)
-            assert sockets[0].recv(1) == b""  # the one that waited longest had to leave
-        uploads = [connect(small) for _ in range(40)]
-        for wire in uploads:
-            wire.sendall(post("/v2/getTransferStatus", "Content-Type: application/json\r\n", 100))
-        assert slowest_answer(small, 0.3) < 1
-        told = uploads[-1].recv(65536)
-        assert told.startswith(b"HTTP/1.1 503 "), told
-        assert b"Retry-After: 1" in told
-        assert json.loads(told.partition(b"\r\n\r\n")[2])["err"]["code"] == 500
-        for wire in uploads:
-            wire.close()

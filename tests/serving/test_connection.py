@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import socket
-import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 
 import gevent.socket
 import pytest
@@ -27,7 +27,6 @@ class Wire:
 
     def __init__(self, pieces: list[tuple[float, bytes]]) -> None:
         self.now = 1000.0
-        self.sent: list[bytes] = []
         self._pieces = pieces
         self._timeout: float | None = None
 
@@ -52,11 +51,10 @@ class Wire:
             raise TimeoutError
         return data
 
-    def send(self, data: bytes) -> int:
-        if self._timeout == SEND_SECONDS and not self._pieces:
+    def sendall(self, data: bytes) -> None:
+        assert self._timeout == SEND_SECONDS
+        if not self._pieces:
             raise TimeoutError
-        self.sent.append(bytes(data))
-        return len(data)
 
 
 @pytest.fixture
@@ -66,7 +64,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
     def made(*pieces: tuple[float, bytes]) -> tuple[Connection, Wire]:
         wire = Wire(list(pieces))
         monkeypatch.setattr(under_test, "monotonic", lambda: wire.now)
-        monkeypatch.setattr(under_test, "wait_until", lambda _watcher, seconds, _late: wire.wait(seconds))
+        monkeypatch.setattr(under_test, "wait_read", lambda _file, seconds, _late: wire.wait(seconds))
         return Connection(wire), wire  # type: ignore[arg-type]
 
     yield made
@@ -156,77 +154,44 @@ def test_everything_else_is_the_sockets() -> None:
     other.close()
 
 
-def test_what_takes_long_to_parse_is_read_in_small_pieces(serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And others have their turn in between, though the data is there already."""
-    asked, turns = [], []
+def test_others_have_turns_while_data_that_is_there_takes_long_to_parse(
+    serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes, turns = [], []
     connection, wire = serve(*[(0, b"x")] * 60)
     receive = wire.recv
-    monkeypatch.setattr(wire, "recv", lambda size: asked.append(size) or receive(size))
+    monkeypatch.setattr(wire, "recv", lambda size: sizes.append(size) or receive(size))
     monkeypatch.setattr(under_test, "give_way", lambda: turns.append(wire.now))
-    connection.await_request(FIRST_BYTE_SECONDS)
+    connection.await_body()
     for _ in range(30):
-        connection.recv(8192)
+        connection.recv(1 << 20)
         wire.now += 0.014
-    assert (asked[0], asked[-1]) == (8192, under_test.SMALLEST_PIECE)
+    assert set(sizes) == {under_test.LARGEST_PIECE}
     assert len(turns) == 29
     for _ in range(30):
         connection.recv(8192)
-        wire.now += 0.0001
-    assert asked[-1] == 8192
-    assert len(turns) <= 32
+        wire.now += 0.00001
+    assert len(turns) <= 31
 
 
-def test_the_head_of_an_answer_goes_out_with_its_first_piece(serve) -> None:
-    connection, wire = serve((0, b""))
-    with connection.answering():
-        connection.sendall(b"head;")
-        assert wire.sent == []
-        connection.sendall(b"one")
-        assert wire.sent == [b"head;one"]
-        connection.sendall(b"two")
-        assert wire.sent == [b"head;one", b"two"]
-    assert wire.sent == [b"head;one", b"two"]
-
-
-def test_an_answer_without_a_body_goes_out_at_its_end(serve) -> None:
-    connection, wire = serve((0, b""))
-    with connection.answering():
-        connection.sendall(b"head;")
-    assert wire.sent == [b"head;"]
-
-
-def test_what_follows_an_answer_that_broke_off_goes_out_at_once(serve) -> None:
-    """Such as the error that the worker writes when nothing of the answer was there."""
-    connection, wire = serve((0, b""))
-    with pytest.raises(ValueError, match="broken"), connection.answering():
-        raise ValueError("broken")
-    connection.sendall(b"error")
-    assert wire.sent == [b"error"]
-
-
-def test_what_a_client_does_not_take_at_once_is_sent_in_turns() -> None:
-    one, other = socket.socketpair()
-    one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-    taken: list[bytes] = []
-
-    def take() -> None:
-        while data := other.recv(65536):
-            taken.append(data)
-
-    reader = threading.Thread(target=take)
-    reader.start()
-    Connection(one).sendall(bytes(range(256)) * 8192)
-    one.close()
-    reader.join()
+def test_who_waits_for_something_else_learns_that_the_client_has_left() -> None:
+    one, other = gevent.socket.socketpair()
+    connection = Connection(one)
+    assert not connection.has_left()
+    other.sendall(b"GET")
+    assert not connection.has_left()
+    assert one.recv(8192) == b"GET", "what has come stays there"
     other.close()
-    assert b"".join(taken) == bytes(range(256)) * 8192
+    assert connection.has_left()
+    one.close()
+    assert connection.has_left()
 
 
 def test_the_next_request_is_waited_for_by_the_loop_and_only_then_read() -> None:
     """Also one that is there already: then others have their turn, and reading never comes too early."""
     one, other = socket.socketpair()
     turns: list[str] = []
-    with Connection(gevent.socket.socket(fileno=one.detach())) as connection:  # type: ignore[arg-type]
+    with closing(Connection(gevent.socket.socket(fileno=one.detach()))) as connection:  # type: ignore[arg-type]
         other.sendall(b"GET")
         connection.await_request(FIRST_BYTE_SECONDS)
         assert connection.recv(8192) == b"GET"
@@ -240,14 +205,13 @@ def test_the_next_request_is_waited_for_by_the_loop_and_only_then_read() -> None
         connection.await_request(0.01)
         with pytest.raises(TooSlow):
             connection.recv(8192)
-    connection.shutdown(socket.SHUT_RDWR)
     other.close()
 
 
 def test_what_worked_for_longer_than_a_wait_leaves_all_of_it() -> None:
     """The loop's own time stands still meanwhile; a wait counted from there would be over at once."""
     one, other = socket.socketpair()
-    with Connection(gevent.socket.socket(fileno=one.detach())) as connection:  # type: ignore[arg-type]
+    with closing(Connection(gevent.socket.socket(fileno=one.detach()))) as connection:  # type: ignore[arg-type]
         for _ in range(2):
             other.sendall(b"GET")
             connection.await_request(FIRST_BYTE_SECONDS)
@@ -266,16 +230,3 @@ def test_a_used_connection_has_a_deadline_for_its_next_request(serve) -> None:
     connection.await_request(75)
     assert read_until_cut_off(connection) == 0
     assert wire.now == 1000 + 75
-
-
-def test_what_an_answer_took_does_not_count_as_parsing(serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a browser's head would come in several pieces after some answers."""
-    asked: list[int] = []
-    connection, wire = serve(*[(0, b"GET")] * 10)
-    receive = wire.recv
-    monkeypatch.setattr(wire, "recv", lambda size: asked.append(size) or receive(size))
-    for _ in range(10):
-        connection.await_request(FIRST_BYTE_SECONDS)
-        connection.recv(8192)
-        wire.now += 0.014
-    assert set(asked) == {8192}

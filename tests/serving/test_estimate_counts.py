@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from tests.databases import empty_tables
-from tests.serving.server import serving
+from tests.serving.server import UNLIMITED, serving
 
 ASKED = 40
 ESTIMATE = "/v2/estimateAmt?src_chain_id=1&dst_chain_id=56&token_symbol=USDT&amt=1&slippage_tolerance=3000"
@@ -26,7 +26,7 @@ def test_workers_write_what_they_counted_before_they_end(
         url = f"sqlite:///{tmp_path / 'gateway.db'}"
     else:
         url = request.getfixturevalue("postgres_url")
-    with serving("wsgi:app", tmp_path / "log", DATABASE_URL=url, ESTIMATE_COUNTS_SECONDS="300") as server:
+    with serving(UNLIMITED, tmp_path / "log", DATABASE_URL=url) as server:
         with ThreadPoolExecutor(8) as pool:
             responses = list(pool.map(lambda _: server.ask("GET", ESTIMATE), range(ASKED)))
         assert {json.load(response)["err"]["code"] for response in responses} == {500}

@@ -27,7 +27,7 @@ PORT = 8000
 TO_END = 40
 """Seconds: more than the command gives its workers."""
 
-pytestmark = pytest.mark.soak("a server of its own, that only the benchmark's requirements have")
+pytestmark = pytest.mark.minutes("a server of its own, that only the benchmark's requirements have")
 
 
 def documented() -> str:

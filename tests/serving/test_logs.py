@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 import socket
+import subprocess
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -14,7 +17,7 @@ import pytest
 from app import create_app
 from tests.applications import close_connections, make_settings
 from tests.serving.guessing import guess
-from tests.serving.server import Server, serving
+from tests.serving.server import COMMAND, ROOT, Server, announced, environment, serving
 
 KEYS = {
     "AUDIT_KEY": "audit key of this test, 32 characters",
@@ -109,3 +112,53 @@ def test_every_line_is_an_entry_and_tells_no_secret(tmp_path: Path, database: st
     assert (verified.exit_code, verified.stdout[:20]) == (0, "verified records: 1;"), verified.output
     with app.app_context():
         close_connections()
+
+
+@pytest.mark.soak("servers of their own")
+@pytest.mark.parametrize("place", ["pipe", "socket"])
+def test_a_reader_of_the_log_who_stops_reading_stops_no_request(
+    place: str, tmp_path: Path, database: str
+) -> None:
+    """As a container's log that nobody fetches, or a journal that hangs."""
+    read, write = os.pipe() if place == "pipe" else (end.detach() for end in socket.socketpair())
+    process = subprocess.Popen(
+        [*COMMAND, "wsgi:app"],
+        cwd=ROOT,
+        env=environment(DATABASE_URL=database, ACCESS_LOG="all"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=write,
+        text=True,
+    )
+    os.close(write)
+    asked = 3_000  # five times what a pipe holds
+    try:
+        assert process.stdout
+        server = Server(process, *announced(process.stdout, tmp_path / "log"))
+        connections = [server.connect() for _ in range(6)]
+        for number in range(asked):
+            connection = connections[number % len(connections)]
+            connection.request("GET", f"/nowhere/{number}")
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status == 404
+        os.set_blocking(read, False)
+        text = os.read(read, 1_000_000)
+        for connection in connections:
+            connection.request("GET", "/healthz")
+            connection.getresponse().read()
+    finally:
+        process.terminate()
+        process.communicate(timeout=40)
+    os.set_blocking(read, True)
+    while piece := os.read(read, 1_000_000):
+        text += piece
+    os.close(read)
+    lines = text.decode().splitlines()
+    assert all(re.match(r"2\d{3}-\d\d-\d\dT[\d:+]+ [A-Z]+ \d+ [\w.]+: ", line) for line in lines)
+    written = sum(" answered 404 " in line for line in lines)
+    lost = [
+        int(found[1]) for line in lines if (found := re.search(r"(\d+) entries are not in the log", line))
+    ]
+    assert lost
+    assert written + sum(lost) == asked

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from app.queries.waiting.touched import MOST_TRANSFERS
+from app.queries.waiting import MOST_TRANSFERS
 from tests.api.world import event, released, sent
 from tests.everyday import volume
 from tests.serving.server import ROOT, Server, environment, serving
 from tests.serving.telling import answer, follow
 
-pytestmark = pytest.mark.soak("thousands of events and a server of its own")
+pytestmark = pytest.mark.minutes("thousands of events and a server of its own")
 
 TRANSFER = "0x" + "5a" * 32
 EVENTS = 2_500

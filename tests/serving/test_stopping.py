@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from serving.reserved import STOPPING
+from app.reserved.answers import STOPPING
 from tests.everyday import volume
 from tests.ingest.kit import TOKEN, bearer
 from tests.serving.watched import Watched, watched
@@ -32,7 +32,7 @@ def test_who_waits_in_the_queue_is_answered_and_load_balancers_are_told(
         assert len(workers) == 2
         slow = [_uploading(running) for _ in range(8)]  # each worker has some to finish
         for worker in workers:
-            worker.suspend()
+            _suspended(worker)
         connections = [_asked(running) for _ in range(QUEUED)]
         running.server.process.send_signal(signal.SIGTERM)
         _all_stopping(workers)
@@ -105,6 +105,15 @@ def _readiness(running: Watched) -> tuple[int, str | None]:
     status, body = running.ask(running.health, "/readyz")
     told = json.loads(body)["err"]
     return status, told and told["msg"]
+
+
+def _suspended(worker: psutil.Process) -> None:
+    """Suspend a worker, and return once it stands still: what comes before that is handled first."""
+    worker.suspend()
+    end = time.monotonic() + 20
+    while worker.status() != psutil.STATUS_STOPPED:
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def _all_stopping(workers: list[psutil.Process]) -> None:

@@ -1,4 +1,4 @@
-"""Those who wait, on a real gunicorn: parked, woken, gone, and answered when the server ends."""
+"""Those who wait, on a real gunicorn: woken, gone, and answered when the server ends."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from app import create_app
+from app.db.base import db
 from app.domain.api_keys import Scope
-from app.extensions import db
 from app.runtime.gateway import current_gateway
 from app.services.approvals.api_keys import request_key
 from config import ALL_DOORS, DOCS_SITE

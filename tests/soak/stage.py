@@ -104,7 +104,6 @@ def stage(transfers: int, processes: int) -> Iterator[Stage]:
             "INGEST_TOKENS": TOKEN,
             "WEBHOOK_ALLOW_NETWORKS": NETWORKS,
             "WEB_CONCURRENCY": str(processes),
-            "WEB_THREADS": "8",
             "GUNICORN_CMD_ARGS": "--no-control-socket",
             "LOG_LEVEL": "WARNING",
         }

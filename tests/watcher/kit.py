@@ -10,16 +10,16 @@ from typing import Any
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
+from app.db.engine import reading
 from app.domain.crypto import keccak256
 from app.domain.finality import Finality
 from app.domain.keys import BlockNumber, ChainId, PoolKey
 from app.domain.transfer_ids import pool_transfer_id
 from app.domain.watching.network import WatchedNetwork
 from app.domain.watching.terms import WatchTerms
-from app.models.engine import reading
 from app.models.pools import PoolCounter
 from app.models.transfers import Transfer
-from app.queries.watching.readings import newest_misses, watch_row
+from app.queries.watching import newest_misses, watch_row
 from app.runtime.gateway import Gateway
 from app.services.watching.follow import follow_terms
 from app.services.watching.lease import Lease, take

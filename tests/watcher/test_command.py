@@ -8,9 +8,9 @@ import pytest
 from click.testing import Result
 from flask import Flask
 
+from app.db.engine import writing
 from app.domain.keys import BlockNumber
 from app.domain.watching.steps import ChainReadings
-from app.models.engine import writing
 from app.runtime.gateway import current_gateway
 from app.services.network.document import import_within
 from app.services.network.reader import read_document

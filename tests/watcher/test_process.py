@@ -16,9 +16,9 @@ from flask import Flask
 from sqlalchemy import update
 
 from app import create_app
-from app.extensions import db
-from app.models.engine import writing
-from app.models.watching.watches import ChainWatch
+from app.db.base import db
+from app.db.engine import writing
+from app.models.watching import ChainWatch
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.network.document import import_within
 from app.services.network.reader import read_document

@@ -1,11 +1,11 @@
-"""Forms that change more than one field of one row: base fees, pasted lists of blocks, stopping a chain."""
+"""Forms that change more than one field of one row: base fees, blocks, stopping a chain."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from fractions import Fraction
 from typing import Any, Final
 
-from flask_wtf.file import FileField
 from wtforms import ValidationError
 
 from app.admin.forms.amounts import AmountField, UnitOf
@@ -24,8 +24,8 @@ from app.admin.forms.numbers import number_text
 from app.domain.amounts import grouped
 from app.services.network.edits.fees import FeeEdit
 
-LARGEST_LIST: Final = 16 * 1024 * 1024
-"""Bytes of a form with a pasted list: a hundred thousand lines with a reason each."""
+LARGEST_LIST: Final = 8 * 1024 * 1024
+"""Bytes of a form with a hundred thousand addresses or networks."""
 
 _LARGEST_FACTOR: Final = 1_000_000
 _CHANGES: Final = [
@@ -96,50 +96,37 @@ class BaseFeesForm(PreviewedForm):
         )
 
 
-class BlockListForm(PreviewedForm):
-    """A pasted list or a file of what shall be blocked, and what counts for lines that do not say it.
+class BlocksForm(PreviewedForm):
+    """Addresses or networks to block, one per line, and what counts for all of them.
 
-    :param columns: what a line may hold; the form has the fields after the first of them.
-    :param example: a line.
+    :param names: how the lines are called.
+    :param keys: the other keys of the row, as the network document has them.
     """
 
-    file = FileField("Or a CSV file", render_kw={"accept": ".csv,.txt,text/csv,text/plain"})
-    text = NoteField("List, one entry per line")
-    reason = LineField("Reason", "For operators only. Users never see it.", needed=False)
+    text = NoteField()
+    reason = NoteField("Reason", "For operators only. Users never see it.")
     source = LineField("Source", "The list or case that it comes from.", needed=False)
     expires_at = EndField()
 
-    def __init__(self, columns: tuple[str, ...], example: str, **kwargs: Any) -> None:
+    def __init__(self, names: str, description: str, keys: Collection[str], **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.shared_keys = columns[1:]
-        if "source" not in columns:
+        if "source" not in keys:
             del self.source
-        self.text.description = (
-            f"Columns: {', '.join(columns)}; only the first is required. Separate them by commas or tabs. "
-            "Write times as 2027-01-31T00:00:00Z. Lines that begin with # are skipped."
-        )
-        self.text.render_kw = {"spellcheck": "false", "placeholder": example}
-
-    def validate_file(self, field: FileField) -> None:
-        """Put the lines of the file under those that were pasted."""
-        if field.data is None:
-            return
-        try:
-            lines = field.data.stream.read(LARGEST_LIST + 1).decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise ValidationError(
-                "The file is not UTF-8 text. Save it as CSV (UTF-8) and choose it again."
-            ) from None
-        pasted = self.text.text.rstrip()
-        self.text.text = f"{pasted}\n{lines}" if pasted else lines
+        self.text.label.text = names
+        self.text.description = description
+        self.text.render_kw = {"spellcheck": "false", "rows": "8"}
 
     def validate_text(self, field: NoteField) -> None:
-        if not (field.text.strip() or self.file.errors or self.back.data):
-            raise ValidationError("Paste at least one line, or choose a file.")
+        if not (field.text.strip() or self.back.data):
+            raise ValidationError("Enter at least one.")
+
+    def shared_fields(self) -> list[TextValueField]:
+        """The fields of what counts for all lines."""
+        return [field for field in self.value_lines() if field.name != self.text.name]
 
     def shared(self) -> dict[str, Any]:
-        """What counts for lines that do not say it, as the network document writes it."""
-        return {key: self[key].data for key in self.shared_keys}
+        """What counts for all lines, as the network document writes it."""
+        return {field.name: field.data for field in self.shared_fields()}
 
 
 class StopChainForm(PreviewedForm):

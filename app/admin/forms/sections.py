@@ -26,7 +26,6 @@ from app.admin.forms.pair_tokens import PairTokenField
 from app.admin.forms.rows import RowForm
 from app.admin.forms.tiers import TiersField
 from app.admin.network_names import symbol_choices
-from app.domain.blocking import as_network
 
 _GAS: Final = UnitOf("id", symbol="gas_token_symbol", contract="contract_addr")
 _OWN: Final = UnitOf(decimals="decimal")
@@ -294,24 +293,15 @@ class PeggedPairForm(RowForm):
 class BlockedAddressForm(RowForm):
     """An account that gets no estimate."""
 
-    address = LineField("Address", "An account on any chain, in upper or lower case.")
+    address = LineField("Address")
     reason = NoteField("Reason", "For operators only. Users never see it.")
     source = LineField("Source", "The list or case that it comes from.", needed=False)
     expires_at = EndField()
 
 
-class _NetworkField(LineField):
-    """A network; a single IP address is the network of itself."""
-
-    def parse(self, text: str) -> str:
-        return as_network(super().parse(text))
-
-
 class BlockedNetworkForm(RowForm):
     """Callers that get no estimate."""
 
-    cidr = _NetworkField(
-        "Network or IP address", "IPv4 or IPv6, such as 203.0.113.7, 203.0.113.0/24 or 2001:db8::/32."
-    )
+    cidr = LineField("Network")
     reason = NoteField("Reason", "For operators only. Users never see it.")
     expires_at = EndField()

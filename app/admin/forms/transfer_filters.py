@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final, TypeVar
-from urllib.parse import parse_qsl
 
 from werkzeug.datastructures import MultiDict
 
@@ -47,10 +46,7 @@ WITHIN: Final = {
     "7d": ("In the last 7 days", timedelta(days=7)),
     "30d": ("In the last 30 days", timedelta(days=30)),
 }
-"""Spans that end now, which a saved filter can have. With one of them ``since`` does not count."""
-
-_MOST_FIELDS: Final = 20
-_LONGEST_QUERY: Final = 20_000
+"""Spans that end now: a bookmark means the same tomorrow. With one of them ``since`` does not count."""
 
 Options = tuple[tuple[str, str], ...]
 """Values and labels of a select."""
@@ -129,15 +125,6 @@ def read_list_request(gateway: Gateway, args: MultiDict[str, str]) -> ListReques
         until=read("until", "Changed until", _moment, "a time such as 2026-01-31T12:00"),
     )
     return asked
-
-
-def read_saved(gateway: Gateway, query: str) -> ListRequest:
-    """Read a filter from the text that was saved, or is to be. Fields that mean nothing now are left out.
-
-    :raises Unavailable: the configuration cannot be read.
-    """
-    pairs = parse_qsl(query[:_LONGEST_QUERY], errors="replace", separator="&")
-    return read_list_request(gateway, MultiDict(pairs[:_MOST_FIELDS]))
 
 
 def _text(args: MultiDict[str, str], name: str) -> str:

@@ -16,7 +16,7 @@ from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.estimate.network_terms import ChainInfo, NetworkTerms
 from app.domain.keys import ChainId, PoolKey
 from app.domain.transfer.state import TransferState
-from app.queries.transfers.by_status import COUNTED
+from app.queries.transfers.status import COUNTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def amount_of(
 
 
 def transfer_line(terms: NetworkTerms, row: Row[*tuple[Any, ...]] | TransferState) -> TransferLine:
-    """A row of ``app.queries.transfers.listing``, or a folded transfer, for people."""
+    """A row of ``app.queries.transfers.lists``, or a folded transfer, for people."""
     status = Status(row.status)
     return TransferLine(
         transfer_id=f"0x{row.transfer_id.hex()}",

@@ -19,21 +19,20 @@ from app.admin.pages.components import (
 from app.admin.pages.estimate_summary import EstimateSummary, estimate_summary
 from app.admin.pages.freshness import Freshness, freshness
 from app.admin.pages.labels import STATUS_WORDS, StatusWords
-from app.admin.pages.latencies import PairLatency, heat_map, latencies_by_pair
+from app.admin.pages.latencies import Middles, PairLatency, middles_of_the_week, slowest_pairs
 from app.admin.pages.pools import PoolLine, pool_lines
 from app.admin.pages.refunds import RefundView, refund_view
 from app.admin.pages.stuck import StuckCount, StuckPage, count_stuck, stuck_transfers
 from app.admin.pages.trends.courses import Period, Trend, trend
+from app.db.engine import reading, reading_consistently
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.transfer.state import transfer_state
-from app.domain.transfer.stuck import MustAct, Pair
-from app.models.engine import reading, reading_consistently
+from app.domain.transfer.stuck import MustAct
 from app.queries.feed.facts import load_network_facts
 from app.queries.feed.histories import load_histories
-from app.queries.latency.by_pair import PairOrder
 from app.queries.transfers.anomalies import count_open_anomalies, open_anomalies
-from app.queries.transfers.by_status import count_at_status, oldest_at_status, reached_since
-from app.queries.transfers.lookup import transfers_with_ids
+from app.queries.transfers.lists import transfers_with_ids
+from app.queries.transfers.status import count_at_status, oldest_at_status, reached_since
 from app.runtime.gateway import Gateway
 from app.services.refunds.evidence import evidence_of
 
@@ -96,22 +95,22 @@ class Dashboard:
     @cached_property
     def stuck(self) -> StuckPage:
         """The transfers that the bridge should have moved on."""
-        return stuck_transfers(self._gateway, size=SHOWN, orders=self._orders)
+        return stuck_transfers(self._gateway, size=SHOWN, middles=self._middles)
 
     @cached_property
     def stuck_number(self) -> StuckCount:
         """How many of them there are."""
-        return count_stuck(self._gateway, MustAct.BRIDGE, self._orders)
+        return count_stuck(self._gateway, MustAct.BRIDGE, self._middles)
 
     @cached_property
     def waiting(self) -> StuckPage:
         """The transfers that wait for their user."""
-        return stuck_transfers(self._gateway, size=SHOWN, orders=self._orders, who=MustAct.USER)
+        return stuck_transfers(self._gateway, size=SHOWN, middles=self._middles, who=MustAct.USER)
 
     @cached_property
     def waiting_number(self) -> StuckCount:
         """How many of them there are."""
-        return count_stuck(self._gateway, MustAct.USER, self._orders)
+        return count_stuck(self._gateway, MustAct.USER, self._middles)
 
     @cached_property
     def refunds(self) -> tuple[WaitingRefund, ...]:
@@ -136,8 +135,8 @@ class Dashboard:
 
     @cached_property
     def latencies(self) -> tuple[PairLatency, ...]:
-        """How long transfers took."""
-        return heat_map(self._gateway, self._orders)
+        """How long transfers took, the slowest pairs of chains first."""
+        return slowest_pairs(self._gateway, self._middles)
 
     @cached_property
     def pools(self) -> tuple[PoolLine, ...]:
@@ -160,8 +159,8 @@ class Dashboard:
         return freshness(self._gateway)
 
     @cached_property
-    def _orders(self) -> dict[Pair, PairOrder]:
-        return latencies_by_pair(self._gateway)
+    def _middles(self) -> Middles:
+        return middles_of_the_week(self._gateway)
 
     @cached_property
     def _anomalies(self) -> tuple[tuple[AnomalyLine, ...], Count]:

@@ -21,6 +21,7 @@ from app.admin.pages.components import (
 from app.admin.pages.event_lines import Context, EventLine, event_lines
 from app.admin.pages.labels import KIND_WORDS, NEXT_ACTOR_WORDS, REFUND_REASONS, STAGE_WORDS
 from app.admin.pages.refunds import RefundView, refund_view
+from app.db.engine import reading, reading_consistently
 from app.domain.codes import REFUND_STATUSES, XferStatus
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.estimate.network_terms import NetworkTerms
@@ -31,11 +32,10 @@ from app.domain.transfer.events import TransferReleased
 from app.domain.transfer.history import TransferHistory
 from app.domain.transfer.stages import Progress, StageName, stages_of
 from app.domain.transfer.state import TransferState, transfer_state
-from app.models.engine import reading, reading_consistently
 from app.queries.feed.facts import load_network_facts
 from app.queries.feed.histories import load_histories
 from app.queries.transfers.anomalies import anomalies_of
-from app.queries.transfers.lookup import transfers_with_ids
+from app.queries.transfers.lists import transfers_with_ids
 from app.runtime.gateway import Gateway
 from app.services.refunds.evidence import evidence_of
 from app.services.transfers.progress import progress_of_row

@@ -151,14 +151,14 @@ REFUSAL_WORDS: Final[dict[str, str]] = {
 
 REFUSAL_ADVICE: Final[dict[str, str]] = {
     Reason.BAD_REQUEST.value: "A client sends something that the API does not have.",
-    Reason.NETWORK_BLOCKED.value: "See Protection, Blocked networks.",
-    Reason.ADDRESS_BLOCKED.value: "See Protection, Blocked addresses.",
+    Reason.NETWORK_BLOCKED.value: "See Blocks, Networks.",
+    Reason.ADDRESS_BLOCKED.value: "See Blocks, Addresses.",
     Reason.CHAIN_UNKNOWN.value: "Clients use a chain that is not configured here.",
     Reason.CHAIN_DISABLED.value: "It stays stopped until an operator resumes it.",
     Reason.NO_ROUTE.value: "Clients offer a route that is not configured here.",
     Reason.NO_PEGGED_PAIR.value: "Clients offer a route that is not configured here.",
     Reason.TRANSFER_DISABLED.value: "Enable the token on its page.",
-    Reason.DIRECTION_BLOCKED.value: "See Protection, Route blocks.",
+    Reason.DIRECTION_BLOCKED.value: "See Blocks, Routes.",
     Reason.AMOUNT_UNDER_MINIMUM.value: "The minimum is set on the token's page.",
     Reason.AMOUNT_OVER_MAXIMUM.value: "The maximum is set on the token's page.",
     Reason.AMOUNT_TOO_SMALL.value: "If this is frequent, check the base fee of the route.",

@@ -9,10 +9,10 @@ from typing import Final
 
 from app.admin.pages.estimate_labels import REFUSAL_ADVICE, refusal_words
 from app.admin.pages.refunds import share_down
+from app.db.engine import reading
 from app.domain.codes import ErrCode
 from app.domain.times import MINUTE, minute_of, minute_start
-from app.models.engine import reading
-from app.queries.estimates.counts import estimate_counts
+from app.queries.estimates import estimate_counts
 from app.runtime.gateway import Gateway
 
 LONGEST: Final = timedelta(days=1)

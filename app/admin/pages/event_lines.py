@@ -25,7 +25,7 @@ from app.domain.transfer.events import (
 from app.domain.transfer.history import TransferHistory
 from app.domain.transfer.outcomes import AcceptanceOutcome, EventOutcome, event_outcomes
 from app.queries.feed.codec import decode_event
-from app.queries.transfers.log import MOST_EVENTS, entries_at, receipts
+from app.queries.transfers.anomalies import MOST_EVENTS, entries_at, receipts
 from app.services.watching.advance import REPORTER
 
 E = TypeVar("E", bound=TransferEvent)

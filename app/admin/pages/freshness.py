@@ -9,11 +9,11 @@ from typing import Final
 
 from app.admin.pages.components import ChainName, chain_name
 from app.admin.pages.labels import EVENT_WORDS
+from app.db.engine import reading
 from app.domain.freshness import age_in_words
 from app.domain.transfer.event_types import EventType
 from app.domain.watching.watched import WatchedChain, WatchState
-from app.models.engine import reading
-from app.queries.transfers.freshness import chain_progress, last_event
+from app.queries.transfers.trends import chain_progress, last_event
 from app.runtime.gateway import Gateway
 from app.sandbox.loader import is_sandbox
 from app.services.watching.chains import watched_chains

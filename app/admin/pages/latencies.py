@@ -1,20 +1,23 @@
-"""Latencies between every two chains: shown in the heat map, and the measure of a stuck transfer."""
+"""Latencies between every two chains: shown on the dashboard, and the measure of a stuck transfer."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from app.admin.pages.components import ChainName, chain_name
+from app.db.engine import reading
 from app.domain.transfer.latency import median_seconds, window
 from app.domain.transfer.stuck import Pair
-from app.models.engine import reading
-from app.queries.latency.by_pair import PairOrder, pair_orders
+from app.queries.latency import middles_by_pair, ninth_tenths_by_pair
 from app.runtime.gateway import Gateway
+
+Middles = dict[Pair, tuple[int, ...]]
+"""The one or two latencies in the middle of each pair that has any, in microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairLatency:
-    """One cell of the heat map: transfers released in the last 7 days, exact to the microsecond."""
+    """Transfers between two chains that were released in the last 7 days, exact to the microsecond."""
 
     src: ChainName
     dst: ChainName
@@ -23,21 +26,27 @@ class PairLatency:
     p90_seconds: float
 
 
-def latencies_by_pair(gateway: Gateway) -> dict[Pair, PairOrder]:
-    """The order statistics of the last 7 days, of the pairs that have any."""
+def middles_of_the_week(gateway: Gateway) -> Middles:
+    """The middles of the last 7 days."""
     with reading(gateway.reads) as connection:
-        return {
-            (order.src_chain_id, order.dst_chain_id): order
-            for order in pair_orders(connection, *window(gateway.clock()))
-        }
+        return middles_by_pair(connection, *window(gateway.clock()))
 
 
-def heat_map(gateway: Gateway, orders: dict[Pair, PairOrder]) -> tuple[PairLatency, ...]:
-    """The cells by source and destination, in the order of their ids."""
+def slowest_pairs(gateway: Gateway, middles: Middles) -> tuple[PairLatency, ...]:
+    """The pairs of the last 7 days, the slowest median first."""
     chains = gateway.snapshots.current().terms.chain_infos
-    cells = []
-    for (src_id, dst_id), order in sorted(orders.items()):
-        src, dst = chain_name(chains, src_id), chain_name(chains, dst_id)
-        median, p90 = median_seconds(order.middle), median_seconds([order.p90])
-        cells.append(PairLatency(src, dst, order.count, median, p90))
-    return tuple(cells)
+    with reading(gateway.reads) as connection:
+        ninth_tenths = ninth_tenths_by_pair(connection, *window(gateway.clock()))
+    pairs = (
+        PairLatency(
+            chain_name(chains, src),
+            chain_name(chains, dst),
+            count,
+            median_seconds(middle),
+            median_seconds([p90]),
+        )
+        for (src, dst), middle in middles.items()
+        for p90, count in [ninth_tenths.get((src, dst), (0, 0))]
+        if count  # 0: the last has left the window since the middles were read
+    )
+    return tuple(sorted(pairs, key=lambda pair: (-pair.median_seconds, pair.src.id, pair.dst.id)))

@@ -9,16 +9,15 @@ from sqlalchemy import Connection
 
 from app.admin.pages.components import AmountText, ChainName, amount_of, chain_name
 from app.admin.pages.trends.pool_outlook import PACE_HOURS, PoolWarning, Severity, pool_warnings
+from app.db.engine import reading
 from app.domain.amounts import PPM
 from app.domain.estimate.inputs import PoolState
 from app.domain.estimate.network_terms import NetworkTerms
 from app.domain.keys import PoolKey, RouteKey
 from app.domain.pools import PoolCounters
 from app.domain.times import Epoch, hour_of
-from app.models.engine import reading
-from app.queries.estimates.facts import estimate_facts
-from app.queries.estimates.pool_counters import pool_counters
-from app.queries.transfers.courses import pool_flows
+from app.queries.estimates import estimate_facts, pool_counters
+from app.queries.transfers.trends import pool_flows
 from app.runtime.gateway import Gateway
 
 

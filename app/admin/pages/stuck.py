@@ -10,14 +10,13 @@ from typing import Final
 from sqlalchemy import Connection
 
 from app.admin.pages.components import Count, TransferLine, transfer_line
-from app.admin.pages.latencies import latencies_by_pair
+from app.admin.pages.latencies import Middles, middles_of_the_week
 from app.admin.pages.transfers import PAGE, TransferFilters, read_cursor, write_cursor
+from app.db.engine import reading
 from app.domain.estimate.network_terms import NetworkTerms
-from app.domain.transfer.stuck import STATUSES, TIMES_THE_MEDIAN, MustAct, Pair, Thresholds
-from app.models.engine import reading
-from app.queries.latency.by_pair import PairOrder
-from app.queries.transfers.listing import Cursor, ListedTransfer
-from app.queries.transfers.oldest import acknowledgements_of, oldest_in_state
+from app.domain.transfer.stuck import STATUSES, TIMES_THE_MEDIAN, MustAct, Thresholds
+from app.queries.transfers.lists import Cursor, ListedTransfer
+from app.queries.transfers.status import acknowledgements_of, oldest_in_state
 from app.runtime.gateway import Gateway
 from app.services.transfers import stuck_count
 from app.services.transfers.stuck import stuck_fingerprint
@@ -91,7 +90,7 @@ def stuck_transfers(
     gateway: Gateway,
     page: str | None = None,
     size: int = PAGE,
-    orders: Mapping[Pair, PairOrder] | None = None,
+    middles: Middles | None = None,
     filters: TransferFilters | None = None,
     *,
     who: MustAct = MustAct.BRIDGE,
@@ -100,13 +99,13 @@ def stuck_transfers(
     """The transfers that are longer in their state than the rule allows.
 
     :param page: ``next_page`` of the page before.
-    :param orders: the latencies, where the caller has them; otherwise they are read.
+    :param middles: those of the latencies, where the caller has them; otherwise they are read.
     :param filters: only transfers that match them are returned.
     :param who: who has to act.
     :param seen_to: those that somebody has acknowledged, instead of those that nobody has.
     """
     terms = gateway.snapshots.current().terms
-    thresholds = _thresholds(latencies_by_pair(gateway) if orders is None else orders)
+    thresholds = Thresholds.of(middles_of_the_week(gateway) if middles is None else middles)
     now = gateway.clock()
     found: list[ListedTransfer] = []
     last: Cursor | None = None
@@ -128,10 +127,6 @@ def stuck_transfers(
     return StuckPage(stuck, next_page, searching=rest is not None and len(stuck) < size, rule=RULES[who])
 
 
-def _thresholds(orders: Mapping[Pair, PairOrder]) -> Thresholds:
-    return Thresholds.of({pair: order.middle for pair, order in orders.items()})
-
-
 def _stuck(
     terms: NetworkTerms, row: ListedTransfer, thresholds: Thresholds, now: datetime, seen_to: SeenTo | None
 ) -> StuckTransfer:
@@ -147,12 +142,12 @@ def _stuck(
     )
 
 
-def count_stuck(gateway: Gateway, who: MustAct, orders: Mapping[Pair, PairOrder] | None = None) -> StuckCount:
+def count_stuck(gateway: Gateway, who: MustAct, middles: Middles | None = None) -> StuckCount:
     """How many transfers are in a list of stuck ones, whatever a page of it shows.
 
-    :param orders: the latencies, where the caller has them; otherwise they are read.
+    :param middles: those of the latencies, where the caller has them; otherwise they are read.
     """
-    thresholds = _thresholds(latencies_by_pair(gateway) if orders is None else orders)
+    thresholds = Thresholds.of(middles_of_the_week(gateway) if middles is None else middles)
     number, new = stuck_count.count_stuck(gateway, who, thresholds)
     return StuckCount(Count(number), new)
 

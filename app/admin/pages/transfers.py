@@ -11,11 +11,11 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row
 
 from app.admin.pages.components import TransferLine, transfer_line
+from app.db.engine import reading
 from app.domain.codes import FINISHED_STATUSES
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.times import from_unix_microseconds, unix_microseconds
-from app.models.engine import reading
-from app.queries.transfers.listing import (
+from app.queries.transfers.lists import (
     EVERYTHING,
     Branch,
     Cursor,
@@ -51,7 +51,7 @@ class TransferFilters:
     until: datetime | None = None
 
     def match(self, row: Row[*tuple[Any, ...]]) -> bool:
-        """Whether a row of ``app.queries.transfers.listing`` matches all of them."""
+        """Whether a row of ``app.queries.transfers.lists`` matches all of them."""
         return (
             (not self.statuses or Status(row.status) in self.statuses)
             and self.src_chain_id in (None, row.src_chain_id)

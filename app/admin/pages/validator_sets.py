@@ -9,16 +9,16 @@ from typing import cast
 
 from sqlalchemy import Connection
 
+from app.db.engine import reading_consistently
 from app.domain.amounts import PPM
 from app.domain.crypto import parse_evm_address
 from app.domain.keys import ChainId
 from app.domain.transfer.event_types import EventType
 from app.domain.transfer.events import ValidatorsUpdated
 from app.domain.validators import ValidatorSet
-from app.models.engine import reading_consistently
+from app.queries.feed.chains import load_chain_events
 from app.queries.feed.facts import load_opening_sets
-from app.queries.feed.standing import load_chain_events
-from app.queries.network.names import chain_names
+from app.queries.network import chain_names
 from app.runtime.gateway import Gateway
 
 

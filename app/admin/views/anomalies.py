@@ -46,10 +46,6 @@ class AnomaliesView(ListView):
     list_template = "console/anomalies.html"
     access = {**ListView.access, "acknowledge": _CHANGE}
     column_list = ("select", "kind", "subject", "chain_id", "detail", "last_at", "acknowledged_at")
-    column_export_list = (
-        "id", "kind", "subject", "chain_id", "detail", "event_ids", "first_at", "last_at",
-        "acknowledged_at", "acknowledged_by",
-    )  # fmt: skip
     column_labels = {
         "select": "Select",
         "subject": "About",

@@ -14,7 +14,7 @@ from flask_admin import expose
 from app.admin.access import ADMINISTER, READ, Access, Audience, may
 from app.admin.ids import read_id
 from app.admin.views.base import ConsoleView
-from app.admin.views.lists import csv_line
+from app.admin.views.csv_files import csv_line
 from app.admin.views.network.words import restore_page, told
 from app.admin.views.proposal_words import administered
 from app.domain.amounts import grouped

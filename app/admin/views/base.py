@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final
@@ -13,7 +13,7 @@ from flask_admin import Admin, BaseView
 from app.admin.access import READ, Access, may
 from app.admin.requests import want_forms
 
-SECTIONS: Final = ("Overview", "Network", "Protection", "Records", "People")
+SECTIONS: Final = ("Overview", "Network", "Records", "People")
 """The groups of the menu, in its order."""
 
 
@@ -29,6 +29,10 @@ class ConsoleView(BaseView):
     menu_page: ClassVar[str | None] = None
     """The route that the menu leads to, where it is another than the one at ``/``. Flask-Admin has
     ``_default_view`` for it, and overwrites what a class says."""
+    tabs: ClassVar[Sequence[tuple[str, str]]] = ()
+    """Endpoint and label of each view that is a tab of the same page. The menu has the first one."""
+    menu_name: ClassVar[str | None] = None
+    """What the menu calls the view, where it is not its name."""
     largest_form: ClassVar[int | None] = None
     """The most bytes that a form of the view may have, where the framework's limit is too low."""
     _urls: list[Any]
@@ -54,7 +58,7 @@ class ConsoleView(BaseView):
 
     def in_menu(self) -> bool:
         """Whether the menu leads to the view."""
-        return True
+        return not self.tabs or self.tabs[0][0] == self.endpoint
 
     def badge(self) -> int:
         """How many things wait there for somebody, for the menu; 0 shows no number."""
@@ -71,7 +75,7 @@ class MenuEntry:
 
     name: str
     url: str
-    endpoint: str
+    endpoints: frozenset[str]
     badge: int = 0
 
 
@@ -83,5 +87,6 @@ def menu(views: Iterable[ConsoleView]) -> list[tuple[str, list[MenuEntry]]]:
         rule = view.access.get(page, READ)
         if view.section in entries and may(rule.read) and view.in_menu():
             url = url_for(f"{view.endpoint}.{page}")
-            entries[view.section].append(MenuEntry(view.name, url, view.endpoint, view.badge()))
+            own = frozenset([view.endpoint, *(endpoint for endpoint, _ in view.tabs)])
+            entries[view.section].append(MenuEntry(view.menu_name or view.name, url, own, view.badge()))
     return [(section, found) for section, found in entries.items() if found]

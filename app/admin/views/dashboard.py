@@ -16,11 +16,10 @@ from app.admin.pages.components import ChainName
 from app.admin.pages.dashboard import Dashboard
 from app.admin.pages.pools import PoolLine
 from app.admin.pages.trends.courses import Period
-from app.admin.pages.trends.heat_map import heat
 from app.admin.views.base import ConsoleView
 from app.admin.views.charts import estimates_chart, token_rows, trend_chart
+from app.db.writes import is_unavailable
 from app.outages import FAILURES
-from app.runtime.faults import is_unavailable
 from app.runtime.gateway import current_gateway
 
 _log = logging.getLogger(__name__)
@@ -72,7 +71,6 @@ class HomeView(ConsoleView):
             to_stop=_to_stop(board),
             panel=_panel,
             tile=_tile,
-            heat=lambda: heat(board.latencies),
             estimates_chart=lambda: estimates_chart(board.estimates),
             trend_chart=trend_chart,
             token_rows=token_rows,

@@ -12,7 +12,6 @@ from app.admin.forms.amounts import SMALLEST, TOKENS
 from app.admin.forms.estimate import EstimateForm, percent
 from app.admin.pages.components import AmountText
 from app.admin.pages.estimate_view import Suggestion, estimate_view
-from app.admin.public_answers import laid_out, public_answers
 from app.admin.views.base import ConsoleView
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.estimates.estimate import estimate_inputs
@@ -55,7 +54,6 @@ def _estimate(gateway: Gateway, form: EstimateForm) -> dict[str, object]:
 
     return {
         "view": estimate_view(inputs),
-        "answer": laid_out(public_answers().estimate(inputs)),
         "with_amount": with_amount,
         "instead": instead,
         "percent": percent,

@@ -19,10 +19,10 @@ from app.admin.network_names import chain_names
 from app.admin.requests import actor
 from app.admin.views.filters import Present
 from app.admin.views.lists import ListView
+from app.db.engine import reading
 from app.domain.proposals.two_persons import INGEST_TOKENS
-from app.models.engine import reading
 from app.models.ingest_tokens import IngestToken
-from app.queries.reporters.tokens import token_by_id
+from app.queries.reporters import token_by_id
 from app.runtime.gateway import current_gateway
 from app.services.approvals.tokens import request_rotation, request_token
 from app.services.network.edits.saving import same_name
@@ -45,7 +45,6 @@ class IngestTokensView(ListView):
     list_template = "console/ingest_tokens/list.html"
     access = {
         "index_view": Access(Audience.ADMIN),
-        "export": Access(Audience.ADMIN),
         "new": ADMINISTER,
         "show": Access(Audience.ADMIN),
         "revoke": ADMIN_BUTTON,
@@ -53,10 +52,6 @@ class IngestTokensView(ListView):
     }
     column_list = (
         "name", "key_id", "state", "expires_at", "types", "chains", "last_received_at", "created_at",
-    )  # fmt: skip
-    column_export_list = (
-        "name", "key_id", "types", "chains", "expires_at", "quota_events", "quota_seconds", "created_at",
-        "revoked_at",
     )  # fmt: skip
     column_labels = {
         "key_id": "Key ID",

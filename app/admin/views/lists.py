@@ -1,12 +1,8 @@
-"""Lists of rows: search, filters, sorting, pages, details and CSV export, from flask-admin."""
+"""Lists of rows: search, filters, sorting and pages, from flask-admin."""
 
 from __future__ import annotations
 
-import csv
-import io
-import re
-from collections.abc import Iterable
-from typing import Any, ClassVar, Final, final
+from typing import Any, ClassVar, Final
 
 from flask import current_app, flash, request, url_for
 from flask_admin.contrib.sqla import ModelView
@@ -14,20 +10,16 @@ from flask_admin.model.base import ViewArgs
 
 from app.admin.access import READ
 from app.admin.views.base import ConsoleView
-from app.extensions import Base, db
+from app.db.base import Base, db
 from app.services.network.sections import SECTIONS, Section
 
 STOCK_EDITS: Final = frozenset({"create_view", "edit_view", "delete_view"})
-STOCK_EXTRAS: Final = frozenset({"details_view", "action_view", "ajax_lookup", "ajax_update"})
+STOCK_EXTRAS: Final = frozenset({"details_view", "action_view", "ajax_lookup", "ajax_update", "export"})
 """Routes of the library that write without the services' checks, or that the console does not need."""
 
-_RUN_BY_SPREADSHEETS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
-_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
 _LONGEST_SEARCH: Final = 200
 _SECTION_OF: Final = {section.model: section for section in SECTIONS}
 _LAST_PAGE: Final = 1_000_000
-_FOUND_BY: Final = ("search", "sort", "desc")
-"""Arguments of every list, in addition to its filters."""
 
 
 class ListView(ConsoleView, ModelView):
@@ -48,13 +40,10 @@ class ListView(ConsoleView, ModelView):
     numbers: ClassVar[frozenset[str]] = frozenset()
     """Columns that are set right-aligned, in tabular figures."""
 
-    access = {"index_view": READ, "export": READ}
+    access = {"index_view": READ}
     closed = STOCK_EDITS | STOCK_EXTRAS
 
     can_create = can_edit = can_delete = can_view_details = False
-    can_export = True
-    export_types = ["csv"]
-    export_max_rows = 100_000
     page_size = 50
     column_display_actions = False
     column_display_pk = False
@@ -63,15 +52,6 @@ class ListView(ConsoleView, ModelView):
 
     def __init__(self) -> None:
         super().__init__(self.model_class, db, name=self.title, endpoint=self.model_class.__tablename__)
-
-    @final
-    def get_export_value(self, model: Any, name: str) -> str:
-        """A cell of the export, never one that a spreadsheet would run as a formula."""
-        return neutral_cell(self.export_value(model, name))
-
-    def export_value(self, model: Any, name: str) -> Any:
-        """The bare value of a cell. Lists override this one, so that no cell misses the guard around it."""
-        return self._get_field_value(model, name)
 
     def _prettify_name(self, name: str) -> str:
         """A column's heading in sentence case; the library writes each word large."""
@@ -104,12 +84,6 @@ class ListView(ConsoleView, ModelView):
         if self._section:
             return url_for("history.index", subject=subject)
         return url_for("audit.index", subject=f'"{subject}"')
-
-    def export_url(self) -> str:
-        """The rows of the page as a file: as they are found, filtered and sorted."""
-        kept = {*_FOUND_BY, *(name for name, _, _ in self.filter_fields())}
-        given: dict[str, Any] = {name: value for name, value in request.args.items() if name in kept}
-        return url_for(f"{self.endpoint}.export", export_type="csv", **given)
 
     def filter_fields(self) -> list[tuple[str, Any, str]]:
         """For each filter its name in the URL, itself, and its value now."""
@@ -145,21 +119,3 @@ class ListView(ConsoleView, ModelView):
             extra_args={},
             search=(args.search or "").replace("\0", "").strip()[:_LONGEST_SEARCH] or None,
         )
-
-
-def neutral_cell(value: Any) -> str:
-    """The value of a CSV cell, so that no spreadsheet runs it as a formula (OWASP, CSV injection).
-
-    An apostrophe before it makes a spreadsheet take it as text. Numbers stay as they are.
-    """
-    text = "" if value is None else str(value)
-    if text.startswith(_RUN_BY_SPREADSHEETS) and not _NUMBER.fullmatch(text):
-        return f"'{text}"
-    return text
-
-
-def csv_line(cells: Iterable[Any]) -> str:
-    """A line of a CSV file; no cell of it is a formula."""
-    buffer = io.StringIO()
-    csv.writer(buffer).writerow([neutral_cell(cell) for cell in cells])
-    return buffer.getvalue()

@@ -65,7 +65,6 @@ class OperatorsView(ListView):
     list_template = "console/operators.html"
     access = {
         "index_view": Access(Audience.ADMIN),
-        "export": Access(Audience.ADMIN),
         "new": ADMINISTER,
         "edit": ADMINISTER,
         "end_sessions": ADMIN_BUTTON,
@@ -74,7 +73,6 @@ class OperatorsView(ListView):
         "demand_second_factor": ADMIN_BUTTON,
     }
     column_list = ("email", "role", "active", "second_factor", "signed_in_at", "created_at")
-    column_export_list = ("email", "role", "active", "second_factor_required", "signed_in_at", "created_at")
     column_labels = {
         "active": "State",
         "signed_in_at": "Last sign-in",

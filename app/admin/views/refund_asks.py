@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from app.admin.formats import when
 from app.admin.views.lists import ListView
-from app.models.refunds.asks import RefundAsk
+from app.models.refund_asks import RefundAsk
 
 
 class RefundAsksView(ListView):
@@ -25,7 +25,6 @@ class RefundAsksView(ListView):
     )
     nothing = "No refunds were requested. They appear as soon as a user requests one through the API."
     column_list = ("transfer_id", "at", "seq")
-    column_export_list = ("seq", "transfer_id", "at")
     column_labels = {"seq": "No.", "transfer_id": "Transfer", "at": "Requested"}
     column_sortable_list = ("seq", "at")
     column_default_sort = ("seq", True)
@@ -34,10 +33,6 @@ class RefundAsksView(ListView):
         "transfer_id": lambda v, c, m, p: _transfer(m),
         "at": lambda v, c, m, p: when(m.at),
     }
-
-    def export_value(self, model: Any, name: str) -> Any:
-        """The bare value; the id as people know it."""
-        return _id(model) if name == "transfer_id" else super().export_value(model, name)
 
 
 def _id(row: RefundAsk) -> str:

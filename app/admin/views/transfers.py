@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Any, Final
-from urllib.parse import urlencode
+from typing import Final
 
 from flask import Response, abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
@@ -14,19 +13,18 @@ from flask_admin import expose
 from flask_login import current_user
 
 from app.admin.access import READ, Access, Audience
-from app.admin.forms.transfer_filters import ListRequest, read_list_request, read_saved
+from app.admin.forms.transfer_filters import ListRequest, read_list_request
 from app.admin.pages.components import TransferLine
 from app.admin.pages.detail import line_without_log, transfer_detail
-from app.admin.pages.latencies import latencies_by_pair
+from app.admin.pages.latencies import middles_of_the_week
 from app.admin.pages.replies import reply_to_user
 from app.admin.pages.stuck import count_stuck, stuck_transfers
 from app.admin.pages.timeline import timeline_of
 from app.admin.pages.transfers import list_transfers
-from app.admin.public_answers import laid_out, public_answers
 from app.admin.requests import actor, page_of_user
 from app.admin.views.base import ConsoleView
+from app.admin.views.csv_files import transfers_csv
 from app.admin.views.flashes import flash_saved
-from app.admin.views.transfers_csv import transfers_csv
 from app.domain.errors import GatewayError, Unavailable
 from app.domain.keys import TransferId
 from app.domain.operators import Role
@@ -34,13 +32,11 @@ from app.domain.transfer.stuck import MustAct
 from app.domain.wire_values import parse_transfer_id
 from app.runtime.gateway import current_gateway
 from app.services.audit.results import EditRefused
-from app.services.desk.notes import NoteRefused, add_note, count_notes, remove_note, transfer_notes
-from app.services.desk.saved_filters import FilterRefused, remove_filter, save_filter, saved_filters
+from app.services.transfers.notes import NoteRefused, add_note, count_notes, remove_note, transfer_notes
 from app.services.transfers.stuck import acknowledge_stuck
 
 _ACKNOWLEDGE: Final = Access(Audience.NOBODY, Audience.OPERATOR)
 _NOTE: Final = Access(Audience.NOBODY, Audience.OPERATOR)
-_OWN_FILTER: Final = Access(Audience.NOBODY, Audience.VIEWER)
 _MOST_AT_ONCE: Final = 500
 
 
@@ -55,8 +51,6 @@ class TransfersView(ConsoleView):
         "acknowledge": _ACKNOWLEDGE,
         "add_note": _NOTE,
         "remove_note": _NOTE,
-        "save_filter": _OWN_FILTER,
-        "remove_filter": _OWN_FILTER,
     }
 
     def __init__(self) -> None:
@@ -146,32 +140,10 @@ class TransfersView(ConsoleView):
             flash("Note removed.", "success")
         return redirect(_notes(wanted))
 
-    @expose("/filters", methods=("POST",))
-    def save_filter(self) -> ResponseReturnValue:
-        """Save the filter that the list was shown with, for this account."""
-        gateway = current_gateway()
-        fields: dict[str, Any] = {**read_saved(gateway, request.form.get("query", "")).fields}
-        name = request.form.get("name", "")
-        try:
-            replaced = save_filter(gateway, current_user.id, name, urlencode(fields))
-        except FilterRefused as refused:
-            flash(f"Nothing was saved: {refused}.", "error")
-        else:
-            flash("Filter replaced." if replaced else "Filter saved.", "success")
-        return redirect(url_for("transfers.index", **fields))
-
-    @expose("/filters/<int:filter_id>/remove", methods=("POST",))
-    def remove_filter(self, filter_id: int) -> ResponseReturnValue:
-        """Remove a saved filter of this account."""
-        if remove_filter(current_gateway(), current_user.id, filter_id):
-            flash("Saved filter removed.", "success")
-        return redirect(url_for("transfers.index"))
-
     def _page(self, wanted: TransferId, typed: str = "", refused: str = "") -> ResponseReturnValue:
         gateway = current_gateway()
         try:
             detail = transfer_detail(gateway, wanted)
-            answer = public_answers().status(gateway, wanted)
         except Unavailable:
             raise
         except GatewayError as error:
@@ -187,7 +159,6 @@ class TransfersView(ConsoleView):
             timeline=timeline_of(detail),
             reply=reply_to_user(detail, page),
             page=page,
-            answer=laid_out(answer),
             notes=transfer_notes(gateway, wanted),
             typed=typed,
             refused=refused,
@@ -196,15 +167,15 @@ class TransfersView(ConsoleView):
 
     def _stuck(self, asked: ListRequest, who: MustAct) -> str:
         gateway = current_gateway()
-        orders = latencies_by_pair(gateway)
+        middles = middles_of_the_week(gateway)
         page = stuck_transfers(
-            gateway, asked.page, orders=orders, filters=asked.filters, who=who, seen_to=asked.seen_to
+            gateway, asked.page, middles=middles, filters=asked.filters, who=who, seen_to=asked.seen_to
         )
         return self._list(
             asked,
             lines=[each.line for each in page.transfers],
             stuck={each.line.transfer_id: each for each in page.transfers},
-            counts={each: count_stuck(gateway, each, orders) for each in MustAct},
+            counts={each: count_stuck(gateway, each, middles) for each in MustAct},
             page=page,
         )
 
@@ -216,11 +187,6 @@ class TransfersView(ConsoleView):
             asked=asked,
             lines=lines,
             noted={f"0x{transfer_id.hex()}": count for transfer_id, count in noted.items()},
-            saved=[
-                (each, read_saved(gateway, each.query).fields)
-                for each in saved_filters(gateway, current_user.id)
-            ],
-            query=urlencode(asked.fields),
             **shown,
         )
 

@@ -83,10 +83,6 @@ class StatusSource:
         """See ``Source.on_wake``."""
         self._waiter.wake = wake
 
-    def stop(self) -> None:
-        """The next look answers, whatever the status is."""
-        self._waiter.until = 0
-
     def close(self) -> None:
         """Wait no more."""
         self._gateway.waiting.remove(self._waiter)
@@ -138,11 +134,6 @@ class StreamSource:
     def on_wake(self, wake: Callable[[], None]) -> None:
         """See ``Source.on_wake``."""
         self._follower.wake = wake
-
-    def stop(self) -> None:
-        """Nothing more is told: the client hears the rest from another process."""
-        self._follower.stopped = True
-        self._follower.wake()
 
     def close(self) -> None:
         """Follow no more."""

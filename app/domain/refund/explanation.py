@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from app.domain.codes import SendKind, TransferHistoryStatus
 from app.domain.crypto import checksum_address
-from app.domain.keys import ChainId, TransferId
+from app.domain.keys import ChainId
 from app.domain.refund.call import ContractCall, open_call, refund_call
 from app.domain.refund.delayed import DelayedFunds
 from app.domain.refund.evidence import RefundVerdict, RequestJudgement
@@ -104,27 +104,6 @@ class RefundExplanation:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """What is known of a refund, whether its evidence was reported or comes from a saved answer."""
-
-    kind: SendKind | None
-    chain_id: ChainId | None
-    contract: bytes | None
-    transfer_id: TransferId | None
-    shown: RequestJudgement | None
-    validators: ValidatorSet | None
-    validator_set_version: int | None
-    proven: bool
-    valid: bool
-    missing: tuple[str, ...]
-    not_signed: tuple[bytes, ...]
-    status: TransferHistoryStatus | None = None
-    delayed: DelayedFunds | None = None
-    notes: tuple[str, ...] = ()
-    others: tuple[RequestJudgement, ...] = ()
-
-
 def explain_refund(
     verdict: RefundVerdict,
     ctx: RefundContext,
@@ -140,27 +119,37 @@ def explain_refund(
     contract pays a refund once, and one that was overtaken (released, say) must not be claimed.
     None leaves the status out of the judgement. ``delayed`` are funds that wait in a delay queue.
     """
-    proven = verdict.served is not None
-    open_now = status in (None, _Is.TRANSFER_REFUND_TO_BE_CONFIRMED)
-    shown = verdict.foremost
-    return explain(
-        Findings(
-            kind=ctx.kind,
-            chain_id=ctx.src_chain_id,
-            contract=ctx.contract,
-            transfer_id=ctx.transfer_id,
-            shown=shown,
-            validators=validators,
-            validator_set_version=validators.version if validators else None,
-            proven=proven,
-            valid=proven and open_now,
-            missing=() if proven and open_now else _missing(verdict, validators, status, delayed),
-            not_signed=verdict.not_signed,
-            status=status,
-            delayed=delayed,
-            notes=notes,
-            others=tuple(each for each in verdict.requests if each is not shown),
-        )
+    kind, shown, proven = ctx.kind, verdict.foremost, verdict.served is not None
+    valid = proven and status in (None, _Is.TRANSFER_REFUND_TO_BE_CONFIRMED)
+    request = shown.request if shown else None
+    return RefundExplanation(
+        valid=valid,
+        proven=proven,
+        status=None if status is None else status.value,
+        transfer_id=_hex(ctx.transfer_id),
+        kind=kind.value if kind else None,
+        chain_id=ctx.src_chain_id,
+        contract=checksum_address(ctx.contract) if ctx.contract else None,
+        contract_role=CONTRACT_ROLE[kind] if kind else None,
+        call=_call(kind, shown if valid else None, validators),
+        domain=_domain(ctx),
+        digest=_hex(shown.digest) if shown else None,
+        wd_onchain=b64encode(shown.wd_onchain).decode("ascii") if shown else None,
+        request=_FIELDS[request.kind](request) if request else None,
+        withdraw_id=_hex(withdraw_id(request)) if request else None,
+        contradictions=shown.contradictions if shown else (),
+        signers=_signer_rows(shown, validators),
+        power_signed=str(shown.power_signed if shown else 0),
+        power_total=str(validators.total_power) if validators else None,
+        quorum=str(validators.quorum) if validators else None,
+        validator_set_version=validators.version if validators else None,
+        validator_set_hash=_hex(validators.contract_hash) if validators else None,
+        missing=() if valid else _missing(verdict, validators, status, delayed),
+        not_signed=tuple(checksum_address(address) for address in verdict.not_signed),
+        may_refuse=own_reasons(kind) if kind and valid else (),
+        delayed=delayed,
+        notes=notes,
+        other_requests=tuple(_other(each) for each in verdict.requests if each is not shown),
     )
 
 
@@ -173,41 +162,6 @@ def against_set_hash(shown: RefundExplanation, set_hash: bytes) -> RefundExplana
     call = replace(shown.call, arguments=(), data=None) if shown.call else None
     return replace(
         shown, valid=False, proven=False, call=call, missing=(*shown.missing, words), may_refuse=()
-    )
-
-
-def explain(findings: Findings) -> RefundExplanation:
-    """Turn findings into the structure that is shown."""
-    shown, validators, kind = findings.shown, findings.validators, findings.kind
-    request = shown.request if shown else None
-    return RefundExplanation(
-        valid=findings.valid,
-        proven=findings.proven,
-        status=None if findings.status is None else findings.status.value,
-        transfer_id=_hex(findings.transfer_id),
-        kind=kind.value if kind else None,
-        chain_id=findings.chain_id,
-        contract=checksum_address(findings.contract) if findings.contract else None,
-        contract_role=CONTRACT_ROLE[kind] if kind else None,
-        call=_call(findings),
-        domain=_domain(findings),
-        digest=_hex(shown.digest) if shown else None,
-        wd_onchain=b64encode(shown.wd_onchain).decode("ascii") if shown else None,
-        request=_FIELDS[request.kind](request) if request else None,
-        withdraw_id=_hex(withdraw_id(request)) if request else None,
-        contradictions=shown.contradictions if shown else (),
-        signers=_signer_rows(shown, validators),
-        power_signed=str(shown.power_signed if shown else 0),
-        power_total=str(validators.total_power) if validators else None,
-        quorum=str(validators.quorum) if validators else None,
-        validator_set_version=findings.validator_set_version,
-        validator_set_hash=_hex(validators.contract_hash) if validators else None,
-        missing=findings.missing,
-        not_signed=tuple(checksum_address(address) for address in findings.not_signed),
-        may_refuse=own_reasons(kind) if kind and findings.valid else (),
-        delayed=findings.delayed,
-        notes=findings.notes,
-        other_requests=tuple(_other(each) for each in findings.others),
     )
 
 
@@ -239,20 +193,22 @@ def _not_signed_words(verdict: RefundVerdict, validators: ValidatorSet | None) -
     return (f"not signed yet: {', '.join(names)}",)
 
 
-def _call(findings: Findings) -> ContractCall | None:
-    if findings.kind is None:
+def _call(
+    kind: SendKind | None, shown: RequestJudgement | None, validators: ValidatorSet | None
+) -> ContractCall | None:
+    """The call of a refund of this kind; with arguments where a request is given that is valid."""
+    if kind is None:
         return None
-    if findings.valid and findings.shown and findings.validators:
-        shown = findings.shown
-        return refund_call(findings.kind, shown.wd_onchain, shown.signed, findings.validators)
-    return open_call(findings.kind)
+    if shown and validators:
+        return refund_call(kind, shown.wd_onchain, shown.signed, validators)
+    return open_call(kind)
 
 
-def _domain(findings: Findings) -> Domain | None:
-    if findings.kind is None or findings.chain_id is None or findings.contract is None:
+def _domain(ctx: RefundContext) -> Domain | None:
+    if ctx.kind is None or ctx.src_chain_id is None or ctx.contract is None:
         return None
-    separator = domain_separator(findings.kind, findings.chain_id, findings.contract)
-    return Domain(DOMAIN_TEXT[findings.kind], f"0x{separator.hex()}")
+    separator = domain_separator(ctx.kind, ctx.src_chain_id, ctx.contract)
+    return Domain(DOMAIN_TEXT[ctx.kind], f"0x{separator.hex()}")
 
 
 def _signer_rows(shown: RequestJudgement | None, validators: ValidatorSet | None) -> tuple[SignerRow, ...]:

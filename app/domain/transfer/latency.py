@@ -8,12 +8,9 @@ from datetime import datetime, timedelta
 WINDOW = timedelta(days=7)
 """The latency operation answers for the last 7 days (docs/interface.md#latency)."""
 
-WIDE = 25
 FINE = 19
-"""Latencies are counted in buckets of 2^25 µs (34 s) and of 2^19 µs (0.5 s): ``latency >> width``.
-
-The wide bucket of the median is found among a few dozen counts, the fine one among its 64, and of two million
-transfers in a window the fine one holds about a thousand (docs/decisions/0010-latency-counts.md)."""
+"""Latencies are counted in buckets of 2^19 µs (0.5 s): ``latency >> FINE``. Of two million transfers in
+a window the bucket of the median has some thousands (docs/decisions/0010-latency-counts.md)."""
 
 _MICROSECONDS_PER_SECOND = 1_000_000
 
@@ -21,6 +18,11 @@ _MICROSECONDS_PER_SECOND = 1_000_000
 def window(now: datetime) -> tuple[datetime, datetime]:
     """The bounds of what is counted at ``now``: after the first, up to and including the second."""
     return now - WINDOW, now
+
+
+def middle_ranks(total: int) -> tuple[int, int]:
+    """The ranks of the middle of ``total`` sorted values, from 0; both are the same where it is odd."""
+    return (total - 1) // 2, total // 2
 
 
 def median_seconds(middle_us: Sequence[int]) -> float:

@@ -124,11 +124,11 @@ def watch_state(
 
     :param held: whether somebody has its lease.
     """
-    patience = max(LATE_AFTER, LATE_POLLS * timedelta(seconds=poll_seconds))
+    allowed = max(LATE_AFTER, LATE_POLLS * timedelta(seconds=poll_seconds))
     if stopped:
         return WatchState.STOPPED
-    if not held or read_at is None or now - read_at > patience:
+    if not held or read_at is None or now - read_at > allowed:
         return WatchState.NOT_READ
-    if head_moved_at is None or now - head_moved_at > max(patience, QUIET_AFTER):
+    if head_moved_at is None or now - head_moved_at > max(allowed, QUIET_AFTER):
         return WatchState.STANDING
     return WatchState.READING

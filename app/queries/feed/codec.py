@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from datetime import datetime
 from operator import attrgetter
-from typing import Any
+from typing import Any, Final
 
 import orjson
+from sqlalchemy import ColumnElement, Connection, and_
+from sqlalchemy.orm import InstrumentedAttribute
 
+from app.db.types import is_one_of
 from app.domain.codes import SendKind, XferStatus
 from app.domain.transfer.event_types import EventType
 from app.domain.transfer.events import EVENT_CLASSES, Event
+from app.domain.transfer.subjects import EventKey
 
 Decode = Callable[[Any], Any]
 Encode = Callable[[Any], Any]
@@ -101,3 +106,26 @@ def encode_event(event: Event) -> str:
 def decode_event(event_id: str, event_type: str, body: str) -> Event:
     """The event that :func:`encode_event` wrote."""
     return _CODECS[EventType(event_type)].decode(event_id, body)
+
+
+MOST_IN_STATEMENT: Final = 10_000
+"""Values named in one statement: SQLite takes 32,766, PostgreSQL 65,535."""
+
+
+def with_keys(
+    connection: Connection,
+    event_id: InstrumentedAttribute[str],
+    subject: InstrumentedAttribute[str],
+    keys: Iterable[EventKey],
+) -> Iterator[ColumnElement[bool]]:
+    """Conditions that together hold for the rows of these keys, for one statement each.
+
+    One for each subject: so both databases look the rows up in an index that begins with these columns.
+    """
+    ids: dict[str, list[Any]] = defaultdict(list)
+    for key in keys:
+        ids[key.subject].append(key.id)
+    for about, of_subject in ids.items():
+        for start in range(0, len(of_subject), MOST_IN_STATEMENT):
+            chunk = of_subject[start : start + MOST_IN_STATEMENT]
+            yield and_(is_one_of(connection, event_id, chunk), subject == about)

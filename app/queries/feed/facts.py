@@ -11,15 +11,15 @@ from typing import Any, Final
 import orjson
 from sqlalchemy import Connection, Engine, Text, cast, select
 
+from app.db.engine import after_commit, is_writing
 from app.domain.amounts import parse_decimal
 from app.domain.crypto import parse_evm_address
 from app.domain.keys import ChainId, PoolKey, RouteKey
 from app.domain.network_facts import NetworkFacts, PairFacts, TokenFacts
 from app.domain.validators import ValidatorSet
-from app.models.engine import after_commit, is_writing
 from app.models.network import Chain, OpeningValidator, PeggedPair, Pool, Route, Token
 from app.models.validators import ReportedValidatorSet
-from app.queries.network.versions import PartVersion, load_versions
+from app.queries.network import PartVersion, load_versions
 
 _OPTION: Final = "gateway_facts"
 

@@ -10,6 +10,7 @@ from typing import Final, cast
 
 from sqlalchemy import Connection, exists, or_, select
 
+from app.db.types import is_one_of
 from app.domain.keys import ChainId, TransferId
 from app.domain.refund.withdraw_ids import PaidIds, paid_elsewhere, withdraw_ids_of
 from app.domain.transfer.event_types import EventType
@@ -24,15 +25,13 @@ from app.domain.transfer.events import (
 )
 from app.domain.transfer.history import TransferHistory
 from app.domain.transfer.standing import Logged, Reorg, as_told_last
-from app.models.choice import is_one_of
 from app.models.events import Event, EventAhead
 from app.models.signatures import SignatureNotNeeded
 from app.models.transfers import RefundBasis
+from app.queries.feed.chains import Reach, load_reorgs
 from app.queries.feed.codec import decode_event
-from app.queries.feed.retracted import retracted_of_transfers
-from app.queries.feed.standing import Reach, load_reorgs
-from app.queries.transfers.refund_asks import asked_at
-from app.queries.transfers.withdraw_ids import paid_for, used_on_chains
+from app.queries.feed.retractions import retracted_of_transfers
+from app.queries.transfers.refunds import asked_at, paid_for, used_on_chains
 
 _REFUND_TYPES: Final = (EventType.REFUND_PREPARED.value, EventType.REFUND_SIGNED.value)
 _IS_BASIS: Final = exists().where(

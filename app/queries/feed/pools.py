@@ -1,15 +1,18 @@
-"""What have transfers and liquidity providers moved through the pools, and when?"""
+"""What has moved through the pools, and which base fees were reported?"""
 
 from __future__ import annotations
 
+import typing
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import Any, Final
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Row,
     Select,
     Text,
     and_,
@@ -21,24 +24,26 @@ from sqlalchemy import (
     or_,
     outerjoin,
     select,
+    text,
     true,
+    tuple_,
     union_all,
 )
 from sqlalchemy.dialects.postgresql import JSON
 from sqlalchemy.orm import aliased
 
-from app.domain.keys import ChainId, PoolKey
+from app.db.types import ExactInteger, exact_sum, is_one_of
+from app.domain.keys import ChainId, PoolKey, RouteKey
 from app.domain.pools import PoolCounters
 from app.domain.transfer.effects import VolumeKey
 from app.domain.transfer.event_types import EventType
-from app.domain.transfer.subjects import EventKey, subject_of_chain
-from app.models.choice import is_one_of
+from app.domain.transfer.events import FeeUpdated
+from app.domain.transfer.subjects import EventKey, route_of_subject, subject_of_chain, subject_of_route
 from app.models.events import Event
 from app.models.network import Pool
-from app.models.pools import PoolCounter, PoolVolume
-from app.models.types import ExactInteger, exact_sum
-from app.queries.feed.keys import with_keys
-from app.queries.feed.standing import IS_NOT_AHEAD, IS_NOT_RETRACTED, IS_REORG
+from app.models.pools import PoolCounter, PoolVolume, ReportedFee
+from app.queries.feed.chains import IS_NOT_AHEAD, IS_NOT_RETRACTED, IS_REORG
+from app.queries.feed.codec import decode_event, with_keys
 
 CHUNK = 500
 """Minutes named in one statement."""
@@ -193,3 +198,52 @@ def _of_body(connection: Connection, name: str) -> ColumnElement[Any]:
     if connection.dialect.name == "postgresql":
         return func.json_extract_path_text(cast(Event.body, JSON), name, type_=Text)
     return func.json_extract(Event.body, f"$.{name}", type_=Text)
+
+
+IS_FEE: Final = text("type = 'fee.updated'")  # spelled like the partial index, so that it serves
+
+
+def counting_fees(connection: Connection, routes: Iterable[RouteKey]) -> dict[RouteKey, tuple[datetime, str]]:
+    """Time and id of the event whose fee counts, for those of the routes that have one."""
+    route = (ReportedFee.symbol, ReportedFee.src_chain_id, ReportedFee.dst_chain_id)
+    rows = connection.execute(
+        select(*route, ReportedFee.at, ReportedFee.event_id).where(tuple_(*route).in_(list(routes)))
+    )
+    return {
+        RouteKey(row.symbol, ChainId(row.src_chain_id), ChainId(row.dst_chain_id)): (row.at, row.event_id)
+        for row in rows
+    }
+
+
+def latest_fee(connection: Connection, route: RouteKey) -> FeeUpdated | None:
+    """The latest standing fee event of a route, however many were ever reported. One index read."""
+    counts = (IS_FEE, Event.subject == subject_of_route(route), IS_NOT_AHEAD, IS_NOT_RETRACTED)
+    newest = connection.scalar(select(Event.at).where(*counts).order_by(Event.at.desc()).limit(1))
+    if newest is None:
+        return None
+    # The database may sort ids otherwise than the rule does.
+    rows = connection.execute(
+        select(Event.event_id, Event.type, Event.body).where(*counts, Event.at == newest)
+    )
+    events = (typing.cast("FeeUpdated", decode_event(row.event_id, row.type, row.body)) for row in rows)
+    return max(events, key=lambda event: event.order)
+
+
+def old_fees(connection: Connection, before: datetime) -> Sequence[int]:
+    """Positions in the log of the fees that were reported of times before this one."""
+    return connection.scalars(select(Event.seq).where(IS_FEE, Event.at < before)).all()
+
+
+def outranked_fees(connection: Connection, positions: Collection[int]) -> list[Row[*tuple[Any, ...]]]:
+    """Of the fees at these positions the entries that are older than the one that counts for their route."""
+    rows = connection.execute(
+        select(Event.__table__).where(is_one_of(connection, Event.seq, positions)).order_by(Event.seq)
+    ).all()
+    routes = {row.subject: route_of_subject(row.subject) for row in rows}
+    counting = counting_fees(connection, routes.values()) if routes else {}
+    return [row for row in rows if (fee := counting.get(routes[row.subject])) and row.at < fee[0]]
+
+
+def routes_with_fees(connection: Connection) -> set[RouteKey]:
+    """The routes that a fee was ever reported of."""
+    return set(map(route_of_subject, connection.scalars(select(Event.subject).where(IS_FEE).distinct())))

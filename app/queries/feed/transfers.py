@@ -1,20 +1,28 @@
-"""What is projected of these transfers, and which transfers hang on a chain's validators?"""
+"""What is projected of these transfers?"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Row, func, select, tuple_
 
 from app.cooperation import in_turns
+from app.db.types import is_one_of
 from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
-from app.domain.keys import TransferId
+from app.domain.keys import ChainId, TransferId
+from app.domain.transfer.anomalies import AnomalyKind
 from app.domain.transfer.effects import AccountEntry
+from app.domain.transfer.events import RefundSigned
+from app.domain.transfer.judge import LatestAcceptance
 from app.domain.transfer.state import TransferState
-from app.models.choice import is_one_of
+from app.domain.transfer.subjects import EventKey
+from app.models.anomalies import Anomaly
 from app.models.events import Event
+from app.models.signatures import SignatureAside, SignatureNotNeeded
 from app.models.transfers import RefundBasis, Transfer, TransferAccount
+from app.queries.feed.codec import decode_event
 
 STATE_COLUMNS: Final = tuple(
     column.name
@@ -106,3 +114,84 @@ def logged_transfers(connection: Connection, page: int) -> Iterator[Sequence[byt
             return
         yield found
         last = found[-1]
+
+
+AsideRow = Row[*tuple[Any, ...]]
+"""The columns of ``signatures_aside``."""
+
+
+def load_aside(connection: Connection, transfer_ids: Collection[bytes]) -> Sequence[AsideRow]:
+    """The signatures kept aside of these transfers, in an order that does not depend on their arrival."""
+    table = SignatureAside
+    of_transfers = select(table.__table__).where(is_one_of(connection, table.transfer_id, transfer_ids))
+    return connection.execute(of_transfers.order_by(table.at, table.event_id, table.signature)).all()
+
+
+def count_aside(connection: Connection, transfer_ids: Collection[bytes]) -> dict[bytes, int]:
+    """How many are kept aside of each of the transfers that has any."""
+    table = SignatureAside
+    counted = select(table.transfer_id, func.count()).where(
+        is_one_of(connection, table.transfer_id, transfer_ids)
+    )
+    return {row[0]: row[1] for row in connection.execute(counted.group_by(table.transfer_id))}
+
+
+def transfers_with_aside(connection: Connection, src_chain_ids: Collection[int]) -> Sequence[bytes]:
+    """The transfers from these chains of which signatures are kept aside."""
+    aside = select(SignatureAside.transfer_id)
+    return connection.scalars(
+        select(Transfer.transfer_id).where(
+            Transfer.transfer_id.in_(aside), Transfer.src_chain_id.in_(src_chain_ids)
+        )
+    ).all()
+
+
+def latest_not_needed(
+    connection: Connection, events: Collection[RefundSigned]
+) -> dict[EventKey, LatestAcceptance]:
+    """Of these events those whose acceptances are left out of the folded log."""
+    rows = connection.execute(
+        select(Event.event_id, Event.seq, Event.occurrence, Event.type, Event.body)
+        .join(SignatureNotNeeded, SignatureNotNeeded.seq == Event.seq)
+        .where(
+            is_one_of(connection, SignatureNotNeeded.transfer_id, {event.transfer_id for event in events}),
+            is_one_of(connection, Event.event_id, {event.id for event in events}),
+        )
+        .order_by(Event.seq)
+    )
+    found: dict[EventKey, LatestAcceptance] = {}
+    for row in rows:
+        event = decode_event(row.event_id, row.type, row.body)
+        found[event.key] = LatestAcceptance(row.seq, row.occurrence, event)
+    return found
+
+
+AnomalyRow = Row[*tuple[Any, ...]]
+
+
+def anomalies_of_subjects(connection: Connection, subjects: Collection[str]) -> Sequence[AnomalyRow]:
+    """All columns of the anomalies of these subjects."""
+    return connection.execute(
+        select(Anomaly.__table__).where(is_one_of(connection, Anomaly.subject, subjects))
+    ).all()
+
+
+def first_raised(connection: Connection, subject: str) -> datetime | None:
+    """When an anomaly of the subject was first raised; None where there is none."""
+    return connection.scalar(select(Anomaly.first_at).where(Anomaly.subject == subject))
+
+
+def rotation_subjects(connection: Connection, chain_id: ChainId) -> Sequence[str]:
+    """Subjects of the anomalies about rotations of a chain's validators."""
+    return connection.scalars(
+        select(Anomaly.subject).where(
+            Anomaly.chain_id == chain_id, Anomaly.kind == AnomalyKind.ROTATION_KEEPS_TOO_LITTLE.value
+        )
+    ).all()
+
+
+def pool_anomalies(connection: Connection) -> Sequence[AnomalyRow]:
+    """Subject, first time and acknowledgement of the anomalies about pools."""
+    columns = (Anomaly.subject, Anomaly.first_at, Anomaly.acknowledged_at, Anomaly.acknowledged_by)
+    kind = AnomalyKind.POOL_UNDER_ZERO.value
+    return connection.execute(select(*columns).where(Anomaly.kind == kind)).all()

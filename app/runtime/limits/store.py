@@ -1,6 +1,6 @@
-"""Where the counters of limits are: in this process, or in a Redis while that can be asked.
+"""Where the counters of limits are: in this process, or in a Redis while that answers.
 
-Limits fail neither open nor closed: without its Redis each process counts for itself, and asks for it again
+Limits fail neither open nor closed: without its Redis each process counts for itself, and tries it again
 every few seconds (docs/decisions/0055-limits.md).
 """
 
@@ -14,14 +14,12 @@ from typing import Final
 from redis.exceptions import RedisError
 
 from app.outages import FAILURES
-from app.runtime.limits.counts import Counts, Limit
-from app.runtime.limits.own_counts import OwnCounts
-from app.runtime.limits.shared_counts import SharedCounts
+from app.runtime.limits.counts import Limit, OwnCounts, SharedCounts
 
 IN_MEMORY: Final = "memory://"
 
 REST_SECONDS: Final = 5.0
-"""How long a store that could not be asked is left alone: asking can take as long as a request may."""
+"""How long a store that did not answer is left alone: trying it can take as long as a request may."""
 
 _log = logging.getLogger(__name__)
 
@@ -34,7 +32,7 @@ class LimitStore:
         :param url: as of ``RATE_LIMIT_STORAGE_URL``.
         """
         self._shared = None if url == IN_MEMORY else SharedCounts(url)
-        self._own: Counts = OwnCounts(monotonic)
+        self._own = OwnCounts(monotonic)
         self._monotonic = monotonic
         self._rests_until: float | None = None
 
@@ -44,7 +42,7 @@ class LimitStore:
         return None if self._shared is None else self._rests_until is None
 
     def count(self, name: str, limits: Sequence[Limit]) -> Sequence[tuple[int, int]]:
-        """As :class:`app.runtime.limits.counts.Counts` says; the shared counters while they can be asked."""
+        """As :meth:`OwnCounts.count` says; by the shared counters while they answer."""
         if self._shared is None:
             return self._own.count(name, limits)
         rests_until = self._rests_until
@@ -52,7 +50,7 @@ class LimitStore:
             now = self._monotonic()
             if now < rests_until:
                 return self._own.count(name, limits)
-            self._rests_until = now + REST_SECONDS  # one request asks; the others do not wait for the answer
+            self._rests_until = now + REST_SECONDS  # one request tries it; no other waits for that
         try:
             counted = self._shared.count(name, limits)
         except (RedisError, OSError) as error:
@@ -65,15 +63,16 @@ class LimitStore:
             _log.warning("the store of limits is back: processes count together again")
         return counted
 
-    def place(self) -> str | None:
-        """Where processes count together, without a password; None where each counts for itself."""
-        return None if self._shared is None else self._shared.place()
-
-    def complaint(self) -> str | None:
-        """Why nothing can be counted together now, None where it can or need not be."""
+    def described(self, processes: int) -> str:
+        """A line for whoever starts so many processes; a store that cannot be asked is logged, no more."""
+        if self._shared is None:
+            several = (
+                f"{processes} processes, each of which lets as many pass" if processes > 1 else "one process"
+            )
+            return f"are counted in the memory of {several} (RATE_LIMIT_STORAGE_URL)"
         try:
-            if self._shared is not None:
-                self._shared.ask()
+            self._shared.check()
         except (RedisError, OSError) as error:
-            return str(error) or type(error).__name__
-        return None
+            text = "RATE_LIMIT_STORAGE_URL: %s: each process counts for itself, until it can be asked"
+            _log.warning(text, str(error) or type(error).__name__)
+        return f"are counted together in the Redis at {self._shared.place()}"

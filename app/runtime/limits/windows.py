@@ -5,14 +5,20 @@ A window begins with the first time and ends after its seconds; then the next on
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
-
-from limits import parse_many
+from typing import Final, NamedTuple
 
 from app.runtime.limits.counts import Limit
 from app.runtime.limits.store import LimitStore
+
+_LIMIT: Final = re.compile(
+    r"\s*(\d+)\s*(?:/|per)\s*(\d*)\s*(second|minute|hour|day|month|year)s?\s*", re.IGNORECASE | re.ASCII
+)
+_SECONDS: Final = {
+    "second": 1, "minute": 60, "hour": 3600, "day": 86_400, "month": 30 * 86_400, "year": 360 * 86_400,
+}  # fmt: skip
 
 
 class Standing(NamedTuple):
@@ -33,7 +39,16 @@ def limits_of(text: str) -> tuple[Limit, ...]:
 
     :raises ValueError: it cannot be read.
     """
-    return tuple(Limit(item.amount, item.get_expiry()) for item in sorted(parse_many(text))) if text else ()
+    return tuple(sorted(map(_limit, re.split("[,;|]", text)), key=lambda each: each.seconds)) if text else ()
+
+
+def _limit(text: str) -> Limit:
+    """One of them, such as ``100/minute``, ``100 per minute`` or ``100/5 minutes``."""
+    found = _LIMIT.fullmatch(text)
+    if found is None:
+        raise ValueError(f"not a limit: {text!r}")
+    amount, windows, unit = found.groups()
+    return Limit(int(amount), (int(windows or 1) or 1) * _SECONDS[unit.lower()])
 
 
 class Windows:
@@ -51,13 +66,11 @@ class Windows:
 
         :param limits: one or more, in the order in which they are looked at.
         """
-        least: Standing | None = None
-        counts = self._store.count(f"{self._kind}:{who}", limits)
-        for limit, (times, milliseconds) in zip(limits, counts, strict=False):
-            left = limit.amount - times
-            if least is None or left < least.remaining:
-                reset = max(1, -(-milliseconds // 1000))
-                least = Standing(limit.amount, max(0, left), reset, left < 0)
-        if least is None:
+        if not limits:
             raise ValueError("there is no limit to count by")
-        return least
+        counts = self._store.count(f"{self._kind}:{who}", limits)
+        limit, (times, milliseconds) = min(
+            zip(limits, counts, strict=False), key=lambda each: each[0].amount - each[1][0]
+        )
+        left = limit.amount - times
+        return Standing(limit.amount, max(0, left), max(1, -(-milliseconds // 1000)), left < 0)

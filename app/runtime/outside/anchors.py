@@ -29,7 +29,7 @@ from app.domain.times import rfc3339
 RETRY_SECONDS: Final = 30.0
 """How long after a failure the newest head is tried again, where no further one comes."""
 
-PATIENCE_SECONDS: Final = 3.0
+TIMEOUT_SECONDS: Final = 3.0
 """How long a syslog may take to be connected to, and to take a head. One that hangs is left alone for
 ``RETRY_SECONDS``: other places wait meanwhile."""
 
@@ -109,20 +109,20 @@ class AnchorSyslog:
 
 class _Syslog(SysLogHandler):
     """The standard library's, which tells of failures instead of printing them, and waits no longer than
-    ``PATIENCE_SECONDS``."""
+    ``TIMEOUT_SECONDS``."""
 
     terminator = ""
 
     def createSocket(self) -> None:  # noqa: N802
         if self.socktype is socket.SOCK_STREAM and isinstance(self.address, tuple):
             self.unixsocket = False
-            self.socket = socket.create_connection(self.address, PATIENCE_SECONDS)
+            self.socket = socket.create_connection(self.address, TIMEOUT_SECONDS)
         else:
             super().createSocket()
 
     def _connect_unixsocket(self, address: str) -> None:
         super()._connect_unixsocket(address)  # type: ignore[misc]  # the stubs do not have it
-        self.socket.settimeout(PATIENCE_SECONDS)
+        self.socket.settimeout(TIMEOUT_SECONDS)
 
     def format(self, record: logging.LogRecord) -> str:
         return super().format(record) + self.terminator

@@ -13,8 +13,8 @@ from typing import Final
 
 from sqlalchemy import Connection, Engine
 
-from app.models.engine import ask
-from app.queries.runtime.readiness import database_time
+from app.db.engine import ask
+from app.queries.runtime import database_time
 
 MOST_SECONDS: Final = 5.0
 """Clocks may be so far apart; those that are kept by NTP differ by thousandths of it."""

@@ -10,11 +10,11 @@ from typing import Final
 
 from sqlalchemy import Engine
 
+from app.db.engine import ask
 from app.domain.estimate.network_terms import NetworkTerms
 from app.domain.freshness import span_in_words
 from app.domain.keys import ChainId
-from app.models.engine import ask
-from app.queries.feed.chain_progress import load_progress
+from app.queries.feed.chains import load_progress
 
 OTHERS: Final = 0
 """Stands for the chains that have no limit of their own; no chain has this id."""

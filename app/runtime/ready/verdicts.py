@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.db.postgresql import Answers, is_late
 from app.deadlines import within
-from app.models.connections.answers import Answers, is_late
 
 READY_SECONDS: Final = 1.5
 """How long the database may be silent before the gateway is not ready. Probes give up after a few seconds."""

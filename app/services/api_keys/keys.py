@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, insert, update
 
+from app.db.engine import writing
 from app.domain.amounts import grouped
 from app.domain.api_keys import Scope
 from app.domain.api_keys.key import ALPHABET, SECRET_LENGTH, key_text
@@ -16,8 +17,7 @@ from app.domain.audit import Actor, AuditedChange
 from app.domain.proposals.two_persons import API_KEYS
 from app.domain.reporting.token import KEY_ID_BYTES, digest_of, is_plain_name
 from app.models import api_keys as table
-from app.models.engine import writing
-from app.queries.api_keys.keys import count_valid, is_name_used, key_by_id
+from app.queries.api_keys import count_valid, is_name_used, key_by_id
 from app.runtime.gateway import Gateway
 from app.runtime.limits.windows import limits_of
 from app.services.audit.record import as_recorded, record_change

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, datetime
 
+from app.db.engine import reading
 from app.domain.times import day_start
-from app.models.engine import reading
-from app.queries.api_keys.keys import all_keys
-from app.queries.api_keys.uses import last_days
+from app.queries.api_keys import all_keys, last_days
 from app.runtime.gateway import Gateway
 
 

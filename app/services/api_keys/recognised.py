@@ -7,11 +7,11 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+from app.db.engine import ask
 from app.domain.api_keys import ApiKey, Scope
 from app.domain.api_keys.key import key_id_of, key_in
 from app.domain.errors import Unauthorized
-from app.models.engine import ask
-from app.queries.api_keys.keys import valid_keys
+from app.queries.api_keys import valid_keys
 from app.runtime.gateway import Gateway
 
 NOT_VALID: Final = (

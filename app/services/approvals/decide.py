@@ -8,6 +8,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+from app.db.engine import reading, writing
 from app.domain.audit import Actor
 from app.domain.operators import Role
 from app.domain.proposals.proposal import (
@@ -19,8 +20,7 @@ from app.domain.proposals.proposal import (
     why_not_reject,
     why_not_withdraw,
 )
-from app.models.engine import reading, writing
-from app.queries.operators.accounts import all_accounts
+from app.queries.operators import all_accounts
 from app.runtime.gateway import Gateway
 from app.services.api_keys.keys import KeyRefused
 from app.services.approvals.api_keys import API_KEY, make_key, preview_key

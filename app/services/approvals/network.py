@@ -7,9 +7,9 @@ from datetime import datetime
 import orjson
 from sqlalchemy import Connection
 
+from app.db.engine import reading_consistently
 from app.domain.audit import Actor
 from app.domain.proposals.proposal import ONE_ROW, Proposal
-from app.models.engine import reading_consistently
 from app.runtime.gateway import Gateway
 from app.services.approvals.same import changed_since, require_as_proposed
 from app.services.audit.results import Conflict, Saved

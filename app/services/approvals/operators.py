@@ -11,14 +11,14 @@ from typing import Any, Final
 import orjson
 from sqlalchemy import Connection
 
+from app.db.engine import reading, writing
 from app.domain.audit import Actor, AuditedChange
 from app.domain.difference import difference
 from app.domain.operators import Role
 from app.domain.proposals.proposal import Proposal
 from app.domain.proposals.two_persons import OPERATORS
-from app.models.engine import reading, writing
-from app.queries.audit.records import audit_head
-from app.queries.operators.factors import passkeys_of
+from app.queries.audit import audit_head
+from app.queries.operators import passkeys_of
 from app.runtime.gateway import Gateway
 from app.services.approvals.same import require_as_proposed
 from app.services.audit.results import Conflict, Saved

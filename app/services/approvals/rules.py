@@ -6,12 +6,12 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+from app.db.engine import reading, writing
 from app.domain.audit import Actor
 from app.domain.difference import difference
 from app.domain.proposals.proposal import Proposal
 from app.domain.proposals.two_persons import OPERATORS
-from app.models.engine import reading, writing
-from app.queries.operators.factors import second_factor_is_demanded
+from app.queries.operators import second_factor_is_demanded
 from app.runtime.gateway import Gateway
 from app.services.audit.results import Saved
 from app.services.network.edits.results import Effect, Preview, Severity

@@ -9,11 +9,11 @@ from typing import Any, Final
 import orjson
 from sqlalchemy import Connection
 
+from app.db.engine import reading, writing
 from app.domain.audit import Actor, AuditedChange
 from app.domain.difference import difference
 from app.domain.proposals.proposal import Proposal
 from app.domain.proposals.two_persons import INGEST_TOKENS
-from app.models.engine import reading, writing
 from app.runtime.gateway import Gateway
 from app.services.audit.results import Saved
 from app.services.network.edits.results import Effect, Preview, Severity

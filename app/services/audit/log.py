@@ -10,9 +10,9 @@ from typing import Final
 
 import orjson
 
+from app.db.engine import reading, reading_consistently
 from app.domain.audit import NO_MAC, AuditedChange, AuditRecord, head_text, read_changes, seal
-from app.models.engine import reading, reading_consistently
-from app.queries.audit.records import (
+from app.queries.audit import (
     EVERYTHING,
     AuditFilter,
     AuditRow,

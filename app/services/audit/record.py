@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, insert
 
+from app.db.engine import after_commit, writing
 from app.domain.audit import (
     NO_MAC,
     Actor,
@@ -20,8 +21,7 @@ from app.domain.audit import (
     seal,
 )
 from app.models import audit as table
-from app.models.engine import after_commit, writing
-from app.queries.audit.records import audit_head
+from app.queries.audit import audit_head
 from app.runtime.audit_keys import AuditKeys
 from app.runtime.gateway import Gateway
 from app.services.audit.told import tell_head

@@ -6,11 +6,11 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
+from app.db.upserts import append
 from app.domain.webhooks.changes import event_body
 from app.domain.webhooks.subscription import AUDIT_LOG, AlertKind
-from app.models.connections.append import append
-from app.models.webhooks.deliveries import Delivery, delivery_row
-from app.queries.webhooks.listeners import of_alerts
+from app.models.webhooks import Delivery, delivery_row
+from app.queries.webhooks import of_alerts
 
 
 def tell_head(connection: Connection, head: str, now: datetime) -> None:

@@ -9,9 +9,9 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from app.queries.backfills.transfers import IS_UNLISTED, IS_UNSETTLED, next_transfers
 from app.queries.feed.facts import load_network_facts
 from app.queries.feed.retractions import targets_are_noted
+from app.queries.verifying import IS_UNLISTED, IS_UNSETTLED, next_incomplete
 from app.services.feed.grown import refuse_grown
 from app.services.feed.log import note_every_target
 from app.services.feed.projection import refold
@@ -40,12 +40,12 @@ class Backfill:
 
 def list_transfers(connection: Connection, after: bytes, rows: int, now: datetime) -> Range | None:
     """Fold those transfers anew that code from before revision 0017 wrote while that was running."""
-    return _fold(connection, next_transfers(connection, after, rows, IS_UNLISTED), now)
+    return _fold(connection, next_incomplete(connection, after, rows, IS_UNLISTED), now)
 
 
 def settle_transfers(connection: Connection, after: bytes, rows: int, now: datetime) -> Range | None:
     """Fold those transfers anew whose end was written by code from before revision 0042."""
-    return _fold(connection, next_transfers(connection, after, rows, IS_UNSETTLED), now)
+    return _fold(connection, next_incomplete(connection, after, rows, IS_UNSETTLED), now)
 
 
 def _fold(connection: Connection, found: Sequence[tuple[bytes, bool]], now: datetime) -> Range | None:

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, select
 
-from app.models.engine import reading, writing
-from app.models.schema.backfills import BackfillProgress
-from app.models.upsert import upsert
+from app.db.engine import reading, writing
+from app.db.upserts import upsert
+from app.models.schema import BackfillProgress
 from app.runtime.gateway import Gateway
 from app.services.backfills.known import KNOWN, Backfill, Range
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from app.domain.estimate.inputs import PoolState
 from app.domain.keys import RouteKey
 from app.domain.times import Epoch
-from app.queries.estimates.facts import EstimateFacts, estimate_facts
+from app.queries.estimates import EstimateFacts, estimate_facts
 from app.runtime.gateway import Gateway
 
 

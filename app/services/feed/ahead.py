@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.db.engine import writing
 from app.domain.keys import ChainId, RouteKey
 from app.domain.transfer.events import (
     ChainEvent,
@@ -25,10 +26,11 @@ from app.domain.transfer.events import (
     WithdrawDone,
 )
 from app.models import events as log
-from app.models.engine import writing
 from app.models.events import EventAhead
 from app.outages import FAILURES
-from app.queries.feed.acceptances import (
+from app.queries.feed.chains import chains_of_transfers
+from app.queries.feed.facts import load_network_facts
+from app.queries.feed.log import (
     due_positions,
     events_at,
     first_ahead,
@@ -36,8 +38,6 @@ from app.queries.feed.acceptances import (
     positions_ahead,
     received_later,
 )
-from app.queries.feed.chain_progress import chains_of_transfers
-from app.queries.feed.facts import load_network_facts
 from app.queries.feed.pools import Part
 from app.runtime.gateway import Gateway
 from app.services.feed import chains, pools

@@ -15,8 +15,8 @@ from app.domain.transfer.anomalies import Anomaly, AnomalyKind
 from app.domain.transfer.events import Event
 from app.domain.transfer.state import TransferState
 from app.models import anomalies as table
-from app.queries.feed.anomalies import AnomalyRow, anomalies_of_subjects, first_raised, rotation_subjects
 from app.queries.feed.pools import load_pools_now
+from app.queries.feed.transfers import AnomalyRow, anomalies_of_subjects, first_raised, rotation_subjects
 
 CHUNK = 500
 

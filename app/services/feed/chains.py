@@ -9,6 +9,7 @@ from typing import cast
 
 from sqlalchemy import Connection, delete
 
+from app.db.upserts import upsert
 from app.domain.codes import TransferHistoryStatus
 from app.domain.following.past import reported_set
 from app.domain.keys import ChainId
@@ -23,16 +24,20 @@ from app.domain.transfer.events import (
 )
 from app.domain.transfer.standing import ChainReading
 from app.domain.validators import ValidatorSet
-from app.models.upsert import upsert
 from app.models.validators import ReportedValidatorSet
-from app.queries.feed.acceptances import latest_rotation
-from app.queries.feed.chain_progress import is_told_from_block, load_progress, transfers_from_block
+from app.queries.feed.chains import (
+    accepted_of_chain,
+    is_told_from_block,
+    load_chain_events,
+    load_progress,
+    standing_of_chain,
+    transfers_from_block,
+)
 from app.queries.feed.facts import load_network_facts, load_opening_sets
+from app.queries.feed.log import latest_rotation
 from app.queries.feed.pools import Part, conditions_of
-from app.queries.feed.signatures import transfers_with_aside
-from app.queries.feed.standing import accepted_of_chain, load_chain_events, standing_of_chain
-from app.queries.feed.transfers import transfers_in_status
-from app.queries.transfers.withdraw_ids import (
+from app.queries.feed.transfers import transfers_in_status, transfers_with_aside
+from app.queries.transfers.refunds import (
     UsedId,
     refunded_by_one_of_several,
     transfers_with_ids,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
+from app.db.engine import reading
 from app.domain.amounts import grouped
-from app.models.engine import reading
-from app.queries.feed.grown import grown_transfers
+from app.queries.feed.log import grown_transfers
 from app.runtime.gateway import Gateway
 
 _COMPLAINT = (

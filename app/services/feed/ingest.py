@@ -15,6 +15,7 @@ from marshmallow import Schema
 from sqlalchemy import Connection
 
 from app.cooperation import in_turns
+from app.db.engine import writing
 from app.domain.reporting.scope import EVERYTHING, Scope
 from app.domain.transfer.event_types import EventType
 from app.domain.transfer.events import Event, ValidatorsUpdated
@@ -26,10 +27,9 @@ from app.domain.transfer.judge import (
     is_barrier,
     judge_segment,
 )
-from app.models.engine import writing
 from app.runtime.gateway import Gateway
 from app.services.feed.ahead import settle
-from app.services.feed.latency.counts import follow_window
+from app.services.feed.latency import follow_window
 from app.services.feed.lines import ReadLine, RefusedLine, judged_by_time, read_line
 from app.services.feed.load import load_known
 from app.services.feed.schema import SCHEMAS

@@ -25,16 +25,20 @@ from app.domain.transfer.judge import MAX_REQUESTS, ChainLimits, Known, LatestAc
 from app.domain.transfer.pruned import Pruned
 from app.domain.transfer.standing import Logged
 from app.domain.transfer.subjects import EventKey
-from app.queries.feed.acceptances import count_rotations, latest_acceptances, taken_from
-from app.queries.feed.chain_progress import load_progress
+from app.queries.feed.chains import load_progress, standing_of_chain
 from app.queries.feed.codec import encode_event
 from app.queries.feed.facts import load_network_facts
 from app.queries.feed.histories import load_histories
-from app.queries.feed.positions import load_positions
-from app.queries.feed.pruned import pruned_contents, pruned_targets, pruned_transfers, pruned_up_to
-from app.queries.feed.retracted import retracted_keys
-from app.queries.feed.signatures import latest_not_needed
-from app.queries.feed.standing import standing_of_chain
+from app.queries.feed.log import count_rotations, latest_acceptances, taken_from
+from app.queries.feed.pruned import (
+    load_positions,
+    pruned_contents,
+    pruned_targets,
+    pruned_transfers,
+    pruned_up_to,
+)
+from app.queries.feed.retractions import retracted_keys
+from app.queries.feed.transfers import latest_not_needed
 from app.services.feed.dropping.heads import dropped_before
 
 

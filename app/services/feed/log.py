@@ -10,15 +10,14 @@ import orjson
 from sqlalchemy import Connection, delete, insert
 
 from app.cooperation import in_turns
+from app.db.engine import reading_consistently
+from app.db.upserts import append as append_rows
 from app.domain.transfer.events import ChainReorged, Event, EventsRetracted, TransferEvent, is_ahead
 from app.domain.transfer.judge import LogEntry
 from app.domain.transfer.standing import Logged, Retraction
 from app.models import events as log
-from app.models.connections.append import append as append_rows
-from app.models.connections.copying import Work, nothing
-from app.models.engine import reading_consistently
 from app.queries.feed.codec import encode_event
-from app.queries.feed.log_pages import log_page
+from app.queries.feed.log import log_page
 from app.queries.feed.retractions import every_retraction, named_by, targets_are_noted
 from app.runtime.gateway import Gateway
 
@@ -29,21 +28,12 @@ TARGETS_AT_ONCE: Final = 1_000
 """Of what retractions name, rows written by one statement."""
 
 
-def append(
-    connection: Connection,
-    entries: Iterable[LogEntry],
-    reporter: str,
-    received_at: datetime,
-    meanwhile: Work = nothing,
-) -> None:
+def append(connection: Connection, entries: Iterable[LogEntry], reporter: str, received_at: datetime) -> None:
     """Write acceptances to the end of the log; of those whose time is still to come, that it is; of
-    retractions, what they name.
-
-    :param meanwhile: as for :func:`app.models.connections.append.append`.
-    """
+    retractions, what they name."""
     entries = list(entries)
     rows = [_row(entry, reporter, received_at) for entry in in_turns(entries)]
-    append_rows(connection, log.Event, rows, meanwhile)
+    append_rows(connection, log.Event, rows)
     ahead = [entry for entry in entries if is_ahead(entry.event, received_at)]
     if ahead:
         rows = [{"seq": entry.seq, "at": entry.event.at} for entry in ahead]

@@ -7,14 +7,13 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, delete
 
+from app.db.upserts import upsert
 from app.domain.keys import ChainId, PoolKey, RouteKey
 from app.domain.pools import PoolCounters
 from app.domain.transfer.effects import SharedChange
 from app.domain.transfer.events import FeeUpdated, LiquidityAdded, LiquidityWithdrawn
 from app.models.pools import ReportedFee
-from app.models.upsert import upsert
-from app.queries.feed.fees import counting_fees, latest_fee
-from app.queries.feed.pools import Part, load_liquidity, standing_liquidity
+from app.queries.feed.pools import Part, counting_fees, latest_fee, load_liquidity, standing_liquidity
 from app.services.feed.sums import apply_shared
 
 Liquidity = LiquidityAdded | LiquidityWithdrawn

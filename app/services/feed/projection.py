@@ -6,36 +6,31 @@ import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from operator import attrgetter
 from typing import Any, Final
 
-from sqlalchemy import Connection, delete, insert
+from sqlalchemy import Connection, bindparam, delete, insert
 
 from app.cooperation import in_turns
+from app.db.types import is_one_of
+from app.db.upserts import append, upsert
 from app.domain.codes import TransferHistoryStatus
 from app.domain.keys import ChainId, TransferId
 from app.domain.network_facts import NetworkFacts
-from app.domain.transfer.effects import Latency, SharedChange, latency_of
+from app.domain.transfer.effects import AccountEntry, Latency, SharedChange, account_entries, latency_of
 from app.domain.transfer.history import TransferHistory
 from app.domain.transfer.standing import ChainReading
 from app.domain.transfer.state import TransferState, transfer_state
-from app.models.choice import is_one_of
-from app.models.connections.append import append
-from app.models.connections.copying import Work
 from app.models.events import TransferBlock
-from app.models.transfers import Refund, RefundBasis, Transfer, TransferHash
-from app.models.upsert import upsert
+from app.models.transfers import Refund, RefundBasis, Transfer, TransferAccount, TransferHash
 from app.queries.feed.histories import load_histories
 from app.queries.feed.transfers import STATE_COLUMNS, load_states, refund_basis
-from app.services.feed.accounts import write_account_entries
 from app.services.feed.anomalies import sync_transfer_anomalies
-from app.services.feed.latency.counts import write_latencies
+from app.services.feed.latency import write_latencies
 from app.services.feed.signatures import with_signatures_now
 from app.services.feed.sums import advance, apply_shared, find_progress
 from app.services.refunds.withdraw_ids import WithdrawIds
 from app.services.webhooks.outbox import tell_changes
-from app.tracing.spans import work
 
 _STATE_VALUES: Final = attrgetter(*STATE_COLUMNS)
 
@@ -62,28 +57,19 @@ class Folds:
         self._kept[history.transfer_id] = history, state
         return state
 
-    def prepare(self, histories: Iterable[TransferHistory]) -> None:
-        """Fold histories whose states will be asked for."""
-        for history in in_turns(histories):
-            self.state_of(history)
-
 
 def refold(connection: Connection, transfer_ids: Iterable[bytes], facts: NetworkFacts, now: datetime) -> None:
     """Fold transfers anew from their logs and write what changed."""
     ids = list(dict.fromkeys(transfer_ids))
     for start in range(0, len(ids), CHUNK):
         chunk = ids[start : start + CHUNK]
-        with work("fold", transfers=len(chunk)):
-            project(connection, load_histories(connection, chunk).values(), Folds(facts), now)
+        project(connection, load_histories(connection, chunk).values(), Folds(facts), now)
 
 
 def project(
     connection: Connection, histories: Iterable[TransferHistory], folds: Folds, now: datetime
 ) -> None:
-    """Fold these histories and write what changed, sums included.
-
-    :param folds: may have folded some of them before.
-    """
+    """Fold these histories and write what changed, sums included."""
     known = [history for history in histories if history.is_known]
     logged = with_signatures_now(connection, known, folds.facts)
     new = {history.transfer_id: folds.state_of(history) for history in in_turns(logged)}
@@ -94,14 +80,16 @@ def project(
     for history in logged:
         if history.paid_ids != (paid_ids := withdraw_ids.paid_elsewhere(history.transfer_id)):
             new[history.transfer_id] = folds.state_of(replace(history, paid_ids=paid_ids))
-    change = SharedChange()
-    _write_transfers(connection, old, new, meanwhile=partial(_add_up, change, old, new))
+    _write_transfers(connection, old, new)
     withdraw_ids.write(connection)
     write_account_entries(connection, old.values(), new.values())
     _write_hashes(connection, old, new)
     _write_refunds(connection, old, new)
     _write_basis(connection, logged, new)
     write_latencies(connection, latencies_of(old), latencies_of(new), new.keys() - old.keys())
+    change = SharedChange()
+    for transfer_id, state in in_turns(new.items()):
+        change.replace(old.get(transfer_id), state)
     apply_shared(connection, change, now)
     sync_transfer_anomalies(connection, new.values())
     _advance_chains(connection, new.values())
@@ -110,22 +98,12 @@ def project(
     refold(connection, sorted(withdraw_ids.others_to_fold(connection)), folds.facts, now)
 
 
-def _add_up(
-    change: SharedChange, old: Mapping[TransferId, TransferState], new: Mapping[TransferId, TransferState]
-) -> None:
-    for transfer_id, state in in_turns(new.items()):
-        change.replace(old.get(transfer_id), state)
-
-
 def _write_transfers(
-    connection: Connection,
-    old: dict[TransferId, TransferState],
-    new: dict[TransferId, TransferState],
-    meanwhile: Work,
+    connection: Connection, old: dict[TransferId, TransferState], new: dict[TransferId, TransferState]
 ) -> None:
     """The rows of the transfers and of their blocks. Of those that are not in ``old`` nothing is there."""
     fresh = [state for transfer_id, state in new.items() if transfer_id not in old]
-    append(connection, Transfer, [transfer_row(state) for state in fresh], meanwhile)
+    append(connection, Transfer, [transfer_row(state) for state in fresh])
     append(connection, TransferBlock, [row for state in fresh for row in block_rows(state)])
     known = [(old[transfer_id], state) for transfer_id, state in new.items() if transfer_id in old]
     rows = [row for before, state in known if (row := transfer_row(state)) != transfer_row(before)]
@@ -237,3 +215,19 @@ def _settle_chains(
         connection.execute(delete(TransferBlock).where(of_transfer, TransferBlock.chain_id.in_(gone)))
     for chain_id in sorted(disputed):
         find_progress(connection, chain_id)
+
+
+def write_account_entries(
+    connection: Connection, before: Iterable[TransferState], after: Iterable[TransferState]
+) -> None:
+    """Put the entries of ``after`` in the place of those of ``before``; what is in both is left alone."""
+    old, new = account_entries(before), account_entries(after)
+    if gone := old - new:
+        of_entry = (
+            getattr(TransferAccount, name) == bindparam(f"old_{name}") for name in AccountEntry._fields
+        )
+        connection.execute(
+            delete(TransferAccount).where(*of_entry),
+            [{f"old_{name}": value for name, value in entry._asdict().items()} for entry in sorted(gone)],
+        )
+    append(connection, TransferAccount, [entry._asdict() for entry in sorted(new - old)])

@@ -11,6 +11,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+from app.db.engine import reading, reading_consistently, writing
 from app.domain.audit import Actor
 from app.domain.codes import FINISHED_STATUSES, TransferHistoryStatus
 from app.domain.keys import PoolKey, TransferId
@@ -18,19 +19,18 @@ from app.domain.pools import PoolCounters
 from app.domain.times import Epoch
 from app.domain.transfer.effects import SharedChange
 from app.domain.transfer.latency import WINDOW
-from app.models.engine import reading, reading_consistently, writing
-from app.queries.feed.chain_progress import OutOfReach, highest_head, who_tells_heads
-from app.queries.feed.prunable import (
+from app.queries.feed.chains import OutOfReach, highest_head, who_tells_heads
+from app.queries.feed.pruned import (
     START,
     Cursor,
     capped_epoch_seconds,
     count_prunable,
+    count_pruned_transfers,
     event_spans,
     next_prunable,
     transfers_with_open_anomalies,
     transfers_with_retractions,
 )
-from app.queries.feed.pruned import count_pruned_transfers
 from app.queries.feed.transfers import load_states
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record_alone

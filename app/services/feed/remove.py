@@ -8,26 +8,23 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert
 
+from app.db.upserts import upsert
 from app.domain.keys import TransferId
 from app.domain.transfer.effects import SharedChange
 from app.domain.transfer.pruned import content_digest, id_digest, subject_digest
 from app.domain.transfer.state import TransferState
 from app.models import pruned as table
 from app.models.anomalies import Anomaly, StuckAcknowledgement
-from app.models.desk.notes import TransferNote
 from app.models.events import Event, TransferBlock
 from app.models.pools import PoolVolume
-from app.models.refunds.asks import RefundAsk
+from app.models.refund_asks import RefundAsk
 from app.models.signatures import SignatureAside, SignatureNotNeeded
-from app.models.transfers import Transfer, TransferHash
-from app.models.upsert import upsert
+from app.models.transfers import Transfer, TransferHash, TransferNote
 from app.queries.feed.codec import decode_event, encode_event
 from app.queries.feed.histories import load_histories
-from app.queries.feed.prunable import events_of_transfers
-from app.queries.feed.pruned import last_pruned_seqs, pruned_chains, pruned_pools
-from app.services.feed.accounts import write_account_entries
-from app.services.feed.latency.counts import write_latencies
-from app.services.feed.projection import latencies_of
+from app.queries.feed.pruned import events_of_transfers, last_pruned_seqs, pruned_chains, pruned_pools
+from app.services.feed.latency import write_latencies
+from app.services.feed.projection import latencies_of, write_account_entries
 from app.services.feed.sums import apply_courses, apply_volumes
 from app.services.refunds.withdraw_ids import keep_paid_ids
 

@@ -7,9 +7,9 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+from app.db.base import Base
+from app.db.engine import reading_consistently, writing
 from app.domain.audit import Actor
-from app.extensions import Base
-from app.models.engine import reading_consistently, writing
 from app.models.events import ChainProgress, RetractedEvent, RetractionTarget, TransferBlock
 from app.models.pools import CourseCount, PoolCounter, PoolVolume, ReportedFee
 from app.models.signatures import SignatureNotNeeded
@@ -24,7 +24,7 @@ from app.models.transfers import (
     WithdrawId,
 )
 from app.models.validators import ReportedValidatorSet
-from app.queries.audit.records import newest_of_action
+from app.queries.audit import newest_of_action
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record, record_alone
 from app.services.feed.ahead import settle

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from app.db.engine import ask
 from app.domain.reporting.token import IngestToken
 from app.domain.times import rfc3339
-from app.models.engine import ask
-from app.queries.reporters.tokens import last_accepted
+from app.queries.reporters import last_accepted
 from app.runtime.gateway import Gateway
 from app.services.feed.ingest import IngestResult, Terms, ingest_lines
 from app.services.reporters.tokens import charge, require_valid

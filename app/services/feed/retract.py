@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, delete, insert
 
+from app.db.engine import writing
 from app.domain.audit import Actor, AuditedChange, Source
 from app.domain.reporting.token import FROM_FILES
 from app.domain.transfer.events import EventsRetracted
@@ -16,16 +17,15 @@ from app.domain.transfer.judge import LogEntry
 from app.domain.transfer.standing import retracted_by
 from app.domain.transfer.subjects import EventKey, transfer_of_subject
 from app.models import events as log
-from app.models.engine import writing
-from app.queries.feed.acceptances import first_acceptances, keys_reported, load_events
-from app.queries.feed.keys import with_keys
-from app.queries.feed.positions import load_positions
-from app.queries.feed.pruned import last_pruned_of, pruned_targets
-from app.queries.feed.retracted import every_retracted_key, retracted_keys
+from app.queries.feed.codec import with_keys
+from app.queries.feed.log import first_acceptances, keys_reported, load_events
+from app.queries.feed.pruned import last_pruned_of, load_positions, pruned_targets
 from app.queries.feed.retractions import (
     affected_by,
+    every_retracted_key,
     every_retraction,
     named_by,
+    retracted_keys,
     retractions_naming,
 )
 from app.runtime.gateway import Gateway

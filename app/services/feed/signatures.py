@@ -18,9 +18,9 @@ from app.domain.transfer.judge import LogEntry
 from app.domain.transfer.signatures import not_needed, signature_refusal, without
 from app.domain.transfer.standing import Logged
 from app.models.signatures import SignatureAside, SignatureNotNeeded
-from app.queries.feed.acceptances import latest_acceptances
-from app.queries.feed.positions import load_positions
-from app.queries.feed.signatures import AsideRow, count_aside, load_aside
+from app.queries.feed.log import latest_acceptances
+from app.queries.feed.pruned import load_positions
+from app.queries.feed.transfers import AsideRow, count_aside, load_aside
 from app.services.feed.log import append
 
 

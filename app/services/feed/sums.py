@@ -10,6 +10,7 @@ from typing import Final
 
 from sqlalchemy import Connection, delete, tuple_, update
 
+from app.db.upserts import upsert
 from app.domain.keys import BlockNumber, ChainId, PoolKey
 from app.domain.pools import PoolCounters
 from app.domain.transfer.effects import CourseKey, Courses, SharedChange, VolumeKey
@@ -17,9 +18,10 @@ from app.domain.transfer.events import EVENT_CLASSES, ChainEvent
 from app.domain.transfer.standing import ChainReading
 from app.models.events import ChainProgress
 from app.models.pools import CourseCount, PoolCounter, PoolVolume
-from app.models.upsert import upsert
-from app.queries.feed.chain_progress import (
-    PAGE,
+from app.queries.feed.chains import (
+    HEADS,
+    highest_standing_block,
+    last_reorg,
     load_progress,
     logged_readings,
     transfers_by_block,
@@ -28,8 +30,7 @@ from app.queries.feed.chain_progress import (
 from app.queries.feed.histories import load_histories
 from app.queries.feed.pools import load_counters, load_volumes
 from app.queries.feed.pruned import pruned_readings, pruned_up_to
-from app.queries.feed.standing import highest_standing_block, last_reorg
-from app.queries.transfers.courses import SPANS, SpanKey, load_courses
+from app.queries.transfers.trends import SPANS, SpanKey, load_courses
 from app.services.feed.anomalies import judge_pools
 
 _FORGOTTEN_AT_ONCE: Final = 500
@@ -190,7 +191,7 @@ def _newest_of_transfers(
                 found.append(reading.newest_at)
         if found and max(found) >= seen[-1].updated_at:
             break
-        offset += PAGE
+        offset += HEADS
     return max(found, default=None)
 
 
@@ -207,7 +208,7 @@ def _highest_of_transfers(
                 found.append(reading.highest_block)
         if found and max(found) >= seen[-1].highest:
             break
-        offset += PAGE
+        offset += HEADS
     return max(found, default=None)
 
 

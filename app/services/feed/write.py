@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 
 from sqlalchemy import Connection
 
@@ -31,7 +30,6 @@ from app.services.feed.dropping.heads import drop_heads
 from app.services.feed.log import append
 from app.services.feed.projection import Folds, project
 from app.services.feed.signatures import keep_aside
-from app.tracing.spans import work
 
 
 def write(
@@ -66,17 +64,15 @@ def write(
     histories = [known.histories[transfer_id] for transfer_id in touched]
     if ahead:
         histories = [replace(history, ahead=history.ahead | ahead) for history in histories]
-    folds = Folds(known.facts)
     new = [verdict.entry.event for verdict in verdicts if isinstance(verdict, Accepted)]
-    with work("fold", events=len(entries)):
-        append(connection, entries, reporter, now, meanwhile=partial(folds.prepare, histories))
-        if histories:
-            project(connection, histories, folds, now)
-        if ahead:
-            entries = [entry for entry in entries if entry.seq not in ahead]
-            new = [event for event in new if not is_ahead(event, now)]
-        _fold(connection, entries, new, now)
-        drop_heads(connection, entries, reporter, known.max_reorg_blocks)
+    append(connection, entries, reporter, now)
+    if histories:
+        project(connection, histories, Folds(known.facts), now)
+    if ahead:
+        entries = [entry for entry in entries if entry.seq not in ahead]
+        new = [event for event in new if not is_ahead(event, now)]
+    _fold(connection, entries, new, now)
+    drop_heads(connection, entries, reporter, known.max_reorg_blocks)
 
 
 def _fold(connection: Connection, entries: Sequence[LogEntry], new: Sequence[Event], now: datetime) -> None:

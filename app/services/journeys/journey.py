@@ -26,10 +26,9 @@ from app.domain.transfer.stages import Progress, stages_of
 from app.domain.wire_values import parse_transfer_id
 from app.queries.feed.facts import load_network_facts
 from app.queries.feed.histories import load_histories
-from app.queries.transfers.by_transaction import transfers_of_key
-from app.queries.transfers.entries import TransferEntry
-from app.queries.transfers.freshness import newest_events
+from app.queries.transfers.history import TransferEntry, transfers_of_key
 from app.queries.transfers.status import pruned_statuses
+from app.queries.transfers.trends import newest_events
 from app.runtime.gateway import Gateway
 from app.runtime.snapshot import NetworkSnapshot
 from app.services.journeys.shapes import (

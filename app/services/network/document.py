@@ -10,10 +10,9 @@ from typing import Any, Final
 import orjson
 from sqlalchemy import Connection
 
+from app.db.engine import reading_consistently, writing
 from app.domain.audit import Actor
-from app.models.engine import reading_consistently, writing
-from app.queries.network.names import token_decimals
-from app.queries.network.rows import load_rows
+from app.queries.network import load_rows, token_decimals
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 from app.services.network.changes import Change, apply, audited, compare, in_brief

@@ -9,11 +9,7 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from app.domain.codes import SendKind
-from app.queries.transfers.existence import (
-    open_transfers_use_contract,
-    transfers_use_chain,
-    transfers_use_token,
-)
+from app.queries.transfers.usage import open_transfers_use_contract, transfers_use_chain, transfers_use_token
 from app.services.network.changes import Change
 from app.services.network.sections import Row
 

@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from marshmallow import fields
 
-from app.extensions import Base
-from app.models.blocked import BlockedAddress, BlockedNetwork
+from app.db.base import Base
 from app.models.network import (
+    BlockedAddress,
+    BlockedNetwork,
     Chain,
     ConfigField,
     OpeningValidator,

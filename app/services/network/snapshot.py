@@ -12,16 +12,20 @@ from typing import Final
 
 from sqlalchemy import Connection, Engine
 
+from app.db.engine import reading, reading_consistently
 from app.deadlines import Waiting
 from app.domain.blocking import BlockedAddresses, BlockedNetworks
 from app.domain.errors import Unavailable
 from app.domain.estimate.network_terms import NetworkTerms, build_terms, in_force
 from app.domain.watching.configured import Watching, build_watching
-from app.models.engine import reading, reading_consistently
 from app.outages import FAILURES
-from app.queries.network.blocked import load_blocked_addresses, load_blocked_networks
-from app.queries.network.rows import load_rows
-from app.queries.network.versions import PartVersion, load_versions
+from app.queries.network import (
+    PartVersion,
+    load_blocked_addresses,
+    load_blocked_networks,
+    load_rows,
+    load_versions,
+)
 from app.runtime.config_index import ConfigIndex
 from app.runtime.gateway import Clock, system_clock
 from app.runtime.snapshot import NetworkSnapshot, TransferConfigs
@@ -34,7 +38,7 @@ MAX_STALE_SECONDS: Final = 30.0
 RETRY_SECONDS: Final = 1.0
 """The least time between a failed renewal and the next, to spare a database in trouble."""
 
-PATIENCE_SECONDS: Final = 2.0
+TIMEOUT_SECONDS: Final = 2.0
 """How long a request waits for a renewal by another thread before it goes on without."""
 
 _CORE: Final = tuple(section for section in SECTIONS if section.part is Part.CORE)
@@ -122,7 +126,7 @@ class NetworkSnapshots:
 
     def _renewed(self, now: float, max_age: float) -> _Kept | None:
         """What is kept after an attempt to renew it."""
-        with Waiting(PATIENCE_SECONDS) as seconds:
+        with Waiting(TIMEOUT_SECONDS) as seconds:
             if not self._lock.acquire(timeout=seconds or 0):
                 return self._kept
         try:

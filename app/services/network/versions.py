@@ -7,9 +7,9 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
+from app.db.upserts import upsert
 from app.models.network import NetworkPart
-from app.models.upsert import upsert
-from app.queries.network.versions import load_versions
+from app.queries.network import load_versions
 from app.services.network.sections import Part
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from app.db.engine import ask, reading
 from app.domain.keys import ChainId
-from app.models.engine import ask, reading
-from app.queries.reporters.tokens import every_token, last_accepted
-from app.queries.transfers.freshness import chain_progress
+from app.queries.reporters import every_token, last_accepted
+from app.queries.transfers.trends import chain_progress
 from app.runtime.gateway import Gateway
 from app.services.watching.chains import watched_chains
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from app.db.engine import ask
 from app.domain.keys import PoolKey
 from app.domain.pools import PoolCounters
-from app.models.engine import ask
-from app.queries.estimates.pool_counters import pool_counters
+from app.queries.estimates import pool_counters
 from app.runtime.gateway import Gateway
 from app.services.network.sections import Part
 

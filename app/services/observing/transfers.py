@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+from app.db.engine import ask, reading
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.transfer.anomalies import AnomalyKind
 from app.domain.transfer.latency import window
 from app.domain.transfer.stuck import MustAct, Thresholds
-from app.models.engine import ask, reading
-from app.queries.latency.by_pair import pair_orders
+from app.queries.latency import middles_by_pair
 from app.queries.transfers.anomalies import open_anomalies_by_kind
-from app.queries.transfers.by_status import count_at_status
+from app.queries.transfers.status import count_at_status
 from app.runtime.gateway import Gateway
 from app.services.transfers.stuck_count import count_stuck
 
@@ -26,8 +26,7 @@ def transfers_by_status(gateway: Gateway) -> Mapping[int, int]:
 def stuck_transfers(gateway: Gateway) -> Mapping[MustAct, int]:
     """How many are longer in their state than the rule allows, by who must act; counted up to ``COUNTED``."""
     with reading(gateway.reads) as connection:
-        orders = pair_orders(connection, *window(gateway.clock()))
-        thresholds = Thresholds.of({(each.src_chain_id, each.dst_chain_id): each.middle for each in orders})
+        thresholds = Thresholds.of(middles_by_pair(connection, *window(gateway.clock())))
     return {who: count_stuck(gateway, who, thresholds)[0] for who in MustAct}
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.models.engine import reading
-from app.queries.webhooks.backlog import count_due
-from app.queries.webhooks.due import due_subscriptions
+from app.db.engine import reading
+from app.queries.webhooks import count_due, due_subscriptions
 from app.runtime.gateway import Gateway
 
 

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, RowMapping, insert, update
 
+from app.db.engine import reading, writing
 from app.domain.audit import Actor, AuditedChange
 from app.domain.operators import Role, SessionEnd, normal_email
-from app.models.engine import reading, writing
 from app.models.operators import Operator, OperatorSession
-from app.queries.operators.accounts import (
+from app.queries.operators import (
     account_by_email,
     account_by_id,
     account_by_uniquifier,

@@ -16,10 +16,10 @@ from typing import Any, Final
 from passlib.totp import TOTP
 from sqlalchemy import Connection, update
 
+from app.db.engine import reading, writing
 from app.domain.audit import Actor, key_id
-from app.models.engine import reading, writing
 from app.models.operators import Operator
-from app.queries.operators.accounts import all_accounts
+from app.queries.operators import all_accounts
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 

@@ -6,17 +6,13 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, delete, select
 
+from app.db.engine import reading, writing
+from app.db.upserts import upsert
 from app.domain.audit import Actor, AuditedChange
 from app.domain.operators import SessionEnd
-from app.models.engine import reading, writing
 from app.models.factors import OperatorPasskey, OperatorRecoveryCode, OperatorRules
 from app.models.operators import Operator, OperatorSession
-from app.models.upsert import upsert
-from app.queries.operators.factors import (
-    accounts_with_passkeys,
-    has_second_factor,
-    second_factor_is_demanded,
-)
+from app.queries.operators import accounts_with_passkeys, has_second_factor, second_factor_is_demanded
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 from app.services.operators.accounts import (

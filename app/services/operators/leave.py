@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from app.domain.audit import Actor, Source
 from app.domain.operators import Role
 from app.domain.proposals.two_persons import OPERATORS
-from app.queries.operators.accounts import count_active_with_role
+from app.queries.operators import count_active_with_role
 from app.runtime.gateway import Gateway
 from app.services.proposals.break_glass import require_leave
 

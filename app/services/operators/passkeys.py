@@ -12,11 +12,10 @@ from typing import Final
 
 from sqlalchemy import Connection, RowMapping, delete, insert, or_, update
 
+from app.db.engine import reading, writing
 from app.domain.audit import Actor
-from app.models.engine import reading, writing
 from app.models.factors import OperatorPasskey
-from app.queries.operators.accounts import account_by_id
-from app.queries.operators.factors import passkey_by_credential, passkeys_of, second_factor_is_demanded
+from app.queries.operators import account_by_id, passkey_by_credential, passkeys_of, second_factor_is_demanded
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 

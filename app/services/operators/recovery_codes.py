@@ -8,11 +8,11 @@ from typing import Final
 
 from sqlalchemy import delete, insert
 
+from app.db.engine import reading, writing
 from app.domain.audit import Actor
 from app.domain.operators import RECOVERY_CODES
-from app.models.engine import reading, writing
 from app.models.factors import OperatorRecoveryCode
-from app.queries.operators.factors import count_recovery_codes
+from app.queries.operators import count_recovery_codes
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 

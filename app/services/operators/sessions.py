@@ -12,11 +12,11 @@ from typing import Final
 from sqlalchemy import ColumnElement, Connection, delete, insert, update
 from sqlalchemy.exc import OperationalError
 
+from app.db.engine import reading, writing
 from app.domain.audit import Actor
 from app.domain.operators import SESSION_IDLE, SESSION_LIFETIME, SessionEnd
-from app.models.engine import reading, writing
 from app.models.operators import Operator, OperatorSession
-from app.queries.operators.sessions import (
+from app.queries.operators import (
     open_sessions_of,
     session_ended,
     session_forgotten,

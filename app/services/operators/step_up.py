@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlalchemy import update
 
+from app.db.engine import reading, writing
 from app.domain.operators import STEP_UP_AFTER
-from app.models.engine import reading, writing
 from app.models.operators import OperatorSession
-from app.queries.operators.sessions import session_proved_at
+from app.queries.operators import session_proved_at
 from app.runtime.gateway import Gateway
 from app.services.operators.sessions import session_digest
 

@@ -13,17 +13,12 @@ from typing import Final
 
 from sqlalchemy import Connection, delete, update
 
+from app.db.engine import counting, reading
+from app.db.upserts import lock_or_insert, upsert
 from app.domain.audit import Actor
 from app.domain.operators import FAILURES_FORGOTTEN, FailureScope, typed_name, wait_after
-from app.models.engine import counting, reading
 from app.models.operators import SignInFailure
-from app.models.upsert import lock_or_insert, upsert
-from app.queries.operators.sign_in_failures import (
-    FailureRow,
-    forgotten_failures,
-    locked_failures,
-    sign_in_failures,
-)
+from app.queries.operators import FailureRow, forgotten_failures, locked_failures, sign_in_failures
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record_alone
 from app.services.operators.accounts import Account

@@ -5,16 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from app.db.engine import reading
 from app.domain.operators import Role
 from app.domain.proposals.proposal import Proposal
 from app.domain.proposals.two_persons import ADMINISTERED, needed_role
-from app.models.engine import reading
-from app.queries.proposals.proposals import (
-    count_waiting,
-    proposal_by_id,
-    proposals_page,
-    waiting_proposals,
-)
+from app.queries.proposals import count_waiting, proposal_by_id, proposals_page, waiting_proposals
 from app.runtime.gateway import Gateway
 
 

@@ -10,13 +10,13 @@ from typing import Any, Final
 import orjson
 from sqlalchemy import Connection, insert, update
 
+from app.db.engine import reading, writing
 from app.domain.audit import Actor, AuditedChange, changes_text
 from app.domain.proposals.proposal import Proposal, ProposalState
 from app.domain.times import rfc3339
 from app.models import proposals as table
 from app.models.audit import SUBJECT_LENGTH
-from app.models.engine import reading, writing
-from app.queries.proposals.proposals import count_waiting, expired_unnoticed, proposal_by_id
+from app.queries.proposals import count_waiting, expired_unnoticed, proposal_by_id
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 from app.services.audit.results import Saved

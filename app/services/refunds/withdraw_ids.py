@@ -12,14 +12,14 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert
 
+from app.db.types import is_one_of
 from app.domain.keys import ChainId, TransferId
 from app.domain.refund.withdraw_ids import PaidIds, paid_elsewhere, withdraw_ids_of
 from app.domain.transfer.history import TransferHistory
 from app.domain.transfer.state import TransferState
-from app.models.choice import is_one_of
 from app.models.pruned import PrunedWithdraw
 from app.models.transfers import WithdrawDone, WithdrawId
-from app.queries.transfers.withdraw_ids import (
+from app.queries.transfers.refunds import (
     UsedId,
     ids_of_transfers,
     paid_for,

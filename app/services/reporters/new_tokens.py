@@ -11,14 +11,14 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, insert
 
+from app.db.engine import writing
 from app.domain.audit import Actor, AuditedChange
 from app.domain.keys import MAX_CHAIN_ID
 from app.domain.proposals.two_persons import INGEST_TOKENS
 from app.domain.reporting.quota import quota_fault
 from app.domain.reporting.token import KEY_ID_BYTES, SECRET_BYTES, digest_of, is_token_name, token_text
 from app.models import ingest_tokens as table
-from app.models.engine import writing
-from app.queries.reporters.tokens import tokens_named
+from app.queries.reporters import tokens_named
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record_change
 from app.services.proposals.break_glass import require_leave

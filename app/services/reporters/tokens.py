@@ -9,6 +9,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, update
 
+from app.db.engine import ask, reading, writing
+from app.db.upserts import upsert
 from app.domain.amounts import grouped
 from app.domain.audit import Actor, AuditedChange
 from app.domain.errors import QuotaExceeded, Unauthorized
@@ -21,9 +23,7 @@ from app.domain.reporting.token import (
 from app.domain.times import rfc3339
 from app.domain.transfer.event_types import EventType
 from app.models import ingest_tokens as table
-from app.models.engine import ask, reading, writing
-from app.models.upsert import upsert
-from app.queries.reporters.tokens import every_token, last_accepted, tokens_named, usage_of, valid_token
+from app.queries.reporters import every_token, last_accepted, tokens_named, usage_of, valid_token
 from app.runtime.gateway import Gateway
 from app.services.audit.record import as_recorded, record_change
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from sqlalchemy import update
 
+from app.db.engine import writing
 from app.domain.amounts import grouped
 from app.domain.audit import Actor, AuditedChange
 from app.models import anomalies as table
-from app.models.engine import writing
 from app.queries.transfers.anomalies import AnomalyRow, anomalies_by_id
 from app.runtime.gateway import Gateway
 from app.services.audit.fingerprint import fingerprint, require_unchanged

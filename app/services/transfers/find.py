@@ -12,10 +12,9 @@ from sqlalchemy import Connection
 from app.domain.codes import TransferHistoryStatus
 from app.domain.keys import BlockNumber, ChainId, TransferId
 from app.domain.wire_values import parse_transfer_id
-from app.queries.transfers.by_transaction import transfers_of_key
-from app.queries.transfers.entries import TransferEntry
-from app.queries.transfers.freshness import chain_progress
+from app.queries.transfers.history import TransferEntry, transfers_of_key
 from app.queries.transfers.status import pruned_statuses
+from app.queries.transfers.trends import chain_progress
 from app.runtime.gateway import Gateway
 from app.services.transfers.history import ListedTransfer, listed_transfer
 from app.services.transfers.progress import progress_of_row, taken_in_at

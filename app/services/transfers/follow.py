@@ -16,10 +16,9 @@ from app.domain.keys import TransferId
 from app.domain.network_facts import NetworkFacts
 from app.domain.transfer.events import RefundPrepared
 from app.queries.feed.facts import load_network_facts, load_opening_sets
+from app.queries.past import load_pasts
 from app.queries.transfers.status import TransferRow
-from app.queries.waiting.news import Heads, load_heads
-from app.queries.waiting.past import load_pasts
-from app.queries.waiting.touched import MOST_TO_READ, transfers_of_account
+from app.queries.waiting import MOST_TO_READ, Heads, load_heads, transfers_of_account
 from app.runtime.gateway import Gateway
 from app.runtime.waiting import Key, Waiter
 
@@ -47,6 +46,11 @@ class Follower(Waiter):
 
     def failed(self, error: Exception) -> None:
         """See ``Waiter.failed``; nothing is due, so it never comes."""
+
+    def stop(self) -> None:
+        """Nothing more is told: the client hears the rest from another process."""
+        self.stopped = True
+        self.wake()
 
     def is_older(self, heads: Heads) -> bool:
         """Whether what was read reaches less far than what there was to be told of: a replica was behind."""

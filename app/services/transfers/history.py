@@ -10,8 +10,7 @@ from typing import Any, Final
 from app.domain.keys import TransferId
 from app.domain.times import unix_milliseconds
 from app.domain.transfer.progress import Progress
-from app.queries.transfers.entries import TransferEntry
-from app.queries.transfers.history import transfers_of_accounts
+from app.queries.transfers.history import TransferEntry, transfers_of_accounts
 from app.runtime.gateway import Gateway
 from app.runtime.snapshot import NetworkSnapshot
 from app.services.transfers.status import TransferStatus, status_of

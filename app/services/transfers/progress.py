@@ -11,7 +11,7 @@ from app.domain.codes import FINISHED_STATUSES, TransferHistoryStatus
 from app.domain.finality import UNREAD, FinalBy, is_final
 from app.domain.keys import BlockNumber, ChainId
 from app.domain.transfer.progress import UNKNOWN_TIMES, Progress, RouteTimes, follows_route, progress_of
-from app.queries.transfers.freshness import chain_depths, last_event
+from app.queries.transfers.trends import chain_depths, last_event
 from app.runtime.gateway import Gateway
 from app.services.latency import route_times
 

@@ -18,10 +18,9 @@ from app.domain.freshness import age_in_words
 from app.domain.keys import ChainId, RouteKey, TransferId
 from app.domain.transfer.progress import Progress
 from app.domain.transfer.subjects import in_block_order
-from app.queries.transfers.by_transaction import NamedBy, named_by, send_ids, transfers_sent_by
-from app.queries.transfers.entries import TransferEntry
-from app.queries.transfers.freshness import newest_events, newest_of_chain
+from app.queries.transfers.history import NamedBy, TransferEntry, named_by, send_ids, transfers_sent_by
 from app.queries.transfers.status import TransferRow, pruned_statuses, transfer_row, transfer_rows
+from app.queries.transfers.trends import newest_events, newest_of_chain
 from app.runtime.gateway import Gateway
 from app.services.transfers.progress import progress_of_row, taken_in_at
 

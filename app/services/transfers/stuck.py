@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.db.engine import writing
+from app.db.upserts import upsert
 from app.domain.amounts import grouped
 from app.domain.audit import Actor, AuditedChange
 from app.models.anomalies import NOTE_LENGTH, StuckAcknowledgement
-from app.models.engine import writing
-from app.models.upsert import upsert
-from app.queries.transfers.listing import ListedTransfer
-from app.queries.transfers.lookup import transfers_with_ids
+from app.queries.transfers.lists import ListedTransfer, transfers_with_ids
 from app.runtime.gateway import Gateway
 from app.services.audit.fingerprint import fingerprint, require_unchanged
 from app.services.audit.record import record

@@ -8,10 +8,9 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+from app.db.engine import reading
 from app.domain.transfer.stuck import STATUSES, MustAct, Thresholds
-from app.models.engine import reading
-from app.queries.transfers.by_status import COUNTED
-from app.queries.transfers.oldest import count_in_state, waiting_between
+from app.queries.transfers.status import COUNTED, count_in_state, waiting_between
 from app.runtime.gateway import Gateway
 
 NEW_FOR: Final = timedelta(days=1)

@@ -8,7 +8,7 @@ from typing import Final
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.keys import TransferId
 from app.queries.transfers.status import TransferRow, transfer_row
-from app.queries.waiting.news import Heads
+from app.queries.waiting import Heads
 from app.runtime.gateway import Gateway
 from app.runtime.waiting import Waiter
 from app.services.transfers.progress import progress_of_row, taken_in_at

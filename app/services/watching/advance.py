@@ -9,16 +9,16 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, delete, insert, tuple_
 
+from app.db.engine import writing
+from app.db.upserts import upsert
 from app.domain.keys import BlockNumber, ChainId
 from app.domain.transfer.events import ChainHead, ChainReorged
 from app.domain.watching.blocks import Header
 from app.domain.watching.spans import reaches, replaced
 from app.domain.watching.steps import Missed, Span, SpanState, Step, Waiting, WaitingKey
-from app.models.engine import writing
-from app.models.upsert import upsert
-from app.models.watching.readings import WatchHeader, WatchMiss, WatchSpan, WatchWaiting
-from app.queries.feed.positions import newest_seq
-from app.queries.watching.readings import kept_hash, newest_misses, reread_spans, spans_between
+from app.models.watching import WatchHeader, WatchMiss, WatchSpan, WatchWaiting
+from app.queries.feed.pruned import newest_seq
+from app.queries.watching import kept_hash, newest_misses, reread_spans, spans_between
 from app.runtime.gateway import Gateway
 from app.services.feed.ingest import IngestResult, ingest_events_within
 from app.services.feed.lines import TOO_FAR_AHEAD, RefusedLine

@@ -9,13 +9,12 @@ from typing import Any, Final
 
 from sqlalchemy import Row
 
+from app.db.engine import ask
 from app.domain.keys import BlockNumber, ChainId
 from app.domain.watching.steps import Missed
 from app.domain.watching.terms import WatchTerms
 from app.domain.watching.watched import WatchedChain, watch_state
-from app.models.engine import ask
-from app.queries.watching.chains import waiting_counts, watch_rows
-from app.queries.watching.readings import newest_misses
+from app.queries.watching import newest_misses, waiting_counts, watch_rows
 from app.runtime.gateway import Gateway
 from app.services.watching.terms import watch_terms
 

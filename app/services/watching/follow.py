@@ -6,12 +6,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, update
 
+from app.db.engine import writing
 from app.domain.keys import ChainId
 from app.domain.watching.spans import UNKNOWN_DIGEST
 from app.domain.watching.steps import SpanState
 from app.domain.watching.terms import WatchTerms
-from app.models.engine import writing
-from app.models.watching.readings import WatchSpan
+from app.models.watching import WatchSpan
 from app.runtime.gateway import Gateway
 from app.services.watching.lease import Lease, write_under
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 from sqlalchemy import Connection, update
 from sqlalchemy.engine import Row
 
+from app.db.engine import ask, counting
+from app.db.upserts import lock_or_insert
 from app.domain.keys import ChainId
-from app.models.engine import ask, counting
-from app.models.upsert import lock_or_insert
-from app.models.watching.watches import ACTOR_LENGTH, OWNER_LENGTH, ChainWatch
-from app.queries.watching.readings import may_be_taken
+from app.models.watching import ACTOR_LENGTH, OWNER_LENGTH, ChainWatch
+from app.queries.watching import may_be_taken
 from app.runtime.gateway import Gateway
 
 MAX_REASON: Final = 1000

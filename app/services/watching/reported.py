@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
+from app.db.engine import reading_consistently
 from app.domain.keys import BlockNumber, ChainId, TransferId
 from app.domain.transfer.events import Event, TransferConfirmed, TransferSent
-from app.models.engine import reading_consistently
-from app.queries.watching.reported import ReportedEvent, reported_events
+from app.queries.watching import ReportedEvent, reported_events
 from app.runtime.gateway import Gateway
 from app.services.watching.advance import REPORTER
 

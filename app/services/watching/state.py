@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from app.db.engine import reading_consistently
 from app.domain.keys import ChainId
 from app.domain.watching.blocks import BlockId
 from app.domain.watching.steps import ChainReadings
-from app.models.engine import reading_consistently
-from app.queries.watching.readings import kept_headers, unproven_spans, waiting_facts, watch_row
+from app.queries.watching import kept_headers, unproven_spans, waiting_facts, watch_row
 from app.runtime.gateway import Gateway
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sqlalchemy import update
 
+from app.db.engine import writing
+from app.db.upserts import lock_or_insert
 from app.domain.audit import Actor, AuditedChange
 from app.domain.keys import ChainId
-from app.models.engine import writing
-from app.models.upsert import lock_or_insert
-from app.models.watching.watches import ChainWatch
+from app.models.watching import ChainWatch
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 from app.services.watching.lease import stopped

@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
 
+from app.db.engine import reading
 from app.domain.keys import ChainId, TransferId
 from app.domain.watching.network import KnownSend, WatchedNetwork
 from app.domain.watching.terms import WatchTerms
-from app.models.engine import reading
-from app.queries.watching.sends import known_sends
+from app.queries.watching import known_sends
 from app.runtime.gateway import Gateway
 
 

@@ -14,14 +14,21 @@ import orjson
 from sqlalchemy import Connection, Engine, bindparam, or_, update
 from sqlalchemy.exc import DBAPIError
 
+from app.db.engine import ask, counting, writing
 from app.domain.times import rfc3339
 from app.domain.webhooks.schedule import KEPT, LONGEST_DELAY, LONGEST_WAIT, next_delay
 from app.domain.webhooks.subscription import DeliveryState, State
-from app.models.engine import ask, counting, writing
-from app.models.webhooks.deliveries import ERROR_LENGTH, Delivery
-from app.models.webhooks.subscriptions import Subscription
-from app.queries.webhooks.due import DueSubscription, TakenDelivery, due_subscriptions, take_due
-from app.queries.webhooks.log import cap_waits, delete_of_removed, delete_old, switch_off_of_revoked
+from app.models.webhooks import ERROR_LENGTH, Delivery, Subscription
+from app.queries.webhooks import (
+    DueSubscription,
+    TakenDelivery,
+    cap_waits,
+    delete_of_removed,
+    delete_old,
+    due_subscriptions,
+    switch_off_of_revoked,
+    take_due,
+)
 from app.runtime.gateway import Gateway
 from app.services.webhooks.secrets import SecretMissing, secrets_of
 

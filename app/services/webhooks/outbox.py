@@ -8,15 +8,15 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
+from app.db.upserts import append
 from app.domain.following.change import STATUS_EVENT, StatusChange
 from app.domain.keys import TransferId
 from app.domain.transfer.state import TransferState
 from app.domain.webhooks.changes import change_body, status_changes
 from app.domain.webhooks.subscription import account_subject, transfer_subject
-from app.models.connections.append import append
-from app.models.webhooks.deliveries import Delivery, delivery_row
-from app.queries.feed.positions import load_positions
-from app.queries.webhooks.listeners import Listeners, by_subject, listeners
+from app.models.webhooks import Delivery, delivery_row
+from app.queries.feed.pruned import load_positions
+from app.queries.webhooks import Listeners, by_subject, listeners
 
 _SILENT: Final = "gateway_tells_nothing"
 

@@ -6,12 +6,11 @@ from datetime import datetime
 
 from sqlalchemy import update
 
+from app.db.engine import writing
 from app.domain.audit import Actor, AuditedChange
 from app.domain.webhooks.subscription import DeliveryState
-from app.models.engine import writing
-from app.models.webhooks.subscriptions import Subscription
-from app.queries.webhooks.log import make_due, send_again
-from app.queries.webhooks.subscriptions import subscription
+from app.models.webhooks import Subscription
+from app.queries.webhooks import make_due, send_again, subscription
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 from app.services.webhooks.delivering import CLAIM

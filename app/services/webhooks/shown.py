@@ -10,11 +10,11 @@ from typing import Any, Final
 import orjson
 from sqlalchemy import Connection
 
+from app.db.engine import reading
 from app.domain.webhooks.subscription import AlertKind, Audience, DeliveryState, State
-from app.models.engine import reading
-from app.queries.webhooks.log import deliveries
-from app.queries.webhooks.subscriptions import (
+from app.queries.webhooks import (
     SubscriptionRow,
+    deliveries,
     subjects_of,
     subscription,
     subscriptions,

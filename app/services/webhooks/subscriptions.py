@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
+from app.db.engine import writing
 from app.domain.audit import Actor, AuditedChange
 from app.domain.webhooks.addresses import AddressRefused, judged
 from app.domain.webhooks.changes import TEST_EVENT, event_body
@@ -24,10 +25,8 @@ from app.domain.webhooks.subscription import (
     State,
 )
 from app.domain.webhooks.urls import Target, parse_url
-from app.models.engine import writing
-from app.models.webhooks.deliveries import Delivery, delivery_row
-from app.models.webhooks.subscriptions import ACTOR_LENGTH, REASON_LENGTH, Subject, Subscription
-from app.queries.webhooks.subscriptions import SubscriptionRow, subscription
+from app.models.webhooks import ACTOR_LENGTH, REASON_LENGTH, Delivery, Subject, Subscription, delivery_row
+from app.queries.webhooks import SubscriptionRow, subscription
 from app.runtime.gateway import Gateway
 from app.services.audit.record import record
 from app.services.webhooks.secrets import new_salt, secrets_of

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
-from app.models.engine import reading
-from app.queries.webhooks.due import due_subscriptions, is_any_taken
+from app.db.engine import reading
+from app.queries.webhooks import due_subscriptions, is_any_taken
 from app.runtime.gateway import Gateway
 from app.services.webhooks.delivering import CLAIM
 
-PATIENCE: Final = timedelta(minutes=1)
+LATE_AFTER: Final = timedelta(minutes=1)
 """A sender takes what is due within a second; where it was just started, or restarts, within this."""
 
 
@@ -30,6 +30,6 @@ def unsent_since(gateway: Gateway) -> datetime | None:
             ),
             default=now,
         )
-        if now - since <= PATIENCE or is_any_taken(connection, now, now + CLAIM):
+        if now - since <= LATE_AFTER or is_any_taken(connection, now, now + CLAIM):
             return None
     return since

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from threading import Event
 from typing import Final
 
+from app.db.writes import is_unavailable
 from app.domain.keys import ChainId
 from app.domain.watching.terms import WatchTerms
 from app.outages import FAILURES
-from app.runtime.faults import is_unavailable
 from app.runtime.gateway import Gateway
 from app.services.watching.advance import StepRefused
 from app.services.watching.follow import follow_terms

@@ -1,73 +1,46 @@
-"""Refunds on EVM chains, with web3 (the extra ``evm``): verify evidence, simulate the call, send it."""
+"""Refunds on EVM chains, with web3 (the extra ``evm``): simulate the call that pays, send it."""
 
 from __future__ import annotations
 
-from base64 import b64decode
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
-from eth_account import Account
-from eth_account.messages import encode_defunct
 from web3 import Web3
 from web3.contract.contract import ContractFunction
 from web3.exceptions import ContractLogicError
 from web3.types import TxParams
 
+from transfer_gateway_client.evidence import (
+    CALL,
+    EvidenceError,
+    Refund,
+    demand,
+    known_contracts,
+    lowered,
+    verify_evidence,
+)
 from transfer_gateway_client.gateway import Gateway
-from transfer_gateway_client.types import ConfigsAnswer, EvidenceAnswer
 from transfer_gateway_client.waiting import wait_until
 from transfer_gateway_client.ways import Send
 
 TO_BE_REFUNDED, REQUESTING, TO_BE_CONFIRMED = 6, 7, 8
 BEFORE = (TO_BE_REFUNDED, REQUESTING)
 DELAYED_CALL = "executeDelayedTransfer(bytes32)"
-CALL = "{}(bytes,bytes[],address[],uint256[])"
-HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
-"""A contract refuses signatures whose s is larger."""
 
-
-@dataclass(frozen=True)
-class Kind:
-    """How one kind of send is paid back, and which field of its request (proto/refund.proto) says what."""
-
-    function: str
-    text: str
-    chain: int
-    receiver: int
-    token: int
-    amount: int
-    reference: int
-
-
-KINDS: Mapping[str, Kind] = {
-    "pool": Kind("withdraw", "WithdrawMsg", chain=1, receiver=3, token=4, amount=5, reference=6),
-    "deposit": Kind("withdraw", "Withdraw", token=1, receiver=2, amount=3, chain=5, reference=6),
-    "burn": Kind("mint", "Mint", token=1, receiver=2, amount=3, chain=5, reference=6),
-}
-
-
-class EvidenceError(Exception):
-    """The evidence is not there, or does not prove what it says: do not send."""
+__all__ = [
+    "EvidenceError",
+    "Refund",
+    "RefundRefused",
+    "claim_refund",
+    "execute_delayed",
+    "transfer_id",
+    "verify_evidence",
+]
 
 
 class RefundRefused(Exception):
     """The contract would refuse the call now. The evidence stays valid: try again later."""
-
-
-@dataclass(frozen=True)
-class Refund:
-    """A refund that is proven: what is paid to whom, and the call that has it paid."""
-
-    kind: str
-    chain_id: int
-    contract: str
-    function: str
-    arguments: tuple[bytes, list[bytes], list[str], list[int]]
-    receiver: str
-    token: str
-    amount: int
 
 
 def transfer_id(sender: str, send: Send) -> str:
@@ -93,61 +66,6 @@ def transfer_id(sender: str, send: Send) -> str:
     if way.is_pegged and way.version == 2:
         what += [("address", contract)]
     return Web3.to_hex(Web3.solidity_keccak([kind for kind, _ in what], [value for _, value in what]))
-
-
-def verify_evidence(
-    evidence: EvidenceAnswer,
-    configs: ConfigsAnswer,
-    transfer: str,
-    *,
-    receiver: str | None = None,
-    contracts: Collection[str] = (),
-) -> Refund:
-    """Check the evidence without believing it, and make the call of it.
-
-    What the request says is read from its own bytes, and each signature is recovered. Whether the validators
-    are those of the contract only the contract knows: simulate the call.
-
-    :param receiver: who must be paid.
-    :param contracts: further contracts of the bridge that are trusted beside those of the configs.
-    :raises EvidenceError: with what is wrong.
-    """
-    kind, chain_id, contract = evidence["kind"], evidence["chain_id"], evidence["contract"]
-    if not evidence["valid"] or kind is None or chain_id is None or contract is None:
-        raise EvidenceError(f"there is nothing to claim: {'; '.join(evidence['missing'])}")
-    _demand(
-        contract.lower() in _known(configs, kind, chain_id) | _lower(contracts), "its contract is not known"
-    )
-    how, request = KINDS[kind], b64decode(evidence["wd_onchain"] or "")
-    said = _fields(request)
-    paid, token = (_address(said, place) for place in (how.receiver, how.token))
-    _demand(said.get(how.chain) == chain_id, "the request is for another chain")
-    _demand(
-        _bytes(said, how.reference) == bytes.fromhex(transfer.removeprefix("0x")),
-        "it is for another transfer",
-    )
-    _demand(receiver is None or paid.lower() == receiver.lower(), "it pays somebody else")
-    digest = _digest(chain_id, contract, how.text, request)
-    rows = [(Web3.to_checksum_address(each["address"]), each) for each in evidence["signers"]]
-    signers: list[str] = [who for who, _ in rows]
-    _demand(_ascending(signers), "the validators are not in order")
-    powers: dict[str, int] = {who: int(each["power"]) for who, each in rows}
-    signed: dict[str, bytes] = {
-        who: _signature(each["signature"]) for who, each in rows if each["signature"] is not None
-    }
-    for who, signature in signed.items():
-        _demand(_recover(digest, signature) == who.lower(), f"{who} has not signed it")
-    enough = _fewest(powers, signed)
-    arguments = (
-        request,
-        [signed[who] for who in signers if who in enough],
-        signers,
-        [powers[who] for who in signers],
-    )
-    return Refund(
-        kind, chain_id, Web3.to_checksum_address(contract), how.function, arguments, paid,
-        token, int.from_bytes(_bytes(said, how.amount), "big"),
-    )  # fmt: skip
 
 
 def claim_refund(
@@ -178,7 +96,7 @@ def claim_refund(
         gateway.ask_for_refund(transfer)
     if state.status in BEFORE:
         state = wait_until(gateway, transfer, lambda each: each.status not in BEFORE, timeout=timeout)
-    _demand(state.status == TO_BE_CONFIRMED, f"there is nothing to claim at status {state.status}")
+    demand(state.status == TO_BE_CONFIRMED, f"there is nothing to claim at status {state.status}")
     evidence = gateway.evidence(transfer)
     refund = verify_evidence(
         evidence, gateway.configs(), transfer, receiver=receiver or who, contracts=contracts
@@ -207,8 +125,8 @@ def execute_delayed(
     name, chain_id, contract = delayed["delayed_id"], delayed["chain_id"], delayed["contract"]
     if name is None or chain_id is None or contract is None:
         raise EvidenceError("it is not known yet where the refund waits")
-    known = _known(gateway.configs(), kind, chain_id) | _lower(contracts)
-    _demand(contract.lower() in known, "its contract is not known")
+    known = known_contracts(gateway.configs(), kind, chain_id) | lowered(contracts)
+    demand(contract.lower() in known, "its contract is not known")
     who = Web3.to_checksum_address(account or str(w3.eth.default_account))
     return _send(w3, _Call(chain_id, contract, DELAYED_CALL, (bytes.fromhex(name[2:]),)), who, "delay")
 
@@ -225,7 +143,7 @@ class _Call:
     def on(self, w3: Web3) -> ContractFunction:
         """The call through a node of its chain."""
         node = w3.eth.chain_id
-        _demand(node == self.chain_id, f"the refund is paid on chain {self.chain_id}, the node is of {node}")
+        demand(node == self.chain_id, f"the refund is paid on chain {self.chain_id}, the node is of {node}")
         function, _, types = self.signature.rstrip(")").partition("(")
         inputs = [{"name": f"a{place}", "type": each} for place, each in enumerate(types.split(","))]
         usual = {"type": "function", "outputs": [], "stateMutability": "nonpayable"}
@@ -243,95 +161,3 @@ def _send(w3: Web3, call: _Call, account: Any, reasons: str) -> str:
     except ContractLogicError as refused:
         raise RefundRefused(f"the contract refuses the call ({reasons}): {refused}") from refused
     return Web3.to_hex(function.transact(sender))
-
-
-def _demand(holds: bool, otherwise: str) -> None:
-    if not holds:
-        raise EvidenceError(otherwise)
-
-
-def _lower(addresses: Collection[str]) -> set[str]:
-    return {each.lower() for each in addresses}
-
-
-def _known(configs: ConfigsAnswer, kind: str, chain_id: int) -> set[str]:
-    """The contracts that the configs name for this kind of refund on this chain."""
-    if kind == "pool":
-        return _lower([each["contract_addr"] for each in configs["chains"] if each["id"] == chain_id])
-    pairs = configs["pegged_pair_configs"]
-    if kind == "deposit":
-        vaults = [each["pegged_deposit_contract_addr"] for each in pairs if each["org_chain_id"] == chain_id]
-        return _lower(vaults)
-    bridges = [each["pegged_burn_contract_addr"] for each in pairs if each["pegged_chain_id"] == chain_id]
-    return _lower(bridges)
-
-
-def _digest(chain_id: int, contract: str, text: str, request: bytes) -> bytes:
-    """What is signed, before the prefix of EIP-191 (docs/interface.md#signatures)."""
-    domain = Web3.keccak(chain_id.to_bytes(32, "big") + bytes.fromhex(contract[2:]) + text.encode())
-    return bytes(Web3.keccak(domain + request))
-
-
-def _signature(text: str) -> bytes:
-    signature = bytes.fromhex(text[2:])
-    good = len(signature) == 65 and signature[64] in (27, 28)
-    _demand(good and int.from_bytes(signature[32:64], "big") <= HALF_ORDER, "a signature is malformed")
-    return signature
-
-
-def _recover(digest: bytes, signature: bytes) -> str:
-    return str(Account.recover_message(encode_defunct(primitive=digest), signature=signature)).lower()
-
-
-def _ascending(signers: Sequence[str]) -> bool:
-    return all(int(one, 16) < int(other, 16) for one, other in pairwise(signers))
-
-
-def _fewest(powers: Mapping[str, int], signed: Collection[str]) -> set[str]:
-    """The fewest of those who signed that reach the quorum: each further signature costs gas."""
-    total, enough, power = sum(powers.values()), set[str](), 0
-    _demand(total < 2**255, "the powers add up to more than the contract can compute with")
-    quorum = total * 2 // 3 + 1
-    for who in sorted(signed, key=lambda each: (-powers[each], int(each, 16))):
-        if power < quorum:
-            enough.add(who)
-            power += powers[who]
-    _demand(power >= quorum, f"power {power} has signed, {quorum} is needed")
-    return enough
-
-
-def _bytes(said: Mapping[int, int | bytes], place: int) -> bytes:
-    value = said.get(place, b"")
-    return value if isinstance(value, bytes) else b""
-
-
-def _address(said: Mapping[int, int | bytes], place: int) -> str:
-    value = _bytes(said, place)
-    _demand(len(value) == 20, "the request cannot be read")
-    return Web3.to_checksum_address(value)
-
-
-def _fields(request: bytes) -> dict[int, int | bytes]:
-    """The fields of a protobuf message of numbers and bytes, each once and in ascending order."""
-    fields: dict[int, int | bytes] = {}
-    rest = request
-    while rest:
-        key, rest = _number(rest)
-        value, rest = _number(rest)
-        place = key >> 3
-        _demand(key & 7 in (0, 2) and place > max(fields, default=0), "the request cannot be read")
-        if key & 7 == 2:
-            _demand(value <= len(rest), "the request cannot be read")
-            fields[place], rest = rest[:value], rest[value:]
-        else:
-            fields[place] = value
-    return fields
-
-
-def _number(rest: bytes) -> tuple[int, bytes]:
-    value = 0
-    for place, byte in enumerate(rest[:10]):
-        value |= (byte & 127) << 7 * place
-        if byte < 128:
-            return value, rest[place + 1 :]
-    raise EvidenceError("the request cannot be read")

@@ -10,7 +10,6 @@ import pytest
 from sqlalchemy import insert, text
 
 from app.admin.pages import stuck as rules
-from app.admin.pages.components import ChainName
 from app.admin.pages.dashboard import (
     Dashboard,
     anomalies_to_acknowledge,
@@ -19,18 +18,17 @@ from app.admin.pages.dashboard import (
 )
 from app.admin.pages.estimate_summary import estimate_summary
 from app.admin.pages.freshness import Reading, freshness, shows_sandbox
-from app.admin.pages.latencies import PairLatency, heat_map, latencies_by_pair
+from app.admin.pages.latencies import middles_of_the_week, slowest_pairs
 from app.admin.pages.pools import pool_lines
 from app.admin.pages.stuck import stuck_transfers
-from app.admin.pages.trends.heat_map import WIDEST_GRID, heat
+from app.db.engine import reading, writing
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.transfer.latency import WINDOW
-from app.models.engine import reading, writing
 from app.models.estimates import EstimateCount
 from app.models.network import Pool
 from app.models.pools import PoolCounter
-from app.queries.latency.by_pair import pair_orders
-from app.queries.transfers import by_status as queries
+from app.queries.latency import middles_by_pair, ninth_tenths_by_pair
+from app.queries.transfers import status as queries
 from app.runtime.gateway import Gateway
 from app.sandbox.catalogue import SANDBOX_LATENCIES
 from tests.admin.pages.plans import plans
@@ -80,36 +78,27 @@ def test_order_statistics_are_exact(gateway: Gateway) -> None:
         took(gateway, *pair, *(us / 1_000_000 for us in latencies))
     took(gateway, 3, 2, 5, released=WINDOW.total_seconds())
     with reading(gateway.reads) as connection:
-        found = {(o.src_chain_id, o.dst_chain_id): o for o in pair_orders(connection, NOW - WINDOW, NOW)}
-    assert set(found) == set(drawn)
+        middles = middles_by_pair(connection, NOW - WINDOW, NOW)
+        ninth_tenths = ninth_tenths_by_pair(connection, NOW - WINDOW, NOW)
+    assert set(middles) == set(ninth_tenths) == set(drawn)
     for pair, latencies in drawn.items():
-        ordered, n = sorted(latencies), len(latencies)
-        assert found[pair].count == n
-        assert list(found[pair].middle) == ordered[(n - 1) // 2 : n // 2 + 1]
-        assert sum(us <= found[pair].p90 for us in ordered) * 10 >= 9 * n
-        assert sum(us < found[pair].p90 for us in ordered) * 10 < 9 * n
+        ordered, (p90, count) = sorted(latencies), ninth_tenths[pair]
+        assert count == len(ordered)
+        assert list(middles[pair]) == ordered[(count - 1) // 2 : count // 2 + 1]
+        assert sum(us <= p90 for us in ordered) * 10 >= 9 * count
+        assert sum(us < p90 for us in ordered) * 10 < 9 * count
 
 
-def test_the_heat_map_shows_what_the_public_latency_says(sandbox: Gateway) -> None:
-    cells = {(cell.src.id, cell.dst.id): cell for cell in heat_map(sandbox, latencies_by_pair(sandbox))}
+def test_the_slowest_pairs_show_what_the_public_latency_says(sandbox: Gateway) -> None:
+    pairs = slowest_pairs(sandbox, middles_of_the_week(sandbox))
+    assert [pair.median_seconds for pair in pairs] == sorted(
+        (pair.median_seconds for pair in pairs), reverse=True
+    )
+    cells = {(pair.src.id, pair.dst.id): pair for pair in pairs}
     for told in SANDBOX_LATENCIES:
         cell = cells[told.src_chain_id, told.dst_chain_id]
         assert cell.median_seconds == told.median.total_seconds() < cell.p90_seconds
     assert cells[1, 56].src.name == "Ethereum"
-
-
-def test_many_chains_are_a_list_and_few_a_grid() -> None:
-    """A grid of more destinations than a screen has room for would scroll sideways."""
-
-    def cell(src: int, dst: int, seconds: float) -> PairLatency:
-        return PairLatency(
-            ChainName(src, str(src), True), ChainName(dst, str(dst), True), 1, seconds, seconds
-        )
-
-    few = heat([cell(1, dst, 60 * dst) for dst in range(2, 2 + WIDEST_GRID)])
-    many = heat([cell(1, dst, 60 * dst) for dst in range(2, 3 + WIDEST_GRID)])
-    assert few.is_grid and not many.is_grid
-    assert [pair.dst.id for pair in many.slowest] == list(range(2 + WIDEST_GRID, 1, -1))
 
 
 def test_what_is_stuck(gateway: Gateway) -> None:

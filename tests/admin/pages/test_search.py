@@ -9,7 +9,7 @@ from app.admin.pages.search.network import MOST_WORDS, network_rows
 from app.admin.pages.search.terms import MOST_INSIDE, whole_ones
 from app.admin.pages.search.transfers import Found, search
 from app.admin.pages.transfers import TransferFilters, list_transfers
-from app.models.engine import reading
+from app.db.engine import reading
 from app.models.transfers import ID_END
 from app.runtime.gateway import Gateway
 from tests.admin.pages.plans import plans

@@ -11,10 +11,10 @@ import pytest
 from sqlalchemy import insert, text
 
 from app.admin.pages.transfers import TransferFilters, list_transfers, read_cursor, write_cursor
+from app.db.engine import writing
 from app.domain.codes import TransferHistoryStatus as Status
-from app.models.engine import writing
 from app.models.transfers import Transfer
-from app.queries.transfers import listing as transfer_list
+from app.queries.transfers import lists as transfer_list
 from app.runtime.gateway import Gateway
 from tests.admin.pages.plans import plans
 from tests.everyday import some

@@ -16,12 +16,12 @@ from app.admin.pages.estimate_labels import REFUSAL_WORDS
 from app.admin.pages.pools import pool_lines
 from app.admin.pages.trends.courses import Period, trend
 from app.admin.pages.trends.pool_outlook import Severity, pool_warnings
+from app.db.engine import reading, writing
 from app.domain.codes import REFUND_STATUSES, Reason
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.estimate.inputs import PoolState
 from app.domain.pools import PoolCounters
 from app.domain.times import hour_of
-from app.models.engine import reading, writing
 from app.models.network import Pool
 from app.models.pools import CourseCount
 from app.models.transfers import Transfer

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import pytest
 from flask import Flask
 
+from app.db.engine import reading, writing
 from app.domain.audit import SANDBOX_LOADED, changes_network
-from app.models.engine import reading, writing
-from app.queries.audit.rows import record_of_made, records_of_row
+from app.queries.audit import record_of_made, records_of_row
 from app.runtime.gateway import current_gateway
 from app.services.audit.record import record
 from tests.actors import TESTER

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import insert
 
+from app.db.engine import writing
 from app.domain.codes import TransferHistoryStatus
-from app.models.engine import writing
 from app.models.transfers import LatencyRecord, Transfer
 from app.runtime.gateway import current_gateway
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from datetime import timedelta
 from statistics import median
-from typing import Any
 
 import pytest
 from flask import Flask
@@ -13,13 +12,11 @@ from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 from sqlalchemy import event
 from sqlalchemy.dialects.postgresql import psycopg
 
+from app.db.engine import reading, writing
 from app.domain.transfer.latency import median_seconds, window
-from app.models.connections.direct import DirectSelect
-from app.models.engine import reading, writing
-from app.queries.latency.kept import _KEPT
-from app.queries.latency.middle import _MIDDLE, middle_latencies
+from app.queries.latency import _MIDDLE, middle_latencies, middles_by_pair
 from app.runtime.gateway import current_gateway
-from app.services.feed.latency.counts import recount
+from app.services.feed.latency import recount
 from tests.queries.latency.records import NOW, record
 
 
@@ -35,8 +32,8 @@ def middle() -> list[int]:
 def test_median_of_random_latencies(app: Flask, count: int, different: int) -> None:
     latencies = [random.Random(count).randrange(different) for _ in range(count)]
     record(latencies)
-    for kept in (False, True):
-        if kept:
+    for counted in (False, True):
+        if counted:
             with writing(current_gateway().engine) as connection:
                 recount(connection, NOW)
         assert len(middle()) == 2 - count % 2
@@ -67,9 +64,9 @@ def test_the_edges_of_the_window(app: Flask, ago: timedelta, counted: bool) -> N
     assert middle() == ([5] if counted else [])
 
 
-@pytest.mark.parametrize(("counted", "asked"), [(True, 1), (False, 2)])
-def test_one_statement_where_the_middle_is_kept(app: Flask, counted: bool, asked: int) -> None:
-    """Where nothing is counted, a second one finds the middle from the records alone."""
+@pytest.mark.parametrize("counted", [True, False])
+def test_one_statement_finds_the_middle(app: Flask, counted: bool) -> None:
+    """From the records alone where nothing is counted."""
     record(list(range(1000)))
     if counted:
         with writing(current_gateway().engine) as connection:
@@ -85,11 +82,27 @@ def test_one_statement_where_the_middle_is_kept(app: Flask, counted: bool, asked
         assert middle() == [499, 500]
     finally:
         event.remove(engine, "before_cursor_execute", note)
-    assert len(statements) == asked
+    assert len(statements) == 1
 
 
-@pytest.mark.parametrize("select", [_KEPT, _MIDDLE])
-def test_the_driver_parses_the_statement_once(select: DirectSelect[Any]) -> None:
+@pytest.mark.parametrize("counted", [True, False])
+def test_the_middles_of_all_pairs_are_those_of_each(app: Flask, counted: bool) -> None:
+    draw = random.Random(7)
+    pairs = {(src, dst): draw.randrange(1, 40) for src in (1, 10, 56) for dst in (2, 56, 137) if src != dst}
+    for (src, dst), number in pairs.items():
+        record([draw.choice((5, 700_000, draw.randrange(10**8))) for _ in range(number)], src=src, dst=dst)
+    record([1], src=1, dst=999, ago=timedelta(days=8))
+    if counted:
+        with writing(current_gateway().engine) as connection:
+            recount(connection, NOW)
+    with reading(current_gateway().engine) as connection:
+        found = middles_by_pair(connection, *window(NOW))
+        each = {pair: middle_latencies(connection, *pair, *window(NOW)) for pair in pairs}
+    assert found == each
+    assert all(len(found[pair]) == 2 - number % 2 for pair, number in pairs.items())
+
+
+def test_the_driver_parses_the_statement_once() -> None:
     """Psycopg remembers only statements of up to 4,096 characters, by the text that it is given."""
-    text = str(select._statement.compile(dialect=psycopg.dialect()))
+    text = str(_MIDDLE._statement.compile(dialect=psycopg.dialect()))
     assert len(text) <= MAX_CACHED_STATEMENT_LENGTH

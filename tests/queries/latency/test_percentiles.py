@@ -10,14 +10,19 @@ import pytest
 from flask import Flask
 from sqlalchemy import update
 
+from app.db.engine import reading, writing
 from app.domain.keys import ChainId
 from app.domain.transfer.latency import median_seconds, window
-from app.models.engine import reading, writing
 from app.models.transfers import Transfer
-from app.queries.latency.of_pair import LatencyOrder, latency_order, middle_and_p90
-from app.queries.latency.of_token import counted_since, latency_order_of_token
+from app.queries.latency import (
+    LatencyOrder,
+    counted_since,
+    latency_order,
+    latency_order_of_token,
+    middle_and_p90,
+)
 from app.runtime.gateway import current_gateway
-from app.services.feed.latency.counts import recount
+from app.services.feed.latency import recount
 from tests.everyday import volume
 from tests.queries.latency.records import NOW, record
 

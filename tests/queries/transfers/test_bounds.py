@@ -7,8 +7,8 @@ from typing import Any
 from flask import Flask
 from sqlalchemy import event
 
-from app.models.engine import reading
-from app.queries.transfers.listing import Branch, Span, newest_transfers
+from app.db.engine import reading
+from app.queries.transfers.lists import Branch, Span, newest_transfers
 from tests.applications import gateway_of
 
 

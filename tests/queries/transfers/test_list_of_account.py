@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, insert
 
+from app.db.engine import reading, writing
 from app.domain.codes import TransferHistoryStatus
-from app.models.engine import reading, writing
 from app.models.transfers import Transfer
-from app.queries.transfers.listing import Cursor, Span, by_account, newest_transfers
+from app.queries.transfers.lists import Cursor, Span, by_account, newest_transfers
 from tests.applications import gateway_of
 from tests.everyday import volume
 

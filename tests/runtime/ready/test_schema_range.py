@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import delete, insert, text
 
-from app.models.schema.floors import SchemaFloor
+from app.models.schema import SchemaFloor
 from app.runtime.readiness import database_complaint
 from app.runtime.ready.schema_range import OLDEST_SCHEMA, is_ahead, newest_schema, schema_complaint
 from scripts.start import migrate_database

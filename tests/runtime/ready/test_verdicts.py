@@ -14,7 +14,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import text
 
-from app.models.engine import reading
+from app.db.engine import reading
 from app.runtime.gateway import Gateway
 from app.runtime.ready.verdicts import READY_SECONDS
 from app.services.network.snapshot import RETRY_SECONDS
@@ -93,7 +93,7 @@ def test_not_ready_while_all_connections_are_busy_and_nobody_is_answered(
 @pytest.mark.postgresql_alone
 def test_a_server_that_is_overloaded_is_ready(tmp_path: Path, database_url: str) -> None:
     seconds = volume(20, everyday=8)
-    with watched(tmp_path / "log", DATABASE_URL=database_url, WEB_THREADS="2") as running:
+    with watched(tmp_path / "log", DATABASE_URL=database_url) as running:
         over, answers = Event(), []
 
         def call() -> None:

@@ -11,13 +11,13 @@ import pytest
 from flask import Flask
 from sqlalchemy import event, func, select
 
+from app.db.engine import reading
+from app.db.writes import Writes
 from app.domain.errors import Unauthorized
 from app.domain.proposals.two_persons import API_KEYS, TwoPersons
 from app.domain.reporting.token import digest_of
 from app.models.api_keys import ApiKey
 from app.models.audit import AuditRecord
-from app.models.connections.writes import Writes
-from app.models.engine import reading
 from app.models.proposals import Proposal
 from app.runtime.gateway import Gateway, current_gateway
 from app.runtime.kept_reads import KeptReads

@@ -8,12 +8,12 @@ from typing import Any
 
 from sqlalchemy import insert, update
 
+from app.db.engine import reading, writing
 from app.domain.audit import Actor, Source
 from app.domain.operators import Role
 from app.domain.proposals.proposal import Proposal
-from app.models.engine import reading, writing
 from app.models.operators import Operator
-from app.queries.proposals.proposals import proposal_by_id
+from app.queries.proposals import proposal_by_id
 from app.runtime.gateway import Gateway
 from tests.services.network.edits.kit import ALICE, BOB, NOON
 

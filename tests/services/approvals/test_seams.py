@@ -8,10 +8,10 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import insert
 
+from app.db.engine import writing
 from app.domain.errors import Unauthorized
 from app.domain.operators import Role
 from app.domain.proposals.two_persons import TwoPersons
-from app.models.engine import writing
 from app.models.factors import OperatorPasskey
 from app.runtime.gateway import Gateway
 from app.services.approvals.decide import approve, preview_proposal

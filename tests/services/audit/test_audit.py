@@ -15,9 +15,9 @@ import pytest
 from flask import Flask
 from sqlalchemy import delete, func, insert, select, update
 
+from app.db.engine import reading, writing
 from app.domain.audit import Actor, AuditedChange, Source, key_id
 from app.models.audit import AuditRecord
-from app.models.engine import reading, writing
 from app.runtime.audit_keys import AuditKeys, AuditKeyUnusable
 from app.runtime.gateway import Gateway, current_gateway
 from app.sandbox.loader import ensure_sandbox, load_sandbox

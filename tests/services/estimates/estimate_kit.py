@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy import insert
 
+from app.db.engine import writing
 from app.domain.estimate.estimate import Estimate
 from app.domain.estimate.inputs import EstimateRequest
-from app.models.engine import writing
 from app.models.pools import PoolCounter, ReportedFee
 from app.models.transfers import Transfer
 from app.runtime.gateway import Gateway

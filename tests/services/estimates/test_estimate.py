@@ -17,7 +17,7 @@ from app.domain.errors import Unavailable
 from app.domain.estimate.estimate import EstimateRefused
 from app.domain.estimate.inputs import EstimateRequest
 from app.models.pools import PoolVolume
-from app.queries.estimates.facts import Epoch
+from app.queries.estimates import Epoch
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.estimates.estimate import estimate_inputs
 from app.services.network.document import import_network

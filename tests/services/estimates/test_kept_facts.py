@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import event
 
+from app.db.engine import writing
+from app.db.writes import writes_of
 from app.domain.keys import ChainId
-from app.models.connections.writes import writes_of
-from app.models.engine import writing
 from app.runtime.gateway import Gateway, current_gateway
 from app.runtime.kept_reads import KeptReads
 from app.services.estimates.bound import token_bound
@@ -40,7 +40,7 @@ from tests.services.network.network_kit import network, text
 from tests.timer import Timer
 
 AGE = 1.0
-DEFAULT_AGE = Settings.model_fields["config_max_age_seconds"].default
+DEFAULT_AGE = Settings().config_max_age_seconds
 ASKERS = 50
 
 moves = st.one_of(

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
+from app.db.writes import writes_of
 from app.domain.estimate.inputs import PoolState
 from app.domain.keys import RouteKey
 from app.domain.pools import PoolCounters
 from app.domain.times import Epoch
-from app.models.connections.writes import writes_of
-from app.queries.estimates.facts import EstimateFacts
+from app.queries.estimates import EstimateFacts
 from app.runtime.gateway import Gateway
 from app.runtime.kept_reads import KeptReads
 from app.services.estimates.facts import kept_facts

@@ -7,10 +7,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from app.db.engine import reading
 from app.domain.codes import SendKind, XferStatus
 from app.domain.crypto import address_of, checksum_address
 from app.domain.refund.withdraw_ids import withdraw_id_of
-from app.models.engine import reading
 from app.runtime.gateway import Gateway
 from tests.services.feed.world import (
     KEYS,

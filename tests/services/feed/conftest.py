@@ -11,7 +11,7 @@ from flask_migrate import upgrade
 from sqlalchemy import select
 
 from app import create_app
-from app.models.engine import reading
+from app.db.engine import reading
 from app.models.transfers import Transfer
 from app.runtime.gateway import Gateway
 from tests.applications import close_connections, make_settings

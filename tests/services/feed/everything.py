@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import delete
 
+from app.db.engine import reading, writing
 from app.domain.codes import TransferHistoryStatus as Status
-from app.models.engine import reading, writing
 from app.runtime.gateway import Gateway
 from app.services.feed.replay import PROJECTIONS
 from tests.services.feed.world import projections, rows_of

@@ -16,12 +16,12 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, insert, select
 
+from app.db.engine import reading, writing
 from app.domain.codes import SendKind
 from app.domain.reporting.scope import Scope
 from app.domain.transfer.event_types import EventType
-from app.models.engine import reading, writing
 from app.models.events import Event
-from app.models.refunds.asks import RefundAsk
+from app.models.refund_asks import RefundAsk
 from app.queries.feed.facts import load_network_facts
 from app.runtime.gateway import Gateway
 from app.services.feed.ingest import ingest_lines

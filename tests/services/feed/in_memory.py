@@ -17,7 +17,7 @@ from app.domain.transfer.subjects import EventKey, subject_of_chain
 from app.models.events import Event
 from app.queries.feed.codec import decode_event
 from app.queries.feed.pools import LIQUIDITY
-from app.queries.feed.retracted import retracted_keys
+from app.queries.feed.retractions import retracted_keys
 
 
 def every_reorg(connection: Connection, chain_ids: Collection[int], after_seq: int) -> list[Reorg]:

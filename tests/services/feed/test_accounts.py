@@ -11,11 +11,11 @@ from flask import Flask
 from flask_migrate import downgrade, upgrade
 from sqlalchemy import select
 
+from app.db.base import db
+from app.db.engine import reading, writing
 from app.domain.codes import Reason
 from app.domain.errors import GatewayError
 from app.domain.keys import TransferId
-from app.extensions import db
-from app.models.engine import reading, writing
 from app.models.transfers import Transfer, TransferAccount
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.feed.prune import prune

@@ -9,9 +9,9 @@ import pytest
 from flask import Flask
 from sqlalchemy import insert, select, update
 
+from app.db.engine import reading, writing
 from app.domain.crypto import address_of, checksum_address
 from app.models.anomalies import Anomaly
-from app.models.engine import reading, writing
 from app.models.network import Pool
 from app.runtime.gateway import Gateway
 from app.services.feed.replay import replay

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.models.engine import reading
+from app.db.engine import reading
 from app.models.events import Event
-from app.queries.feed import chain_progress
+from app.queries.feed import chains as chain_progress
 from app.runtime.gateway import Gateway
 from app.services.feed import sums
 from app.services.feed.replay import replay
@@ -169,7 +169,7 @@ def test_nor_after_a_reorg(gateway: Gateway, order: tuple[int, ...]) -> None:
 
 def test_all_that_a_reorg_took_back_is_looked_past(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (sums, chain_progress):
-        monkeypatch.setattr(module, "PAGE", 1)
+        monkeypatch.setattr(module, "HEADS", 1)
     taken_back = [sent(n, block=200 + n) for n in (4, 5, 6)]
     reorg = event("chain.reorged", chain_id=1, from_block=150)
     wrong = sent(7, block=60_000_000)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select
 
+from app.db.engine import reading, writing
 from app.domain.following.position import BEGINNING, Position
-from app.models.engine import reading, writing
 from app.models.events import RetractionTarget
 from app.models.pools import ReportedFee
 from app.runtime.gateway import Gateway

@@ -8,8 +8,8 @@ from flask import Flask
 from flask_migrate import downgrade, upgrade
 from sqlalchemy import select
 
-from app.extensions import db
-from app.models.engine import reading, writing
+from app.db.base import db
+from app.db.engine import reading, writing
 from app.models.transfers import TransferHash
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.feed.replay import replay

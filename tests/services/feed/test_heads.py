@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
-from app.models.engine import reading
+from app.db.engine import reading
 from app.models.events import ChainProgress, Event
 from app.runtime.gateway import Gateway
 from app.services.feed.ingest import ingest_lines

@@ -12,8 +12,8 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
+from app.db.engine import reading, writing
 from app.domain.transfer.subjects import OPERATORS
-from app.models.engine import reading, writing
 from app.models.events import Event
 from app.runtime.gateway import Gateway
 from app.services.feed.ahead import settle

@@ -13,10 +13,10 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from app.db.engine import reading
 from app.domain.codes import SendKind
 from app.domain.reporting.scope import Scope
 from app.domain.transfer.judge import MAX_OF_A_LIMITED, MAX_OF_A_TYPE
-from app.models.engine import reading
 from app.runtime.gateway import Gateway
 from app.services.feed.ingest import IngestResult, ingest_lines
 from app.services.feed.log import export_log

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select
 
+from app.db.engine import reading, writing
 from app.domain.reporting.scope import Scope
 from app.models.anomalies import Anomaly
-from app.models.engine import reading, writing
 from app.models.events import Event
 from app.models.pools import PoolCounter, ReportedFee
 from app.models.transfers import Transfer

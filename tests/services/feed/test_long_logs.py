@@ -1,8 +1,8 @@
 """What is looked up for many events at once stays within what a statement can hold."""
 
+from app.db.engine import writing
 from app.domain.transfer.subjects import EventKey
-from app.models.engine import writing
-from app.queries.feed.retracted import retracted_keys
+from app.queries.feed.retractions import retracted_keys
 from app.runtime.gateway import Gateway
 from tests.services.feed.world import feed, sent
 

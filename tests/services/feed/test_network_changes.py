@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import delete, select
 
-from app.models.engine import reading, writing
+from app.db.engine import reading, writing
 from app.models.network import Chain, OpeningValidator, PeggedPair, Token
 from app.models.pools import PoolCounter
 from app.runtime.gateway import Gateway

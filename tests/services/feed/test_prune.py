@@ -12,10 +12,10 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, insert, select, update
 
+from app.db.engine import reading, writing
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.errors import GatewayError
 from app.models.anomalies import Anomaly
-from app.models.engine import reading, writing
 from app.models.events import Event
 from app.models.network import Pool
 from app.models.pools import PoolCounter

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import insert, select
 
+from app.db.engine import reading, writing
 from app.domain.codes import XferStatus
-from app.models.engine import reading, writing
-from app.models.refunds.asks import RefundAsk
+from app.models.refund_asks import RefundAsk
 from app.queries.feed.facts import load_network_facts
 from app.runtime.gateway import Gateway
 from app.services.feed.projection import refold

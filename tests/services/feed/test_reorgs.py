@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from app.db.engine import reading
 from app.domain.crypto import address_of, checksum_address
-from app.models.engine import reading
 from app.models.events import ChainProgress, Event, TransferBlock
 from app.models.pools import PoolCounter
 from app.models.transfers import LatencyRecord

@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 from sqlalchemy import Connection, delete
 
-from app.models.engine import writing
+from app.db.engine import writing
 from app.models.pools import CourseCount, PoolVolume
 from app.runtime.gateway import Gateway
 from app.services.feed.replay import replay

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from app.extensions import db
-from app.models.engine import reading, writing
+from app.db.base import db
+from app.db.engine import reading, writing
 from app.models.events import ChainProgress
 from app.models.pools import PoolCounter, ReportedFee
 from app.runtime.gateway import Gateway

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from app.admin.pages.validator_sets import validator_sets
-from app.models.engine import reading
+from app.db.engine import reading
 from app.models.validators import ReportedValidatorSet
 from app.runtime.gateway import Gateway
 from app.services.feed.replay import replay

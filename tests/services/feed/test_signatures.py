@@ -11,11 +11,11 @@ import pytest
 from coincurve import PrivateKey
 from sqlalchemy import func, select
 
+from app.db.engine import reading
 from app.domain.codes import SendKind
 from app.domain.crypto import CURVE_ORDER, address_of, checksum_address, keccak256
 from app.domain.refund.evidence import signing_digest
 from app.domain.refund.limits import MAX_ASIDE, MAX_WAITING
-from app.models.engine import reading
 from app.models.events import Event
 from app.models.signatures import SignatureAside, SignatureNotNeeded
 from app.models.transfers import Refund

@@ -11,10 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select, update
 
+from app.db.engine import reading, writing
 from app.domain.keys import ChainId
 from app.domain.pools import PoolCounters
 from app.domain.transfer.standing import standing_of_transfer
-from app.models.engine import reading, writing
 from app.models.events import Event
 from app.models.pools import PoolCounter
 from app.queries.feed.histories import load_histories

@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import insert, select
 
-from app.models.engine import reading, writing
-from app.models.latencies import LatencyCount, LatencyMiddle
+from app.db.engine import reading, writing
+from app.models.latencies import LatencyCount
 from app.models.network import Pool
 from app.runtime.gateway import Gateway
 from app.services.feed.retract import retract_ids
@@ -28,7 +28,7 @@ from tests.services.feed.world import (
     signed,
 )
 
-LATENCIES = (LatencyCount, LatencyMiddle)
+LATENCIES = (LatencyCount,)
 
 
 def differing(gateway: Gateway) -> list[str]:

@@ -11,13 +11,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, select, text
 
+from app.db.engine import writing
 from app.domain.codes import SendKind
 from app.domain.crypto import address_of, checksum_address, keccak256, sign_digest
 from app.domain.refund.evidence import signing_digest
 from app.domain.refund.request import RefundRequest, encode_request
 from app.domain.transfer_ids import pool_transfer_id
 from app.models.anomalies import Anomaly
-from app.models.engine import writing
 from app.models.events import ChainProgress, TransferBlock
 from app.models.pools import CourseCount, PoolCounter, PoolVolume, ReportedFee
 from app.models.transfers import (

@@ -10,6 +10,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import insert
 
+from app.db.engine import writing
 from app.domain.codes import FINISHED_STATUSES, RESTING_STATUSES
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.keys import TransferId
@@ -17,7 +18,6 @@ from app.domain.telling.steps import StepName
 from app.domain.telling.words import REFUSED_BECAUSE
 from app.domain.transfer.progress import NextActor
 from app.domain.transfer.stages import Progress
-from app.models.engine import writing
 from app.models.pruned import PrunedTransfer
 from app.runtime.gateway import Gateway, current_gateway
 from app.sandbox.catalogue import SANDBOX_TRANSFERS

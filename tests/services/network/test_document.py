@@ -13,10 +13,10 @@ import pytest
 from flask import Flask
 from sqlalchemy import insert, select
 
-from app.models.engine import reading, writing
+from app.db.engine import reading, writing
 from app.models.network import NetworkPart, Route
 from app.models.transfers import Transfer
-from app.queries.network.versions import load_versions
+from app.queries.network import load_versions
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.network import document as network_document
 from app.services.network.document import NetworkRefused, export_network, import_network

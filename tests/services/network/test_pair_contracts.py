@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from app.db.engine import reading
 from app.domain.transfer.anomalies import AnomalyKind
 from app.models.anomalies import Anomaly
-from app.models.engine import reading
 from app.models.network import PeggedPair
-from app.queries.network.rows import load_rows
+from app.queries.network import load_rows
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.network.document import NetworkRefused, export_network, import_network
 from app.services.network.edits.edit import save_edit, show_row

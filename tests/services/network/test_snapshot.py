@@ -15,6 +15,7 @@ from flask import Flask
 from sqlalchemy import create_engine, delete, event
 from sqlalchemy.exc import OperationalError
 
+from app.db.engine import writing
 from app.domain.codes import BridgeType
 from app.domain.errors import Unavailable
 from app.domain.estimate.inputs import (
@@ -26,7 +27,6 @@ from app.domain.estimate.inputs import (
     TokenTerms,
 )
 from app.domain.keys import ChainId
-from app.models.engine import writing
 from app.models.network import NetworkPart
 from app.runtime.gateway import Gateway, current_gateway
 from app.runtime.snapshot import NetworkSnapshot
@@ -221,7 +221,7 @@ def test_many_threads_share_one_renewal(
 def test_a_renewal_that_hangs_does_not_hold_the_others(
     gateway: Gateway, snapshots: NetworkSnapshots, timer: Timer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(network_snapshot, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(network_snapshot, "TIMEOUT_SECONDS", 0.05)
     first = snapshots.current()
     hanging, release = threading.Event(), threading.Event()
 

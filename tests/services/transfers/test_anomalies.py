@@ -12,9 +12,9 @@ from flask import Flask
 from sqlalchemy import delete, insert, select, update
 
 from app.admin.pages.dashboard import anomalies_to_acknowledge
+from app.db.engine import reading, writing
 from app.models.anomalies import Anomaly
 from app.models.audit import AuditRecord
-from app.models.engine import reading, writing
 from app.queries.transfers.anomalies import anomalies_of
 from app.runtime.gateway import Gateway, current_gateway
 from app.services.audit.results import Conflict

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
+from app.db.engine import reading, writing
 from app.domain.codes import TransferHistoryStatus as Status
 from app.domain.following.changes import PlacedChange
 from app.domain.following.position import BEGINNING, Position, parse_position
 from app.domain.keys import TransferId, account_key
-from app.models.engine import reading, writing
 from app.models.events import Event
 from app.models.transfers import Transfer
-from app.queries.waiting import touched
+from app.queries import waiting as touched
 from app.runtime.gateway import Gateway
 from app.runtime.waiting import Key
 from app.services import refund_asks

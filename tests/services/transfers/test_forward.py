@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from app.db.engine import reading
 from app.domain.following import forward
 from app.domain.following.change import StatusThen, account_keys
 from app.domain.following.changes import changes_after
@@ -30,7 +31,6 @@ from app.domain.transfer.standing import (
 )
 from app.domain.transfer.state import status_answer
 from app.domain.transfer.subjects import OPERATORS, EventKey, subject_of_chain, subject_of_transfer
-from app.models.engine import reading
 from app.queries.feed.facts import load_network_facts, load_opening_sets
 from app.runtime.gateway import Gateway
 from app.services.feed.lines import ReadLine, read_line

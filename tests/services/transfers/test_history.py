@@ -12,9 +12,9 @@ import pytest
 from flask import Flask
 from sqlalchemy import Connection, event, insert, text
 
+from app.db.engine import writing
 from app.domain.keys import account_key
 from app.domain.times import unix_milliseconds
-from app.models.engine import writing
 from app.models.transfers import Transfer, TransferAccount
 from app.queries.transfers import history
 from app.runtime.gateway import Gateway

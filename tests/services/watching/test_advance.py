@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from sqlalchemy import select, text
 
+from app.db.engine import reading
 from app.domain.codes import SendKind
 from app.domain.keys import BlockNumber
 from app.domain.transfer.events import Event
 from app.domain.watching.steps import Missed, SpanState, Waiting, WaitingKey, WaitingKind
 from app.models import events as log
-from app.models.engine import reading
 from app.models.transfers import Transfer
 from app.queries.feed.codec import encode_event
-from app.queries.watching.readings import newest_misses, watch_row
+from app.queries.watching import newest_misses, watch_row
 from app.runtime.gateway import Gateway
 from app.services.feed.lines import ReadLine, read_line
 from app.services.watching import advance as module

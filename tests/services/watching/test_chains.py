@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from app.db.engine import writing
 from app.domain.keys import BlockNumber, ChainId
 from app.domain.watching.steps import Missed, SpanState, Waiting, WaitingKind
 from app.domain.watching.watched import WatchedChain, WatchState
-from app.models.engine import writing
 from app.models.network import Chain
 from app.runtime.gateway import Gateway
 from app.services.audit.log import list_audit

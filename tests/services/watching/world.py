@@ -8,13 +8,13 @@ from typing import Any
 
 from sqlalchemy import update
 
+from app.db.engine import writing
 from app.domain.codes import SendKind
 from app.domain.keys import BlockNumber, ChainId, TransferId
 from app.domain.transfer.events import ChainHead, ChainReorged, TransferSent
 from app.domain.watching.blocks import BlockId, Header
 from app.domain.watching.steps import Missed, Span, SpanState, Step
 from app.domain.watching.terms import WatchTerms
-from app.models.engine import writing
 from app.models.network import Chain, NetworkPart
 from app.runtime.gateway import Gateway
 from app.services.watching.advance import advance

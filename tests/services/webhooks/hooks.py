@@ -10,10 +10,9 @@ from typing import Any
 
 from sqlalchemy import select
 
+from app.db.engine import reading
 from app.domain.webhooks.subscription import AlertKind, Audience, subjects_of
-from app.models.engine import reading
-from app.models.webhooks.deliveries import Delivery
-from app.models.webhooks.subscriptions import Subscription
+from app.models.webhooks import Delivery, Subscription
 from app.runtime.gateway import Gateway
 from app.services.webhooks.subscriptions import Made, NewSubscription, subscribe
 from tests.actors import TESTER

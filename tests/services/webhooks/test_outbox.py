@@ -5,8 +5,8 @@ import json
 import pytest
 from sqlalchemy import event as sql_event
 
+from app.db.engine import writing
 from app.domain.webhooks.subscription import State
-from app.models.engine import writing
 from app.runtime.gateway import Gateway
 from app.services.feed.ingest import ingest_within
 from app.services.feed.replay import replay

@@ -13,11 +13,11 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
+from app.db.engine import reading
 from app.domain.watching.steps import WaitingKind
 from app.models.anomalies import Anomaly
-from app.models.engine import reading
 from app.models.validators import ReportedValidatorSet
-from app.queries.watching.readings import waiting_facts
+from app.queries.watching import waiting_facts
 from app.runtime.gateway import Gateway
 from app.watcher.loop.reader import Reader
 from app.watcher.rpc.faults import RpcFault

@@ -8,10 +8,10 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
+from app.db.engine import reading, writing
 from app.domain.crypto import checksum_address
 from app.domain.keys import ChainId
 from app.models.anomalies import Anomaly
-from app.models.engine import reading, writing
 from app.runtime.gateway import Gateway
 from app.services.network.document import import_within
 from app.services.network.reader import read_document

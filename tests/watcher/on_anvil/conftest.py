@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from flask import Flask
 
-from app.models.engine import writing
+from app.db.engine import writing
 from app.services.network.document import import_within
 from app.services.network.reader import read_document
 from demo.network import RPC_NAMES

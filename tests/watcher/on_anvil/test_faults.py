@@ -13,10 +13,10 @@ import pytest
 from flask import Flask
 from sqlalchemy import func, select
 
+from app.db.engine import reading
 from app.domain.crypto import keccak256
-from app.models.engine import reading
 from app.models.events import Event
-from app.models.watching.readings import WatchMiss
+from app.models.watching import WatchMiss
 from app.runtime.gateway import Gateway
 from demo.chains import POOL
 from tests.applications import gateway_of

@@ -21,8 +21,8 @@ import pytest
 from flask import Flask
 from sqlalchemy import update
 
-from app.models.engine import writing
-from app.models.watching.watches import ChainWatch
+from app.db.engine import writing
+from app.models.watching import ChainWatch
 from app.runtime.gateway import Gateway
 from app.services.watching.state import load
 from demo.network import RPC_NAMES
@@ -37,7 +37,7 @@ from tests.watcher.on_anvil.stage import Chains, differences, tell
 from tests.watcher.on_anvil.undisturbed import everything, quiet_run, reorganisations
 
 KILLS = volume(200, 1)
-PATIENCE = 60.0
+TIMEOUT = 60.0
 """Seconds after which a watcher that was left alone should have read everything."""
 
 FINALITY = 4
@@ -95,7 +95,7 @@ def wait_until(ready: Callable[[], bool], log: Path) -> float:
     """How many seconds it took."""
     began = time.monotonic()
     while not ready():
-        assert time.monotonic() - began < PATIENCE, log.read_text()[-3000:]
+        assert time.monotonic() - began < TIMEOUT, log.read_text()[-3000:]
         time.sleep(0.05)
     return time.monotonic() - began
 
@@ -114,7 +114,7 @@ def all_read(gateway: Gateway, chains: Chains, reread_to: int) -> bool:
     return True
 
 
-@pytest.mark.soak("kills and starts a process many times")
+@pytest.mark.minutes("kills and starts a process many times")
 def test_killed_at_any_moment(
     open_gateway: Callable[..., Flask], database: SharedDatabase, chains: Chains, tmp_path: Path
 ) -> None:

@@ -12,9 +12,9 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
+from app.db.engine import reading
 from app.domain.codes import SendKind
 from app.domain.crypto import checksum_address
-from app.models.engine import reading
 from app.models.events import Event
 from demo.chains import LEFT, POOL, RIGHT, USDX, USERS
 from demo.contracts import Call, Contract, events_of

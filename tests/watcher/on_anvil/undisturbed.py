@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Flask
 from sqlalchemy import func, select
 
-from app.models.engine import reading
+from app.db.engine import reading
 from app.models.events import Event
 from app.models.pools import PoolCounter
 from app.runtime.gateway import Gateway

@@ -63,8 +63,8 @@ def slowly(beginning: bytes, piece: bytes) -> Pieces:
 
 def cases(kinds: dict[str, Any], *everyday: str) -> list[Any]:
     """The kinds of a test, of which a few run everyday."""
-    soak = pytest.mark.soak("a process that reads megabytes")
-    return [kind if kind in everyday else pytest.param(kind, marks=soak) for kind in kinds]
+    minutes = pytest.mark.minutes("a process that reads megabytes")
+    return [kind if kind in everyday else pytest.param(kind, marks=minutes) for kind in kinds]
 
 
 @contextmanager

@@ -70,7 +70,7 @@ class ConnectForm(ChainForm):
     def __init__(self, example: Example, **kwargs: Any) -> None:
         self.example = example
         kept = ("block_delay", "gas_token_symbol", "drop_gas_amt", "minimal_max_slippage", "tx_path")
-        super().__init__(row={key: example.chain[key] for key in kept}, **kwargs)
+        super().__init__(row={key: example.chain[key] for key in kept if key in example.chain}, **kwargs)
 
     def sent_without_lines(self) -> MultiDict[str, str]:
         """What was sent about the chain itself: tokens and routes may have other numbers now."""

@@ -8,12 +8,11 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+from app.db.engine import reading
 from app.domain.crypto import checksum_address, parse_evm_address
 from app.domain.keys import ChainId
-from app.models.blocked import BlockedAddress
-from app.models.engine import reading
-from app.queries.network.named import NamedChain, NamedToken, named_chains, named_tokens
-from app.queries.network.rows import rows_with
+from app.models.network import BlockedAddress
+from app.queries.network import NamedChain, NamedToken, named_chains, named_tokens, rows_with
 from app.runtime.gateway import Gateway
 
 MOST_ROWS: Final = 30

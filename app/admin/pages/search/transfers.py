@@ -20,11 +20,15 @@ from app.admin.pages.search.terms import (
     whole_ones,
 )
 from app.admin.pages.transfers import TransferFilters, list_transfers
+from app.db.engine import reading
 from app.domain.crypto import checksum_address
-from app.models.engine import reading
-from app.queries.transfers.by_part import accounts_with_part, ids_with_part
-from app.queries.transfers.listing import ListedTransfer
-from app.queries.transfers.lookup import transfers_of_hash, transfers_with_ids
+from app.queries.transfers.lists import (
+    ListedTransfer,
+    accounts_with_part,
+    ids_with_part,
+    transfers_of_hash,
+    transfers_with_ids,
+)
 from app.runtime.gateway import Gateway
 
 MOST_FOUND: Final = 50

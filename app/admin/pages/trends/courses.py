@@ -10,6 +10,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Final, NamedTuple
 
+from app.db.engine import reading
 from app.domain.amounts import PPM
 from app.domain.codes import SendKind
 from app.domain.estimate.inputs import TokenTerms
@@ -17,8 +18,7 @@ from app.domain.estimate.network_terms import NetworkTerms
 from app.domain.keys import PoolKey, RouteKey
 from app.domain.times import hour_of, hour_start
 from app.domain.transfer.effects import Courses
-from app.models.engine import reading
-from app.queries.transfers.courses import DAILY, HOURLY, SpanKey, course_counts
+from app.queries.transfers.trends import DAILY, HOURLY, SpanKey, course_counts
 from app.runtime.gateway import Gateway
 
 

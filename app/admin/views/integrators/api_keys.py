@@ -17,12 +17,11 @@ from app.admin.forms.integrators.api_keys import SCOPE_WORDS, NewKeyForm
 from app.admin.requests import actor
 from app.admin.views.filters import Present
 from app.admin.views.lists import ListView
+from app.db.engine import reading
 from app.domain.api_keys import Scope
 from app.domain.times import day_of, day_start
 from app.models.api_keys import ApiKey
-from app.models.engine import reading
-from app.queries.api_keys.keys import key_by_id
-from app.queries.api_keys.uses import last_days, uses_of
+from app.queries.api_keys import key_by_id, last_days, uses_of
 from app.runtime.gateway import current_gateway
 from app.services.api_keys.keys import KeyRefused, revoke_key
 from app.services.approvals.api_keys import request_key
@@ -47,13 +46,11 @@ class ApiKeysView(ListView):
     new_label = "Add key"
     access = {
         "index_view": Access(Audience.OPERATOR),
-        "export": Access(Audience.OPERATOR),
         "new": ADMINISTER,
         "show": Access(Audience.OPERATOR),
         "revoke": ADMIN_BUTTON,
     }
     column_list = ("name", "key_id", "state", "scopes", "rate_limit", "last_used", "created_at")
-    column_export_list = ("name", "key_id", "scopes", "rate_limit", "created_at", "revoked_at")
     column_labels = {
         "key_id": "Key ID",
         "rate_limit": "Limit",

@@ -1,26 +1,25 @@
-"""The pages of blocked addresses and networks, and the page that blocks many at once."""
+"""The lists of blocked addresses and networks, and the form that blocks one or many."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
-from flask import flash, redirect
+from flask import flash, redirect, request
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
 from app.admin.access import EDIT
 from app.admin.formats import pill, when
-from app.admin.forms.bulk import LARGEST_LIST, BlockListForm
+from app.admin.forms.bulk import LARGEST_LIST, BlocksForm
 from app.admin.forms.sections import BlockedAddressForm, BlockedNetworkForm
 from app.admin.requests import actor
 from app.admin.views.filters import Choice
 from app.admin.views.flashes import flash_saved
 from app.admin.views.network.concerned import concerned_transfers
-from app.admin.views.network.editing import NetworkView
-from app.models.blocked import BlockedAddress, BlockedNetwork
+from app.admin.views.network.editing import LONGEST_GIVEN, NetworkView
+from app.models.network import BlockedAddress, BlockedNetwork
 from app.runtime.gateway import current_gateway
 from app.services.network.edits.blocks import BlockEdit, preview_blocks, save_blocks
-from app.services.network.edits.pasted_lines import COLUMNS
 from app.services.network.edits.results import Invalid
 
 
@@ -43,20 +42,33 @@ def state_of_block(row: Any) -> Any:
     return pill("ended", "plain") if ended else pill("active", "bad")
 
 
-class BlockedView(NetworkView):
-    """What both kinds of blocks have in common: when they end, and the page that adds many."""
+BLOCKS: Final = (
+    ("blocked_addresses", "Addresses"), ("blocked_networks", "Networks"), ("route_blocks", "Routes"),
+)  # fmt: skip
+"""The lists that are tabs of one page, by their endpoints."""
 
-    section = "Protection"
+
+class BlockedView(NetworkView):
+    """What both kinds of blocked callers have in common: when a block ends, and how to add one or many."""
+
+    tabs = BLOCKS
     many: ClassVar[str]
-    """What a pasted list holds, such as ``addresses``."""
-    example: ClassVar[str]
+    """What is blocked, such as ``addresses``."""
+    lines_help: ClassVar[str]
     access = {**NetworkView.access, "add_many": EDIT}
     largest_form = LARGEST_LIST
 
-    @expose("/add", methods=("GET", "POST"))
+    @expose("/add")
     def add_many(self) -> ResponseReturnValue:
-        """Block what a pasted list or a file names, after a preview of each line."""
-        form = BlockListForm(COLUMNS[self.of.name], self.example)
+        """Where several were blocked once."""
+        return redirect(self.get_url(".new"))
+
+    @expose("/new", methods=("GET", "POST"))
+    def new(self) -> ResponseReturnValue:
+        """Block one or many, after a preview of each line. It waits for nobody."""
+        given = {"text": request.args.get(self.of.key[0], "")[:LONGEST_GIVEN]}
+        names = f"{self.many.capitalize()}, one per line"
+        form = BlocksForm(names, self.lines_help, self.of.schema.fields, data=given)
         if form.validate_on_submit() and not form.back.data:
             answer = self._preview_or_save(form)
             if answer is not None:
@@ -64,15 +76,16 @@ class BlockedView(NetworkView):
         page = self.render("console/network/blocks.html", form=form)
         return (page, 400) if form.form_errors else page
 
-    def _preview_or_save(self, form: BlockListForm) -> ResponseReturnValue | None:
-        """The preview, or the list after the save; None where the form has errors now."""
+    def _preview_or_save(self, form: BlocksForm) -> ResponseReturnValue | None:
+        """The preview, or the page after the save; None where the form has errors now."""
         edit = BlockEdit(self.of.name, form.text.text, form.shared())
         try:
             preview = preview_blocks(current_gateway(), edit)
             if form.confirm.data and not preview.invalid:
-                saved = save_blocks(current_gateway(), edit, actor=actor())
+                note = form.note.data or ""
+                saved = save_blocks(current_gateway(), edit, actor=actor(), note=note)
                 if saved.record_id is None:
-                    flash("Every entry was blocked already. Nothing was changed.", "warning")
+                    flash("All of it was blocked already. Nothing was changed.", "warning")
                 else:
                     flash_saved(saved)
                 return redirect(self.get_url(".index_view"))
@@ -92,16 +105,20 @@ class BlockedAddressesView(BlockedView):
 
     model_class = BlockedAddress
     title = "Blocked addresses"
+    menu_name = "Blocks"
     one = "blocked address"
     many = "addresses"
-    example = "0x1619DE6B6B20eD217a58d00f37B9d47C7663feca, sanctions list, case 7, 2027-01-31T00:00:00Z"
+    lines_help = (
+        "Accounts on any chain, in upper or lower case. A list with a reason for each goes into the network "
+        "document."
+    )
     explanation = (
         "Accounts that get no estimates. Upper and lower case are the same. Users never see the reason."
     )
-    nothing = "No address is blocked. Block one here, or paste a list under “Block several”."
+    nothing = "No address is blocked. Block one or a whole list here."
     row_endpoint = "blocked_addresses.edit"
     new_endpoint = "blocked_addresses.new"
-    new_label = "Block address"
+    new_label = "Block addresses"
     column_list = ("address", "state", "reason", "source", "expires_at")
     column_labels = {"expires_at": "Ends"}
     column_sortable_list = ("address", "reason", "source", "expires_at")
@@ -123,15 +140,15 @@ class BlockedNetworksView(BlockedView):
     title = "Blocked networks"
     one = "blocked network"
     many = "networks"
-    example = "203.0.113.0/24, VPN exit, 2027-01-31T00:00:00Z"
+    lines_help = "IPv4 or IPv6, such as 203.0.113.7, 203.0.113.0/24 or 2001:db8::/32."
     explanation = (
         "Networks and single IP addresses of callers that get no estimates, such as VPN exits. Users never "
         "see the reason."
     )
-    nothing = "No network is blocked. Block one here, or paste a list under “Block several”."
+    nothing = "No network is blocked. Block one or a whole list here."
     row_endpoint = "blocked_networks.edit"
     new_endpoint = "blocked_networks.new"
-    new_label = "Block network"
+    new_label = "Block networks"
     column_list = ("cidr", "state", "reason", "expires_at")
     column_labels = {"cidr": "Network", "expires_at": "Ends"}
     column_sortable_list = ("cidr", "reason", "expires_at")

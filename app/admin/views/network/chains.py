@@ -22,9 +22,9 @@ from app.admin.sign_in.step_up import step_up
 from app.admin.views.filters import Flag
 from app.admin.views.network.editing import Attempt, NetworkView
 from app.admin.views.network.stops import StopSeveral
-from app.models.engine import reading
+from app.db.engine import reading
 from app.models.network import Chain
-from app.queries.network.rows import chain_row_id
+from app.queries.network import chain_row_id
 from app.runtime.gateway import current_gateway
 from app.services.network.edits.edit import ShownRow, preview_edit
 from app.services.network.edits.planning import Edit
@@ -59,10 +59,10 @@ class ChainsView(StopSeveral, NetworkView):
     title = "Chains"
     one = "chain"
     explanation = "Where transfers start and end. A stopped chain gets no estimates, in either direction."
-    nothing = "No chain is configured yet. Add one, or import a network document on the server."
+    nothing = "No chain is configured yet. Connect one, or import a network document on the server."
     row_endpoint = "chains.edit"
-    new_endpoint = "chains.new"
-    new_label = "Add chain"
+    new_endpoint = "connect.index"
+    new_label = "Connect a chain"
     access = {**NetworkView.access, **StopSeveral.more_access, "stop": EDIT, "resume": EDIT}
     column_list = (
         "name", "act", "disabled", "chain_id", "gas_token_symbol", "block_delay", "minimal_max_slippage",
@@ -92,6 +92,11 @@ class ChainsView(StopSeveral, NetworkView):
         "act": lambda v, c, m, p: v.switch(m),
     }
     row_form = ChainForm
+
+    @expose("/new")
+    def new(self) -> ResponseReturnValue:
+        """Where chains were added once."""
+        return redirect(url_for("connect.index"))
 
     def switch(self, chain: Chain) -> Any:
         """The button that stops or resumes a chain."""

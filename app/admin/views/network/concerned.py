@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from app.admin.pages.components import TransferLine, transfer_line
-from app.models.engine import reading
-from app.queries.transfers.listing import transfers_by_id
+from app.db.engine import reading
+from app.queries.transfers.lists import transfers_by_id
 from app.runtime.gateway import current_gateway
 from app.services.network.edits.results import Effect
 

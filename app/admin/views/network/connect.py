@@ -20,7 +20,14 @@ from app.admin.views.network.words import told
 from app.domain.keys import ChainId, PoolKey
 from app.runtime.gateway import current_gateway
 from app.services.audit.results import Conflict
-from app.services.network.edits.connect import NewChain, NewRoute, connection_edits, example_of
+from app.services.network.edits.connect import (
+    NO_EXAMPLE,
+    Example,
+    NewChain,
+    NewRoute,
+    connection_edits,
+    example_of,
+)
 from app.services.network.edits.results import Invalid, Preview
 from app.services.network.edits.several import preview_edits, save_edits
 from app.services.proposals.results import ReasonMissing, TooManyProposals
@@ -29,11 +36,13 @@ _CHANGED: Final = (
     "What is copied was changed while you were editing. Nothing was saved: enter tokens and routes again, as "
     "they are now."
 )
+_NOTHING: Final = "nothing"
+"""In the address: a chain by itself."""
 _CONNECT: Final = Access(Audience.OPERATOR, Audience.OPERATOR, grave=True)
 
 
 class ConnectView(ConsoleView):
-    """A new chain after another one's example, saved at once or proposed at once."""
+    """A new chain, by itself or after another one's example, saved at once or proposed at once."""
 
     section = "Network"
     access = {"index": _CONNECT}
@@ -48,8 +57,8 @@ class ConnectView(ConsoleView):
     @expose("/", methods=("GET", "POST"))
     def index(self) -> ResponseReturnValue:
         """Choose an example, fill in the form, look at what it will do, save it."""
-        like = request.args.get("like", "")
-        example = None if (chain_id := read_id(like)) is None else example_of(current_gateway(), chain_id)
+        like = request.args.get("like", "") or ("" if chain_choices() else _NOTHING)
+        example = _example(like)
         if example is None:
             if like:
                 flash("There is no such chain. Choose one from the list.", "warning")
@@ -108,6 +117,13 @@ class ConnectView(ConsoleView):
             name=new.chain["name"],
             told=[told(change) for change in preview.audited],
         )
+
+
+def _example(like: str) -> Example | None:
+    """The chain that the address names, or none to copy from; None where there is no such chain."""
+    if like == _NOTHING:
+        return NO_EXAMPLE
+    return None if (chain_id := read_id(like)) is None else example_of(current_gateway(), chain_id)
 
 
 def _next_page(new: NewChain) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
@@ -33,7 +32,7 @@ from app.services.network.past.history import restoring
 from app.services.network.sections import Section
 from app.services.proposals.results import ReasonMissing, TooManyProposals
 
-_LONGEST_GIVEN: Final = 256
+LONGEST_GIVEN: Final = 256
 """Characters of a value that the address of a new row's page gives."""
 _NO_ROW: Final = 0
 """The number of no row: an edit of it is refused, since the row was removed."""
@@ -78,7 +77,6 @@ class NetworkView(ListView):
 
     access = {
         "index_view": READ,
-        "export": READ,
         "new": EDIT,
         "edit": Access(Audience.VIEWER, Audience.OPERATOR),
         "remove": EDIT,
@@ -118,23 +116,13 @@ class NetworkView(ListView):
         text = super().search_placeholder()
         return text and text.capitalize()
 
-    def get_export_columns(self) -> list[tuple[Any, str]]:
-        """The document's keys, so that an export has the names of an import."""
-        names = [field.data_key or name for name, field in self.of.schema.dump_fields.items()]
-        return [(name, name) for name in names]
-
-    def export_value(self, model: Any, name: str) -> Any:
-        """The value as the document writes it."""
-        value = self.of.written_out(_columns(model))[name]
-        return value if isinstance(value, str) or value is None else json.dumps(value)
-
     # --- The pages
 
     @expose("/new", methods=("GET", "POST"))
     def new(self) -> ResponseReturnValue:
         """Add a row."""
         if request.method == "GET":
-            given = {name: text[:_LONGEST_GIVEN] for name, text in request.args.items()}
+            given = {name: text[:LONGEST_GIVEN] for name, text in request.args.items()}
             return self._form_page(self.row_form(formdata=MultiDict(given)), None)
         return self._submitted(self.row_form(), None, None)
 
@@ -315,8 +303,3 @@ class NetworkView(ListView):
     def _in_words(self, values: Mapping[str, Any], differences: Iterable[FieldDifference]) -> list[DiffLine]:
         """Differences in the words of the form; ``values`` say which chains and token the row is about."""
         return self.row_form(formdata=None, row=values).in_words(differences)
-
-
-def _columns(model: Any) -> dict[str, Any]:
-    """The columns of a row of a list by their names."""
-    return {column.key: getattr(model, column.key) for column in model.__table__.columns}

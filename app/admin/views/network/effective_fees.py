@@ -1,4 +1,4 @@
-"""The base fee that estimates on a route are made with, as lists and exports show it."""
+"""The base fee that estimates on a route are made with, as lists show it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from markupsafe import Markup
 
 from app.admin.formats import pill, span, when
 from app.admin.network_names import NOT_KNOWN, amount_cell
+from app.db.engine import reading
 from app.domain.estimate.base_fees import Reported, base_fee_now, overdue_by_limit
 from app.domain.estimate.inputs import BaseFee, PinnedFee
 from app.domain.keys import ChainId, RouteKey
-from app.domain.times import parse_rfc3339, rfc3339
-from app.models.engine import reading
+from app.domain.times import parse_rfc3339
 from app.models.network import Route
-from app.queries.estimates.reported_fees import reported_fees
+from app.queries.estimates import reported_fees
 from app.runtime.gateway import current_gateway
 
 PINNED: Final = "pinned"
@@ -121,15 +121,3 @@ def _source_line(found: FeeNow) -> Markup:
 
 def _age(since: datetime | None) -> str:
     return "" if since is None else f" {span(current_gateway().clock() - since)} ago"
-
-
-def exported(route: Route, name: str) -> str:
-    """A cell of the export that is about the fee that counts."""
-    found = fee_now(route)
-    if name == "base_fee_source":
-        return found.source
-    if found.fee is None:
-        return ""
-    if name == "effective_base_fee":
-        return str(found.fee.amount)
-    return "" if found.fee.since is None else rfc3339(found.fee.since)

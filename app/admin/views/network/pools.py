@@ -10,11 +10,11 @@ from app.admin.forms.sections import PoolForm
 from app.admin.network_names import amount_cell, chain_cell
 from app.admin.views.filters import ChainIs, Present, SymbolIs
 from app.admin.views.network.editing import Beside, NetworkView
+from app.db.engine import reading
 from app.domain.keys import PoolKey
 from app.domain.pools import opening_counters
-from app.models.engine import reading
 from app.models.network import Pool
-from app.queries.estimates.pool_counters import counters_of
+from app.queries.estimates import counters_of
 from app.runtime.gateway import current_gateway
 
 

@@ -6,7 +6,7 @@ from app.admin.formats import pill, when
 from app.admin.forms.sections import RouteBlockForm
 from app.admin.network_names import chain_cell
 from app.admin.views.filters import ChainIs, Flag, SymbolIs
-from app.admin.views.network.blocked import InForce, state_of_block
+from app.admin.views.network.blocked import BLOCKS, InForce, state_of_block
 from app.admin.views.network.editing import NetworkView
 from app.models.network import RouteBlock
 
@@ -17,7 +17,7 @@ class RouteBlocksView(NetworkView):
     model_class = RouteBlock
     title = "Route blocks"
     one = "route block"
-    section = "Protection"
+    tabs = BLOCKS
     explanation = (
         "Stops one token between two chains, in one or both directions. Applies to pegged pairs too."
     )

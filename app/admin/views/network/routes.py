@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from app.admin.formats import pill
 from app.admin.forms.sections import RouteForm
@@ -11,14 +11,11 @@ from app.admin.network_names import chain_cell, tiers_cell
 from app.admin.views.filters import ChainIs, Choice, SymbolIs
 from app.admin.views.network.base_fees import BaseFees
 from app.admin.views.network.editing import Beside, NetworkView
-from app.admin.views.network.effective_fees import exported, fee_cell, fee_lines
+from app.admin.views.network.effective_fees import fee_cell, fee_lines
 from app.domain.keys import ChainId, RouteKey
 from app.models.network import Route
 from app.runtime.gateway import current_gateway
 from app.services.network.edits.open_routes import is_open
-
-_FEE_NOW: Final = ("effective_base_fee", "base_fee_source", "base_fee_since")
-"""Columns of the export that no import has."""
 
 
 def _rate(route: Route) -> str:
@@ -76,13 +73,6 @@ class RoutesView(BaseFees, NetworkView):
         "perc_fee_tiers": lambda v, c, m, p: tiers_cell(m.perc_fee_tiers, m.src_chain_id, m.symbol),
     }
     row_form = RouteForm
-
-    def get_export_columns(self) -> list[tuple[Any, str]]:
-        """The document's keys, and after them the base fee that counts and where it comes from."""
-        return [*super().get_export_columns(), *((name, name) for name in _FEE_NOW)]
-
-    def export_value(self, model: Any, name: str) -> Any:
-        return exported(model, name) if name in _FEE_NOW else super().export_value(model, name)
 
     def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
         """The base fees of the route, where there is another than the configured one, and which counts."""

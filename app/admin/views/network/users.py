@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from flask import url_for
 
 from app.admin.network_names import row_title
-from app.models.engine import reading
-from app.queries.network.rows import load_rows
+from app.db.engine import reading
+from app.queries.network import load_rows
 from app.runtime.gateway import current_gateway
 from app.services.network.edits.planning import BLOCKED, EDITABLE
 from app.services.network.edits.results import RowUsers, counted

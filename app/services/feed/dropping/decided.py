@@ -18,10 +18,10 @@ from app.domain.transfer.events import ChainEvent
 from app.domain.transfer.standing import Logged
 from app.domain.transfer.subjects import EventKey
 from app.models.events import Event
-from app.queries.feed.acceptances import latest_acceptances
-from app.queries.feed.fees import old_fees, outranked_fees
-from app.queries.feed.prunable import entries_at, liquidity_before
-from app.queries.feed.standing import standing_of_chain
+from app.queries.feed.chains import standing_of_chain
+from app.queries.feed.log import latest_acceptances
+from app.queries.feed.pools import old_fees, outranked_fees
+from app.queries.feed.pruned import entries_at, liquidity_before
 from app.services.feed.remove import keep_reporters
 
 Rows = Sequence[Row[*tuple[Any, ...]]]

@@ -19,7 +19,7 @@ from app.domain.transfer.events import ChainHead, Event
 from app.domain.transfer.judge import LogEntry
 from app.domain.transfer.subjects import EventKey
 from app.models import events as log
-from app.queries.feed.chain_progress import OUT_OF_REACH, HeadEntry, OutOfReach, load_progress, lowest_head
+from app.queries.feed.chains import OUT_OF_REACH, HeadEntry, OutOfReach, load_progress, lowest_head
 
 AT_ONCE: Final = 1_000
 """Heads that one batch drops of a chain at most: what an earlier release left goes little by little."""

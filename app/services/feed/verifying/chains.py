@@ -19,13 +19,11 @@ from app.models.events import ChainProgress, RetractedEvent, RetractionTarget
 from app.models.pools import PoolCounter, ReportedFee
 from app.models.transfers import WithdrawDone as UsedWithdraw
 from app.models.validators import ReportedValidatorSet
+from app.queries.feed.chains import load_chain_events
 from app.queries.feed.facts import load_network_facts, load_opening_sets
-from app.queries.feed.fees import latest_fee
-from app.queries.feed.pools import load_liquidity, standing_liquidity
-from app.queries.feed.retracted import every_retracted_key
-from app.queries.feed.retractions import every_retraction, every_target
-from app.queries.feed.standing import load_chain_events
-from app.queries.transfers.withdraw_ids import transfers_with_ids
+from app.queries.feed.pools import latest_fee, load_liquidity, standing_liquidity
+from app.queries.feed.retractions import every_retracted_key, every_retraction, every_target
+from app.queries.transfers.refunds import transfers_with_ids
 from app.services.feed import pools
 from app.services.feed.anomalies import Subject, anomaly_row
 from app.services.feed.chains import WITHDRAWS, fold_validators, fold_withdraws

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select
 
-from app.extensions import Base
+from app.db.base import Base
 
 Values = Mapping[str, Any]
 

@@ -7,10 +7,10 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, Final, TypeVar
 
+from app.db.engine import reading
 from app.domain.keys import TransferId
 from app.domain.transfer.effects import AccountEntry
-from app.models.engine import reading
-from app.queries.verifying.parts import (
+from app.queries.verifying import (
     days_of_courses,
     every_chain,
     every_chain_read,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.models.engine import reading, reading_consistently
+from app.db.engine import reading, reading_consistently
 from app.queries.feed.transfers import count_transfers
 from app.runtime.gateway import Gateway
 from app.services.feed.grown import refuse_grown

@@ -7,29 +7,26 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from app.domain.codes import SendKind
 from app.domain.keys import ChainId, PoolKey
 from app.domain.pools import PoolCounters
 from app.domain.transfer.anomalies import AnomalyKind
 from app.domain.transfer.effects import Courses, SharedChange
-from app.domain.transfer.kept_middle import KeptMiddle
-from app.domain.transfer.latency import FINE, WIDE
 from app.models.anomalies import Anomaly
-from app.models.latencies import LatencyCount, LatencyMiddle
+from app.models.latencies import WIDTHS, LatencyCount
 from app.models.network import Pool
 from app.models.pools import CourseCount, PoolCounter, PoolVolume
-from app.models.transfers import LatencyRecord, Transfer
-from app.queries.feed.latency_counts import counted_window
+from app.models.transfers import Transfer
 from app.queries.feed.pools import load_pools_now
 from app.queries.feed.pruned import pruned_pools
 from app.queries.feed.transfers import states_where
-from app.queries.transfers.courses import SpanKey, courses_between
+from app.queries.transfers.trends import SpanKey, courses_between
 from app.services.feed.anomalies import judge_pools, under_zero
-from app.services.feed.latency.counts import counted_after, recount
+from app.services.feed.latency import counted_after, counted_since, recount
 from app.services.feed.sums import add_to_spans, apply_shared, spans_of
-from app.services.feed.verifying.differences import Difference, Values, differences, rows_of
+from app.services.feed.verifying.differences import Difference, differences, rows_of
 
 _IS_POOL: Final = Transfer.kind == SendKind.POOL.value
 
@@ -109,48 +106,18 @@ def repair_courses(connection: Connection, found: Iterable[Difference], _now: da
 
 
 def compare_latencies(connection: Connection) -> list[Difference]:
-    """How many latencies there are of about each length, and what is stored of their medians."""
-    counted = counted_window(connection)
-    if counted is None:
+    """How many latencies there are of about each length."""
+    since = counted_since(connection)
+    if since is None:
         return []  # nothing is counted until the next event: medians are found from the records
     stored = rows_of(connection, select(LatencyCount.__table__).where(LatencyCount.n != 0))
     names = [column.name for column in LatencyCount.__table__.columns]
     expected = [
         dict(zip(names, row, strict=True))
-        for width in (WIDE, FINE)
-        for row in connection.execute(counted_after(counted.since, width))
+        for width in WIDTHS
+        for row in connection.execute(counted_after(since, width))
     ]
-    found = list(differences(LatencyCount, stored, expected))
-    if counted.middles_are_right:
-        middles = rows_of(connection, select(LatencyMiddle.__table__))
-        found += differences(
-            LatencyMiddle, middles, [_around(connection, row, counted.since) for row in middles]
-        )
-    return found
-
-
-def _around(connection: Connection, row: Values, since: datetime) -> Values:
-    """How many latencies a pair has below, within and above the bounds of what is stored."""
-    record = LatencyRecord
-    of_pair = (
-        record.src_chain_id == row["src_chain_id"],
-        record.dst_chain_id == row["dst_chain_id"],
-        record.released_at > since,
-    )
-    within = record.latency_us.between(row["low"], row["high"])
-    counted = select(record.latency_us, func.count()).where(*of_pair, within).group_by(record.latency_us)
-    values = {row.latency_us: row[1] for row in connection.execute(counted)}
-    outside = (record.latency_us < row["low"], record.latency_us > row["high"])
-    below, above = (
-        connection.scalar(select(func.count()).select_from(record).where(*of_pair, side)) for side in outside
-    )
-    middle = KeptMiddle(row["low"], row["high"], below or 0, above or 0, values)
-    return {
-        **{name: row[name] for name in ("src_chain_id", "dst_chain_id", "low", "high")},
-        "below": middle.below,
-        "above": middle.above,
-        "latencies": [list(each) for each in sorted(middle.values.items())],
-    }
+    return list(differences(LatencyCount, stored, expected))
 
 
 def repair_latencies(connection: Connection, _found: Iterable[Difference], now: datetime) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, delete, select
 
+from app.db.types import is_one_of
 from app.domain.codes import TransferHistoryStatus
 from app.domain.keys import TransferId
 from app.domain.network_facts import NetworkFacts
@@ -18,7 +19,6 @@ from app.domain.transfer.signatures import not_needed, without
 from app.domain.transfer.state import TransferState, transfer_state
 from app.domain.transfer.subjects import transfer_of_subject
 from app.models import anomalies as table
-from app.models.choice import is_one_of
 from app.models.events import TransferBlock
 from app.models.signatures import SignatureNotNeeded
 from app.models.transfers import (
@@ -30,14 +30,12 @@ from app.models.transfers import (
     TransferHash,
     WithdrawId,
 )
-from app.queries.feed.anomalies import anomalies_of_subjects
 from app.queries.feed.facts import load_network_facts
 from app.queries.feed.histories import load_histories
-from app.queries.feed.transfers import load_states, stored_entries
-from app.queries.transfers.withdraw_ids import ids_of_transfers, transfers_with_ids
-from app.services.feed.accounts import write_account_entries
+from app.queries.feed.transfers import anomalies_of_subjects, load_states, stored_entries
+from app.queries.transfers.refunds import ids_of_transfers, transfers_with_ids
 from app.services.feed.anomalies import Subject, anomaly_row, sync_anomalies
-from app.services.feed.latency.counts import latency_row, write_latencies
+from app.services.feed.latency import latency_row, write_latencies
 from app.services.feed.projection import (
     block_rows,
     hash_rows,
@@ -45,6 +43,7 @@ from app.services.feed.projection import (
     refold,
     refund_row,
     transfer_row,
+    write_account_entries,
 )
 from app.services.feed.sums import take_out
 from app.services.feed.verifying.differences import Difference, Values, differences, rows_of

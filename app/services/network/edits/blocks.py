@@ -1,7 +1,8 @@
-"""Blocking many addresses or networks at once. A pasted list adds to what is blocked and removes nothing."""
+"""Blocking addresses or networks, one or many at once. It adds to what is blocked and removes nothing."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,30 +11,50 @@ from typing import Any, Final
 from marshmallow import ValidationError
 from sqlalchemy import Connection
 
+from app.db.engine import reading_consistently, writing
+from app.domain.amounts import grouped
 from app.domain.audit import Actor
-from app.models.engine import reading_consistently, writing
-from app.queries.network.rows import rows_with
+from app.domain.blocking import as_network
+from app.queries.network import rows_with
 from app.runtime.gateway import Gateway
 from app.services.audit.results import Saved
 from app.services.network.changes import Change
-from app.services.network.edits.doubts import account_doubts
-from app.services.network.edits.effects import LISTED, network_effects, recent_transfers
-from app.services.network.edits.pasted_lines import GoodLine, InvalidLine, read_lines
+from app.services.network.edits.effects import block_effects
 from app.services.network.edits.planning import EDITABLE
-from app.services.network.edits.results import Effect, FieldError, Invalid, counted
+from app.services.network.edits.results import Effect, FieldError, Invalid
 from app.services.network.edits.saving import Planned, save_changes
 from app.services.network.reader import messages_by_path
 from app.services.network.sections import Row, Section
 
 CHUNK: Final = 500
+MAX_LINES: Final = 100_000
+LONGEST_SHOWN: Final = 120
+_SEPARATORS: Final = re.compile(r"[,;\t]")
+
+
+@dataclass(frozen=True, slots=True)
+class GoodLine:
+    """A line that can be taken, and what was typed."""
+
+    row: Row
+    typed: str
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidLine:
+    """A line that cannot be taken: its number from 1, its text as far as it is shown, and the reason."""
+
+    number: int
+    text: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class BlockEdit:
-    """A pasted list for ``blocked_addresses`` or ``blocked_networks``.
+    """What to block in ``blocked_addresses`` or ``blocked_networks``: an address or a network a line.
 
-    A line is ``address[,reason[,source[,expires_at]]]`` or ``cidr[,reason[,expires_at]]``. ``shared``
-    has reason, source and end of lines without their own, as the network document writes them.
+    Blank lines, and comments that begin with ``#``, are passed over. ``shared`` has reason, source and end
+    of all of them, as the network document writes them.
     """
 
     section: str
@@ -43,9 +64,9 @@ class BlockEdit:
 
 @dataclass(frozen=True, slots=True)
 class BlocksPreview:
-    """What a pasted list would do. With an invalid line in it, none of it is saved.
+    """What the lines would do. With an invalid one among them, none is saved.
 
-    ``added`` are not blocked yet; ``extended`` are blocked, but end earlier than the list says;
+    ``added`` are not blocked yet; ``extended`` are blocked, but end earlier than is asked for;
     ``standing`` are blocked at least as long and stay as they are. ``repeated`` counts the lines that
     name the same as an earlier line.
     """
@@ -68,7 +89,7 @@ class _SortedLines:
 
 
 def preview_blocks(gateway: Gateway, edit: BlockEdit) -> BlocksPreview:
-    """Line by line what the list would do. Nothing is written.
+    """Line by line what blocking would do. Nothing is written.
 
     :raises Invalid: a shared value is impossible.
     """
@@ -76,7 +97,8 @@ def preview_blocks(gateway: Gateway, edit: BlockEdit) -> BlocksPreview:
     now = gateway.clock()
     with reading_consistently(gateway.engine) as connection:
         found = _sort(connection, section, edit)
-        effects = tuple(_effects(connection, section, found, now))
+        rows = [change.after for change in found.changes if change.after is not None]
+        effects = tuple(block_effects(connection, section.name, rows, found.typed, now))
     name = section.key[0]
     return BlocksPreview(
         added=tuple(c.row[name] for c in found.changes if c.before is None),
@@ -88,9 +110,10 @@ def preview_blocks(gateway: Gateway, edit: BlockEdit) -> BlocksPreview:
     )
 
 
-def save_blocks(gateway: Gateway, edit: BlockEdit, *, actor: Actor) -> Saved:
-    """Add what the list names, in one transaction, and record it. Saving a list twice adds nothing.
+def save_blocks(gateway: Gateway, edit: BlockEdit, *, actor: Actor, note: str = "") -> Saved:
+    """Block what the lines name, in one transaction, and record it. Saving them twice adds nothing.
 
+    :param note: a remark for the audit log.
     :raises Invalid: with every invalid line; then nothing has changed.
     """
     section = EDITABLE[edit.section]
@@ -100,8 +123,8 @@ def save_blocks(gateway: Gateway, edit: BlockEdit, *, actor: Actor) -> Saved:
             raise Invalid(FieldError("text", f"line {line.number} {line.reason}") for line in found.invalid)
         if not found.changes:
             return Saved((), None)
-        # A list only ever blocks more, which waits for nobody.
-        planned = Planned("blocks", {}, "network.block", found.changes)
+        # It only ever blocks more, which waits for nobody.
+        planned = Planned("blocks", {}, "network.block", found.changes, note=note)
         return save_changes(connection, gateway, actor, planned)
 
 
@@ -110,7 +133,7 @@ def _sort(connection: Connection, section: Section, edit: BlockEdit) -> _SortedL
     invalid: list[InvalidLine] = []
     wanted: dict[tuple[Any, ...], GoodLine] = {}
     repeated = 0
-    for line in read_lines(section, edit.text, edit.shared):
+    for line in _read_lines(section, edit.text, edit.shared):
         if isinstance(line, InvalidLine):
             invalid.append(line)
         elif section.identity(line.row) in wanted:
@@ -132,6 +155,33 @@ def _sort(connection: Connection, section: Section, edit: BlockEdit) -> _SortedL
     return _SortedLines(changes, typed, standing, repeated, invalid)
 
 
+def _read_lines(section: Section, text: str, shared: Mapping[str, Any]) -> Iterator[GoodLine | InvalidLine]:
+    # As a form numbers them, without the mark that spreadsheets put before the first.
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    for number, line in enumerate(map(str.strip, lines), 1):
+        if number > MAX_LINES:
+            words = f"there are more than {grouped(MAX_LINES)} lines: block the rest afterwards"
+            yield InvalidLine(number, "", words)
+            return
+        if line and not line.startswith("#"):
+            yield _read(section, number, line, shared)
+
+
+def _read(section: Section, number: int, line: str, shared: Mapping[str, Any]) -> GoodLine | InvalidLine:
+    if _SEPARATORS.search(line):  # "address,reason" could be read as an account of another chain
+        return InvalidLine(
+            number, line[:LONGEST_SHOWN], "must be a single entry: no commas, semicolons or tabs"
+        )
+    (column,) = section.key
+    value = as_network(line) if section.name == "blocked_networks" else line
+    try:
+        return GoodLine(section.schema.load({**shared, column: value}), line)
+    except ValidationError as error:
+        found = messages_by_path(error.messages)
+        reason = "; ".join(f"{path} {message}" for path, message in found)
+        return InvalidLine(number, line[:LONGEST_SHOWN], reason)
+
+
 def _check_shared(section: Section, shared: Mapping[str, Any]) -> None:
     """Check the shared values alone: otherwise every line would report the same mistake."""
     try:
@@ -150,19 +200,3 @@ def _blocked_already(connection: Connection, section: Section, rows: Iterable[Ro
 def _lasts_longer(until: datetime | None, than: datetime | None) -> bool:
     """Whether one end is later than the other; None is never."""
     return than is not None and (until is None or until > than)
-
-
-def _effects(
-    connection: Connection, section: Section, found: _SortedLines, now: datetime
-) -> Iterator[Effect]:
-    rows = [change.after for change in found.changes if change.after is not None]
-    ended = sum(row["expires_at"] is not None and row["expires_at"] <= now for row in rows)
-    if ended:
-        yield Effect(f"{counted(ended, 'entry', 'entries')} with an end in the past: no effect")
-    if section.name == "blocked_networks":
-        yield from network_effects([row["cidr"] for row in rows])
-        return
-    yield from account_doubts(connection, found.typed)
-    if rows and (ids := recent_transfers(connection, {row["address"].casefold() for row in rows}, now)):
-        text = f"{counted(len(ids), 'transfer')} in the last 24 hours came from or went to one of these"
-        yield Effect(text, transfer_ids=ids[:LISTED])

@@ -7,10 +7,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from app.cooperation import in_turns
+from app.db.engine import reading_consistently
 from app.domain.amounts import grouped
 from app.domain.audit import AuditedChange, changes_text
-from app.models.engine import reading_consistently
-from app.queries.network.rows import load_rows
+from app.queries.network import load_rows
 from app.runtime.gateway import Gateway
 from app.services.audit.fingerprint import fingerprint
 from app.services.audit.results import Conflict

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import orjson
 
+from app.db.engine import reading_consistently
 from app.domain.amounts import format_units, mul_div_up, scale_factors
-from app.models.engine import reading_consistently
-from app.queries.network.rows import load_rows
+from app.queries.network import load_rows
 from app.runtime.gateway import Gateway
 from app.services.network.edits.planning import SECTION_BY_NAME, Edit
 from app.services.network.edits.results import counted
@@ -96,6 +96,10 @@ class NewChain:
     validators: Sequence[Documented]
 
 
+NO_EXAMPLE: Final = Example({}, (), (), {})
+"""Of a chain that is connected by itself: its tokens and routes are added afterwards."""
+
+
 def example_of(gateway: Gateway, chain_id: int) -> Example | None:
     """The chain as an example; None where there is no such chain."""
     with reading_consistently(gateway.engine) as connection:
@@ -139,8 +143,8 @@ def connection_edits(example: Example, new: NewChain) -> Edits:
     counts = (
         ("token", tokens), ("pool", pools), ("route", routes), ("opening validator", new.validators),
     )  # fmt: skip
-    parts = [counted(len(found), name) for name, found in counts]
-    words = f"connect {new.chain['name']} (chain {chain_id}): {', '.join(parts)}"
+    parts = ", ".join(counted(len(found), name) for name, found in counts if found)
+    words = f"connect {new.chain['name']} (chain {chain_id})" + (f": {parts}" if parts else "")
     edits = tuple(Edit(section, None, row) for section, row in rows)
     return Edits(edits, "network.connect", words, about=f"chain {chain_id}")
 

@@ -12,7 +12,7 @@ from app.domain.amounts import grouped
 from app.domain.crypto import checksum_address, parse_evm_address
 from app.domain.keys import account_key
 from app.models.network import Chain, PeggedPair, Token
-from app.queries.network.rows import load_rows
+from app.queries.network import load_rows
 from app.services.network.edits.results import Effect, Severity
 
 SHOWN: Final = 10

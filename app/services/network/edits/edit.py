@@ -8,11 +8,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from app.db.engine import reading, reading_consistently, writing
 from app.domain.audit import Actor
 from app.domain.difference import difference
 from app.domain.proposals.proposal import ONE_ROW
-from app.models.engine import reading, reading_consistently, writing
-from app.queries.network.rows import row_by_id
+from app.queries.network import row_by_id
 from app.runtime.gateway import Gateway
 from app.services.audit.fingerprint import fingerprint
 from app.services.audit.results import Saved

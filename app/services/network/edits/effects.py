@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from ipaddress import ip_network
 from typing import Any, Final
@@ -13,8 +13,7 @@ from app.domain.amounts import grouped, tokens_text
 from app.domain.estimate.network_terms import NetworkTerms, build_terms, in_force
 from app.domain.keys import PoolKey, RouteKey
 from app.domain.times import Epoch
-from app.queries.estimates.facts import estimate_facts
-from app.queries.estimates.reported_fees import reported_fees
+from app.queries.estimates import estimate_facts, reported_fees
 from app.queries.transfers.usage import (
     COUNT_LIMIT,
     count_under_way,
@@ -234,16 +233,28 @@ def _of_block(
     if row is None:
         yield Effect("blocked callers get estimates again at once")
         return
-    if has_ended(row, now):
-        yield Effect(ENDED)
-    if change.section.name == "blocked_networks":
-        yield from network_effects([row["cidr"]])
+    new = [str(typed.get("address", row.get("address"))).strip()] if change.before is None else []
+    yield from block_effects(connection, change.section.name, [row], new, now)
+
+
+def block_effects(
+    connection: Connection, section: str, rows: Sequence[Row], typed: Collection[str], now: datetime
+) -> Iterator[Effect]:
+    """The effects of blocked addresses or networks.
+
+    :param typed: the addresses that were not blocked before, as they were typed.
+    """
+    if ended := sum(has_ended(row, now) for row in rows):
+        several = f"{counted(ended, 'entry', 'entries')} with an end in the past: no effect"
+        yield Effect(ENDED if len(rows) == 1 else several)
+    if section == "blocked_networks":
+        yield from network_effects([row["cidr"] for row in rows])
         return
-    if change.before is None:
-        yield from account_doubts(connection, [str(typed.get("address", row["address"])).strip()])
-    if ids := recent_transfers(connection, {row["address"].casefold()}, now):
-        many = counted(len(ids), "transfer")
-        text = f"this address sent or received {many} in the last 24 hours"
+    yield from account_doubts(connection, typed)
+    if rows and (ids := recent_transfers(connection, {row["address"].casefold() for row in rows}, now)):
+        many = f"{counted(len(ids), 'transfer')} in the last 24 hours"
+        one = f"this address sent or received {many}"
+        text = one if len(rows) == 1 else f"{many} came from or went to one of these"
         yield Effect(text, transfer_ids=ids[:LISTED])
 
 

@@ -9,15 +9,15 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
+from app.db.engine import reading_consistently, writing
 from app.domain.amounts import MAX_UINT256, mul_div_up
 from app.domain.audit import Actor
 from app.domain.estimate.base_fees import outranking
 from app.domain.estimate.network_terms import pinned_fee
 from app.domain.keys import RouteKey
-from app.models.engine import reading_consistently, writing
 from app.models.network import Chain, Route, Token
-from app.queries.estimates.reported_fees import reported_fees
-from app.queries.network.rows import load_rows
+from app.queries.estimates import reported_fees
+from app.queries.network import load_rows
 from app.runtime.gateway import Gateway
 from app.services.audit.fingerprint import fingerprint, require_unchanged
 from app.services.audit.results import Saved

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from app.models.engine import reading_consistently
-from app.queries.transfers.existence import transfers_use_chain, transfers_use_token
+from app.db.engine import reading_consistently
+from app.queries.transfers.usage import transfers_use_chain, transfers_use_token
 from app.runtime.gateway import Gateway
 from app.services.network.edits.planning import COUNTED_BY_FEED, EDITABLE
 from app.services.network.guards import PAIR_SIDES, sent_through

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.models.engine import reading
+from app.db.engine import reading
 from app.models.network import OpeningValidator
-from app.queries.network.rows import rows_with
+from app.queries.network import rows_with
 from app.runtime.gateway import Gateway
 from app.services.audit.fingerprint import fingerprint
 from app.services.network.edits.planning import SECTION_BY_NAME, Edit

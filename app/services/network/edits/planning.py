@@ -12,7 +12,7 @@ from marshmallow import ValidationError
 from sqlalchemy import Connection
 
 from app.cooperation import in_turns
-from app.queries.network.rows import load_rows, row_by_id, rows_with
+from app.queries.network import load_rows, row_by_id, rows_with
 from app.services.audit.fingerprint import require_unchanged
 from app.services.audit.results import Conflict
 from app.services.network.changes import Change

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from app.domain.amounts import grouped
 from app.domain.audit import Actor
 from app.domain.proposals.proposal import Proposal
-from app.queries.network.names import token_decimals
+from app.queries.network import token_decimals
 from app.runtime.gateway import Gateway
 from app.services.audit.record import DETAIL_LENGTH, record
 from app.services.audit.results import Saved

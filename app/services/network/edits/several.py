@@ -10,8 +10,8 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from app.cooperation import in_turns
+from app.db.engine import reading_consistently, writing
 from app.domain.audit import Actor
-from app.models.engine import reading_consistently, writing
 from app.runtime.gateway import Gateway
 from app.services.audit.results import Saved
 from app.services.network.changes import Change, audited, in_words

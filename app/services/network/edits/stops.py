@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
+from app.db.engine import reading_consistently, writing
 from app.domain.audit import Actor
-from app.models.engine import reading_consistently, writing
 from app.models.network import Chain
-from app.queries.network.rows import load_rows
+from app.queries.network import load_rows
 from app.runtime.gateway import Gateway
 from app.services.audit.fingerprint import fingerprint, require_unchanged
 from app.services.audit.results import Saved

@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any, Final
 
 from app.cooperation import in_turns
+from app.db.engine import reading_consistently
 from app.domain.audit import AuditedChange, read_changes
-from app.models.engine import reading_consistently
-from app.queries.audit.rows import network_changes_since
-from app.queries.network.rows import load_rows
+from app.queries.audit import network_changes_since
+from app.queries.network import load_rows
 from app.runtime.gateway import Gateway
 from app.services.network.document import document_of
 from app.services.network.sections import SECTIONS, Section, key_of, section_of

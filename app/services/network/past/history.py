@@ -10,13 +10,12 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Integer
 
+from app.db.engine import reading
+from app.db.types import Uint64
 from app.domain.amounts import is_ascii_digits
 from app.domain.audit import AuditedChange, read_changes
-from app.models.engine import reading
-from app.models.types import Uint64
-from app.queries.audit.records import AuditRow
-from app.queries.audit.rows import record_of_made, records_of_row
-from app.queries.network.rows import rows_with
+from app.queries.audit import AuditRow, record_of_made, records_of_row
+from app.queries.network import rows_with
 from app.runtime.gateway import Gateway
 from app.services.audit.fingerprint import fingerprint
 from app.services.fields import read_time

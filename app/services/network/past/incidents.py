@@ -7,9 +7,9 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from app.models.engine import reading
-from app.queries.audit.rows import maker_of_row_at
-from app.queries.network.stopped import StoppedRow, stopped_chains
+from app.db.engine import reading
+from app.queries.audit import maker_of_row_at
+from app.queries.network import StoppedRow, stopped_chains
 from app.runtime.gateway import Gateway
 
 

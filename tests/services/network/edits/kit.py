@@ -8,15 +8,14 @@ from typing import Any, cast
 
 from sqlalchemy import Table, insert, select
 
+from app.db.engine import reading, writing
 from app.domain.audit import Actor, Source
 from app.domain.keys import ChainId, account_key
 from app.domain.times import hour_of, unix_milliseconds
 from app.domain.transfer.effects import CourseKey, Courses
 from app.models.audit import AuditRecord
-from app.models.engine import reading, writing
 from app.models.transfers import Transfer, TransferAccount
-from app.queries.network.rows import load_rows
-from app.queries.network.versions import load_versions
+from app.queries.network import load_rows, load_versions
 from app.runtime.gateway import Gateway
 from app.services.feed.sums import apply_courses
 from app.services.network.document import export_network

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select
 
+from app.db.engine import reading, writing
 from app.models.anomalies import Anomaly
-from app.models.engine import reading, writing
 from app.models.pools import PoolCounter
 from app.runtime.gateway import Gateway
 from app.services.network.edits.edit import preview_edit, save_edit, show_row

@@ -1,0 +1,312 @@
+"""One upgrade of a database at a time, and what to do when the database does not let it begin."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import sqlalchemy as sa
+from alembic import context, op
+from alembic.util import CommandError
+from sqlalchemy import Connection, Engine, text
+from sqlalchemy.exc import DBAPIError, OperationalError
+
+from app.db.timeouts import MIGRATION
+
+_KEY: Final = 0x6D696772  # "migr"
+_LOOK_AGAIN_SECONDS: Final = 0.5
+_SAY_AGAIN_SECONDS: Final = 30.0
+
+ATTEMPTS: Final = 20
+"""How often a migration asks for the locks that it needs."""
+
+_LONGEST_PAUSE: Final = 10.0
+
+_LOCK_NOT_AVAILABLE: Final = "55P03"
+_DEADLOCK: Final = "40P01"
+_BUSY: Final = 5  # SQLITE_BUSY
+
+TURN: Final = "turn"
+"""Of what Alembic's context is told: the turn of the upgrade that runs."""
+
+_STAY_IDLE: Final = text("SET LOCAL idle_in_transaction_session_timeout = 0")
+"""PostgreSQL keeps the view of a ``SELECT`` until the next statement, and this one needs none."""
+
+Say = Callable[[str], None]
+
+
+class Turn:
+    """Nobody else upgrades this database while the connection that took the lock is there."""
+
+    def __init__(self, connection: Connection | None = None) -> None:
+        """
+        :param connection: None on SQLite, whose migrations are one transaction of the only writer.
+        """
+        self._connection = connection
+
+    def keep(self) -> None:
+        """Make sure that it still is our turn: to be called before what is done is committed.
+
+        :raises CommandError: that connection is gone, and another upgrade may have begun.
+        """
+        if self._connection is None:
+            return
+        try:
+            self._connection.execute(_STAY_IDLE)
+        except DBAPIError as error:
+            cause = str(error.orig).strip().partition("\n")[0]
+            raise CommandError(
+                f"the connection that kept other upgrades out is gone ({cause}); what is finished is kept: "
+                "run the upgrade again, it goes on from there"
+            ) from None
+
+
+@contextmanager
+def taking_turns(engine: Engine, say: Say, sleep: Callable[[float], None] = time.sleep) -> Iterator[Turn]:
+    """Hold PostgreSQL's advisory lock for migrations, after whoever holds it now.
+
+    It is asked for again and again: a statement that waits for it would keep an old view of the database
+    open, and the other's ``CREATE INDEX CONCURRENTLY`` would wait for that for ever. SQLite needs none.
+
+    :param say: told what is waited for.
+    """
+    if engine.dialect.name != "postgresql":
+        yield Turn()
+        return
+    with engine.connect() as connection:
+        waited = 0.0
+        while not _taken(connection):
+            connection.rollback()
+            if waited % _SAY_AGAIN_SECONDS == 0:
+                say("another upgrade of this database is running; waiting until it has ended")
+            sleep(_LOOK_AGAIN_SECONDS)
+            waited += _LOOK_AGAIN_SECONDS
+        yield Turn(connection)
+        connection.rollback()
+
+
+def _taken(connection: Connection) -> bool:
+    """Take the lock until the transaction ends, which may be hours idle; behind a pooler, too."""
+    taken = connection.scalar(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": _KEY})
+    connection.execute(_STAY_IDLE)
+    return bool(taken)
+
+
+def again_while_locked(
+    attempt: Callable[[], None],
+    say: Say,
+    *,
+    attempts: int = ATTEMPTS,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Attempt until the locks are granted.
+
+    :param attempt: leaves nothing half done when it raises, and goes on where it was when called again.
+    :raises OperationalError: any other error at once; that a lock was not granted after the last attempt.
+    """
+    for number in range(1, attempts + 1):
+        try:
+            attempt()
+            return
+        except OperationalError as error:
+            if not _is_lock(error) or number == attempts:
+                raise
+            pause = min(0.5 * number, _LONGEST_PAUSE)
+            cause = str(error.orig).strip().splitlines()[0]
+            say(
+                f"a table is in use ({cause}); the migration was rolled back and begins again in"
+                f" {pause:g} s (attempt {number} of {attempts})"
+            )
+            sleep(pause)
+
+
+def _is_lock(error: OperationalError) -> bool:
+    """Whether somebody else's lock was the reason."""
+    origin = error.orig
+    if isinstance(origin, sqlite3.OperationalError):
+        return origin.sqlite_errorcode & 0xFF == _BUSY
+    return getattr(origin, "sqlstate", None) in (_LOCK_NOT_AVAILABLE, _DEADLOCK)
+
+
+RANGE_SECONDS: Final = 0.02
+"""How long a range shall take: whoever wants its rows, or its processor, waits that much longer."""
+
+FEWEST_ROWS: Final = 100
+MOST_ROWS: Final = 5_000
+"""Of a range. The first has the fewest, the next at most twice as many as the one before."""
+
+PAUSE_SECONDS: Final = 0.02
+"""Between two ranges, at least."""
+
+PERCENT: Final = "percent"
+"""How much of the time ranges take at most, as an argument of the upgrade (``-x percent=5``)."""
+
+HALF: Final = 50
+"""That where nothing else is asked for: a pause as long as each range."""
+
+_NO_TURN: Final = Turn()
+_ONE_TO_HUNDRED: Final = re.compile(r"[1-9][0-9]?|100", re.ASCII)
+_INVALID = sa.text("SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(:name) AND NOT indisvalid")
+
+
+def is_postgresql() -> bool:
+    """Which database this is for; also while SQL is only written out."""
+    return op.get_context().dialect.name == "postgresql"
+
+
+def is_offline() -> bool:
+    """Whether SQL is only written out, so that nothing can be read."""
+    return context.is_offline_mode()
+
+
+@contextmanager
+def without_transaction() -> Iterator[None]:
+    """Commit what the migration has done, and run each statement by itself. Nothing changes on SQLite.
+
+    A migration that fails afterwards is begun from its start: what stands before this must be repeatable.
+    """
+    if not is_postgresql():
+        yield
+        return
+    _turn().keep()
+    with op.get_context().autocommit_block():
+        yield
+
+
+def _turn() -> Turn:
+    """That of this upgrade; of none while SQL is only written out."""
+    turn: Turn = op.get_context().opts.get(TURN, _NO_TURN)
+    return turn
+
+
+def create_index(name: str, table: str, columns: Sequence[Any], **options: Any) -> None:
+    """Create an index while the table is read and written.
+
+    What an attempt that was broken off left behind is removed first. The wait for others has no limit here:
+    nobody waits behind it.
+    """
+    if not is_postgresql():
+        op.create_index(name, table, list(columns), **options)
+        return
+    with without_transaction(), _waiting_for_others():
+        if not is_offline() and op.get_bind().scalar(_INVALID, {"name": name}):
+            op.drop_index(name, table, postgresql_concurrently=True, if_exists=True)
+        op.create_index(
+            name, table, list(columns), postgresql_concurrently=True, if_not_exists=True, **options
+        )
+
+
+def drop_index(name: str, table: str) -> None:
+    """Drop an index while the table is read and written."""
+    if not is_postgresql():
+        op.drop_index(name, table)
+        return
+    with without_transaction(), _waiting_for_others():
+        op.drop_index(name, table, postgresql_concurrently=True, if_exists=True)
+
+
+@contextmanager
+def _waiting_for_others() -> Iterator[None]:
+    limit = f"{round(MIGRATION.lock * 1000)}ms"
+    op.execute("SET lock_timeout = 0")
+    yield
+    op.execute(f"SET lock_timeout = '{limit}'")
+
+
+def add_columns(table: str, *columns: sa.Column[Any]) -> None:
+    """Add columns that a repeated migration may have added already. PostgreSQL writes no row for them."""
+    for column in columns:
+        op.add_column(table, column, if_not_exists=is_postgresql() or None)
+
+
+def by_range(table: str, key: str, statement: str) -> None:
+    """Run a statement for every range of keys, on PostgreSQL each in a transaction of its own.
+
+    :param statement: may be repeated. It has ``{range}`` where its condition on the key goes.
+    """
+    if not is_postgresql() or is_offline():
+        op.execute(sa.text(statement.format(range="1 = 1")))
+        return
+    with without_transaction():
+        connection, pace, began = op.get_bind(), Pace(), time.monotonic()
+        percent = op.get_context().opts.get(PERCENT, HALF)
+        for condition, values in ranges(connection, table, key, pace):
+            _turn().keep()
+            connection.execute(sa.text(statement.format(range=condition)), values)
+            took = time.monotonic() - began
+            pace.follow(took)
+            time.sleep(max(PAUSE_SECONDS, took * (100 - percent) / percent))
+            began = time.monotonic()
+
+
+def asked_percent(arguments: Mapping[str, str]) -> int:
+    """How much of the time ranges take at most.
+
+    :param arguments: of ``-x``, by their names.
+    :raises CommandError: an argument is not known, or the number is not from 1 to 100.
+    """
+    for name, given in arguments.items():
+        if name != PERCENT or not _ONE_TO_HUNDRED.fullmatch(given):
+            raise CommandError(
+                f"-x {name}={given}: the only argument is {PERCENT}=N, a whole number from 1 to 100: "
+                "how much of the time the upgrade may work at rows"
+            )
+    return int(arguments.get(PERCENT, HALF))
+
+
+@dataclass(slots=True)
+class Pace:
+    """How many rows the next range has."""
+
+    rows: int = FEWEST_ROWS
+
+    def follow(self, took: float) -> None:
+        """Take as many as would have made the last range as long as one shall be.
+
+        :param took: seconds that the last range took.
+        """
+        factor = min(2.0, RANGE_SECONDS / max(took, 1e-6))
+        self.rows = max(FEWEST_ROWS, min(MOST_ROWS, round(self.rows * factor)))
+
+
+def ranges(
+    connection: sa.Connection, table: str, key: str, pace: Pace
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Conditions that divide a table by its key, with their values.
+
+    Rows that come meanwhile are in one of them if their keys come after.
+
+    :param pace: asked for each range.
+    """
+    # Not max(): PostgreSQL before 18 has none of bytes.
+    end_of = (
+        "SELECT k FROM (SELECT {key} AS k FROM {table} WHERE {above} ORDER BY {key} LIMIT {rows})"
+        " AS next_rows ORDER BY k DESC LIMIT 1"
+    )
+    above, values = "1 = 1", dict[str, Any]()
+    while True:
+        question = end_of.format(key=key, table=table, above=above, rows=pace.rows)
+        end = connection.scalar(sa.text(question), values)
+        if end is None:
+            return
+        yield f"{above} AND {key} <= :last", {**values, "last": end}
+        above, values = f"{key} > :after", {"after": end}
+
+
+def refuse_rows_offline(*tables: str) -> bool:
+    """Whether SQL is only written out. Then that SQL fails where a table has rows that only Python can move.
+
+    :returns: True where the caller must not read.
+    """
+    if not is_offline():
+        return False
+    for table in tables if is_postgresql() else ():
+        instead = f"rows of {table} are moved by Python: run flask --app wsgi db upgrade instead"
+        found = f"EXISTS (SELECT 1 FROM {table})"  # noqa: S608  names in migrations
+        op.execute(f"DO $$ BEGIN IF {found} THEN RAISE EXCEPTION '{instead}'; END IF; END $$")
+    return True

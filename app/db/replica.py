@@ -1,0 +1,239 @@
+"""Where public answers are read from: a replica that is fresh enough, else the primary."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Concatenate, Final, ParamSpec, TypeVar
+
+from sqlalchemy import Connection, Engine, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.db.engine import ask, reading, reading_consistently
+from app.db.writes import is_unavailable
+
+# The flush position, not the insert position: a commit is flushed, and only flushed bytes reach replicas.
+_FLUSHED: Final = text("SELECT pg_current_wal_flush_lsn() - '0/0'::pg_lsn")
+# A promoted replica keeps its last position here, but is no longer in recovery.
+_REPLAYED: Final = text("SELECT pg_last_wal_replay_lsn() - '0/0'::pg_lsn WHERE pg_is_in_recovery()")
+
+
+def flushed_position(connection: Connection) -> int:
+    """The byte of the log up to which the primary has flushed its commits."""
+    return int(connection.scalar(_FLUSHED) or 0)
+
+
+def replayed_position(connection: Connection) -> int | None:
+    """The byte of the log up to which the replica has replayed it; None where it is no replica."""
+    position = connection.scalar(_REPLAYED)
+    return None if position is None else int(position)
+
+
+CHECKS_IN_MAX_LAG: Final = 4
+"""How many checks there are within the allowed lag ..."""
+
+MAX_INTERVAL_SECONDS: Final = 1.0
+"""... and the longest time between two checks, so that a recovered replica is soon used again."""
+
+FIRST_PENALTY_SECONDS: Final = 1.0
+MAX_PENALTY_SECONDS: Final = 30.0
+"""After a failed read the replica is left out for the first time. It is doubled, up to the second, each time
+that a read fails again within the longest."""
+
+_NEVER: Final = float("-inf")
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """How far the primary's log had come (bytes) at a moment (monotonic seconds)."""
+
+    position: int
+    at: float
+
+
+class Replica:
+    """A streaming replica as one process sees it; shared by its threads.
+
+    The lag is not measured by comparing clocks. A thread notes the position of the primary's log and the
+    time. Once the replica has replayed that position, it shows all that the primary had at that time. So an
+    idle primary causes no lag (with ``pg_last_xact_replay_timestamp`` it would), a replica that was cut off
+    does not count as fresh (though it has replayed all it received), and a silent one is left out without a
+    request that waits for it.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        primary: Engine,
+        max_lag_seconds: float,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """
+        :param engine: of the replica, made with ``READER_OPTIONS``.
+        :param primary: for single-statement reads.
+        """
+        self.engine = engine
+        self._primary = primary
+        self._max_lag = max_lag_seconds
+        self._interval = min(MAX_INTERVAL_SECONDS, max_lag_seconds / CHECKS_IN_MAX_LAG)
+        self._monotonic = monotonic
+        self._marks: deque[_Mark] = deque()
+        self._shows_until = _NEVER
+        """It shows all that the primary had at this moment."""
+        self._trusted_from = _NEVER
+        self._penalty = 0.0
+        self._complaint: str | None = "it was not checked yet"
+        self.lag_bytes: int | None = None
+        """Of the primary's log, what it had not replayed at the last check; None where that is not known."""
+        self._primary_silent = False
+        self._lock = threading.Lock()
+        self._watched_in: int | None = None
+        self._closed = threading.Event()
+
+    def may_be_asked(self) -> bool:
+        """Whether it is good to read from now. Reads only memory; the first call in a process answers no."""
+        if self._watched_in != os.getpid():
+            self._watch()
+        now = self._monotonic()
+        return now - self._shows_until <= self._max_lag and now >= self._trusted_from
+
+    def failed(self, error: Exception) -> None:
+        """Leave it out for a while, for a read from it failed."""
+        now = self._monotonic()
+        with self._lock:
+            if now < self._trusted_from:
+                return  # another thread's read failed at the same time
+            again = now - self._trusted_from < MAX_PENALTY_SECONDS
+            self._penalty = min(2 * self._penalty, MAX_PENALTY_SECONDS) if again else FIRST_PENALTY_SECONDS
+            self._trusted_from = now + self._penalty
+        cause = _first_line(error)
+        _log.warning("a read from the replica failed, it is not used for %g s: %s", self._penalty, cause)
+
+    def check(self) -> None:
+        """Find out how fresh it is. Its own thread calls this repeatedly."""
+        self._mark_primary()
+        self.lag_bytes = None
+        try:
+            with reading(self.engine) as connection:
+                replayed = replayed_position(connection)
+        except SQLAlchemyError as error:
+            self._judge(_NEVER, f"it does not respond ({_first_line(error)})")
+            return
+        if replayed is None:
+            self._judge(_NEVER, "DATABASE_REPLICA_URL is not a replica, or was promoted")
+            return
+        if self._marks and not self._primary_silent:
+            self.lag_bytes = max(0, self._marks[-1].position - replayed)
+        shows = self._shows_until
+        while self._marks and self._marks[0].position <= replayed:
+            shows = self._marks.popleft().at
+        late = self._monotonic() - shows > self._max_lag
+        self._judge(shows, f"it lags by more than {self._max_lag:g} s" if late else None)
+
+    def close(self) -> None:
+        """End its thread. Only tests have more than one application in a process."""
+        self._closed.set()
+
+    def _mark_primary(self) -> None:
+        now = self._monotonic()
+        while self._marks and now - self._marks[0].at > self._max_lag:
+            self._marks.popleft()  # reaching it would not be enough any more
+        try:
+            self._marks.append(_Mark(ask(self._primary, flushed_position), now))
+        except SQLAlchemyError as error:
+            # Nothing new is known: what the replica shows gets older until it is too old.
+            if not self._primary_silent:
+                _log.warning("the position of the primary cannot be read: %s", _first_line(error))
+            self._primary_silent = True
+        else:
+            self._primary_silent = False
+
+    def _judge(self, shows_until: float, complaint: str | None) -> None:
+        self._shows_until = shows_until
+        if complaint != self._complaint:
+            if complaint is None:
+                _log.info("the replica is up to date: public reads use it")
+            else:
+                _log.warning("the replica is not used: %s", complaint)
+        self._complaint = complaint
+
+    def _watch(self) -> None:
+        """Start the thread that checks; a fork leaves threads behind, so once for each process."""
+        with self._lock:
+            if self._watched_in == os.getpid():
+                return
+            self._watched_in = os.getpid()
+            threading.Thread(target=self._check_for_ever, name="replica", daemon=True).start()
+
+    def _check_for_ever(self) -> None:
+        while True:
+            try:
+                self.check()
+            except Exception:
+                # The next check may succeed; without checks the replica would stay left out.
+                _log.exception("the replica could not be checked")
+            if self._closed.wait(self._interval):
+                return
+
+
+def _first_line(error: Exception) -> str:
+    return str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class PublicReads:
+    """Reads of public answers. One that fails on the replica is repeated on the primary at once.
+
+    Only for what may be some seconds old: not for whom a token belongs to, what a reporter's cursor
+    is, or the configuration (docs/decisions/0007-reads-from-a-replica.md).
+    """
+
+    def __init__(self, engine: Engine, reads: Engine, replica: Replica | None = None) -> None:
+        """
+        :param engine: the primary.
+        :param reads: the primary, for single-statement reads.
+        """
+        self._engine = engine
+        self._reads = reads
+        self.replica = replica
+
+    def ask(self, question: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What ``question(connection, …)`` answers; see ``app.db.engine.ask``."""
+        replica = self.replica
+        if replica is not None and replica.may_be_asked():
+            try:
+                with reading(replica.engine) as connection:
+                    return question(connection, *args, **kwargs)
+            except SQLAlchemyError as error:
+                _note(replica, error)
+        return ask(self._reads, question, *args, **kwargs)
+
+    def ask_consistently(
+        self, question: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """As :meth:`ask`, for several statements that must see the database at one moment."""
+        replica = self.replica
+        if replica is not None and replica.may_be_asked():
+            try:
+                with reading_consistently(replica.engine) as connection:
+                    return question(connection, *args, **kwargs)
+            except SQLAlchemyError as error:
+                _note(replica, error)
+        with reading_consistently(self._engine) as connection:
+            return question(connection, *args, **kwargs)
+
+
+def _note(replica: Replica, error: SQLAlchemyError) -> None:
+    """A replica that is in trouble is left out; a fault of the question will show on the primary."""
+    if is_unavailable(error):
+        replica.failed(error)

@@ -1,0 +1,202 @@
+"""Who writes next to SQLite, which gives its lock to whoever requests it at the right moment."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, event
+
+from app.cooperation import in_native_thread
+from app.db.timeouts import timeouts_of
+from app.db.types import SqliteExactSum
+
+_SUFFIX: Final = "-turn"
+
+
+def turns_of(database: str | None) -> Path | None:
+    """The file beside a database by which the writers of all processes let each other go first.
+
+    It is empty, and may be deleted while nothing writes. None where the database is no file.
+    """
+    if not database or database.startswith((":", "file:")):
+        return None
+    return Path(database + _SUFFIX)
+
+
+@contextmanager
+def going_first(file: Path | None) -> Iterator[None]:
+    """Let those writers wait that do not go first. The system ends this with the process at the latest."""
+    descriptor = _opened(file, os.O_CREAT)
+    if descriptor is None:
+        yield
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_another_first(file: Path | None) -> bool:
+    """Whether somebody waits who goes first."""
+    descriptor = _opened(file)
+    if descriptor is None:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _opened(file: Path | None, flags: int = 0) -> int | None:
+    """None where there is no such file, or it belongs to somebody else: then nobody goes first."""
+    if file is None:
+        return None
+    try:
+        return os.open(file, os.O_RDWR | flags, 0o600)
+    except OSError:
+        return None
+
+
+_BUSY: Final = 5  # SQLITE_BUSY
+_FIRST_PAUSE: Final = 0.001
+_LONGEST_PAUSE: Final = 0.02
+_LONG: Final = 4.0
+"""Who has waited for so many seconds goes first, too: chance may have passed it over."""
+
+
+class NativeCursor(sqlite3.Cursor):
+    """A cursor whose statements run in a native thread where greenlets serve.
+
+    They may sort a table or wait for the disk, and SQLite knows nothing of greenlets.
+    """
+
+    def execute(self, *args: Any) -> NativeCursor:
+        in_native_thread(super().execute, *args)
+        return self
+
+    def executemany(self, sql: str, rows: Iterable[Any]) -> NativeCursor:
+        in_native_thread(super().executemany, sql, rows)
+        return self
+
+    def fetchall(self) -> list[Any]:
+        return in_native_thread(super().fetchall)
+
+
+class NativeConnection(sqlite3.Connection):
+    """A connection with such cursors, and a commit that waits for the disk in a native thread."""
+
+    def cursor(self, factory: Any = None) -> Any:
+        return super().cursor(factory or NativeCursor)
+
+    def commit(self) -> None:
+        in_native_thread(super().commit)
+
+
+def prepare_sqlite(engine: Engine, *, reader: bool, writer_option: str) -> None:
+    """Attach the behaviour to an engine.
+
+    :param reader: its connections read by index and never open a transaction: a hop to another thread would
+        cost more than the read.
+    :param writer_option: the execution option of a connection that is about to write.
+    """
+
+    @event.listens_for(engine, "do_connect")
+    def _open(_dialect: Any, _record: Any, _args: Any, params: dict[str, Any]) -> None:
+        file = engine.url.database
+        if file and not file.startswith((":", "file:")):
+            with suppress(OSError):  # the driver says it better: it cannot open the file
+                _own_file(Path(file))
+        if not reader:
+            params["factory"] = NativeConnection
+
+    @event.listens_for(engine, "connect")
+    def _connect(dbapi: sqlite3.Connection, _record: Any) -> None:
+        # The driver's own implicit BEGIN comes too late to see a stable snapshot.
+        dbapi.isolation_level = None
+        dbapi.create_aggregate("exact_sum", 1, SqliteExactSum)  # type: ignore[arg-type]
+        _wait_for_locks(dbapi, engine)
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+            dbapi.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        options = connection.get_execution_options()
+        if reader or options.get("isolation_level") == "AUTOCOMMIT":
+            return
+        if options.get(writer_option):
+            _begin_writing(connection)
+        else:
+            connection.exec_driver_sql("BEGIN")
+
+
+def _own_file(file: Path) -> None:
+    """Make the file, which SQLite would let everybody read, or take that away from others.
+
+    SQLite gives the -wal and -shm files beside it the same mode.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)  # a fresh checkout has no instance/
+    try:
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        mode = stat.S_IMODE(file.stat().st_mode)
+        if mode & stat.S_IRWXO:
+            file.chmod(mode & ~stat.S_IRWXO)
+
+
+def _begin_writing(connection: Connection, monotonic: Callable[[], float] = time.monotonic) -> None:
+    """Take the only writer's lock.
+
+    SQLite would wait for it inside one call. In a process of greenlets the one that holds the lock could not
+    go on meanwhile, so the waiting is done here. Those who go first are let pass by all others.
+
+    :raises OperationalError: "database is locked": it was not free in time.
+    """
+    dbapi = connection.connection.dbapi_connection
+    assert isinstance(dbapi, sqlite3.Connection)  # noqa: S101  this listener is for SQLite alone
+    timeouts, turns = timeouts_of(connection), turns_of(connection.engine.url.database)
+    began, pause = monotonic(), _FIRST_PAUSE
+    goes_first = False
+    dbapi.execute("PRAGMA busy_timeout=0")
+    try:
+        with ExitStack() as waiting:
+            while not ((goes_first or not is_another_first(turns)) and _has_begun(dbapi)):
+                waited = monotonic() - began
+                if waited >= timeouts.lock:
+                    # So that SQLAlchemy raises what it would have raised.
+                    connection.exec_driver_sql("BEGIN IMMEDIATE")
+                    return
+                if not goes_first and (timeouts.goes_first or waited >= _LONG):
+                    waiting.enter_context(going_first(turns))
+                    goes_first = True
+                time.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+    finally:
+        _wait_for_locks(dbapi, connection)
+
+
+def _has_begun(dbapi: sqlite3.Connection) -> bool:
+    """Whether the lock was free, and is taken now."""
+    try:
+        dbapi.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF != _BUSY:
+            raise
+        return False
+    return True
+
+
+def _wait_for_locks(dbapi: sqlite3.Connection, bind: Engine | Connection) -> None:
+    """Let any other statement wait for locks: a migration for a writer, others while the file is repaired."""
+    dbapi.execute(f"PRAGMA busy_timeout={round(timeouts_of(bind).lock * 1000)}")

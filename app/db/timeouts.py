@@ -1,0 +1,143 @@
+"""How long the database may keep each kind of work waiting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, text
+
+_OPTION: Final = "gateway_timeouts"
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Limits of one kind of work, in seconds; 0 is none. PostgreSQL knows all of them, SQLite the first."""
+
+    lock: float
+    """How long to wait for the writer's lock, or any other."""
+    statement: float
+    """How long one statement may run, waits for locks included."""
+    parallel: bool = True
+    """Whether several processes of PostgreSQL may work at one statement; whoever asks waits for them."""
+    goes_first: bool = False
+    """Whether it gets the writer's lock before all that wait for it without this."""
+    within: float = 0
+    """How long to wait for an answer of PostgreSQL before its connection is closed, where that is not as long
+    as a statement may run."""
+
+    @property
+    def answer(self) -> float | None:
+        """How long to wait for an answer of PostgreSQL before its connection is closed; None for ever.
+
+        A server that hangs does not enforce its own limits, and behind a pooler it has those of the role.
+        """
+        if self.within:
+            return self.within
+        # The wait for the writer's lock is part of its first statement.
+        return self.statement + self.lock + _SPARE_SECONDS if self.statement else None
+
+
+_SPARE_SECONDS: Final = 2.0
+"""So that a server that works ends a statement itself, which costs no connection."""
+
+PUBLIC: Final = Timeouts(lock=2, statement=5, within=5)
+"""Public answers: milliseconds. Who asks has given up after seconds."""
+
+REPLICA: Final = Timeouts(lock=2, statement=5, within=2)
+"""The same of a replica: there is time left to ask the primary instead."""
+
+CONSOLE: Final = Timeouts(lock=2, statement=20, goes_first=True)
+"""Pages, edits, sign-ins and their audit records: a person waits, who may be stopping a chain."""
+
+FEED: Final = Timeouts(lock=20, statement=60)
+"""Batches of events: reporters send them again, which costs more than waiting."""
+
+COMMAND: Final = Timeouts(lock=60, statement=0)
+"""Commands: whole logs are read, and whoever runs one can end it."""
+
+MIGRATION: Final = Timeouts(lock=0.5, statement=0, parallel=False)
+"""Migrations may take long, but while one waits for a table, all others wait behind it. They ask again."""
+
+
+_ONE_PROCESS: Final = {"max_parallel_maintenance_workers": "0", "max_parallel_workers_per_gather": "0"}
+
+
+def set_timeouts(engine: Engine, timeouts: Timeouts) -> None:
+    """Give an engine its limits. They hold for the connections that are opened afterwards."""
+    engine.update_execution_options(**{_OPTION: timeouts})
+
+
+def timeouts_of(bind: Engine | Connection) -> Timeouts:
+    """The limits of an engine or of one of its connections."""
+    timeouts = bind.get_execution_options().get(_OPTION, CONSOLE)
+    assert isinstance(timeouts, Timeouts)  # noqa: S101  narrows the type of an untyped registry
+    return timeouts
+
+
+def set_session_limits(dbapi: Any, timeouts: Timeouts, **settings: str) -> None:
+    """Set the limits for a new connection to PostgreSQL, and other settings with them, in one round trip.
+
+    They are set by a statement and not by the startup packet's ``options``, which PgBouncer refuses.
+    """
+    autocommit, dbapi.autocommit = dbapi.autocommit, True
+    names = _limits(timeouts) | settings
+    asked = ", ".join("set_config(%s, %s, false)" for _ in names)
+    dbapi.execute(f"SELECT {asked}", [word for pair in names.items() for word in pair])
+    dbapi.autocommit = autocommit
+
+
+def set_transaction_limits(connection: Connection) -> None:
+    """Set the limits for the transaction that begins now, and nothing beyond it, in one round trip.
+
+    For connections that a pooler lends to others after each transaction.
+    """
+    names = _limits(timeouts_of(connection))
+    asked = ", ".join("set_config(%s, %s, true)" for _ in names)
+    connection.exec_driver_sql(f"SELECT {asked}", tuple(word for pair in names.items() for word in pair))
+
+
+def _limits(timeouts: Timeouts) -> dict[str, str]:
+    """The limits as PostgreSQL names them."""
+    return {
+        "statement_timeout": _milliseconds(timeouts.statement),
+        "lock_timeout": _milliseconds(timeouts.lock),
+        # A process that was stopped within a transaction must not keep its locks.
+        "idle_in_transaction_session_timeout": "60000",
+        # Whatever zone the server, its role or the URL sets: west of UTC the first hours of the year 1 are in
+        # the year 1 BC, which Python cannot read.
+        "TimeZone": "UTC",
+        **({} if timeouts.parallel else _ONE_PROCESS),
+    }
+
+
+_LIMITS: Final = (
+    "SELECT set_config('lock_timeout', :lock, true), set_config('statement_timeout', :statement, true)"
+)
+_FIRST: Final = text(f"{_LIMITS}, pg_advisory_xact_lock(:key)")
+_IN_LINE: Final = text(f"{_LIMITS}, pg_advisory_xact_lock(:line), pg_advisory_xact_lock(:key)")
+
+
+def take_advisory_lock(connection: Connection, key: int, line: int) -> None:
+    """Take a lock of PostgreSQL until the end of the transaction, and set its limits in the same round trip.
+
+    Behind a pooler that shares connections, these hold whatever a connection was set to before. PostgreSQL
+    gives a lock to those who wait in their order. So all but those who go first wait in a line of their own,
+    and the one at its head alone waits for the lock itself.
+
+    :param line: the lock of that line; it is held as long.
+
+    :raises OperationalError: it was not granted in time.
+    """
+    timeouts = timeouts_of(connection)
+    # The wait for the lock is part of the first statement, which the session's own limit bounds.
+    statement = timeouts.statement and timeouts.statement + timeouts.lock
+    limits = {"lock": _milliseconds(timeouts.lock), "statement": _milliseconds(statement)}
+    if timeouts.goes_first:
+        connection.execute(_FIRST, limits | {"key": key})
+    else:
+        connection.execute(_IN_LINE, limits | {"key": key, "line": line})
+
+
+def _milliseconds(seconds: float) -> str:
+    return str(round(seconds * 1000))

@@ -1,0 +1,213 @@
+"""Many rows at once on both databases: appended, or written whether or not they are there.
+
+On PostgreSQL rows are appended by COPY, in the transaction of the statements around it. That costs a fraction
+of an INSERT for each row, here and at the server (docs/decisions/0034-many-rows-at-once.md). Errors, lost
+connections and listeners to statements are Core's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from functools import cache
+from typing import Any, Final
+
+import orjson
+from sqlalchemy import JSON, Connection, Engine, Executable, Row, event, insert
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.types import TypeDecorator
+
+from app.cooperation import in_turns
+from app.db.base import Base
+
+_POSTGRESQL: Final = postgresql.dialect()  # type: ignore[no-untyped-call]
+
+
+def bound_rows(
+    model: type[Base], columns: tuple[str, ...], rows: Sequence[dict[str, Any]]
+) -> list[tuple[Any, ...]]:
+    """The columns' values of each row, checked and converted as the columns' types say.
+
+    :param rows: at least one, all with these columns.
+    :raises ValueError: a value is out of the range of its column.
+    :raises TypeError: a value is of another kind.
+    """
+    by_column: list[Any] = [[row[name] for row in rows] for name in columns]
+    for index, kind in _decorated(model, columns):
+        bind = kind.process_bind_param
+        by_column[index] = [bind(value, _POSTGRESQL) for value in by_column[index]]
+    return list(zip(*by_column, strict=True))
+
+
+@cache
+def _decorated(model: type[Base], columns: tuple[str, ...]) -> list[tuple[int, TypeDecorator[Any]]]:
+    kinds = enumerate(model.__table__.c[name].type for name in columns)
+    return [(index, kind) for index, kind in kinds if isinstance(kind, TypeDecorator)]
+
+
+@cache
+def type_names(model: type[Base], columns: tuple[str, ...]) -> tuple[str, ...]:
+    """PostgreSQL's names of the columns' types, without lengths: the table refuses what is too long."""
+    kinds = (model.__table__.c[name].type for name in columns)
+    return tuple(kind.compile(dialect=_POSTGRESQL).partition("(")[0].lower() for kind in kinds)
+
+
+def column_names(columns: Sequence[str]) -> str:
+    """The columns as a statement lists them."""
+    return ", ".join(map(_POSTGRESQL.identifier_preparer.quote, columns))
+
+
+@cache
+def holds_json(model: type[Base]) -> bool:
+    """Whether a column of the table is JSON."""
+    return any(
+        isinstance(column.type.dialect_impl(_POSTGRESQL), JSON)
+        or isinstance(getattr(column.type, "impl", None), JSON)
+        for column in model.__table__.columns
+    )
+
+
+ROWS_AT_ONCE: Final = 100
+
+_ROWS: Final = "gateway_rows"
+_TYPES: Final = "gateway_types"
+
+
+def append(connection: Connection, model: type[Base], rows: Sequence[dict[str, Any]]) -> None:
+    """Insert rows whose keys are new.
+
+    :param rows: all with the same columns, none of which holds JSON.
+    :raises IntegrityError: a key is taken.
+    """
+    if not rows or connection.dialect.name != "postgresql":
+        execute_many(connection, insert(model), rows)
+        return
+    columns = tuple(rows[0])
+    options = {_ROWS: bound_rows(model, columns, rows), _TYPES: type_names(model, columns)}
+    connection.exec_driver_sql(_copy(model, columns), execution_options=options)
+
+
+def execute_many(connection: Connection, statement: Executable, rows: Sequence[dict[str, Any]]) -> None:
+    """Run a statement for each row, and let others have their turn in between.
+
+    Core makes the values of all its rows in one piece, which takes ten milliseconds for a thousand.
+    """
+    for start in in_turns(range(0, len(rows), ROWS_AT_ONCE)):
+        connection.execute(statement, list(rows[start : start + ROWS_AT_ONCE]))
+
+
+@cache
+def _copy(model: type[Base], columns: tuple[str, ...]) -> str:
+    return f"COPY {model.__tablename__} ({column_names(columns)}) FROM STDIN (FORMAT BINARY)"
+
+
+def run_appends(engine: Engine) -> None:
+    """Have an engine to PostgreSQL run what :func:`append` asks of it."""
+
+    @event.listens_for(engine, "do_execute")
+    def _copy_rows(cursor: Any, statement: str, _parameters: Any, context: Any) -> bool:
+        rows = context.execution_options.get(_ROWS)
+        if rows is None:
+            return False
+        with cursor.copy(statement) as copy:
+            copy.set_types(context.execution_options[_TYPES])
+            for row in in_turns(rows):
+                copy.write_row(row)
+        return True
+
+
+def add_up(connection: Connection, model: type[Base], rows: Sequence[dict[str, Any]]) -> None:
+    """Insert rows or, where the primary key is taken, add every other given column to what is there.
+
+    :param rows: each with a key of its own.
+    """
+    if not rows:
+        return
+    if _at_once(connection, model):
+        _write_at_once(connection, model, rows, adding=True)
+        return
+    table, statement, keys = _insert(connection, model)
+    sums = {name: table.c[name] + statement.excluded[name] for name in rows[0] if name not in keys}
+    execute_many(connection, statement.on_conflict_do_update(index_elements=keys, set_=sums), rows)
+
+
+def upsert(connection: Connection, model: type[Base], rows: Sequence[dict[str, Any]]) -> None:
+    """Insert rows or, where the primary key is taken, set every other given column.
+
+    :param rows: each with a key of its own.
+    """
+    if not rows:
+        return
+    if _at_once(connection, model):
+        _write_at_once(connection, model, rows, adding=False)
+        return
+    _, statement, keys = _insert(connection, model)
+    changed = {name: statement.excluded[name] for name in rows[0] if name not in keys}
+    execute_many(connection, statement.on_conflict_do_update(index_elements=keys, set_=changed), rows)
+
+
+def lock_or_insert(
+    connection: Connection, model: type[Base], rows: Sequence[dict[str, Any]]
+) -> Sequence[Row[*tuple[Any, ...]]]:
+    """Insert rows, except where the primary key is taken: there everything stays as it is.
+
+    All columns of all of them as they are now, in no order. Nobody else changes or deletes them before this
+    transaction ends.
+
+    :param rows: in the order of their keys, so that two transactions wait for each other in one order.
+    """
+    table, statement, keys = _insert(connection, model)
+    same = {name: table.c[name] for name in rows[0] if name not in keys}
+    locked = statement.values(list(rows)).on_conflict_do_update(index_elements=keys, set_=same)
+    return connection.execute(locked.returning(*table.c)).all()
+
+
+def _insert(connection: Connection, model: type[Base]) -> tuple[Any, Any, list[str]]:
+    table = model.__table__
+    insert = (postgresql if connection.dialect.name == "postgresql" else sqlite).insert
+    return table, insert(table), _keys(model)
+
+
+def _keys(model: type[Base]) -> list[str]:
+    return [column.name for column in model.__table__.primary_key]
+
+
+def _at_once(connection: Connection, model: type[Base]) -> bool:
+    """Whether one statement takes all rows as one document; a column of JSON would be a document in it."""
+    return connection.dialect.name == "postgresql" and not holds_json(model)
+
+
+def _write_at_once(
+    connection: Connection, model: type[Base], rows: Sequence[dict[str, Any]], *, adding: bool
+) -> None:
+    columns = tuple(rows[0])
+    bound = bound_rows(model, columns, rows)
+    document = orjson.dumps([dict(zip(columns, row, strict=True)) for row in bound], default=_as_json)
+    connection.exec_driver_sql(_of_document(model, columns, adding), {"rows": document.decode()})
+
+
+def _as_json(value: Any) -> str:
+    """What JSON has no kind for, as PostgreSQL reads it from a text."""
+    if isinstance(value, bytes):
+        return f"\\x{value.hex()}"
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    raise TypeError(f"{type(value).__name__} has no place in a document of rows")
+
+
+@cache
+def _of_document(model: type[Base], columns: tuple[str, ...], adding: bool) -> str:
+    table, keys = model.__tablename__, _keys(model)
+    names = column_names(columns)
+    kinds = zip(columns, type_names(model, columns), strict=True)
+    given = ", ".join(f"{column_names([name])} {kind}" for name, kind in kinds)
+    quoted = [column_names([name]) for name in columns if name not in keys]
+    plus = [f"{table}.{name} + " if adding else "" for name in quoted]
+    changed = ", ".join(
+        f"{name} = {before}excluded.{name}" for name, before in zip(quoted, plus, strict=True)
+    )
+    return (  # nothing but names of the models' own tables and columns
+        f"INSERT INTO {table} ({names}) SELECT {names}"  # noqa: S608
+        f" FROM json_to_recordset(%(rows)s::json) AS given ({given})"
+        f" ON CONFLICT ({column_names(keys)}) DO UPDATE SET {changed}"
+    )

@@ -1,1 +1,0 @@
-"""What operators keep for their own work, beside the facts."""

@@ -1,1 +1,0 @@
-"""What is kept about refunds beside the facts."""

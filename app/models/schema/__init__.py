@@ -1,1 +1,0 @@
-"""What migrations keep about the schema itself."""

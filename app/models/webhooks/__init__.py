@@ -1,1 +1,0 @@
-"""Webhooks: who subscribed to what, what is to be delivered, and which alerts hold."""

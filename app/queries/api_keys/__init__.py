@@ -1,1 +1,0 @@
-"""The keys of integrators, and how much they were used."""

@@ -1,1 +1,0 @@
-"""What backfills look at, and how far they are."""

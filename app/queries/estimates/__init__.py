@@ -1,1 +1,0 @@
-"""What estimates are priced by, and how many were asked for."""

@@ -1,1 +1,0 @@
-"""How long transfers took."""

@@ -1,1 +1,0 @@
-"""The network configuration: its rows, versions, names and blocked accounts."""

@@ -1,1 +1,0 @@
-"""Accounts of the console, their sessions and their failed sign-ins."""

@@ -1,1 +1,0 @@
-"""Who reports events: ingest tokens, and what was last accepted from each."""

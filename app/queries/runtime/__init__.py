@@ -1,1 +1,0 @@
-"""The state of the databases: migrations, replication, whether they hold anything."""

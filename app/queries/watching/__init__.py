@@ -1,1 +1,0 @@
-"""How far has each chain been read, and what is kept of it?"""

@@ -1,1 +1,0 @@
-"""Webhooks: who listens, what is due, and the log of deliveries."""

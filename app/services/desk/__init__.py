@@ -1,1 +1,0 @@
-"""Notes and saved filters of operators."""

@@ -1,0 +1,157 @@
+"""Many rows at once: by COPY, as one document, or one after the other, the same values are there."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import event, select
+from sqlalchemy.exc import DataError, IntegrityError, StatementError
+
+from app.db.engine import writing
+from app.db.upserts import add_up, append, upsert
+from app.models.events import ChainProgress, Event
+from app.models.latencies import LatencyCount
+from app.models.transfers import Refund, Transfer, TransferHash
+from app.runtime.gateway import current_gateway
+
+AT = datetime(2026, 3, 8, 12, 0, 0, 5, tzinfo=UTC)
+LAST = 2**63 - 1
+ODD = "\\N\t\n\r\\x41 'q' \"d\" %s {a} é 😀 \u2028"
+MOST = 2**256 - 1
+
+
+def log_row(seq: int, **fields: Any) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "seq": seq,
+        "event_id": ODD,
+        "subject": f"chain:{seq}",
+        "occurrence": 0,
+        "type": "chain.head",
+        "at": AT,
+        "received_at": datetime(1, 1, 1, tzinfo=UTC),
+        "reporter": "",
+        "transfer_id": None,
+        "chain_id": LAST,
+        "block": None,
+        "body": '{"a":"\\u0001\\\\"}',
+    }
+    return row | fields
+
+
+def transfer_row(last: int, **fields: Any) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "transfer_id": bytes(31) + bytes([last]),
+        "status": 5,
+        "refund_reason": 0,
+        "status_since": None,
+        "symbol": ODD[:20],
+        "amount": MOST,
+        "relayed_amount": -MOST,
+        "updated_at": datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+    }
+    return row | fields
+
+
+def rows_of(model: Any, *columns: str) -> list[tuple[Any, ...]]:
+    table = model.__table__
+    with current_gateway().engine.connect() as connection:
+        found = connection.execute(select(*(table.c[name] for name in columns)).order_by(*table.primary_key))
+        return [tuple(row) for row in found]
+
+
+def test_appended_rows_have_their_values(app: Flask) -> None:
+    there = AT.astimezone(timezone(timedelta(hours=5, minutes=30)))
+    given = [log_row(1), log_row(2, transfer_id=b"\\" * 32, block=0, at=there), log_row(LAST, occurrence=7)]
+    with writing(current_gateway().engine) as connection:
+        append(connection, Event, given)
+        append(connection, Event, [])
+    assert rows_of(Event, *given[0]) == [tuple(row.values()) for row in given]
+
+
+@pytest.mark.parametrize("write", [append, upsert])
+def test_amounts_of_any_size_stay_exact(app: Flask, write: Any) -> None:
+    given = [transfer_row(1), transfer_row(2, amount=0, relayed_amount=None), transfer_row(3, amount=10**77)]
+    with writing(current_gateway().engine) as connection:
+        write(connection, Transfer, given)
+    assert rows_of(Transfer, *given[0]) == [tuple(row.values()) for row in given]
+    assert rows_of(Transfer, "sender", "kind") == [(None, None)] * 3
+
+
+def test_an_appended_row_whose_key_is_taken_undoes_the_transaction(app: Flask) -> None:
+    engine = current_gateway().engine
+    with pytest.raises(IntegrityError), writing(engine) as connection:
+        append(connection, Event, [log_row(1)])
+        append(connection, Event, [log_row(2), log_row(1)])
+    assert rows_of(Event, "seq") == []
+
+
+@pytest.mark.parametrize("write", [append, upsert])
+@pytest.mark.parametrize(
+    "wrong", [{"amount": 2**256}, {"amount": -1}, {"updated_at": AT.replace(tzinfo=None)}]
+)
+def test_a_value_out_of_its_range_is_not_written(app: Flask, write: Any, wrong: dict[str, Any]) -> None:
+    with pytest.raises((ValueError, StatementError)), writing(current_gateway().engine) as connection:
+        write(connection, Transfer, [transfer_row(1), transfer_row(2, **wrong)])
+    assert rows_of(Transfer, "status") == []
+
+
+@pytest.mark.postgresql_alone  # SQLite has no lengths
+@pytest.mark.parametrize("write", [append, upsert])
+def test_a_text_that_is_too_long_is_never_cut(app: Flask, write: Any) -> None:
+    with pytest.raises(DataError), writing(current_gateway().engine) as connection:
+        write(connection, Transfer, [transfer_row(1, symbol="x" * 65)])
+
+
+def test_listeners_hear_of_appended_rows(app: Flask) -> None:
+    engine, heard = current_gateway().engine, []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        heard.append(statement)
+
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        with writing(engine) as connection:
+            append(connection, Event, [log_row(n) for n in range(1, 50)])
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
+    assert len([statement for statement in heard if " events " in statement]) == 1
+
+
+def test_rows_that_are_there_are_set_and_others_inserted(app: Flask) -> None:
+    with writing(current_gateway().engine) as connection:
+        upsert(connection, ChainProgress, [{"chain_id": 1, "highest_block": 5, "newest_at": AT}])
+        rows = [
+            {"chain_id": 1, "highest_block": None, "newest_at": AT + timedelta(microseconds=1)},
+            {"chain_id": LAST, "highest_block": LAST, "newest_at": AT},
+        ]
+        upsert(connection, ChainProgress, rows)
+    assert rows_of(ChainProgress, *rows[0]) == [tuple(row.values()) for row in rows]
+
+
+def test_a_row_that_is_all_key_is_appended(app: Flask) -> None:
+    row = {"transfer_id": transfer_row(1)["transfer_id"], "tx_hash": ODD}
+    with writing(current_gateway().engine) as connection:
+        upsert(connection, Transfer, [transfer_row(1)])
+        append(connection, TransferHash, [row])
+    assert rows_of(TransferHash, *row) == [tuple(row.values())]
+
+
+def test_sums_add_up(app: Flask) -> None:
+    key = {"src_chain_id": 1, "dst_chain_id": 2, "width": 19}
+    with writing(current_gateway().engine) as connection:
+        add_up(connection, LatencyCount, [key | {"bucket": 1, "n": 2}])
+        add_up(connection, LatencyCount, [key | {"bucket": 1, "n": -5}, key | {"bucket": 2, "n": 7}])
+    assert rows_of(LatencyCount, "bucket", "n") == [(1, -3), (2, 7)]
+
+
+def test_a_table_with_json_is_set_too(app: Flask) -> None:
+    row = {"transfer_id": transfer_row(1)["transfer_id"], "wd_onchain": b"\0\\", "powers": ["AA=="]}
+    row |= {"sorted_sigs": ["é"], "signers": []}
+    with writing(current_gateway().engine) as connection:
+        upsert(connection, Transfer, [transfer_row(1)])
+        upsert(connection, Refund, [row])
+        upsert(connection, Refund, [row | {"signers": ["AQ=="]}])
+    assert rows_of(Refund, "wd_onchain", "sorted_sigs", "signers") == [(b"\0\\", ["é"], ["AQ=="])]

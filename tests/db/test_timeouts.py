@@ -1,0 +1,97 @@
+"""How long each kind of work waits for the database."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from flask import Flask
+from sqlalchemy import Engine, create_engine, text
+from sqlalchemy.exc import OperationalError
+
+from app import create_app
+from app.db.engine import prepare, reading, writing
+from app.db.timeouts import COMMAND, CONSOLE, FEED, MIGRATION, PUBLIC, Timeouts, set_timeouts
+from app.runtime.gateway import current_gateway
+from tests.applications import close_connections, gateway_of, make_settings
+
+HURRY = Timeouts(lock=0.05, statement=0.2)
+
+
+@pytest.fixture
+def engine(database_url: str) -> Iterator[Engine]:
+    made = create_engine(database_url)
+    prepare(made, HURRY)
+    yield made
+    made.dispose()
+
+
+def settings(engine: Engine) -> tuple[str, str]:
+    with reading(engine) as connection:
+        found = connection.execute(
+            text("SELECT current_setting('lock_timeout'), current_setting('statement_timeout')")
+        )
+        return tuple(found.one())  # type: ignore[return-value]
+
+
+def test_a_writer_waits_no_longer_than_its_kind_of_work(engine: Engine, app: Flask) -> None:
+    with writing(gateway_of(app).engine):
+        began = time.monotonic()
+        with pytest.raises(OperationalError), writing(engine):
+            pass
+        assert time.monotonic() - began < 1.5
+    with writing(engine):
+        pass  # the connection is as good as new
+
+
+def test_a_patient_writer_gets_the_lock(engine: Engine, app: Flask) -> None:
+    set_timeouts(engine, COMMAND)
+    with writing(gateway_of(app).engine):
+        pass
+    with writing(engine) as connection:
+        connection.execute(text("SELECT 1"))
+
+
+@pytest.mark.postgresql_alone  # SQLite has no such settings
+def test_limits_of_each_kind_on_postgresql(database_url: str) -> None:
+    app = create_app(make_settings(database_url))  # no command has made this one patient
+    gateway = gateway_of(app)
+    assert settings(gateway.reads) == ("2s", "5s")
+    assert settings(gateway.engine) == ("2s", "20s")
+    assert settings(gateway.feed) == ("20s", "1min")
+    with writing(gateway.feed) as connection:
+        inside = connection.scalar(text("SELECT current_setting('statement_timeout')"))
+    assert inside == "80s"  # the wait for the lock is part of the first statement
+    assert settings(gateway.feed) == ("20s", "1min")
+    with app.app_context():
+        close_connections()
+
+
+@pytest.mark.postgresql_alone  # SQLite has no such limit
+def test_a_statement_that_takes_too_long_is_ended(engine: Engine) -> None:
+    with reading(engine) as connection, pytest.raises(OperationalError, match="statement timeout"):
+        connection.execute(text("SELECT pg_sleep(5)"))
+
+
+def test_commands_have_time(app: Flask) -> None:
+    gateway = current_gateway()
+    kept = [
+        (engine, engine.get_execution_options()) for engine in (gateway.engine, gateway.reads, gateway.feed)
+    ]
+    gateway.work_as_command()
+    for engine, options in kept:
+        assert engine.get_execution_options()["gateway_timeouts"] == COMMAND
+        set_timeouts(engine, options["gateway_timeouts"])
+    assert PUBLIC.statement < FEED.statement
+
+
+@pytest.mark.postgresql_alone
+def test_a_migration_leaves_the_other_processors_to_those_who_ask(database_url: str) -> None:
+    for timeouts, helpers in ((MIGRATION, "0"), (CONSOLE, "2")):
+        engine = create_engine(database_url)
+        prepare(engine, timeouts)
+        with engine.connect() as connection:
+            for name in ("max_parallel_maintenance_workers", "max_parallel_workers_per_gather"):
+                assert connection.scalar(text(f"SHOW {name}")) == helpers
+        engine.dispose()
