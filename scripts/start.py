@@ -8,10 +8,14 @@ wrong ends it with one line; only the documentation may be missing.
 from __future__ import annotations
 
 if __name__ == "__main__":  # gunicorn goes on in this process; whoever imports this module stays as they are
+    import gc
+
     from serving.greenlets import patch
 
+    gc.disable()  # until wsgi.py has imported everything
     patch()
 
+import importlib
 import os
 import runpy
 import subprocess
@@ -23,7 +27,6 @@ from flask_migrate import upgrade
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
-from app import create_app
 from app.cli.actor import cli_actor
 from app.db.base import db
 from app.db.engine import ask
@@ -148,8 +151,8 @@ def main() -> None:
     if not settings.web_concurrency:
         os.environ.pop("WEB_CONCURRENCY", None)  # an empty one is unset here, but a fault to gunicorn
     check_address(settings)
-    app = create_app(settings)
-    prepare_database(app)
+    # Imported now that the environment is complete. gunicorn finds it there, so nothing is made twice.
+    prepare_database(importlib.import_module("wsgi").app)
     if "api" in settings.doors:
         build_documentation(settings)
     sys.stdout.write(how_webhooks_are_sent(settings))
