@@ -16,7 +16,7 @@ from config import ALL_DOORS
 from tests.actors import TESTER
 from tests.admin.visitor import PASSWORD, add_account
 from tests.applications import close_connections, gateway_of, make_settings
-from tests.browser.looking import accessibility
+from tests.browser.looking import accessibility, go
 from tests.databases import SharedSqlite
 from tests.grpcweb.node import chromium
 from tests.services.watching.world import watch_a_chain
@@ -61,11 +61,15 @@ class Visit:
         return self.page
 
     def sign_in(self, email: str) -> Page:
-        page = self.open("/admin/sign-in")
-        page.get_by_label("Email").fill(email)
-        page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("button", name="Sign in").click()
-        return page
+        self.open("/admin/sign-in")
+        return self.give_password(email)
+
+    def give_password(self, email: str, password: str = PASSWORD) -> Page:
+        """At the page that asks for it; the page that answers is loaded at the end."""
+        self.page.get_by_label("Email").fill(email)
+        self.page.get_by_label("Password").fill(password)
+        go(self.page.get_by_role("button", name="Sign in"))
+        return self.page
 
     def check_accessibility(self) -> None:
         """No finding of axe-core on the page as it stands."""

@@ -1,13 +1,19 @@
-"""What is wrong with a page as it is drawn: accessibility in both themes, and what is too wide."""
+"""From one page to the next, and what is wrong with a page as it is drawn.
+
+A click returns before the page that it leads to is there, so what is asked next may be answered by the page
+that is left. What leads to another page is pressed by ``go``, or done within ``leaving``.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import axe_playwright_python
-from playwright.sync_api import Page, ViewportSize
+from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 AXE: Final = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 """The checker, as its wheel has it."""
@@ -65,8 +71,34 @@ _SCROLLS: Final = """() => [...document.querySelectorAll("main *")]
 """What has to be pushed sideways to be read. Code and typed text may: they have lines of their own."""
 
 
+@contextmanager
+def leaving(page: Page) -> Iterator[None]:
+    """What is done within leads to another page, which is loaded at the end, its scripts included."""
+    page.wait_for_load_state()  # else the page that is left could still be said to be loaded
+    with page.expect_event("load"):
+        yield
+
+
+def go(place: Locator) -> None:
+    """Press what leads to another page, and wait until that page is loaded."""
+    with leaving(place.page):
+        place.click()
+
+
+def saved(page: Page) -> None:
+    """The page says that the change was made."""
+    expect(page.locator("main .message-success").first).to_be_visible()
+
+
+def save(place: Locator) -> None:
+    """Press what saves a change: the next page says that it was made."""
+    go(place)
+    saved(place.page)
+
+
 def accessibility(page: Page, options: dict[str, Any] = _ALL_RULES) -> list[str]:
     """Findings of axe-core of every severity, a line each."""
+    page.wait_for_load_state()
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
     found = page.evaluate("options => axe.run(options).then(results => results.violations)", options)

@@ -5,21 +5,15 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, expect
 
 from app.domain.operators import Role
-from tests.admin.visitor import PASSWORD, email_of
+from tests.admin.visitor import email_of
 from tests.browser.conftest import DESKTOP, Visit
-from tests.browser.looking import PHONE
+from tests.browser.looking import PHONE, go
 from tests.serving.server import Server
 
 ENDED = "console error: Failed to load resource: the server responded with a status of 401 (UNAUTHORIZED)"
-
-
-def sign_in(page: Page, role: Role) -> None:
-    page.get_by_label("Email").fill(email_of(role))
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
 
 
 @pytest.mark.soak("two browsers that sign in three times")
@@ -34,17 +28,17 @@ def test_what_was_typed_comes_back_after_signing_in(visit: Visit, browser: Brows
     other.open("/admin/account/").get_by_role("button", name="Sign out everywhere").click()
     other.page.wait_for_url("**/sign-in*")
     elsewhere.close()
-    page.get_by_role("button", name="Preview change").click()
+    go(page.get_by_role("button", name="Preview change"))
     assert "You signed out everywhere from another browser." in page.locator("main").inner_text()
     assert visit.complaints == [ENDED]
     visit.complaints.clear()
     visit.check_accessibility()
-    page.get_by_role("link", name="Sign in").click()
-    sign_in(page, Role.OPERATOR)
+    go(page.get_by_role("link", name="Sign in"))
+    visit.give_password(email_of(Role.OPERATOR))
     page.wait_for_url("**/admin/account/kept")
     visit.check_accessibility()
-    page.get_by_role("button", name="Send again").click()
-    assert page.url.endswith("/admin/chains/1")
+    go(page.get_by_role("button", name="Send again"))
+    expect(page).to_have_url(f"{visit.base}/admin/chains/1")
     assert "Ethereum, as typed" in page.locator(".diff").inner_text()
     assert page.evaluate("sessionStorage.length") == 0
 
@@ -68,22 +62,22 @@ def test_times_are_typed_in_the_readers_zone(browser: Browser, server: Server) -
     page = visit.open("/admin/blocked_addresses/1")
     end = page.get_by_label("Ends (UTC+5:30)")
     end.fill("2027-01-31T18:00")
-    page.get_by_role("button", name="Preview change").click()
+    go(page.get_by_role("button", name="Preview change"))
     assert page.locator('.diff time[datetime="2027-01-31T12:30:00Z"]').inner_text() == "2027-01-31 18:00:00"
-    page.get_by_role("button", name="Back to form").click()
+    go(page.get_by_role("button", name="Back to form"))
     assert page.get_by_label("Ends (UTC+5:30)").input_value() == "2027-01-31T18:00"
     page = visit.open("/admin/audit/")
     for name in ("since", "until"):
         page.locator(f"input[name={name}]").fill("2026-11-22")
-    page.get_by_role("button", name="Apply").click()
-    assert page.url.endswith("?since=2026-11-21T18%3A30%3A00.000Z&until=2026-11-22T18%3A30%3A00.000Z")
-    assert page.locator("input[name=until]").input_value() == "2026-11-22"
+    go(page.get_by_role("button", name="Apply"))
+    day = "since=2026-11-21T18%3A30%3A00.000Z&until=2026-11-22T18%3A30%3A00.000Z"
+    expect(page).to_have_url(f"{visit.base}/admin/audit/?{day}")
+    expect(page.locator("input[name=until]")).to_have_value("2026-11-22")
     page = visit.open("/admin/transfers/?since=2026-11-21T10:00:30Z")
     assert page.locator("input[name=since]").input_value() == "2026-11-21T15:30"
-    page.get_by_role("button", name="Apply").click()
-    assert re.search(r"since=2026-11-21T10(:|%3A)00(:|%3A)30", page.url), (
-        "what is not touched keeps its seconds"
-    )
+    go(page.get_by_role("button", name="Apply"))
+    untouched = re.compile(r"since=2026-11-21T10(:|%3A)00(:|%3A)30")
+    expect(page, "what is not touched keeps its seconds").to_have_url(untouched)
     assert visit.complaints == []
     context.close()
 

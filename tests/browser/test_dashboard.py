@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import expect
 from sqlalchemy import Engine, create_engine, text
 
 from app.domain.operators import Role
 from tests.admin.visitor import email_of
 from tests.browser.conftest import Visit
+from tests.browser.looking import go
 from tests.databases import SharedSqlite
 
 STUCK = "#tiles li:first-child .tile-number"
@@ -27,7 +29,6 @@ def rows(sandbox: SharedSqlite) -> Iterator[Engine]:
 def opened(visit: Visit) -> None:
     """The dashboard, whose time goes when it is told to."""
     visit.sign_in(email_of(Role.OPERATOR))
-    visit.page.wait_for_url("**/admin/")
     visit.page.clock.install()
     visit.open("/admin/")
 
@@ -114,6 +115,6 @@ def test_it_says_that_the_session_has_ended(visit: Visit, rows: Engine) -> None:
     with rows.begin() as connection:
         connection.execute(text("UPDATE operator_sessions SET ended_at = seen_at, ended_why = 'everywhere'"))
     later(visit)
-    visit.page.locator("#not-refreshed").get_by_role("link", name="Sign in").click()
+    go(visit.page.locator("#not-refreshed").get_by_role("link", name="Sign in"))
+    expect(visit.page.get_by_label("Password")).to_be_visible()
     assert "refresh" not in visit.page.url
-    visit.page.get_by_label("Password").wait_for()

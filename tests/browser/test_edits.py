@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
+from playwright.sync_api import expect
 
 from app.domain.operators import Role
 from tests.admin.visitor import email_of
 from tests.browser.answers import code, in_time
 from tests.browser.conftest import Visit
+from tests.browser.looking import go, save
 from tests.serving.server import Server
 
 
@@ -18,17 +20,16 @@ def test_a_chain_is_stopped_and_resumed(visit: Visit, server: Server) -> None:
     in_time(server, lambda answer: code(answer) is None, src=10, dst=1)
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/chains/")
-    page.get_by_role("link", name="Stop Optimism").click()
+    go(page.get_by_role("link", name="Stop Optimism"))
     page.get_by_label("Reason").fill("a drill")
     page.get_by_label("to confirm").fill("Optimism")
     visit.check_accessibility()
-    page.get_by_role("button", name="Stop chain").click()
+    save(page.get_by_role("button", name="Stop chain"))
     assert "Audit record" in page.get_by_role("status").first.inner_text()
     in_time(server, lambda answer: code(answer) == 500, src=10, dst=1)
-    page.get_by_role("link", name="Resume Optimism").click()
+    go(page.get_by_role("link", name="Resume Optimism"))
     visit.check_accessibility()
-    page.get_by_role("button", name="Save change").click()
-    assert page.get_by_role("status").first.is_visible()
+    save(page.get_by_role("button", name="Save change"))
     in_time(server, lambda answer: code(answer) is None, src=10, dst=1)
 
 
@@ -36,23 +37,22 @@ def test_a_chain_is_stopped_and_resumed(visit: Visit, server: Server) -> None:
 def test_a_fee_is_seen_in_the_estimate(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/routes/?search=USDT")
-    page.get_by_role("row").filter(has_text="0.605437…").get_by_role("link").first.click()
+    go(page.get_by_role("row").filter(has_text="0.605437…").get_by_role("link").first)
     fee = page.get_by_label("Base fee", exact=True)
     fee.fill("12 000 000")
     unit = page.get_by_label("Base fee: unit", exact=True)
     assert unit.locator("option:checked").inner_text() == "USDT", "never smallest units by themselves"
-    assert page.get_by_text("= 12\u2009000\u2009000 USDT").is_visible()
+    expect(page.get_by_text("= 12\u2009000\u2009000 USDT")).to_be_visible()
     unit.select_option("smallest")
     assert fee.input_value() == "12" + "0" * 24, "the same amount in the other unit"
     fee.fill("12 000 000 000 000 000 000")
-    assert page.get_by_text("= 12 USDT").is_visible()
+    expect(page.get_by_text("= 12 USDT")).to_be_visible()
     unit.select_option("tokens")
     assert fee.input_value() == "12"
-    page.get_by_role("button", name="Preview change").click()
+    go(page.get_by_role("button", name="Preview change"))
     assert "times the old one" in page.get_by_role("listitem").filter(has_text="High impact").inner_text()
     visit.check_accessibility()
-    page.get_by_role("button", name="Save change").click()
-    assert page.get_by_role("status").first.is_visible()
+    save(page.get_by_role("button", name="Save change"))
     in_time(server, lambda answer: answer.get("base_fee") == "12000000000000000000")
 
 
@@ -60,48 +60,48 @@ def test_a_fee_is_seen_in_the_estimate(visit: Visit, server: Server) -> None:
 def test_a_cap_is_raised_in_tokens_and_a_tier_added(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/pools/?search=USDT")
-    page.get_by_role("row").filter(has_text="Ethereum").get_by_role("link").first.click()
+    go(page.get_by_role("row").filter(has_text="Ethereum").get_by_role("link").first)
     pool = page.url
     page.get_by_label("Total cap", exact=True).fill("80 000 000.5")
     visit.check_accessibility()
-    page.get_by_role("button", name="Preview change").click()
+    go(page.get_by_role("button", name="Preview change"))
     row = page.get_by_role("row").filter(has_text="Total cap")
     assert "USDT" in row.inner_text()
     assert "smallest units" in row.inner_text()
-    page.get_by_role("button", name="Save change").click()
+    save(page.get_by_role("button", name="Save change"))
     page.goto(pool)
     assert page.get_by_label("Total cap", exact=True).input_value() == "80000000.5"
 
     page = visit.open("/admin/routes/?search=USDT")
-    page.get_by_role("row").filter(has_text="BNB Chain").get_by_role("link").first.click()
+    go(page.get_by_role("row").filter(has_text="BNB Chain").get_by_role("link").first)
     tiers = page.get_by_role("group", name="Protocol fee tiers").locator("tbody tr")
     before = tiers.count()
     page.get_by_role("button", name="Add tier").click()
-    assert tiers.count() == before + 1
+    expect(tiers).to_have_count(before + 1)
     page.keyboard.type("9 000 000")  # the new row has the focus
     tiers.last.get_by_label("Fee (%)").fill("0.01")
     visit.check_accessibility()
-    page.get_by_role("button", name="Preview change").click()
-    assert page.get_by_text(f"Protocol fee tiers, row {before + 1}, fee").is_visible()
-    page.get_by_role("button", name="Back to form").click()
-    assert tiers.count() == before + 1
+    go(page.get_by_role("button", name="Preview change"))
+    expect(page.get_by_text(f"Protocol fee tiers, row {before + 1}, fee")).to_be_visible()
+    go(page.get_by_role("button", name="Back to form"))
+    expect(tiers).to_have_count(before + 1)
     tiers.last.get_by_role("button", name="Remove").click()
-    page.get_by_role("button", name="Preview change").click()
-    assert page.get_by_text("Nothing was changed, so there is nothing to save").is_visible()
+    go(page.get_by_role("button", name="Preview change"))
+    expect(page.get_by_text("Nothing was changed, so there is nothing to save")).to_be_visible()
 
 
 @pytest.mark.soak("seconds of a browser; tests/admin has the form")
 def test_a_network_is_blocked_for_a_day(visit: Visit) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/blocked_networks/")
-    page.get_by_role("link", name="Block networks").click()
+    go(page.get_by_role("link", name="Block networks"))
     page.get_by_label("Networks, one per line").fill("198.51.100.77")
     page.get_by_label("in 24 hours").check()
     visit.check_accessibility()
-    page.get_by_role("button", name="Preview change").click()
-    assert page.get_by_text("198.51.100.77/32").first.is_visible()
+    go(page.get_by_role("button", name="Preview change"))
+    expect(page.get_by_text("198.51.100.77/32").first).to_be_visible()
     visit.check_accessibility()
-    page.get_by_role("button", name="Block 1 network").click()
+    save(page.get_by_role("button", name="Block 1 network"))
     row = page.get_by_role("row").filter(has_text="198.51.100.77/32")
     assert "active" in row.inner_text()
 
@@ -114,8 +114,8 @@ def test_a_preview_with_transfers_fits_a_phone(visit: Visit) -> None:
     page.get_by_label("From", exact=True).select_option("1")
     page.get_by_label("To", exact=True).select_option("56")
     page.set_viewport_size({"width": 390, "height": 844})
-    page.get_by_role("button", name="Preview change").click()
-    assert page.get_by_role("region", name="Recent transfers").is_visible()
+    go(page.get_by_role("button", name="Preview change"))
+    expect(page.get_by_role("region", name="Recent transfers")).to_be_visible()
     visit.check_accessibility()
     wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
     assert not page.evaluate(wide)
@@ -125,19 +125,18 @@ def test_a_preview_with_transfers_fits_a_phone(visit: Visit) -> None:
 def test_addresses_are_blocked_in_bulk(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/blocked_addresses/")
-    page.get_by_role("link", name="Block addresses").click()
+    go(page.get_by_role("link", name="Block addresses"))
     page.get_by_label("Addresses, one per line").fill(
         "0x00000000000000000000000000000000000000c1\nno address\n"
     )
-    page.get_by_role("button", name="Preview change").click()
-    assert page.get_by_text("1 line has an error").is_visible()
+    go(page.get_by_role("button", name="Preview change"))
+    expect(page.get_by_text("1 line has an error")).to_be_visible()
     visit.check_accessibility()
-    page.get_by_role("button", name="Back to form").click()
+    go(page.get_by_role("button", name="Back to form"))
     page.get_by_label("Addresses, one per line").fill("0x00000000000000000000000000000000000000c1")
     page.get_by_label("Reason").fill("a drill")
-    page.get_by_role("button", name="Preview change").click()
-    page.get_by_role("button", name="Block 1 address").click()
-    assert page.get_by_role("status").first.is_visible()
+    go(page.get_by_role("button", name="Preview change"))
+    save(page.get_by_role("button", name="Block 1 address"))
     in_time(server, lambda answer: code(answer) == 1015, usr="0x00000000000000000000000000000000000000C1")
 
 
@@ -148,13 +147,13 @@ def test_of_two_who_edit_a_row_the_second_is_told(visit: Visit) -> None:
     theirs = mine.context.new_page()
     theirs.goto(mine.url)
     theirs.get_by_label("Block delay").fill("121")
-    theirs.get_by_role("button", name="Preview change").click()
-    theirs.get_by_role("button", name="Save change").click()
+    go(theirs.get_by_role("button", name="Preview change"))
+    save(theirs.get_by_role("button", name="Save change"))
     mine.get_by_label("Name").fill("Polygon PoS")
-    mine.get_by_role("button", name="Preview change").click()
-    assert mine.get_by_role("heading", name="Changed while you were editing").is_visible()
+    go(mine.get_by_role("button", name="Preview change"))
+    expect(mine.get_by_role("heading", name="Changed while you were editing")).to_be_visible()
     visit.check_accessibility()
-    mine.get_by_role("link", name="Reload current values").click()
+    go(mine.get_by_role("link", name="Reload current values"))
     assert mine.get_by_label("Block delay").input_value() == "121"
     assert mine.get_by_label("Name").input_value() == "Polygon"
 
@@ -167,7 +166,7 @@ def test_all_rows_of_a_page_are_selected(visit: Visit, path: str) -> None:
     page = visit.open(path)
     boxes = page.locator('main tbody input[type="checkbox"]')
     button = page.get_by_role("button", name="Select all on this page")
-    assert boxes.count()
+    expect(boxes).not_to_have_count(0)
     for picked in (True, False):
         button.click()
         assert all(each.is_checked() is picked for each in boxes.all())
@@ -182,9 +181,9 @@ def test_all_differences_are_selected_or_none(visit: Visit) -> None:
         chain["block_delay"] += 1
     page = visit.open("/admin/document/")
     page.locator('main textarea[name="text"]').fill(json.dumps(rows))
-    page.get_by_role("button", name="Compare document").click()
+    go(page.get_by_role("button", name="Compare document"))
     boxes = page.locator('input[name="row"]')
-    assert boxes.count() == 3
+    expect(boxes).to_have_count(3)
 
     def ticked() -> int:
         return sum(box.is_checked() for box in boxes.all())

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from app.domain.operators import Role
 from tests.admin.visitor import email_of
 from tests.browser.conftest import Visit
-from tests.browser.looking import PHONE
+from tests.browser.looking import PHONE, go
 
 pytestmark = pytest.mark.soak("seconds of a browser; tests/admin has the pages")
 
@@ -19,18 +19,16 @@ def test_after_an_error_the_first_wrong_field_has_the_focus(visit: Visit) -> Non
     visit.sign_in(email_of(Role.OPERATOR))
     page = visit.open("/admin/chains/1")
     page.get_by_label("Name").fill(" ")
-    page.locator("main form button.primary").first.click()
+    go(page.locator("main form button.primary").first)
     expect(page.get_by_label("Name")).to_be_focused()
-    assert page.title().startswith("Error: ")
+    expect(page).to_have_title(re.compile("^Error: "))
     page.goto(page.url)
-    assert not page.title().startswith("Error: ")
+    expect(page).not_to_have_title(re.compile("^Error: "))
 
 
 def test_a_wrong_password_is_heard_at_the_first_field(visit: Visit) -> None:
     page = visit.open("/admin/sign-in")
-    page.get_by_label("Email").fill("someone@example.org")
-    page.get_by_label("Password").fill("wrong password")
-    page.get_by_role("button", name="Sign in").click()
+    visit.give_password("someone@example.org", "wrong password")
     expect(page.get_by_label("Email")).to_be_focused()
     expect(page.get_by_label("Email")).to_have_accessible_description("Wrong email or password.")
     visit.check_accessibility()

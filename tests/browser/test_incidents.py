@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from datetime import UTC, datetime
 from typing import Any
@@ -14,6 +15,7 @@ from app.domain.operators import Role
 from tests.admin.visitor import email_of
 from tests.browser.answers import code, estimate, in_time
 from tests.browser.conftest import Visit
+from tests.browser.looking import go, save
 from tests.serving.server import Server
 
 PHONE_WIDTH = 390
@@ -22,13 +24,13 @@ MOST_CLICKS = 15
 
 
 class Clicks:
-    """Counts what somebody presses."""
+    """Counts what somebody presses to get to the next page."""
 
     def __init__(self, page: Page) -> None:
         self.page, self.count = page, 0
 
     def press(self, role: Any, name: str) -> None:
-        self.page.get_by_role(role, name=name, exact=True).click()
+        go(self.page.get_by_role(role, name=name, exact=True))
         self.count += 1
 
 
@@ -51,12 +53,12 @@ def test_chains_are_stopped_and_resumed_together(visit: Visit, server: Server) -
     page = visit.open("/admin/chains/")
     for name in ("Optimism", "Polygon"):
         page.get_by_role("checkbox", name=f"Select {name}").check()
-    page.get_by_role("button", name="Stop selected").click()
+    go(page.get_by_role("button", name="Stop selected"))
     look(visit)
     expect(page.locator("[name=disabled_reason]")).to_be_focused()
     page.keyboard.type("RPC compromised")
     page.get_by_label("to confirm").fill("STOP 2 CHAINS")
-    page.get_by_role("button", name="Stop 2 chains").click()
+    save(page.get_by_role("button", name="Stop 2 chains"))
     banner = page.get_by_role("region", name="Stopped chains")
     assert "Optimism stopped" in banner.inner_text()
     assert "by operator@example.org: RPC compromised" in banner.inner_text()
@@ -64,9 +66,9 @@ def test_chains_are_stopped_and_resumed_together(visit: Visit, server: Server) -
     in_time(server, lambda answer: code(answer) == 500, src=10, dst=1)
     for name in ("Optimism", "Polygon"):
         page.get_by_role("checkbox", name=f"Select {name}").check()
-    page.get_by_role("button", name="Resume selected").click()
+    go(page.get_by_role("button", name="Resume selected"))
     look(visit)
-    page.get_by_role("button", name="Resume 2 chains").click()
+    save(page.get_by_role("button", name="Resume 2 chains"))
     assert "Optimism stopped" not in banner.inner_text()
     in_time(server, lambda answer: code(answer) is None, src=10, dst=1)
 
@@ -76,26 +78,25 @@ def test_a_fee_is_rolled_back(visit: Visit, server: Server) -> None:
     visit.sign_in(email_of(Role.ADMIN))
     page = visit.open("/admin/chains/137")
     page.get_by_label("Block delay").fill("121")
-    page.get_by_role("button", name="Preview change").click()
+    go(page.get_by_role("button", name="Preview change"))
     page.get_by_label("Note").fill("ticket 9")
     then = datetime.now(UTC)
-    page.get_by_role("button", name="Save change").click()
+    save(page.get_by_role("button", name="Save change"))
     page = visit.open("/admin/chains/137")
-    page.get_by_role("link", name="History").click()
-    assert page.get_by_text("ticket 9").is_visible()
+    go(page.get_by_role("link", name="History"))
+    expect(page.get_by_text("ticket 9")).to_be_visible()
     look(visit)
-    page.get_by_role("link", name="Restore this version").first.click()
+    go(page.get_by_role("link", name="Restore this version").first)
     look(visit)
-    page.get_by_role("button", name="Save change").click()
-    assert page.get_by_role("status").first.is_visible()
-    page.get_by_role("link", name="Audit record").click()
+    save(page.get_by_role("button", name="Save change"))
+    go(page.get_by_role("link", name="Audit record"))
     look(visit)
-    page.get_by_role("link", name="Open row").click()
+    go(page.get_by_role("link", name="Open row"))
     assert page.get_by_label("Block delay").input_value() == "120"
 
     time.sleep(0.01)
     page.goto(f"{visit.base}/admin/history/at?time={then:%Y-%m-%dT%H:%M:%S.%f}Z")
-    assert page.get_by_text("Nothing in the configuration differs").is_visible(), "there and back"
+    expect(page.get_by_text("Nothing in the configuration differs"), "there and back").to_be_visible()
     look(visit)
 
 
@@ -112,13 +113,13 @@ def test_a_document_is_compared_and_applied_in_part(visit: Visit, server: Server
     page.get_by_label("File").set_input_files(
         {"name": "network.json", "mimeType": "application/json", "buffer": json.dumps(rows).encode()}
     )
-    page.get_by_role("button", name="Compare").click()
-    assert page.get_by_text("2 rows differ").is_visible()
+    go(page.get_by_role("button", name="Compare"))
+    expect(page.get_by_text("2 rows differ")).to_be_visible()
     look(visit)
     page.get_by_role("checkbox").last.uncheck()
-    page.get_by_role("button", name="Preview selected").click()
+    go(page.get_by_role("button", name="Preview selected"))
     look(visit)
-    page.get_by_role("button", name="Apply 1 difference").click()
+    save(page.get_by_role("button", name="Apply 1 difference"))
     assert "apply 1 of 2 differences" in page.get_by_role("status").first.inner_text()
 
 
@@ -148,7 +149,7 @@ def test_a_chain_is_connected_and_estimated(visit: Visit, server: Server) -> Non
     look(visit)
     clicks.press("button", "Connect chain")
     in_time(server, lambda answer: code(answer) is None, src=1, dst=NEW)
-    assert f"src={NEW}" in page.url
+    expect(page).to_have_url(re.compile(f"src={NEW}"))
     page.reload()
     clicks.press("button", "Estimate")
     assert clicks.count <= MOST_CLICKS

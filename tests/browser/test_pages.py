@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from flask import Flask
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from sqlalchemy import create_engine, text
 from werkzeug.routing import MapAdapter
 
@@ -30,7 +30,7 @@ from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import PASSWORD, Visitor, add_account, email_of
 from tests.applications import close_connections, gateway_of, make_settings
 from tests.browser.conftest import Visit
-from tests.browser.looking import findings
+from tests.browser.looking import findings, go
 from tests.databases import SharedSqlite
 from tests.everyday import some
 from tests.services.webhooks.hooks import to_subjects
@@ -286,7 +286,7 @@ class Sweep:
         for name, typed in sent.fields.items():
             page.evaluate(_FILL, [name, typed])
         page.evaluate("document.querySelectorAll('form').forEach(form => { form.noValidate = true; })")
-        page.locator(f"main form[method=post] {sent.button}").first.click()
+        go(page.locator(f"main form[method=post] {sent.button}").first)
         page.locator(sent.shows).first.wait_for(timeout=15_000)
         # A document that is none is answered with 400, of which the browser complains by itself.
         self.visit.complaints = [each for each in self.visit.complaints if "status of 400" not in each]
@@ -342,12 +342,12 @@ def test_signing_in(sweep: Sweep, story: Story, sandbox: SharedSqlite) -> None:
     sweep.look("signing in")
     page.locator("[name=email]").fill("nobody@example.org")
     page.locator("[name=password]").fill("wrong")
-    page.locator("main button.primary, form button.primary").first.click()
+    go(page.locator("main button.primary, form button.primary").first)
     page.locator(".message-error, .field-error").first.wait_for()
     visit.complaints.clear()
     sweep.look("signing in, refused")
     visit.sign_in("first@example.org")
-    page.wait_for_url("**/admin/account/password")
+    expect(page).to_have_url(f"{visit.base}/admin/account/password")
     sweep.look("the first sign-in")
     page.context.clear_cookies()
     visit.sign_in(email_of(Role.VIEWER))
@@ -364,7 +364,7 @@ def test_signing_in(sweep: Sweep, story: Story, sandbox: SharedSqlite) -> None:
     engine.dispose()
     page.locator("[name=email]").fill("new@example.org")
     page.locator("[name=password]").fill(PASSWORD)
-    page.locator(PREVIEW).click()
+    go(page.locator(PREVIEW))
     page.locator("[name=step_up-password]").wait_for()
     sweep.look("asked again")
 

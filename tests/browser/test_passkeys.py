@@ -15,6 +15,7 @@ from app.models.operators import Operator, OperatorSession
 from tests.admin.visitor import PASSWORD, email_of
 from tests.applications import close_connections, gateway_of, make_settings
 from tests.browser.conftest import Visit
+from tests.browser.looking import go
 from tests.databases import SharedSqlite
 
 OPERATOR = email_of(Role.OPERATOR)
@@ -71,19 +72,19 @@ def test_a_passkey_from_its_registration_to_its_use(device: Visit, sandbox: Shar
     page = add_passkey(device, "this laptop")
     expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
     look(device)
-    page.get_by_role("button", name="Create recovery codes").click()
+    go(page.get_by_role("button", name="Create recovery codes"))
     expect(page.locator("#codes li")).to_have_count(RECOVERY_CODES)
     look(device)
     code = page.locator("#codes code").first.inner_text()
-    page.get_by_role("link", name="I have saved them").click()
+    go(page.get_by_role("link", name="I have saved them"))
     expect(page.get_by_role("cell", name="this laptop", exact=True)).to_be_visible()
     look(device)
-    page.get_by_role("button", name="Sign out", exact=True).click()
+    go(page.get_by_role("button", name="Sign out", exact=True))
 
     # Alone.
     page.get_by_role("button", name="Use a passkey").click()
     expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()
-    page.get_by_role("button", name="Sign out", exact=True).click()
+    go(page.get_by_role("button", name="Sign out", exact=True))
 
     # After the password.
     page = device.sign_in(OPERATOR)
@@ -97,24 +98,24 @@ def test_a_passkey_from_its_registration_to_its_use(device: Visit, sandbox: Shar
     page.get_by_label("Reason").fill("a fork is being looked at")
     page.get_by_label("Type “Ethereum").fill("Ethereum")
     let_proofs_age(sandbox)
-    page.get_by_role("button", name="Stop chain").click()
+    go(page.get_by_role("button", name="Stop chain"))
     expect(page.get_by_role("heading", name="Confirm that it is you")).to_be_visible()
     look(device)
     page.get_by_role("button", name="Use a passkey").click()
     expect(page.locator(".message-success")).to_contain_text("a fork is being looked at")
-    page.get_by_role("button", name="Sign out", exact=True).click()
+    go(page.get_by_role("button", name="Sign out", exact=True))
 
     # Lost: the recovery code is asked for in its place, once.
     page = device.sign_in(OPERATOR)
-    page.get_by_role("link", name="Use a recovery code").click()
+    go(page.get_by_role("link", name="Use a recovery code"))
     look(device)
     page.get_by_label("Recovery code").fill(code)
-    page.get_by_role("button", name="Continue").click()
+    go(page.get_by_role("button", name="Continue"))
     expect(page.get_by_text(f"You have {RECOVERY_CODES - 1} recovery codes left")).to_be_visible()
 
     page = device.open("/admin/account/")
     page.on("dialog", lambda dialog: dialog.accept())
-    page.get_by_role("button", name="Remove this laptop").click()
+    go(page.get_by_role("button", name="Remove this laptop"))
     expect(page.get_by_text("Passkey “this laptop” removed.")).to_be_visible()
 
 
@@ -147,6 +148,6 @@ def test_a_password_of_somebody_else_is_changed_first(visit: Visit, sandbox: Sha
     page.get_by_label("Password that you were given").fill(PASSWORD)
     page.get_by_label("New password", exact=True).fill("quite another password")
     page.get_by_label("New password again").fill("quite another password")
-    page.get_by_role("button", name="Change password").click()
+    go(page.get_by_role("button", name="Change password"))
     visit.open("/admin/")
     expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()

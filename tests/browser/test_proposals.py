@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from app.domain.operators import Role
 from tests.admin.visitor import email_of
 from tests.browser.conftest import DESKTOP, Visit
+from tests.browser.looking import go, save
 from tests.serving.server import Server
 
 pytestmark = pytest.mark.soak("seconds of two browsers; tests/admin has the forms")
@@ -38,25 +39,25 @@ def test_a_fee_is_changed_by_two(visit: Visit, second: Visit) -> None:
     fee = page.locator("input[name=burn_base_fee]")
     wanted = str(int(fee.input_value()) + 1)
     fee.fill(wanted)
-    page.get_by_role("button", name="Preview change").click()
+    go(page.get_by_role("button", name="Preview change"))
     page.get_by_label("Reason").fill(WHY)
     visit.check_accessibility()
-    page.get_by_role("button", name="Propose change").click()
-    page.wait_for_url("**/admin/proposals/1")
+    go(page.get_by_role("button", name="Propose change"))
+    expect(page).to_have_url(f"{visit.base}/admin/proposals/1")
     visit.check_accessibility()
-    assert page.get_by_role("button", name="Withdraw proposal").is_visible()
-    assert page.get_by_role("button", name="Approve").count() == 0
+    expect(page.get_by_role("button", name="Withdraw proposal")).to_be_visible()
+    expect(page.get_by_role("button", name="Approve")).to_have_count(0)
     assert visit.open("/admin/pegged_pairs/1").locator("input[name=burn_base_fee]").input_value() != wanted
 
     second.sign_in(email_of(Role.ADMIN))
     other = second.open("/admin/")
     assert waiting(other).inner_text().startswith("1")
-    other.get_by_role("link", name="Proposals").click()
+    go(other.get_by_role("link", name="Proposals"))
     second.check_accessibility()
-    other.get_by_role("row").filter(has_text=WHY).get_by_role("link").click()
+    go(other.get_by_role("row").filter(has_text=WHY).get_by_role("link"))
     second.check_accessibility()
-    other.get_by_role("button", name="Approve change").click()
+    save(other.get_by_role("button", name="Approve change"))
     assert "Audit record" in other.get_by_role("status").first.inner_text()
     second.check_accessibility()
-    assert waiting(other).count() == 0
+    expect(waiting(other)).to_have_count(0)
     assert visit.open("/admin/pegged_pairs/1").locator("input[name=burn_base_fee]").input_value() == wanted

@@ -7,8 +7,9 @@ from playwright.sync_api import expect
 
 from app.domain.operators import Role
 from tests.admin.second_factor import code_of
-from tests.admin.visitor import PASSWORD, email_of
+from tests.admin.visitor import email_of
 from tests.browser.conftest import Visit
+from tests.browser.looking import go
 
 pytestmark = pytest.mark.soak("seconds of a browser; tests/admin has the same without one")
 
@@ -17,27 +18,25 @@ def test_a_second_factor_from_its_setup_to_its_use(visit: Visit) -> None:
     page = visit.sign_in(email_of(Role.VIEWER))
     expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()
     visit.open("/admin/account/")
-    page.get_by_role("link", name="Set up authenticator app").click()
-    page.get_by_role("button", name="Set up authenticator app").click()
+    go(page.get_by_role("link", name="Set up authenticator app"))
+    go(page.get_by_role("button", name="Set up authenticator app"))
     expect(page.get_by_alt_text("The key as a QR code")).to_be_visible()
     visit.check_accessibility()
     key = page.locator("code.break").inner_text()
     page.get_by_label("code").fill(code_of(key))
-    page.get_by_role("button", name="Turn on").click()
+    go(page.get_by_role("button", name="Turn on"))
     expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
-    page.get_by_role("link", name="Not now").click()
+    go(page.get_by_role("link", name="Not now"))
     codes = page.locator("dl.facts").filter(has_text="Authenticator app")
     expect(codes.locator("dd").first).to_contain_text("on")
-    page.get_by_role("button", name="Sign out", exact=True).click()
+    go(page.get_by_role("button", name="Sign out", exact=True))
 
-    page.get_by_label("Email").fill(email_of(Role.VIEWER))
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
+    visit.give_password(email_of(Role.VIEWER))
     expect(page.get_by_role("heading", name="Second factor")).to_be_visible()
     visit.check_accessibility()
     page.get_by_label("code").fill("000000")
-    page.get_by_role("button", name="Continue").click()
+    go(page.get_by_role("button", name="Continue"))
     expect(page.locator(".field-error")).to_be_visible()
     page.get_by_label("code").fill(code_of(key, 1))  # this period's is used up
-    page.get_by_role("button", name="Continue").click()
+    go(page.get_by_role("button", name="Continue"))
     expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()

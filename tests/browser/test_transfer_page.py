@@ -18,7 +18,7 @@ from app.sandbox.catalogue import sandbox_id
 from app.services.feed.ingest import ingest_lines
 from tests.applications import close_connections, gateway_of, make_settings
 from tests.browser.conftest import Visit
-from tests.browser.looking import findings
+from tests.browser.looking import findings, go
 from tests.databases import SharedSqlite
 from tests.everyday import some
 from tests.serving.server import Server, serving
@@ -233,10 +233,11 @@ def test_without_a_script_it_is_all_there(browser: Browser, server: Server) -> N
     moving = sandbox_id(Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION, 1)
     context = browser.new_context(java_script_enabled=False, viewport={"width": 390, "height": 800})
     page = context.new_page()
-    page.goto(f"http://{server.host}:{server.port}/transfer/")
+    base = f"http://{server.host}:{server.port}"
+    page.goto(f"{base}/transfer/")
     page.get_by_label("Transfer id").fill(f" https://etherscan.io/tx/{moving} ")
-    page.get_by_role("button", name="Look up").click()
-    assert page.url.endswith(f"/transfer/{moving}")
+    go(page.get_by_role("button", name="Look up"))
+    expect(page).to_have_url(f"{base}/transfer/{moving}")
     assert page.locator("meta[http-equiv=refresh]").get_attribute("content") is not None
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page.locator("[data-copy-from]").first).to_be_hidden()

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 from playwright.sync_api import Download, Locator, Page
 
+from tests.browser.looking import go
+
 
 @dataclass
 class Work:
@@ -26,8 +28,13 @@ class Work:
     """From the first step to the end: the pages' time, for nobody thinks or types slowly here."""
 
     def click(self, place: str | Locator) -> None:
-        """Press a button or a link, or tick a box."""
+        """Press what stays on the page, or tick a box."""
         self._at(place).click()
+        self.clicks += 1
+
+    def go(self, place: str | Locator) -> None:
+        """Press what leads to another page, and wait for that page."""
+        go(self._at(place))
         self.clicks += 1
 
     def fill(self, place: str | Locator, text: str) -> None:

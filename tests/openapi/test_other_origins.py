@@ -123,15 +123,16 @@ class _Blank(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def page() -> Iterator[Page]:
-    widget = ThreadingHTTPServer(("127.0.0.1", 0), _Blank)
-    threading.Thread(target=widget.serve_forever, daemon=True).start()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
-        opened = browser.new_page()
-        opened.goto(f"http://127.0.0.1:{widget.server_port}/")
-        yield opened
-        browser.close()
-    widget.shutdown()
+    path = chromium()
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Blank) as widget, sync_playwright() as playwright:
+        threading.Thread(target=widget.serve_forever, daemon=True).start()
+        try:
+            with playwright.chromium.launch(executable_path=path, args=FLAGS) as browser:
+                opened = browser.new_page()
+                opened.goto(f"http://127.0.0.1:{widget.server_port}/")
+                yield opened
+        finally:
+            widget.shutdown()
 
 
 @pytest.mark.parametrize("prefix", ["/v1/", "/v2/"])
