@@ -8,7 +8,7 @@ wrong ends it with one line; only the documentation may be missing.
 from __future__ import annotations
 
 if __name__ == "__main__":  # gunicorn goes on in this process; whoever imports this module stays as they are
-    from serving.greenlets import patch
+    from serving import patch
 
     patch()
 
