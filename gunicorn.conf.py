@@ -60,7 +60,8 @@ _further = further_addresses(_settings)
 # Whether the server ends, and not only some of its workers: all of its processes share it.
 _stopping = RawValue("b", False)
 _UNIX_PATH_MAX = 107
-_OPEN_FILES = 16384
+# Enough for all connections of a worker, and never less than what the shipped units allow.
+_OPEN_FILES = max(16384, _settings.most_waiting + 5000)
 _LIMITED_DOORS = {"api", "grpcweb"}
 _SHOWN = {METRICS: "/metrics", HEALTH: "/readyz"}
 
