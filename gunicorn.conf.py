@@ -17,7 +17,7 @@ sys.path[:] = [path for path in sys.path if os.path.realpath(path) != _folder]
 import gevent
 from gevent.hub import Hub
 
-from serving.greenlets import patch
+from serving import patch
 
 patch()
 # Where each greenlet was started, for debuggers: a quarter of a KiB for each connection.
@@ -26,6 +26,7 @@ gevent.config.track_greenlet_tree = False
 import resource
 import socket
 from collections.abc import Iterator
+from multiprocessing.sharedctypes import RawValue
 from typing import Any
 
 from gunicorn import glogging, util
@@ -50,14 +51,17 @@ from app.reserved.answers import dispatcher, reserved_application
 from app.runtime.gateway import current_gateway
 from app.runtime.pooler import check_pooler
 from config import INSTANCE, load_settings, named_log_format
-from serving.shares import SHARES
+from serving import shares
 
 format_last_resort(named_log_format())
 _settings = load_settings()
 _counted = None if _settings.metrics_port is None else files_of_this_server()
 _further = further_addresses(_settings)
+# Whether the server ends, and not only some of its workers: all of its processes share it.
+_stopping = RawValue("b", False)
 _UNIX_PATH_MAX = 107
-_OPEN_FILES = 16384
+# Enough for all connections of a worker, and never less than what the shipped units allow.
+_OPEN_FILES = max(16384, _settings.most_waiting + 5000)
 _LIMITED_DOORS = {"api", "grpcweb"}
 _SHOWN = {METRICS: "/metrics", HEALTH: "/readyz"}
 
@@ -163,7 +167,7 @@ def _tell_before_stopping(server: Any) -> None:
 
     def told_and_stopped(graceful: bool = True) -> None:
         if not server.reexec_pid:
-            SHARES.stop()
+            _stopping.value = True
         stop(graceful)
 
     server.stop = told_and_stopped
@@ -211,8 +215,9 @@ def post_fork(server: Any, worker: Any) -> None:
 def post_worker_init(worker: Any) -> None:
     """Have the worker tell how it is, where anybody wants to know."""
     application = worker.app.wsgi()
+    worker.server_stops = lambda: bool(_stopping.value)
     worker.reserved = {
-        number: reserved_application(purpose, application, _counted, SHARES.is_stopping)
+        number: reserved_application(purpose, application, _counted, worker.server_stops)
         for number, purpose in worker.reserved.items()
     }
     if worker.reserved:
@@ -229,7 +234,7 @@ def _trace(worker: Any, application: Any) -> None:
     if not os.environ.get("OTEL_TRACES_EXPORTER"):  # noqa: TID251  a variable of its own, not of this gateway
         return
     try:
-        from serving.traces import trace  # noqa: PLC0415  the packages are an extra
+        from app.http.traces import trace  # noqa: PLC0415  the packages are an extra
     except ImportError as missing:
         worker.log.warning("OTEL_TRACES_EXPORTER: nothing is traced: %s", missing)
         return
@@ -239,7 +244,7 @@ def _trace(worker: Any, application: Any) -> None:
 
 def child_exit(server: Any, worker: Any) -> None:
     """Leave out a worker that ended when connections are shared out, and keep what it counted."""
-    SHARES.note(worker.age)
+    shares.note(worker.age)
     if _counted is not None:
         _counted.add_up_ended({os.getpid(), *server.WORKERS})
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 if __name__ == "__main__":  # gunicorn goes on in this process; whoever imports this module stays as they are
     import gc
 
-    from serving.greenlets import patch
+    from serving import patch
 
     gc.disable()  # until wsgi.py has imported everything
     patch()

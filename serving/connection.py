@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import socket
 from contextlib import suppress
 from time import monotonic
@@ -10,7 +9,7 @@ from typing import Any, Final
 
 from gevent.socket import wait_read
 from gunicorn import util
-from gunicorn.http.errors import LimitRequestHeaders
+from gunicorn.http.errors import LimitRequestHeaders, NoMoreData
 
 from app.cooperation import TURN_SECONDS, give_way
 
@@ -31,6 +30,10 @@ waiting counts, not what the application does between two reads."""
 BODY_RATE: Final = 1024
 """Bytes a second of a body. Who is slower is cut off when ``BODY_SECONDS`` are used up."""
 
+REST_SECONDS: Final = 2.0
+REST_BYTES: Final = 65_536
+"""How much is read of what is left of a body that nobody wanted, before the connection is closed instead."""
+
 SEND_SECONDS: Final = 30.0
 """How long the client may take for a piece of an answer."""
 
@@ -38,8 +41,8 @@ LARGEST_PIECE: Final = 8192
 """Bytes read at once: in chunks of one byte they take some hundredths of a second to parse."""
 
 
-class TooSlow(TimeoutError):
-    """The client took longer than it may; its connection is of no further use."""
+class TooSlow(NoMoreData, TimeoutError):  # type: ignore[misc]  # gunicorn has no types
+    """The client took longer than it may: for gunicorn, nothing more comes."""
 
 
 class Connection:
@@ -49,41 +52,47 @@ class Connection:
     """
 
     __slots__ = (
-        "_deadline", "_head_left", "_in_body", "_silence", "_sock", "_time_left", "_turn_began", "_used",
+        "_deadline", "_head_left", "_in_body", "_silence", "_sock", "_time_left", "_turn_began",
         "application", "begun", "waited",
     )  # fmt: skip
 
     def __init__(self, sock: socket.socket, application: Any = None) -> None:
-        """
-        :param application: the one of the address that it came to, where that is not for callers.
-        """
         self._sock = sock
-        self._silence: float | None = None
-        self._deadline = math.inf
-        self._time_left = 0.0
-        self._head_left = HEAD_BYTES
-        self._in_body = self._used = False
         self._turn_began = monotonic()
         self.application = application
-        self.begun = False
-        """Whether anything of the request has come in."""
-        self.waited = False
-        """Whether others had their turn before the request came."""
+        """The one of the address that it came to, where that is not for callers."""
+        self.await_request(FIRST_BYTE_SECONDS)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sock, name)
 
     def await_request(self, seconds: float) -> None:
         """Wait for the next request for so long; once it begins, its head has ``HEAD_SECONDS``."""
-        self._used = self._used or self.begun
-        self.begun = self.waited = self._in_body = False
-        self._silence = None
-        self._head_left = HEAD_BYTES
         self._deadline = monotonic() + seconds
+        self._head_left = HEAD_BYTES
+        self._silence: float | None = None
+        self._in_body = False
+        self.begun = False
+        """Whether anything of the request has come in."""
+        self.waited = False
+        """Whether others had their turn before the request came."""
 
     def await_body(self) -> None:
         """The head is complete: what is read from now on is the body."""
         self._in_body, self._time_left = True, BODY_SECONDS
+
+    def pass_over(self, body: Any) -> None:
+        """Read what is left of a body: the next request begins behind it.
+
+        :raises StopIteration: where it begins stays unknown, which ends the connection.
+        """
+        until, left = monotonic() + REST_SECONDS, REST_BYTES
+        while left > 0 and not body.failed:
+            self.settimeout(until - monotonic())
+            if not (data := body.read(1024)):
+                return
+            left -= len(data)
+        raise StopIteration
 
     def settimeout(self, seconds: float | None) -> None:
         """Bound each wait for a piece of a body, in place of the whole.
@@ -97,31 +106,28 @@ class Connection:
         return self._silence
 
     def recv(self, size: int) -> bytes:
-        """The next bytes; none at the end.
-
-        :raises TooSlow: they did not come in time.
-        :raises LimitRequestHeaders: there are more of them than the head of a request may have.
-        """
+        """The next bytes, none at the end; ``TooSlow`` where they do not come in time."""
         size = min(size, LARGEST_PIECE)
         if self._in_body:
-            return self._next_of_body(size)
+            began = monotonic()
+            data = self._received(size, self._time_left if self._silence is None else self._silence)
+            self._time_left += len(data) / BODY_RATE - (monotonic() - began)
+            return data
         if not self._head_left:
             raise LimitRequestHeaders(f"the request line and the headers have more than {HEAD_BYTES} bytes")
-        if self._used and not self.begun:
-            # Reading finds nothing right after an answer, so it is not tried before.
+        if not self.begun:  # reading mostly finds nothing yet, so it is not tried before
             self.waited = True
             wait_read(self._sock.fileno(), max(0.0, self._deadline - monotonic()), TooSlow)
-        data = self._received(min(size, self._head_left), self._deadline - monotonic())
+        try:
+            data = self._received(min(size, self._head_left), self._deadline - monotonic())
+        except TooSlow:
+            if self.begun:
+                util.write_error(self, 408, "Request Timeout", "the request took too long to arrive")
+            raise
         self._head_left -= len(data)
         if not self.begun and data:
             self.begun = True
             self._deadline = monotonic() + HEAD_SECONDS
-        return data
-
-    def _next_of_body(self, size: int) -> bytes:
-        began = monotonic()
-        data = self._received(size, self._time_left if self._silence is None else self._silence)
-        self._time_left += len(data) / BODY_RATE - (monotonic() - began)
         return data
 
     def _received(self, size: int, seconds: float) -> bytes:
@@ -148,10 +154,7 @@ class Connection:
             return True
 
     def sendall(self, data: bytes) -> None:
-        """Send everything.
-
-        :raises TooSlow: the client does not take it.
-        """
+        """Send everything; ``TooSlow`` where the client does not take it."""
         self._sock.settimeout(SEND_SECONDS)
         try:
             self._sock.sendall(data)

@@ -6,40 +6,21 @@ others idle. ``SO_REUSEPORT`` spreads by chance, and a worker that dies takes it
 
 from __future__ import annotations
 
-from multiprocessing.sharedctypes import RawArray, RawValue
+from multiprocessing.sharedctypes import RawArray
 from typing import Final
 
 _SLOTS: Final = 1024
 _NOBODY: Final = -1
 
-
-class Shares:
-    """A count for each worker, in memory that all processes of one server share."""
-
-    def __init__(self) -> None:
-        """Make it before any worker is forked."""
-        self._counts = RawArray("i", [_NOBODY] * _SLOTS)
-        self._stopping = RawValue("b", False)
-
-    def note(self, worker: int, count: int = _NOBODY) -> None:
-        """Store the number of connections of a worker; without one, it accepts no more.
-
-        :param worker: its age, as gunicorn counts them.
-        """
-        self._counts[worker % _SLOTS] = count
-
-    def least(self) -> int:
-        """The connections of the worker that has the fewest; 0 where nobody is known."""
-        return min((n for n in self._counts[:] if n != _NOBODY), default=0)
-
-    def is_stopping(self) -> bool:
-        """Whether the server is being stopped, and not only some of its workers."""
-        return bool(self._stopping.value)
-
-    def stop(self) -> None:
-        """Note that it is."""
-        self._stopping.value = True
+_counts = RawArray("i", [_NOBODY] * _SLOTS)
+"""Made before any worker is forked."""
 
 
-SHARES: Final = Shares()
-"""Of the server in this process and of the workers forked from it."""
+def note(worker: int, count: int = _NOBODY) -> None:
+    """Store how many connections the worker of this age has; without a number, it accepts no more."""
+    _counts[worker % _SLOTS] = count
+
+
+def least() -> int:
+    """The connections of the worker that has the fewest; 0 where nobody is known."""
+    return min((n for n in _counts[:] if n != _NOBODY), default=0)

@@ -61,6 +61,7 @@ PLANTED = {
         "app/services/planted_sandbox.py": "from app.sandbox import network\n",
         "app/cli/planted_sandbox.py": "from app.sandbox import network\n",
     },
+    "library-traces": {"app/services/planted_traces.py": "import opentelemetry.trace\n"},
     "library-evidence": {"app/domain/planted_keys.py": "from coincurve import PublicKey\n"},
     "library-protobuf": {"app/domain/planted_bytes.py": "from google.protobuf import message\n"},
     "library-sql": {

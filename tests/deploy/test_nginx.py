@@ -8,6 +8,7 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
+from http.client import HTTPConnection
 from pathlib import Path
 from select import select
 
@@ -270,6 +271,31 @@ def test_connections_to_the_gateway_are_closed_first_by_nginx() -> None:
     for file in (DEPLOY / "nginx/gateway-place/upstreams.conf", DEPLOY / "compose/nginx-upstreams.conf"):
         times = [int(found) for found in re.findall(r"keepalive_timeout (\d+)s", file.read_text())]
         assert len(times) == 3 and max(times) < kept
+
+
+def test_the_connections_of_a_network_are_bounded(tmp_path: Path) -> None:
+    """The gateway bounds none of them: it leaves that to this proxy."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(20)
+        nginx = install(tmp_path, dict.fromkeys(PLACES.values(), silent.getsockname()[1]))
+        with (tmp_path / "gateway-place/log.conf").open("a") as place:
+            place.write("set_real_ip_from 127.0.0.1;\nreal_ip_header X-Test-Address;\n")
+        with running(nginx), ExitStack() as stack:
+
+            def asked(address: str) -> HTTPConnection:
+                caller = nginx.connect()
+                stack.callback(caller.close)
+                caller.request("GET", "/v2/getTransferConfigs", headers={"X-Test-Address": address})
+                return caller
+
+            for _ in range(100):
+                asked("203.0.113.10")
+                stack.enter_context(silent.accept()[0])
+            refused = asked("203.0.113.10").getresponse()
+            assert (refused.status, refused.headers["X-Gateway-Reason"]) == (429, Reason.RATE_LIMITED.value)
+            assert refused.headers["Retry-After"]
+            asked("203.0.113.11")
+            stack.enter_context(silent.accept()[0])
 
 
 @pytest.mark.soak("seconds of waiting")

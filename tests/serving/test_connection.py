@@ -27,6 +27,7 @@ class Wire:
 
     def __init__(self, pieces: list[tuple[float, bytes]]) -> None:
         self.now = 1000.0
+        self.refused: list[int] = []
         self._pieces = pieces
         self._timeout: float | None = None
 
@@ -64,6 +65,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
     def made(*pieces: tuple[float, bytes]) -> tuple[Connection, Wire]:
         wire = Wire(list(pieces))
         monkeypatch.setattr(under_test, "monotonic", lambda: wire.now)
+        monkeypatch.setattr(under_test.util, "write_error", lambda *refused: wire.refused.append(refused[1]))
         monkeypatch.setattr(under_test, "wait_read", lambda _file, seconds, _late: wire.wait(seconds))
         return Connection(wire), wire  # type: ignore[arg-type]
 
@@ -85,6 +87,7 @@ def test_a_silent_client_is_cut_off(serve) -> None:
     assert read_until_cut_off(connection) == 0
     assert not connection.begun
     assert wire.now == 1000 + FIRST_BYTE_SECONDS
+    assert wire.refused == []
 
 
 def test_a_head_has_a_deadline_for_the_whole(serve) -> None:
@@ -94,6 +97,7 @@ def test_a_head_has_a_deadline_for_the_whole(serve) -> None:
     assert read_until_cut_off(connection) == 1 + HEAD_SECONDS
     assert connection.begun
     assert wire.now == 1000 + 1 + HEAD_SECONDS
+    assert wire.refused == [408]
 
 
 def test_an_idle_connection_may_wait_longer_than_a_new_one(serve) -> None:
@@ -109,6 +113,40 @@ def test_a_body_has_a_least_rate(serve) -> None:
     connection.await_body()
     assert read_until_cut_off(connection) == BODY_SECONDS
     assert wire.now < 1000 + BODY_SECONDS + 1
+
+
+class Unwanted:
+    """The rest of a body, of which the client sends a piece each so many seconds."""
+
+    failed = False
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def read(self, size: int) -> bytes:
+        return self._connection.recv(size)
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [[(0.5, b"x")] * 5, [(0.0, b"x" * 1024)] * 64],
+    ids=["slow", "long"],
+)
+def test_little_of_an_unwanted_body_is_read(serve, pieces: list[tuple[float, bytes]]) -> None:
+    connection, _ = serve(*pieces)
+    connection.await_body()
+    with pytest.raises((TooSlow, StopIteration)):
+        connection.pass_over(Unwanted(connection))
+
+
+def test_a_short_unwanted_body_is_passed_over_and_a_broken_one_ends_the_connection(serve) -> None:
+    connection, _ = serve((0.5, b"x" * 1024), (0.5, b"x"), (0.0, b""))
+    connection.await_body()
+    body = Unwanted(connection)
+    connection.pass_over(body)
+    body.failed = True
+    with pytest.raises(StopIteration):
+        connection.pass_over(body)
 
 
 def test_a_long_body_may_take_its_time(serve) -> None:
@@ -195,7 +233,7 @@ def test_the_next_request_is_waited_for_by_the_loop_and_only_then_read() -> None
         other.sendall(b"GET")
         connection.await_request(FIRST_BYTE_SECONDS)
         assert connection.recv(8192) == b"GET"
-        assert not connection.waited
+        assert connection.waited
         other.sendall(b"GET")
         gevent.spawn(turns.append, "another")
         connection.await_request(FIRST_BYTE_SECONDS)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import resource
 import shutil
 import subprocess
 import time
@@ -191,3 +193,25 @@ def test_a_bad_setting_ends_the_start_with_one_line(name: str, value: str) -> No
     assert ended.stderr.startswith(f"{name}: ")
     assert ended.stderr.count("\n") == 1
     assert ended.stdout == ""
+
+
+@ANOTHER_START
+@pytest.mark.parametrize(("limit", "wanted"), [("5000", 9_000), ("14000", 18_000), ("100000", 104_000)])
+def test_the_connections_of_a_worker_follow_the_limit_of_those_who_wait(
+    sqlite_template: Path, limit: str, wanted: int
+) -> None:
+    """As far as the system lets this process have open files."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    told = subprocess.run(
+        [*COMMAND, "--print-config", "wsgi:app"],
+        cwd=ROOT,
+        env=environment(DATABASE_URL=f"sqlite:///{sqlite_template}", WAIT_LIMIT=limit),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout
+    found = re.search(r"^worker_connections\s*= (\d+)$", told, re.MULTILINE)
+    assert found is not None
+    allowed = most - 256 if most != resource.RLIM_INFINITY else wanted
+    assert int(found[1]) == min(wanted, allowed)

@@ -62,7 +62,7 @@ class Watched:
 
 @contextmanager
 def watched(log: Path, application: str = "wsgi:app", **settings: str) -> Iterator[Watched]:
-    """The server, once both workers have told how they are; ended with the block."""
+    """The server, once all its workers have told how they are; ended with the block."""
     ports = {"METRICS_PORT": "0", "HEALTH_PORT": "0"}
     with serving(application, log, **(ports | settings)) as server:
         assert server.process.stdout
@@ -73,5 +73,6 @@ def watched(log: Path, application: str = "wsgi:app", **settings: str) -> Iterat
             if len(found) == 2:
                 break
         running = Watched(server, found["Metrics"], found["Health"])
-        running.until(lambda s: value(s, "gateway_workers") == 2, seconds=60)
+        workers = int(settings.get("WEB_CONCURRENCY", "2"))
+        running.until(lambda s: value(s, "gateway_workers") == workers, seconds=60)
         yield running

@@ -1,0 +1,76 @@
+"""Workers whose places are all taken: who comes then is served by another worker, or when a place is free."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.serving.server import Server, serving
+
+PLACES = 32
+
+
+@contextmanager
+def few_places(folder: Path, template: Path, workers: int) -> Iterator[Server]:
+    with serving(
+        "wsgi:app",
+        folder / "log",
+        DATABASE_URL=f"sqlite:///{template}",
+        WEB_CONCURRENCY=str(workers),
+        GUNICORN_CMD_ARGS=f"--no-control-socket --worker-connections {PLACES}",
+    ) as running:
+        master, end = psutil.Process(running.process.pid), time.monotonic() + 20
+        while len(master.children()) < workers:
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        yield running
+
+
+def asks(server: Server, stack: ExitStack) -> HTTPConnection:
+    connection = server.connect(seconds=8)
+    stack.callback(connection.close)
+    connection.request("GET", "/healthz")
+    return connection
+
+
+def is_answered(connection: HTTPConnection) -> bool:
+    """Whether it is answered and kept; each answer is awaited for some seconds."""
+    try:
+        response = connection.getresponse()
+        return response.status == 200 and bool(response.read())
+    except (TimeoutError, ConnectionError):
+        return False
+
+
+@pytest.mark.soak("a server of its own")
+def test_who_finds_one_worker_full_is_served_by_another(tmp_path: Path, sqlite_template: Path) -> None:
+    """The full one accepted them, and held them until it had a place itself."""
+    with few_places(tmp_path, sqlite_template, 2) as server, ExitStack() as stack:
+        _, away = psutil.Process(server.process.pid).children()
+        away.suspend()
+        stack.callback(away.resume)
+        assert all(is_answered(asks(server, stack)) for _ in range(PLACES))
+        late = [asks(server, stack) for _ in range(3)]
+        time.sleep(0.3)  # in which the full worker would take the first
+        away.resume()
+        assert [is_answered(each) for each in late] == [True] * 3
+
+
+@pytest.mark.soak("a server of its own")
+def test_who_waits_in_the_queue_of_a_full_server_is_answered_before_it_ends(
+    tmp_path: Path, sqlite_template: Path
+) -> None:
+    with few_places(tmp_path, sqlite_template, 1) as server, ExitStack() as stack:
+        assert all(is_answered(asks(server, stack)) for _ in range(PLACES))
+        late = [asks(server, stack) for _ in range(PLACES + 3)]
+        time.sleep(0.3)
+        server.process.send_signal(signal.SIGTERM)
+        assert [is_answered(each) for each in late] == [True] * len(late)
+        assert server.process.wait(timeout=30) == 0
