@@ -63,8 +63,8 @@ class FairPool(QueuePool):
 
     _sqla_logger_namespace = "sqlalchemy.pool.FairPool"  # logged, and kept quiet, like SQLAlchemy's own
 
-    def __init__(self, *args: Any, max_overflow: int = 10, **kwargs: Any) -> None:
-        super().__init__(*args, max_overflow=max_overflow, **kwargs)
+    def __init__(self, creator: Any, *, max_overflow: int = 10, **kwargs: Any) -> None:
+        super().__init__(creator, max_overflow=max_overflow, **kwargs)
         self.tickets = Tickets(self.size() + max(0, max_overflow))
 
     def _do_get(self) -> ConnectionPoolEntry:
