@@ -66,7 +66,7 @@ def open_console(
     admin.init_app(app)
     rules = dict(SECURITY_RULES)
     for view in (index, *views):
-        rules.update(view.access_rules())
+        rules.update(view.access_rules(app))
     app.extensions["console"] = Console(trusted_proxies, public_origin, public_url, rules)
     formats.register(app)
     app.context_processor(partial(_for_every_page, (index, *views), rules))

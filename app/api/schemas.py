@@ -291,65 +291,78 @@ class EstimateAnswer(Answer):
     )
 
 
+# What a status has, histories and look-ups have too.
+STATUS: Final = fields.Integer(
+    dump_default=0, metadata=describe("TransferHistoryStatus.", 5) | enumerated(TransferHistoryStatus)
+)
+WD_ONCHAIN: Final = fields.String(
+    allow_none=True,
+    dump_default=None,
+    metadata=describe("Serialized on-chain withdraw request, base64. Filled while status is 8."),
+)
+SORTED_SIGS: Final = fields.List(
+    fields.String(),
+    dump_default=list,
+    metadata=describe("Signatures over wd_onchain, base64, sorted by signer. Filled while status is 8.", []),
+)
+SIGNERS: Final = fields.List(
+    fields.String(),
+    dump_default=list,
+    metadata=describe(
+        "The source chain's whole validator set, base64 of 20 bytes. Filled while status is 8.", []
+    ),
+)
+POWERS: Final = fields.List(
+    fields.String(),
+    dump_default=list,
+    metadata=describe(
+        "Each signer's power, base64 of a big-endian integer without leading zeros; 0 is one zero byte. "
+        "Filled while status is 8.",
+        [],
+    ),
+)
+REFUND_REASON: Final = fields.Integer(
+    dump_default=0,
+    metadata=describe("XferStatus, while status is 6; otherwise 0.", 0) | enumerated(XferStatus),
+)
+BLOCK_DELAY: Final = fields.Integer(
+    dump_default=0, metadata=describe("Blocks that the transfer waits on the source chain.", 30)
+)
+SRC_BLOCK_TX_LINK: Final = fields.String(
+    dump_default="",
+    metadata=describe(
+        "Link to the source transaction in an explorer.", "https://ftmscan.com/tx/0x5817041ff879…"
+    ),
+)
+DST_BLOCK_TX_LINK: Final = fields.String(
+    dump_default="",
+    metadata=describe(
+        "Link to the destination transaction in an explorer.", "https://arbiscan.io/tx/0xe73db1fff740…"
+    ),
+)
+BRIDGE_TYPE: Final = fields.Integer(
+    dump_default=0, metadata=describe("BridgeType.", 1) | enumerated(BridgeType)
+)
+
+
 class StatusAnswer(Answer):
     """Where a transfer is, and the evidence for a refund where one is to be confirmed."""
 
-    status = fields.Integer(
-        dump_default=0, metadata=describe("TransferHistoryStatus.", 5) | enumerated(TransferHistoryStatus)
-    )
-    wd_onchain = fields.String(
-        allow_none=True,
-        dump_default=None,
-        metadata=describe("Serialized on-chain withdraw request, base64. Filled while status is 8."),
-    )
-    sorted_sigs = fields.List(
-        fields.String(),
-        dump_default=list,
-        metadata=describe(
-            "Signatures over wd_onchain, base64, sorted by signer. Filled while status is 8.", []
-        ),
-    )
-    signers = fields.List(
-        fields.String(),
-        dump_default=list,
-        metadata=describe(
-            "The source chain's whole validator set, base64 of 20 bytes. Filled while status is 8.", []
-        ),
-    )
-    powers = fields.List(
-        fields.String(),
-        dump_default=list,
-        metadata=describe(
-            "Each signer's power, base64 of a big-endian integer without leading zeros; 0 is one zero byte. "
-            "Filled while status is 8.",
-            [],
-        ),
-    )
-    refund_reason = fields.Integer(
-        dump_default=0,
-        metadata=describe("XferStatus, while status is 6; otherwise 0.", 0) | enumerated(XferStatus),
-    )
-    block_delay = fields.Integer(
-        dump_default=0, metadata=describe("Blocks that the transfer waits on the source chain.", 30)
-    )
-    src_block_tx_link = fields.String(
-        dump_default="",
-        metadata=describe(
-            "Link to the source transaction in an explorer.", "https://ftmscan.com/tx/0x5817041ff879…"
-        ),
-    )
-    dst_block_tx_link = fields.String(
-        dump_default="",
-        metadata=describe(
-            "Link to the destination transaction in an explorer.", "https://arbiscan.io/tx/0xe73db1fff740…"
-        ),
-    )
+    status = STATUS
+    wd_onchain = WD_ONCHAIN
+    sorted_sigs = SORTED_SIGS
+    signers = SIGNERS
+    powers = POWERS
+    refund_reason = REFUND_REASON
+    block_delay = BLOCK_DELAY
+    src_block_tx_link = SRC_BLOCK_TX_LINK
+    dst_block_tx_link = DST_BLOCK_TX_LINK
 
 
 class CompatStatusAnswer(StatusAnswer):
     """The usual one: some clients need the type of the bridge (docs/interface.md#compat-clients)."""
 
-    bridge_type = fields.Integer(dump_default=0, metadata=describe("BridgeType.", 1) | enumerated(BridgeType))
+    bridge_type = BRIDGE_TYPE
 
 
 class LatencyAnswer(Answer):

@@ -1,53 +1,20 @@
-"""How a greenlet waits for PostgreSQL."""
+"""How the engines of the databases are made, and the transactions on them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from time import monotonic
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
-from psycopg import waiting
-from psycopg.errors import _WaitTimeout
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import DBAPIError
 
-from app.cooperation import served_by_greenlets, wait_for_file
 from app.db.pool import FairPool
-from app.db.postgresql import Answers, NoAnswer, prepare_pooled, wait_for_answers
+from app.db.postgresql import Answers, NoAnswer, prepare_pooled, wait_by_greenlets, wait_for_answers
 from app.db.sqlite import prepare_sqlite
 from app.db.timeouts import Timeouts, set_session_limits, set_timeouts, take_advisory_lock, timeouts_of
 from app.db.upserts import run_appends
 from app.db.writes import writes_of
-
-
-def wait(gen: Any, fileno: int, interval: float = 0.0, timeout: float | None = None) -> Any:
-    """Run one of psycopg's generators to its end, and let others run while it waits.
-
-    psycopg has such functions itself. They go through a patched ``poll``, wake up ten times a second for
-    signals that greenlets do not need, and cost 60 µs more a statement.
-
-    :param fileno: the connection's socket.
-    :param timeout: seconds after which to give up.
-    :raises OperationalError: it took longer than ``timeout``.
-    """
-    until = None if timeout is None else monotonic() + timeout
-    try:
-        events = next(gen)
-        while True:
-            left = None if until is None else until - monotonic()
-            wait_for_file(fileno, events, left, _WaitTimeout("wait timeout expired"))
-            # What was waited for is said to be ready. Where only one of two is, the other is found not to be.
-            events = gen.send(events)
-    except StopIteration as ended:
-        return ended.value
-
-
-def wait_by_greenlets() -> None:
-    """Make psycopg wait in this way, where greenlets serve."""
-    if served_by_greenlets():
-        waiting.wait = wait
-
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -63,12 +63,12 @@ class FairPool(QueuePool):
 
     _sqla_logger_namespace = "sqlalchemy.pool.FairPool"  # logged, and kept quiet, like SQLAlchemy's own
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.tickets = Tickets(self.size() + max(0, self._max_overflow))
+    def __init__(self, creator: Any, *, max_overflow: int = 10, **kwargs: Any) -> None:
+        super().__init__(creator, max_overflow=max_overflow, **kwargs)
+        self.tickets = Tickets(self.size() + max(0, max_overflow))
 
     def _do_get(self) -> ConnectionPoolEntry:
-        with Waiting(self._timeout) as seconds:
+        with Waiting(self.timeout()) as seconds:
             if not seconds or not self.tickets.take(seconds):
                 raise PoolTimeout(f"no connection was free within {seconds or 0:g} s")
         try:

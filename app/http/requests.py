@@ -47,14 +47,16 @@ class _Body(io.RawIOBase):
 class _FormParser(FormDataParser):
     """Counts the fields of any form before it takes them apart; the library does so for multipart alone."""
 
-    def _parse_urlencoded(
-        self, stream: IO[bytes], mimetype: str, content_length: int | None, options: dict[str, str]
+    def parse(
+        self, stream: IO[bytes], mimetype: str, content_length: int | None, options: Any = None
     ) -> tuple[IO[bytes], MultiDict[str, str], MultiDict[str, Any]]:
-        body = stream.read()
-        stream.read(1)  # where the limit ended the body, asking for more says so
-        if self.max_form_parts is not None and body.count(b"&") >= self.max_form_parts:
-            raise RequestEntityTooLarge
-        return super()._parse_urlencoded(io.BytesIO(body), mimetype, content_length, options)
+        if mimetype == "application/x-www-form-urlencoded":
+            body = stream.read()
+            stream.read(1)  # where the limit ended the body, asking for more says so
+            if self.max_form_parts is not None and body.count(b"&") >= self.max_form_parts:
+                raise RequestEntityTooLarge
+            stream = io.BytesIO(body)
+        return super().parse(stream, mimetype, content_length, options)
 
 
 class BoundedRequest(Request):
@@ -76,12 +78,11 @@ class BoundedRequest(Request):
         length = self.environ.get("CONTENT_LENGTH", "")
         is_small = is_ascii_digits(length) and len(length) <= _FEW_DIGITS
         if is_small and not (args or kwargs) and self._is_unread():
-            self._cached_data = self._read_whole(int(length))
+            self.stream = io.BytesIO(self._read_whole(int(length)))
         return super().get_data(*args, **kwargs)
 
     def _is_unread(self) -> bool:
-        in_chunks = "HTTP_TRANSFER_ENCODING" in self.environ
-        return not (in_chunks or "stream" in self.__dict__ or hasattr(self, "_cached_data"))
+        return not ("HTTP_TRANSFER_ENCODING" in self.environ or "stream" in self.__dict__)
 
     def _read_whole(self, length: int) -> bytes:
         """

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from flask_admin import expose
+from flask_admin import Admin, expose
 
 from app import create_app
 from app.admin.views.base import ConsoleView
@@ -118,5 +118,7 @@ def test_a_route_without_a_rule_stops_the_start() -> None:
         def index(self) -> str:
             return ""
 
+    app, view = Flask(__name__), Forgotten()
+    Admin(app).add_view(view)
     with pytest.raises(RuntimeError, match="no access rule for index"):
-        Forgotten().access_rules()
+        view.access_rules(app)

@@ -133,7 +133,7 @@ class WithUnit(TextValueField):
 
         :param amounts: those that are shown, in smallest units.
         """
-        self.unit.unit = self.unit_of.find(self._form)
+        self.unit.unit = self.unit_of.find(self.its_form)
         if not typed and self.unit.unit.decimals is None and any(each not in (None, "0") for each in amounts):
             self.unit.text = SMALLEST
         elif not self.unit.text:
@@ -173,7 +173,7 @@ class WithUnit(TextValueField):
         """A kept amount in words; other texts as they are, null as none."""
         if text == "null":
             return "none", ""
-        return self.unit_of.find(self._form).words(int(text)) if is_ascii_digits(text) else (text, "")
+        return self.unit_of.find(self.its_form).words(int(text)) if is_ascii_digits(text) else (text, "")
 
 
 class AmountField(WithUnit):
@@ -187,7 +187,7 @@ class AmountField(WithUnit):
         self.typed = False
 
     def process_formdata(self, valuelist: list[str]) -> None:
-        if valuelist or not getattr(self._form, "partial", False):
+        if valuelist or not getattr(self.its_form, "partial", False):
             self.text, self.typed = valuelist[-1] if valuelist else "", True
 
     def settle(self) -> None:

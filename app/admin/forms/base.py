@@ -49,21 +49,21 @@ class ConsoleForm(FlaskForm):
 
     def inputs(self) -> Iterator[Field]:
         """Every input that may be sent, in order; those of a compound field one by one."""
-        for key, field in self._fields.items():
-            if key not in self.locked:
-                yield from inputs_of(field)
+        for field in self._open_fields():
+            yield from inputs_of(field)
 
     def value_lines(self) -> list[TextValueField]:
         """The fields that hold values, each with a line of its own on the page, locked ones too."""
-        lines = (line for field in self._fields.values() for line in lines_of(field))
+        lines = (line for field in self for line in lines_of(field))
         return [line for line in lines if isinstance(line, TextValueField)]
 
     def open_lines(self) -> list[TextValueField]:
         """The lines of fields that can be changed."""
-        lines = (
-            line for key, field in self._fields.items() if key not in self.locked for line in lines_of(field)
-        )
+        lines = (line for field in self._open_fields() for line in lines_of(field))
         return [line for line in lines if isinstance(line, TextValueField)]
+
+    def _open_fields(self) -> list[Field]:
+        return [field for field in self if field.short_name not in self.locked]
 
     def value_inputs(self) -> list[TextValueField]:
         """The inputs that hold values, without the buttons and hidden fields of ``PreviewedForm``."""
@@ -137,9 +137,9 @@ class PreviewedForm(ConsoleForm):
     def fixed(self) -> dict[str, list[TextValueField]]:
         """The inputs that cannot be changed, by the reason."""
         found: dict[str, list[TextValueField]] = {}
-        for key, field in self._fields.items():
-            if key in self.locked:
-                found.setdefault(self.locked[key], []).extend(lines_of(field))
+        for field in self:
+            if field.short_name in self.locked:
+                found.setdefault(self.locked[field.short_name], []).extend(lines_of(field))
         return found
 
 

@@ -56,6 +56,11 @@ class TextValueField(Field):
         super().__init__(label, description=description, render_kw=dict(self.attributes), **kwargs)
         self.needed, self.only_for = needed, only_for
 
+    @property
+    def its_form(self) -> Any:
+        """The form that the field is one of."""
+        return self._form
+
     is_input = True
     """Whether the field is itself an input, and not only a table of them."""
 
@@ -86,7 +91,7 @@ class TextValueField(Field):
         self.data, self.text = value, self.format(value)
 
     def process_formdata(self, valuelist: list[str]) -> None:
-        if valuelist or not getattr(self._form, "partial", False):
+        if valuelist or not getattr(self.its_form, "partial", False):
             self.text = valuelist[-1] if valuelist else ""
             self.data = self.parse(self.text)
 
@@ -111,7 +116,7 @@ class TextValueField(Field):
     @property
     def counts_with(self) -> tuple[str, str] | None:
         """The name of the input, and its value, with which this one counts."""
-        return self.only_for and (self._form[self.only_for[0]].name, self.only_for[1])
+        return self.only_for and (self.its_form[self.only_for[0]].name, self.only_for[1])
 
     @property
     def hint(self) -> str:

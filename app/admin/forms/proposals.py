@@ -15,14 +15,17 @@ class MayWaitForm(ConsoleForm):
     """A form whose change is proposed, with a reason, where ``TWO_PERSONS`` names its section."""
 
     guarded_section: ClassVar[str]
-    proposal_reason = StringField(**REASON)
+    proposal_reason: Any
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.proposal_reason = StringField(**REASON)  # made last: it stands after the form's own fields
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.waits = current_gateway().two_persons.guards(self.guarded_section)
-        reason = self._fields.pop("proposal_reason")
-        if self.waits:
-            self._fields["proposal_reason"] = reason  # after the fields of the form itself
+        if not self.waits:
+            del self["proposal_reason"]
 
     @property
     def why(self) -> str:

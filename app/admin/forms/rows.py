@@ -68,7 +68,7 @@ class RowForm(PreviewedForm):
         return [self._line(each) for each in differences]
 
     def _row_fields(self) -> list[tuple[str, Field]]:
-        return [(key, field) for key, field in self._fields.items() if isinstance(field, VALUES)]
+        return [(field.short_name, field) for field in self if isinstance(field, VALUES)]
 
     def _line(self, each: FieldDifference) -> DiffLine:
         ends = [at for at in (each.field.find("."), each.field.find("[")) if at >= 0]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final
 
-from flask import Blueprint, url_for
+from flask import Blueprint, Flask, url_for
 from flask_admin import Admin, BaseView
 
 from app.admin.access import READ, Access, may
@@ -20,41 +20,39 @@ SECTIONS: Final = ("Overview", "Network", "Records", "People")
 class ConsoleView(BaseView):
     """A view whose routes all have a rule in ``access``: a route without one fails the start.
 
-    ``closed`` names routes of flask-admin that the console does not have.
+    A route of flask-admin that the console does not have is overridden by None.
     """
 
     section: ClassVar[str] = "Overview"
     access: ClassVar[Mapping[str, Access]] = {}
-    closed: ClassVar[frozenset[str]] = frozenset()
-    menu_page: ClassVar[str | None] = None
-    """The route that the menu leads to, where it is another than the one at ``/``. Flask-Admin has
-    ``_default_view`` for it, and overwrites what a class says."""
+    menu_page: ClassVar[str] = "index"
+    """The route that the menu leads to."""
     tabs: ClassVar[Sequence[tuple[str, str]]] = ()
     """Endpoint and label of each view that is a tab of the same page. The menu has the first one."""
     menu_name: ClassVar[str | None] = None
     """What the menu calls the view, where it is not its name."""
     largest_form: ClassVar[int | None] = None
     """The most bytes that a form of the view may have, where the framework's limit is too low."""
-    _urls: list[Any]
 
     def create_blueprint(self, admin: Admin) -> Blueprint:
-        """Register the routes, without the closed ones."""
-        self._urls = [url for url in self._urls if url[1] not in self.closed]
+        """Register the routes."""
         blueprint: Blueprint = super().create_blueprint(admin)
         if self.largest_form is not None:
             # Runs before the guard, which allows it to those who are signed in.
             blueprint.before_request(partial(want_forms, self.largest_form))
         return blueprint
 
-    def access_rules(self) -> dict[str, Access]:
+    def access_rules(self, app: Flask) -> dict[str, Access]:
         """The rule of each endpoint.
 
+        :param app: has the routes of the view.
         :raises RuntimeError: a route has none.
         """
-        missing = {name for _, name, _ in self._urls} - set(self.access)
-        if missing:
+        ways = (rule.endpoint.rpartition(".") for rule in app.url_map.iter_rules())
+        routes = {name for of, _, name in ways if of == self.endpoint} - {"static"}
+        if missing := routes - set(self.access):
             raise RuntimeError(f"{type(self).__name__} has no access rule for {', '.join(sorted(missing))}")
-        return {f"{self.endpoint}.{name}": self.access[name] for _, name, _ in self._urls}
+        return {f"{self.endpoint}.{name}": self.access[name] for name in routes}
 
     def in_menu(self) -> bool:
         """Whether the menu leads to the view."""
@@ -83,7 +81,7 @@ def menu(views: Iterable[ConsoleView]) -> list[tuple[str, list[MenuEntry]]]:
     """The menu of the current user, by section, without empty sections."""
     entries: dict[str, list[MenuEntry]] = {section: [] for section in SECTIONS}
     for view in views:
-        page = view.menu_page or view._default_view
+        page = view.menu_page
         rule = view.access.get(page, READ)
         if view.section in entries and may(rule.read) and view.in_menu():
             url = url_for(f"{view.endpoint}.{page}")

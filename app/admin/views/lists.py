@@ -13,17 +13,13 @@ from app.admin.views.base import ConsoleView
 from app.db.base import Base, db
 from app.services.network.sections import SECTIONS, Section
 
-STOCK_EDITS: Final = frozenset({"create_view", "edit_view", "delete_view"})
-STOCK_EXTRAS: Final = frozenset({"details_view", "action_view", "ajax_lookup", "ajax_update", "export"})
-"""Routes of the library that write without the services' checks, or that the console does not need."""
-
 _LONGEST_SEARCH: Final = 200
 _SECTION_OF: Final = {section.model: section for section in SECTIONS}
 _LAST_PAGE: Final = 1_000_000
 
 
 class ListView(ConsoleView, ModelView):
-    """A list of rows. Writing is left to routes of the subclass; those of the library are closed."""
+    """A list of rows. Writing is left to routes of the subclass; the library's are taken away."""
 
     model_class: ClassVar[type[Base]]
     title: ClassVar[str]
@@ -41,7 +37,10 @@ class ListView(ConsoleView, ModelView):
     """Columns that are set right-aligned, in tabular figures."""
 
     access = {"index_view": READ}
-    closed = STOCK_EDITS | STOCK_EXTRAS
+    menu_page = "index_view"
+    # Routes of the library that write without the services' checks, or that the console does not need.
+    create_view = edit_view = delete_view = details_view = None
+    action_view = ajax_lookup = ajax_update = export = None
 
     can_create = can_edit = can_delete = can_view_details = False
     page_size = 50
@@ -53,10 +52,10 @@ class ListView(ConsoleView, ModelView):
     def __init__(self) -> None:
         super().__init__(self.model_class, db, name=self.title, endpoint=self.model_class.__tablename__)
 
-    def _prettify_name(self, name: str) -> str:
-        """A column's heading in sentence case; the library writes each word large."""
-        words = name.replace("_", " ")
-        return words[:1].upper() + words[1:]
+    def get_column_name(self, field: str) -> str:
+        """A column's heading: its label, or in sentence case. The library writes each word large."""
+        words = field.replace("_", " ")
+        return (self.column_labels or {}).get(field, words[:1].upper() + words[1:])
 
     def row_url(self, row: Any) -> str:
         """Where a row's first cell leads."""
@@ -88,7 +87,7 @@ class ListView(ConsoleView, ModelView):
     def filter_fields(self) -> list[tuple[str, Any, str]]:
         """For each filter its name in the URL, itself, and its value now."""
         fields = []
-        for index, found in enumerate(self._filters or ()):
+        for index, found in enumerate(self.get_filters() or ()):
             name = f"flt{index}_{self.get_filter_arg(index, found)}"
             fields.append((name, found, request.args.get(name, "")))
         return fields
@@ -112,7 +111,7 @@ class ListView(ConsoleView, ModelView):
         the library would hand them on to what builds addresses, as if they were its parameters.
         """
         args = super()._get_list_extra_args()
-        sortable = args.sort is not None and 0 <= args.sort < len(self._list_columns)
+        sortable = args.sort is not None and 0 <= args.sort < len(self.get_list_columns())
         return args.clone(
             page=min(max(args.page or 0, 0), _LAST_PAGE),
             sort=args.sort if sortable else None,

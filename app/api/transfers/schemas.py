@@ -13,8 +13,18 @@ from marshmallow import ValidationError, fields, post_load, validate
 from app.api.config_schemas import Chain, Token
 from app.api.fields import PageToken, Ready, TransferIdHex, TxHash, Uint
 from app.api.schemas import (
+    BLOCK_DELAY,
+    BRIDGE_TYPE,
+    DST_BLOCK_TX_LINK,
+    POWERS,
+    REFUND_REASON,
+    SIGNERS,
+    SORTED_SIGS,
+    SRC_BLOCK_TX_LINK,
+    STATUS,
     TRANSFER_ID_PATTERN,
     TX_HASH_PATTERN,
+    WD_ONCHAIN,
     Answer,
     CompatStatusAnswer,
     Question,
@@ -103,16 +113,16 @@ class HistoryTransfer(Shape):
     ts = fields.String(
         metadata=describe(f"When the transfer was announced or sent. {_MILLISECONDS}", "1794153600000")
     )
-    src_block_tx_link = CompatStatusAnswer._declared_fields["src_block_tx_link"]
-    dst_block_tx_link = CompatStatusAnswer._declared_fields["dst_block_tx_link"]
-    status = CompatStatusAnswer._declared_fields["status"]
-    refund_reason = CompatStatusAnswer._declared_fields["refund_reason"]
+    src_block_tx_link = SRC_BLOCK_TX_LINK
+    dst_block_tx_link = DST_BLOCK_TX_LINK
+    status = STATUS
+    refund_reason = REFUND_REASON
     sender = fields.String(metadata=describe("The sender's account."))
     receiver = fields.String(metadata=describe("The receiver's account."))
     update_ts = fields.String(
         metadata=describe(f"Time of the newest event. {_MILLISECONDS}", "1794153660000")
     )
-    bridge_type = CompatStatusAnswer._declared_fields["bridge_type"]
+    bridge_type = BRIDGE_TYPE
     dst_deadline = fields.String(metadata=describe('Always "0": transfers have no deadline.', "0"))
 
 
@@ -202,11 +212,11 @@ class ProgressFields(Shape):
 class FoundTransfer(HistoryTransfer, ProgressFields):
     """A transfer that was found, with all that its status answer has."""
 
-    wd_onchain = CompatStatusAnswer._declared_fields["wd_onchain"]
-    sorted_sigs = CompatStatusAnswer._declared_fields["sorted_sigs"]
-    signers = CompatStatusAnswer._declared_fields["signers"]
-    powers = CompatStatusAnswer._declared_fields["powers"]
-    block_delay = CompatStatusAnswer._declared_fields["block_delay"]
+    wd_onchain = WD_ONCHAIN
+    sorted_sigs = SORTED_SIGS
+    signers = SIGNERS
+    powers = POWERS
+    block_delay = BLOCK_DELAY
 
 
 class ReadTo(Shape):

@@ -95,10 +95,8 @@ class ConnectForm(ChainForm):
 
     def chain_inputs(self) -> list[TextValueField]:
         """The inputs of the chain itself."""
-        own = {name for name in self._fields if name in ChainForm.__dict__}
-        return [
-            field for name, field in self._fields.items() if name in own and isinstance(field, TextValueField)
-        ]
+        own = (field for field in self if field.short_name in ChainForm.__dict__)
+        return [field for field in own if isinstance(field, TextValueField)]
 
     def new_chain(self) -> NewChain:
         """What is asked for. Errors stand beside their inputs afterwards: look at ``errors``."""

@@ -106,11 +106,6 @@ class NetworkView(ListView):
 
     # --- The list
 
-    def _prettify_name(self, name: str) -> str:
-        """A column without a label of its own, in sentence case."""
-        words = name.replace("_", " ")
-        return words[:1].upper() + words[1:]
-
     def search_placeholder(self) -> str | None:
         """The searched columns as one phrase."""
         text = super().search_placeholder()

@@ -1,0 +1,250 @@
+"""What libraries do not promise is used in one file each, and a library that changes it fails a test here."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import logging
+import pkgutil
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+from logging.handlers import SysLogHandler
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psycopg
+import pytest
+from flask_admin import BaseView
+from flask_admin.model import BaseModelView
+from google.protobuf.message import Message
+from marshmallow import Schema, fields, post_load
+from prometheus_client.mmap_dict import MmapedDict
+from psycopg import waiting
+from psycopg.errors import _WaitTimeout
+from sqlalchemy import create_engine
+from wtforms import Form, StringField
+
+import app
+from app.db.pool import FairPool
+
+ROOT = Path(__file__).parents[1]
+
+
+class Private(NamedTuple):
+    """A name that a library does not promise, and the file of ours that uses it."""
+
+    library: str
+    name: str
+    file: str
+    why: str
+
+
+TABLE = (
+    Private("flask-admin", "_run_view", "app/admin/views/base.py", "its own runs a view twice"),
+    Private("flask-admin", "_get_list_filter_args", "app/admin/views/lists.py", "empty fields are no filter"),
+    Private("flask-admin", "_get_list_extra_args", "app/admin/views/lists.py", "arguments are bounded"),
+    Private("marshmallow", "_deserialize", "app/services/plain.py", "a third of the cost of deserialize"),
+    Private("marshmallow", "_serialize", "app/services/plain.py", "a third of the cost of serialize"),
+    Private("marshmallow", "_hooks", "app/services/plain.py", "schemas with hooks are left to the library"),
+    Private("marshmallow", "_CHECK_ATTRIBUTE", "app/services/plain.py", "computed fields are left to it"),
+    Private("prometheus-client", "mmap_dict", "app/metrics/files.py", "adds up what ended workers counted"),
+    Private("psycopg", "_WaitTimeout", "app/db/postgresql.py", "the driver raises and expects it"),
+    Private("sqlalchemy", "_do_get", "app/db/pool.py", "who waits longest is served first"),
+    Private("sqlalchemy", "_do_return_conn", "app/db/pool.py", "who waits longest is served first"),
+    Private("sqlalchemy", "_sqla_logger_namespace", "app/db/pool.py", "logged like the library's pools"),
+    Private("standard library", "_connect_unixsocket", "app/runtime/outside/anchors.py", "has no timeout"),
+    Private("wtforms", "_form", "app/admin/forms/fields.py", "a field looks at others of its form"),
+    Private("standard library", "_fmt", "app/logs/entries.py", "the format of a handler of others"),
+)
+
+DOCUMENTED = frozenset({
+    "_asdict", "_fields", "_replace", "_make",  # of named tuples
+    "_mapping",  # of SQLAlchemy's rows
+})  # fmt: skip
+"""Names with an underscore that their documentation offers to everybody."""
+OF_FIELDS = frozenset({"_deserialize", "_serialize"})
+"""What marshmallow's documentation has fields of one's own override; they call ``super()``."""
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__") and name != "_"
+
+
+def defined_in(tree: ast.AST) -> set[str]:
+    """Every private name that the code itself gives to something."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found.add(node.id if isinstance(node, ast.Name) else node.attr)
+    return set(filter(is_private, found))
+
+
+def used_in(tree: ast.AST, ours: Mapping[str, set[str]]) -> Iterator[str]:
+    """The private names of others that a file uses.
+
+    A name is ours where the file itself defines it; on ``self``, ``cls`` and ``super()`` also where a file
+    does that it imports from, which may have the base class.
+
+    :param ours: the private names that each module of ours defines.
+    """
+    here = defined_in(tree)
+    imported = (node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    inherited = here.union(*(ours.get(module, set()) for module in imported))
+    for node in ast.walk(tree):
+        each: Any = node  # mypy does not follow the patterns
+        match each:
+            case ast.Attribute(value=ast.Name(id="self" | "cls") | ast.Call(func=ast.Name(id="super"))):
+                own, names = inherited, [each.attr]
+            case ast.Attribute():
+                own, names = here, [each.attr]
+            case ast.Call(
+                func=ast.Name(id="getattr" | "setattr" | "hasattr"), args=[_, ast.Constant(str()), *_]
+            ):
+                own, names = here, [each.args[1].value]
+            case ast.ImportFrom(module=str()) if not each.module.startswith("app"):
+                own, names = set(), [*each.module.split("."), *(alias.name for alias in each.names)]
+            case _:
+                continue
+        yield from (name for name in names if is_private(name) and name not in own | DOCUMENTED)
+
+
+def overridden() -> Iterator[tuple[str, str]]:
+    """The private names of libraries' classes that classes of ours define anew, each with the file."""
+    for module in pkgutil.walk_packages(app.__path__, "app."):
+        for kind in vars(importlib.import_module(module.name)).values():
+            if (
+                not isinstance(kind, type)
+                or kind.__module__ != module.name
+                or issubclass(kind, Enum | Message)
+            ):
+                continue
+            names = defined_in(ast.parse(textwrap.dedent(inspect.getsource(kind))))
+            for base in kind.__mro__:
+                if base.__module__.partition(".")[0] not in ("app", "builtins", "typing"):
+                    for name in names & {name for name in vars(base) if is_private(name)} & set(vars(kind)):
+                        yield name, module.name.replace(".", "/") + ".py"
+
+
+def sources() -> dict[str, ast.Module]:
+    files = [*(ROOT / "app").rglob("*.py"), ROOT / "config.py"]
+    return {
+        str(file.relative_to(ROOT)): ast.parse(file.read_text())
+        for file in files
+        if not file.name.endswith("_pb2.py")  # which protoc writes
+    }
+
+
+def test_nothing_private_is_used_outside_the_table() -> None:
+    trees = sources()
+    ours = {
+        file.removesuffix(".py").replace("/", ".").removesuffix(".__init__"): defined_in(tree)
+        for file, tree in trees.items()
+    }
+    found = {(name, file) for file, tree in trees.items() for name in used_in(tree, ours)}
+    found |= {(name, file) for name, file in overridden() if name not in OF_FIELDS}
+    assert found - {(entry.name, entry.file) for entry in TABLE} == set()
+    assert [entry for entry in TABLE if entry.name not in (ROOT / entry.file).read_text()] == []
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "from psycopg.errors import _WaitTimeout",
+        "from psycopg._enums import Wait",
+        "def rows(cursor): return cursor._results",
+        "def rows(cursor): return getattr(cursor, '_results')",
+        "class Own(Pool):\n    def size(self): return self._overflow_lock_of_pool",
+    ],
+)
+def test_the_scan_finds_what_is_private(planted: str) -> None:
+    assert list(used_in(ast.parse(planted), {}))
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "class Own:\n    def __init__(self): self._a = 1\ndef of(own): return own._a",
+        "from app.base import Base\nclass Own(Base):\n    def of(self): return self._ours",
+        "def of(row): return row._mapping, row.__dict__",
+    ],
+)
+def test_the_scan_leaves_alone_what_is_ours(planted: str) -> None:
+    assert list(used_in(ast.parse(planted), {"app.base": {"_ours"}})) == []
+
+
+def parameters(function: Callable[..., Any]) -> list[str]:
+    return list(inspect.signature(function).parameters)
+
+
+def test_flask_admin_runs_its_views_and_lists_through_the_hooks() -> None:
+    assert parameters(BaseView._run_view) == ["self", "fn", "args", "kwargs"]
+    assert parameters(BaseModelView._get_list_filter_args) == ["self"]
+    assert parameters(BaseModelView._get_list_extra_args) == ["self"]
+    assert "_get_list_extra_args()" in inspect.getsource(BaseModelView.index_view)
+    assert "_get_list_filter_args()" in inspect.getsource(BaseModelView._get_list_extra_args)
+
+
+def test_marshmallow_reads_and_writes_fields_as_before() -> None:
+    assert parameters(fields.Field._deserialize) == ["self", "value", "attr", "data", "kwargs"]
+    assert parameters(fields.Field._serialize) == ["self", "value", "attr", "obj", "kwargs"]
+    assert fields.Field._CHECK_ATTRIBUTE and not fields.Method._CHECK_ATTRIBUTE
+
+    class Hooked(Schema):
+        @post_load
+        def noted(self, values: Any, **_: Any) -> Any:
+            return values
+
+    assert any(Hooked()._hooks.values()) and not any(Schema()._hooks.values())
+
+
+def test_psycopg_gives_up_with_the_exception_that_is_caught() -> None:
+    assert issubclass(_WaitTimeout, psycopg.OperationalError)
+    assert "_WaitTimeout" in inspect.getsource(waiting)
+
+
+def test_sqlalchemy_hands_connections_out_through_the_hooks(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[str] = []
+    for name in ("_do_get", "_do_return_conn"):
+        own = getattr(FairPool, name)
+
+        def noted(self: FairPool, *args: Any, own: Any = own) -> Any:
+            called.append(own.__name__)
+            return own(self, *args)
+
+        monkeypatch.setattr(FairPool, name, noted)
+    engine = create_engine("sqlite://", poolclass=FairPool)
+    with engine.connect():
+        assert called == ["_do_get"]
+    assert called == ["_do_get", "_do_return_conn"]
+    assert getattr(engine.pool.logger, "name", "") == "sqlalchemy.pool.FairPool"
+    engine.dispose()
+
+
+def test_the_files_of_metrics_can_be_added_to(tmp_path: Path) -> None:
+    file = str(tmp_path / "counter_1.db")
+    library: Any = MmapedDict
+    written = library(file)
+    written.write_value("key", 2.0, 0.0)
+    assert written.read_value("key")[0] == 2.0
+    written.close()
+    assert [each[:2] for each in library.read_all_values_from_file(file)] == [("key", 2.0)]
+
+
+def test_the_standard_library_connects_and_formats_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(SysLogHandler, "_connect_unixsocket", lambda _self, address: asked.append(address))
+    SysLogHandler("/nowhere")
+    assert asked == ["/nowhere"]
+    assert logging.Formatter("%(name)s")._fmt == "%(name)s"
+
+
+def test_fields_know_their_form() -> None:
+    class Own(Form):
+        field = StringField()
+
+    form = Own()
+    assert form.field._form is form
