@@ -1,4 +1,7 @@
-"""How a greenlet waits for PostgreSQL."""
+"""Engines: how connections are pooled, prepared and waited for, and the transactions that read and write.
+
+One writer at a time changes facts and configuration (docs/decisions/0002-one-writer.md).
+"""
 
 from __future__ import annotations
 
