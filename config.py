@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-import redis
 from marshmallow import ValidationError
 from marshmallow.fields import Boolean, Float, Integer
 from marshmallow.validate import Length, OneOf, Range, Regexp
@@ -122,6 +121,8 @@ def _limit_storage(text: str) -> str:
     if text != "memory://":
         if not text.startswith(("redis://", "rediss://", "unix://")):
             raise ValueError("must be memory://, or the URL of a Redis: redis://, rediss:// or unix://")
+        import redis  # noqa: PLC0415  it takes time, which a process without a Redis spares
+
         try:
             redis.ConnectionPool.from_url(text).make_connection()
         except (TypeError, ValueError, redis.RedisError):  # its words may repeat a password
