@@ -22,6 +22,8 @@ from sqlalchemy.exc import ArgumentError
 INSTANCE = Path(__file__).resolve().parent / "instance"
 DOCS_SITE = Path(__file__).resolve().parent / "build" / "site"
 """Where `make docs` puts the documentation that is served at /docs."""
+MADE_AUDIT_KEY = INSTANCE / "audit_key"
+"""Where the key of the audit log is that is made at first need, where no ``AUDIT_KEY`` is set."""
 
 Door = Literal["api", "grpcweb", "ingest", "admin", "wait"]
 ALL_DOORS: tuple[Door, ...] = ("api", "grpcweb", "ingest", "admin")
@@ -37,11 +39,10 @@ WAITING_ALONE, WAITING_BESIDE = 5_000, 200
 """How many may wait in a process that serves nothing else, and in one that does, where nothing is said."""
 
 FROM_FILES = (
-    "database_url", "database_replica_url", "secret_key", "secret_keys_old", "audit_keys_old",
+    "database_url", "database_replica_url", "secret_key", "secret_keys_old", "audit_key", "audit_keys_old",
     "ingest_tokens", "rate_limit_storage_url",
 )  # fmt: skip
-"""Settings that are or hold a secret: ``NAME_FILE`` names a file that holds the value. ``AUDIT_KEY_FILE`` is
-one of its own, which is made where it is missing."""
+"""Settings that are or hold a secret: ``NAME_FILE`` names a file that holds the value."""
 
 GONE: Final = {
     "ESTIMATE_COUNTS_SECONDS": "counts are stored every 5 seconds",
@@ -210,7 +211,6 @@ class Settings:
     secret_keys_old: tuple[str, ...] = _from((), _each())
     audit_key: str = _from("", Length(32, error=f"must have at least 32 characters, {_MADE_BY}"))
     audit_keys_old: tuple[str, ...] = _from((), _each())
-    audit_key_file: Path = _from(INSTANCE / "audit_key", Path)  # noqa: RUF009  a field
     audit_anchors: tuple[str, ...] = _from((), _each(_checked(
         _is_anchor,
         "{} must be a file such as file:/var/log/gateway/heads, or a syslog such as unix:/dev/log, "

@@ -47,7 +47,7 @@ from app.runtime.ready.feed_ages import FeedAges
 from app.runtime.ready.verdicts import Readiness
 from app.runtime.waiting import Waiting
 from app.services.network.snapshot import NetworkSnapshots
-from config import DOCS_SITE, Door, Settings, load_settings
+from config import DOCS_SITE, MADE_AUDIT_KEY, Door, Settings, load_settings
 
 READ_CONNECTIONS = 8
 """To the primary, and as many to a replica, in each process (docs/scaling.md)."""
@@ -122,7 +122,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             audit_keys=AuditKeys(
                 settings.audit_key,
                 settings.audit_keys_old,
-                settings.audit_key_file,
+                MADE_AUDIT_KEY,
                 Anchors([place_of(url) for url in settings.audit_anchors]),
             ),
             estimate_counts=EstimateCounts(db.engine, clock, settings.estimate_counts_seconds, counters),

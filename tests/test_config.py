@@ -221,6 +221,13 @@ def test_a_secret_can_come_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path
         load_settings()
 
 
+def test_a_weak_audit_key_in_a_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("k" * 31 + "\n")
+    monkeypatch.setenv("AUDIT_KEY_FILE", str(tmp_path / "secret"))
+    with pytest.raises(ConfigError, match=r"^AUDIT_KEY: must have at least 32 characters"):
+        load_settings()
+
+
 def test_a_secret_file_that_cannot_be_read_is_one_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
