@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-import redis
 from marshmallow import ValidationError
 from marshmallow.fields import Boolean, Float, Integer
 from marshmallow.validate import Length, OneOf, Range, Regexp
@@ -23,6 +22,8 @@ from sqlalchemy.exc import ArgumentError
 INSTANCE = Path(__file__).resolve().parent / "instance"
 DOCS_SITE = Path(__file__).resolve().parent / "build" / "site"
 """Where `make docs` puts the documentation that is served at /docs."""
+MADE_AUDIT_KEY = INSTANCE / "audit_key"
+"""Where the key of the audit log is that is made at first need, where no ``AUDIT_KEY`` is set."""
 
 Door = Literal["api", "grpcweb", "ingest", "admin", "wait"]
 ALL_DOORS: tuple[Door, ...] = ("api", "grpcweb", "ingest", "admin")
@@ -38,11 +39,10 @@ WAITING_ALONE, WAITING_BESIDE = 5_000, 200
 """How many may wait in a process that serves nothing else, and in one that does, where nothing is said."""
 
 FROM_FILES = (
-    "database_url", "database_replica_url", "secret_key", "secret_keys_old", "audit_keys_old",
+    "database_url", "database_replica_url", "secret_key", "secret_keys_old", "audit_key", "audit_keys_old",
     "ingest_tokens", "rate_limit_storage_url",
 )  # fmt: skip
-"""Settings that are or hold a secret: ``NAME_FILE`` names a file that holds the value. ``AUDIT_KEY_FILE`` is
-one of its own, which is made where it is missing."""
+"""Settings that are or hold a secret: ``NAME_FILE`` names a file that holds the value."""
 
 GONE: Final = {
     "ESTIMATE_COUNTS_SECONDS": "counts are stored every 5 seconds",
@@ -64,7 +64,7 @@ _RPC_NAME: Final = re.compile(r"RPC_URL_[A-Z0-9_]+")  # docs/network.md#chains
 _MAIL: Final = re.compile(r"mailto:[^\s@?&<>\"']+@[^\s@?&<>\"']+")
 _HOST_NAME: Final = re.compile(r"(?:[a-z0-9-]{1,63}\.)*(?!\d+$)[a-z0-9-]{1,63}")  # its last part is no number
 _LIMIT: Final = r"\s*\d+\s*(/|per)\s*\d*\s*(second|minute|hour|day|month|year)s?\s*"
-"""One of the limits that ``app/runtime/limits/windows.py`` reads."""
+"""As ``app/runtime/limits/windows.py`` reads one; ``app``, which imports this module, cannot lend its own."""
 _LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 _logger = logging.getLogger(__name__)
@@ -122,6 +122,8 @@ def _limit_storage(text: str) -> str:
     if text != "memory://":
         if not text.startswith(("redis://", "rediss://", "unix://")):
             raise ValueError("must be memory://, or the URL of a Redis: redis://, rediss:// or unix://")
+        import redis  # noqa: PLC0415  it takes time, which a process without a Redis spares
+
         try:
             redis.ConnectionPool.from_url(text).make_connection()
         except (TypeError, ValueError, redis.RedisError):  # its words may repeat a password
@@ -209,7 +211,6 @@ class Settings:
     secret_keys_old: tuple[str, ...] = _from((), _each())
     audit_key: str = _from("", Length(32, error=f"must have at least 32 characters, {_MADE_BY}"))
     audit_keys_old: tuple[str, ...] = _from((), _each())
-    audit_key_file: Path = _from(INSTANCE / "audit_key", Path)  # noqa: RUF009  a field
     audit_anchors: tuple[str, ...] = _from((), _each(_checked(
         _is_anchor,
         "{} must be a file such as file:/var/log/gateway/heads, or a syslog such as unix:/dev/log, "

@@ -15,7 +15,7 @@ from app import (
     models,  # noqa: F401  tables register themselves
     pages,
 )
-from app.cli import register as register_commands
+from app.cli import COMMANDS, CommandLine
 from app.db.base import db, migrate
 from app.db.engine import READER_OPTIONS, pool_options, prepare
 from app.db.postgresql import Answers
@@ -46,10 +46,8 @@ from app.runtime.ready.clock_skew import ClockSkew
 from app.runtime.ready.feed_ages import FeedAges
 from app.runtime.ready.verdicts import Readiness
 from app.runtime.waiting import Waiting
-from app.sender.command import deliver
 from app.services.network.snapshot import NetworkSnapshots
-from app.watcher.command import watch
-from config import DOCS_SITE, Door, Settings, load_settings
+from config import DOCS_SITE, MADE_AUDIT_KEY, Door, Settings, load_settings
 
 READ_CONNECTIONS = 8
 """To the primary, and as many to a replica, in each process (docs/scaling.md)."""
@@ -124,7 +122,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
             audit_keys=AuditKeys(
                 settings.audit_key,
                 settings.audit_keys_old,
-                settings.audit_key_file,
+                MADE_AUDIT_KEY,
                 Anchors([place_of(url) for url in settings.audit_anchors]),
             ),
             estimate_counts=EstimateCounts(db.engine, clock, settings.estimate_counts_seconds, counters),
@@ -151,9 +149,8 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         api.limits.register(
             app, counts_everybody=bool(settings.rate_limit), trusted_proxies=settings.trusted_proxies
         )
-    register_commands(app)
-    app.cli.add_command(watch)
-    app.cli.add_command(deliver)
+    beside = {"deliver": "app.sender.command", "watch": "app.watcher.command"}
+    app.cli = CommandLine(app.name, COMMANDS | beside, app.cli.commands)
     return app
 
 

@@ -36,7 +36,7 @@ from app.runtime.ready.feed_ages import FeedAges
 from app.runtime.ready.verdicts import Readiness
 from app.runtime.waiting import Waiting
 from app.services.network.snapshot import NetworkSnapshots
-from config import ALL_DOORS, Settings
+from config import ALL_DOORS, MADE_AUDIT_KEY, Settings
 from tests.databases import SharedDatabase
 
 OpenApp = Callable[..., Flask]
@@ -118,7 +118,7 @@ def renew_gateway(app: Flask, clock: Clock) -> None:
         snapshots=snapshots,
         waiting=Waiting(old.public_reads, snapshots, settings.most_waiting),
         readiness=Readiness(old.readiness._answers),
-        audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, settings.audit_key_file),
+        audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, MADE_AUDIT_KEY),
         estimate_counts=EstimateCounts(old.engine, clock, settings.estimate_counts_seconds),
         key_uses=KeyUses(old.engine, clock, settings.estimate_counts_seconds),
         limit_store=limit_store,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from sqlalchemy.pool import QueuePool
 
 from app import READ_CONNECTIONS, create_app
 from app.runtime.gateway import current_gateway
+from app.runtime.limits.windows import limits_of
 from config import ALL_DOORS, FROM_FILES, GONE, ConfigError, Settings, load_settings, shown_url
 from tests.applications import make_settings
 
@@ -65,6 +67,27 @@ def test_the_defaults_need_nothing_set() -> None:
 def test_a_value_is_read(monkeypatch: pytest.MonkeyPatch, name: str, text: str, value: object) -> None:
     monkeypatch.setenv(name, text)
     assert getattr(load_settings(), name.lower()) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "20/second", "100/minute;1000/hour", " 1 per 2 DAYS , 3/month|4/years", "0/second", "5/0minutes",
+        "1/ minute", "5/fortnight", "/minute", "5 minute", "-1/minute", "1.5/minute", "5/minute;",
+        ";5/minute", "5/minute\nx", "²/day", "5/minutess", "5/minute 6/hour",
+    ],
+)  # fmt: skip
+def test_a_limit_is_taken_where_the_counters_can_read_it(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("RATE_LIMIT", text)
+    assert _takes(load_settings, ConfigError) == _takes(lambda: limits_of(text), ValueError)
+
+
+def _takes(read: Callable[[], object], refusal: type[BaseException]) -> bool:
+    try:
+        read()
+    except refusal:
+        return False
+    return True
 
 
 def test_what_is_no_setting_any_more_is_said_once_in_one_line(
@@ -218,6 +241,13 @@ def test_a_secret_can_come_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert getattr(load_settings(), name) in (text, (text,))
     monkeypatch.setenv(name.upper(), text)
     with pytest.raises(ConfigError, match=f"^{name.upper()}: .*set only one of them"):
+        load_settings()
+
+
+def test_a_weak_audit_key_in_a_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("k" * 31 + "\n")
+    monkeypatch.setenv("AUDIT_KEY_FILE", str(tmp_path / "secret"))
+    with pytest.raises(ConfigError, match=r"^AUDIT_KEY: must have at least 32 characters"):
         load_settings()
 
 

@@ -102,7 +102,7 @@ def test_the_sandbox_page_lists_the_whole_catalogue() -> None:
 
 def test_the_documented_settings_are_the_settings() -> None:
     documented = dict(settings_table(README))
-    assert set(documented) == SETTINGS.keys() - {"AUDIT_KEY_FILE"}, "which is a form of AUDIT_KEY"
+    assert set(documented) == SETTINGS.keys()
     assert "| `RPC_URL_…` | none |" in README
     for name, shown in documented.items():
         default = SETTINGS[name]

@@ -26,6 +26,7 @@ FILES = (RUN, DEV)
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 GROUPS = PROJECT["dependency-groups"]
+DEPENDENCIES = (ROOT / "docs/dependencies.md").read_text()
 OURS = {
     "app",
     "bench",
@@ -194,6 +195,13 @@ def test_what_is_pinned_is_needed(file: str) -> None:
     seen: set[tuple[str, str]] = set()
     needed = set().union(*(needed_by(line, seen) for line in named_for(file).values()))
     assert needed == {name for name, line in pins(file).items() if applies(line)}
+
+
+def test_the_table_of_packages_is_whole() -> None:
+    """docs/dependencies.md: each package once, and no cell of its row is empty."""
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", DEPENDENCIES, re.MULTILINE)[1:]
+    explained = [canonicalize_name(name) for packages, _, _ in rows for name in packages.split(", ")]
+    assert sorted(explained) == sorted(named_for(RUN))
 
 
 def test_what_the_gateway_imports_is_asked_for() -> None:

@@ -1,4 +1,4 @@
-"""Flask extensions: made here, bound to the app in ``create_app``."""
+"""The base of all tables, and the Flask extensions, which ``create_app`` binds to the application."""
 
 from flask_migrate import Migrate
 from flask_sqlalchemy import SQLAlchemy

@@ -1,4 +1,7 @@
-"""How the engines of the databases are made, and the transactions on them."""
+"""Engines: how connections are pooled and prepared, and the transactions that read and write.
+
+One writer at a time changes facts and configuration (docs/decisions/0002-one-writer.md).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""One upgrade of a database at a time, and what to do when the database does not let it begin."""
+"""What migrations are made of: one upgrade at a time, and changes while the tables are read and written.
+
+Locks are waited for shortly and asked for again, indexes are made beside readers and writers, and many rows
+are changed by ranges (docs/decisions/0052-migrations-under-load.md).
+"""
 
 from __future__ import annotations
 

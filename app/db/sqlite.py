@@ -1,4 +1,8 @@
-"""Who writes next to SQLite, which gives its lock to whoever requests it at the right moment."""
+"""Connections to SQLite: what is set on each, threads that its statements run in, and who writes next.
+
+SQLite gives its lock to whoever requests it at the right moment, so writers that must not wait go first by a
+file beside the database.
+"""
 
 from __future__ import annotations
 

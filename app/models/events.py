@@ -1,4 +1,4 @@
-"""The event log: append-only, the source of every other fact."""
+"""The event log, append-only and the source of every other fact, and what is noted of its entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operator configures: chains, tokens, pools, routes, blocks and pegged pairs.
+"""What an operator configures: chains, tokens, pools, routes, pegged pairs, blocks and opening validators.
 
 Every row has an integer ``id`` for the console and keeps the order of its arrival; what a row
 is about stands in its unique constraint.

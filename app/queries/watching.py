@@ -42,12 +42,6 @@ def waiting_counts(connection: Connection, chain_id: ChainId) -> Mapping[str, in
     return dict(connection.execute(counted).all())
 
 
-def span_count(connection: Connection, chain_id: ChainId) -> int:
-    """How many spans are kept of the chain."""
-    counted = select(func.count()).select_from(WatchSpan).where(WatchSpan.chain_id == chain_id)
-    return connection.scalar(counted) or 0
-
-
 def watch_row(connection: Connection, chain_id: ChainId) -> Row[*tuple[Any, ...]] | None:
     """The row of a chain; None where nobody has ever read it."""
     found = select(ChainWatch.__table__).where(ChainWatch.chain_id == chain_id)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from flask import Flask
 from flask.testing import FlaskCliRunner
 from sqlalchemy import delete
 
+from app.cli import events
 from app.db.engine import writing
 from app.models.pools import PoolCounter
 from app.runtime.gateway import current_gateway
@@ -128,7 +128,7 @@ def test_verify_shows_how_far_it_is_on_a_terminal(
         assert (length, label) == (2, "transfers")
         yield shown.append
 
-    monkeypatch.setattr(sys.modules["app.cli.events"], "_progress", bar)
+    monkeypatch.setattr(events, "_progress", bar)
     run("verify")
     assert shown == [2]
 

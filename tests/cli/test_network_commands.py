@@ -12,6 +12,7 @@ from click.testing import Result
 from flask import Flask
 from sqlalchemy.exc import OperationalError
 
+from app.cli import network as commands
 from tests.services.network.network_kit import changed, network, text
 
 
@@ -64,8 +65,7 @@ def test_a_database_that_others_hold_ends_with_a_line(app: Flask, monkeypatch: p
     def locked(*_: object, **__: object) -> None:
         raise OperationalError("BEGIN IMMEDIATE", {}, Exception("database is locked"))
 
-    # The package names its group like the module, so the module is asked for by its full name.
-    monkeypatch.setattr(sys.modules["app.cli.network"], "import_network", locked)
+    monkeypatch.setattr(commands, "import_network", locked)
     result = run(app, "import", "-", stdin=text(network()))
     assert result.exit_code == 1
     assert result.stderr == (

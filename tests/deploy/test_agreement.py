@@ -10,9 +10,10 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
+from click import Context
 
 from app import create_app
-from app.runtime.limits.counts import PREFIX
+from app.runtime.limits.shared import PREFIX
 from config import FROM_FILES, Settings, load_settings
 from tests.applications import make_settings
 from tests.deploy.files import DEPLOY, ROOT, compose, documents, env_file, manifests, pods, units
@@ -127,7 +128,8 @@ def test_every_command_exists(where: str, command: list[str], line: Any) -> None
     words = [word for word in command[3:] if not word.startswith("--")]
     here = line
     for word in words:
-        here = here.commands[word]
+        here = here.get_command(Context(here), word)
+        assert here is not None, word
 
 
 @pytest.mark.parametrize(("component", "service"), RUNNING.items())

@@ -17,7 +17,8 @@ import pytest
 from redis.exceptions import ConnectionError as NotConnected
 from redis.exceptions import TimeoutError as NotAnswered
 
-from app.runtime.limits.counts import Limit, SharedCounts
+from app.runtime.limits.counts import Limit
+from app.runtime.limits.shared import SharedCounts
 from tests.limits.redis_server import RedisServer
 
 LIMIT = [Limit(1000, 3600)]

@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from redis.exceptions import RedisError
 
-from app.runtime.limits.counts import SharedCounts
+from app.runtime.limits.shared import SharedCounts
 from app.runtime.limits.store import LimitStore
 from app.runtime.limits.windows import Windows, limits_of
 from config import ConfigError, load_settings

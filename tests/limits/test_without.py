@@ -10,7 +10,7 @@ from signal import SIGCONT, SIGSTOP
 import pytest
 
 from app.outages import FAILURES
-from app.runtime.limits.counts import MOST_CONNECTIONS, TIMEOUT_SECONDS
+from app.runtime.limits.shared import MOST_CONNECTIONS, TIMEOUT_SECONDS
 from app.runtime.limits.store import REST_SECONDS, LimitStore
 from app.runtime.limits.windows import Standing, Windows, limits_of
 from tests.limits.redis_server import RedisServer

@@ -1,4 +1,5 @@
-"""How far has each chain been read, and which reorganisations and events about it are canonical?"""
+"""How far has each chain been read, which reorganisations, events and heads of it are in the log, and which
+transfers have a block of it?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is projected of these transfers?"""
+"""What is projected of these transfers, which signatures are kept aside, and which anomalies were raised?"""
 
 from __future__ import annotations
 
@@ -102,20 +102,6 @@ def count_transfers(connection: Connection) -> int:
     return connection.scalar(select(func.count()).select_from(Transfer)) or 0
 
 
-def logged_transfers(connection: Connection, page: int) -> Iterator[Sequence[bytes]]:
-    """The ids of all transfers that the log has events of, ascending, a page at a time."""
-    last = b""
-    while True:
-        query = select(Event.transfer_id).where(Event.transfer_id.is_not(None)).distinct()
-        if last:
-            query = query.where(Event.transfer_id > last)
-        found = [i for i in connection.scalars(query.order_by(Event.transfer_id).limit(page)) if i]
-        if not found:
-            return
-        yield found
-        last = found[-1]
-
-
 AsideRow = Row[*tuple[Any, ...]]
 """The columns of ``signatures_aside``."""
 
@@ -188,10 +174,3 @@ def rotation_subjects(connection: Connection, chain_id: ChainId) -> Sequence[str
             Anomaly.chain_id == chain_id, Anomaly.kind == AnomalyKind.ROTATION_KEEPS_TOO_LITTLE.value
         )
     ).all()
-
-
-def pool_anomalies(connection: Connection) -> Sequence[AnomalyRow]:
-    """Subject, first time and acknowledgement of the anomalies about pools."""
-    columns = (Anomaly.subject, Anomaly.first_at, Anomaly.acknowledged_at, Anomaly.acknowledged_by)
-    kind = AnomalyKind.POOL_UNDER_ZERO.value
-    return connection.execute(select(*columns).where(Anomaly.kind == kind)).all()

@@ -1,4 +1,8 @@
-"""How many rows are wanted, told to the planner."""
+"""Which transfers are in a list, a page at a time: by account, status, chains, transaction, part of an id.
+
+A list is merged from branches, each of which one index has in the order of the list. So a page costs as many
+rows as it has, whatever the number of transfers.
+"""
 
 from __future__ import annotations
 

@@ -1,52 +1,16 @@
-"""Counters by name, each gone when its window has ended: of one process, or in a Redis that processes share
-(docs/decisions/0055-limits.md)."""
+"""Counters by name, each gone when its window has ended, of one process (docs/decisions/0055-limits.md)."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from hashlib import sha1
 from itertools import islice
 from threading import Lock
-from typing import Final, NamedTuple, cast
-
-from redis import BlockingConnectionPool, Redis
-from redis.backoff import NoBackoff
-from redis.exceptions import NoScriptError
-from redis.retry import Retry
+from typing import Final, NamedTuple
 
 MOST_COUNTERS: Final = 100_000
 """Some 25 MB. Beyond, the oldest half of them goes: whoever has that many addresses is not stopped by a limit
 of each, and memory must have an end."""
-
-TIMEOUT_SECONDS: Final = 0.5
-"""For a connection, for the answer, and for a connection to be free: at worst the last two after each other.
-An answer takes a millisecond."""
-
-MOST_CONNECTIONS: Final = 32
-"""Of one process. Each is in use for one command, so these do for thousands of requests a second."""
-
-PREFIX: Final = "gateway:"
-"""Of the names of counters. The gateway's user of Redis needs rights on no other (docs/limits.md)."""
-
-_SCRIPT: Final = """
-local counted = {}
-for i, key in ipairs(KEYS) do
-  local times, left = redis.call('INCR', key), redis.call('PTTL', key)
-  if left < 0 then
-    left = tonumber(ARGV[2 * i])
-    redis.call('PEXPIRE', key, left)
-  end
-  counted[2 * i - 1], counted[2 * i] = times, left
-  if times > tonumber(ARGV[2 * i - 1]) then break end
-end
-return counted
-"""
-"""All limits of a request in one round trip. Redis runs it as a whole, by its own clock: no count is lost
-between processes, and none sees another end of the window. A counter without an end gets one."""
-
-_HASH: Final = sha1(_SCRIPT.encode(), usedforsecurity=False).hexdigest()
-"""Under which Redis knows the script once it was sent."""
 
 
 class Limit(NamedTuple):
@@ -90,56 +54,3 @@ class OwnCounts:
             if len(self._windows) > self._most:
                 self._windows = dict(islice(self._windows.items(), self._most // 2, None))
         return counted
-
-
-class SharedCounts:
-    """Counters that every process on the same Redis counts with. Thread-safe, also after a fork."""
-
-    def __init__(self, url: str) -> None:
-        """
-        :param url: ``redis://``, ``rediss://`` or ``unix://``; options in its query outrank those of here.
-        """
-        # The pool opens a connection again that was closed while idle. A command without an answer is not
-        # sent twice: it may have been counted.
-        self._pool = BlockingConnectionPool.from_url(
-            url,
-            max_connections=MOST_CONNECTIONS,
-            timeout=TIMEOUT_SECONDS,
-            socket_timeout=TIMEOUT_SECONDS,
-            socket_connect_timeout=TIMEOUT_SECONDS,
-            retry=Retry(NoBackoff(), 0),
-            protocol=2,
-            driver_info=None,
-        )
-        self._redis = Redis(connection_pool=self._pool)
-
-    def count(self, name: str, limits: Sequence[Limit]) -> Sequence[tuple[int, int]]:
-        """As :meth:`OwnCounts.count`.
-
-        :raises redis.RedisError: it cannot count now: away, silent, full, read-only, or it does not know us.
-        """
-        words: list[str | int] = [f"{PREFIX}{name}:{each.amount}/{each.seconds}" for each in limits]
-        for limit in limits:
-            words += (limit.amount, limit.seconds * 1000)
-        try:
-            answer = self._redis.evalsha(_HASH, len(limits), *words)
-        except NoScriptError:  # it was started again
-            answer = self._redis.eval(_SCRIPT, len(limits), *words)
-        numbers = cast("list[int]", answer)
-        return list(zip(numbers[::2], numbers[1::2], strict=True))
-
-    def place(self) -> str:
-        """Where it is, without the password."""
-        options = self._pool.connection_kwargs
-        server = options.get("path") or f"{options.get('host', 'localhost')}:{options.get('port', 6379)}"
-        return f"{server}/{options.get('db', 0)}"
-
-    def check(self) -> None:
-        """Count, which takes more rights than to answer; no connection stays open.
-
-        :raises redis.RedisError: it does not.
-        """
-        try:
-            self.count("asked", (Limit(1, 0),))  # a window that is over at once: nothing is left there
-        finally:
-            self._pool.disconnect()

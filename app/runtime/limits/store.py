@@ -9,12 +9,13 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from typing import Final
-
-from redis.exceptions import RedisError
+from typing import TYPE_CHECKING, Final
 
 from app.outages import FAILURES
-from app.runtime.limits.counts import Limit, OwnCounts, SharedCounts
+from app.runtime.limits.counts import Limit, OwnCounts
+
+if TYPE_CHECKING:
+    from app.runtime.limits.shared import SharedCounts
 
 IN_MEMORY: Final = "memory://"
 
@@ -31,7 +32,7 @@ class LimitStore:
         """
         :param url: as of ``RATE_LIMIT_STORAGE_URL``.
         """
-        self._shared = None if url == IN_MEMORY else SharedCounts(url)
+        self._shared = None if url == IN_MEMORY else _shared(url)
         self._own = OwnCounts(monotonic)
         self._monotonic = monotonic
         self._rests_until: float | None = None
@@ -53,7 +54,7 @@ class LimitStore:
             self._rests_until = now + REST_SECONDS  # one request tries it; no other waits for that
         try:
             counted = self._shared.count(name, limits)
-        except (RedisError, OSError) as error:
+        except self._shared.FAILURES as error:
             self._rests_until = self._monotonic() + REST_SECONDS
             text = "the store of limits cannot be asked: this process counts for itself, until it can"
             FAILURES.report(_log, logging.WARNING, text, error=error)
@@ -72,7 +73,14 @@ class LimitStore:
             return f"are counted in the memory of {several} (RATE_LIMIT_STORAGE_URL)"
         try:
             self._shared.check()
-        except (RedisError, OSError) as error:
+        except self._shared.FAILURES as error:
             text = "RATE_LIMIT_STORAGE_URL: %s: each process counts for itself, until it can be asked"
             _log.warning(text, str(error) or type(error).__name__)
         return f"are counted together in the Redis at {self._shared.place()}"
+
+
+def _shared(url: str) -> SharedCounts:
+    # Its package takes time to import, which a process without a Redis spares.
+    from app.runtime.limits.shared import SharedCounts  # noqa: PLC0415
+
+    return SharedCounts(url)

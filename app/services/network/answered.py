@@ -34,9 +34,6 @@ TOKEN_PASSED: Final = (
 )
 """Fields of a token that are answered as they are configured; a pair's tokens have their zero values."""
 
-INNER_TOKEN_FIELDS: Final = ("symbol", "address", "decimal", "xfer_disabled")
-"""The fields of ``token`` in a token."""
-
 TOKEN_FIELDS: Final = (
     "token",
     "name",

@@ -53,17 +53,6 @@ def check_blocks(logs: Iterable[Log], headers: Mapping[BlockNumber, Header]) -> 
             raise Lie(f"the logs of block {log.block} do not belong to the block with this number")
 
 
-def check_numbers(asked: Iterable[BlockNumber], headers: Mapping[BlockNumber, Header]) -> None:
-    """Check that each header has the number that it was asked for by.
-
-    :raises Lie: for one that has another.
-    """
-    for number in asked:
-        header = headers.get(number)
-        if header is not None and header.number != number:
-            raise Lie(f"block {header.number} for block {number}")
-
-
 def check_parents(headers: Iterable[Header]) -> None:
     """Check that blocks that follow each other name each other.
 

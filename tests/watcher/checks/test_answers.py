@@ -10,7 +10,7 @@ import pytest
 
 from app.domain.keys import BlockNumber
 from app.domain.watching.blocks import Header, Log
-from app.watcher.checks.answers import Lie, check_blocks, check_logs, check_numbers, check_parents
+from app.watcher.checks.answers import Lie, check_blocks, check_logs, check_parents
 from app.watcher.decode.events import TOPICS
 from tests.watcher.logs import POOL, block_hash, header, headers_of, send
 
@@ -51,13 +51,6 @@ def test_logs_of_another_branch() -> None:
         check_blocks([send(branch="b")], {BlockNumber(100): header(100)})
     with pytest.raises(Lie, match="block 100"):
         check_blocks([send()], {})
-
-
-def test_a_block_of_another_number() -> None:
-    check_numbers([BlockNumber(7)], {BlockNumber(7): header(7)})
-    check_numbers([BlockNumber(7)], {})
-    with pytest.raises(Lie, match="block 8 for block 7"):
-        check_numbers([BlockNumber(7)], {BlockNumber(7): header(8)})
 
 
 BAD_PARENTS = [
