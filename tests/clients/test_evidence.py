@@ -164,6 +164,7 @@ def test_python_checks_evidence(asked: tuple[dict[str, Any], dict[str, Evidence]
     workshop.check_python(list(cases_of(evidences)), {"sandbox": configs}, evm=True)
 
 
+@pytest.mark.minutes("a client built and checked in Node")
 def test_typescript_checks_evidence(
     asked: tuple[dict[str, Any], dict[str, Evidence]], tmp_path: Path
 ) -> None:

@@ -23,7 +23,7 @@ def test_another_document_is_noticed() -> None:
     assert clients.made_from(text.replace(b'"info":{', b'"info":{"x":1,')) == clients.made_from(text)
 
 
-@pytest.mark.soak("a generator in Node")
+@pytest.mark.minutes("a generator in Node")
 def test_typescript_is_what_its_generator_makes() -> None:
     assert clients.typescript(clients.document(), workshop.tools()) == SCHEMA
 
@@ -34,7 +34,7 @@ def test_python_is_what_its_generator_makes() -> None:
     assert clients.python(clients.document()) == TYPES
 
 
-@pytest.mark.soak("a checker of types in an environment of its own")
+@pytest.mark.minutes("a checker of types in an environment of its own")
 def test_the_python_client_has_types() -> None:
     folder = clients.PYTHON
     programs = [str(each) for each in sorted((folder / "tests").glob("*.py"))]

@@ -103,7 +103,7 @@ def test_promtool_accepts_configuration_and_rules() -> None:
     assert f"{len(alerts())} rules found" in done.stdout
 
 
-@pytest.mark.soak("promtool takes seconds for weeks of samples")
+@pytest.mark.minutes("promtool takes seconds for weeks of samples")
 def test_each_alert_fires_and_stays_silent() -> None:
     (whole,) = documents(FOLDER / "alerts_test.yml")
     cases: dict[str, list[bool]] = {}

@@ -57,7 +57,7 @@ def state() -> Projections:
         return projections(connection)
 
 
-@pytest.mark.soak("kills and starts a server many times")
+@pytest.mark.minutes("kills and starts a server many times")
 @pytest.mark.parametrize("url", BACKENDS, indirect=True)
 def test_killed_at_any_moment(
     url: str, told: Events, undisturbed: Projections, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -70,7 +70,7 @@ def rehearse(way: Way) -> None:
         assert answers(app) == before, "what is sent once more counts once"
 
 
-@pytest.mark.soak("asks everything that is recorded four times")
+@pytest.mark.minutes("asks everything that is recorded four times")
 def test_sqlite(tmp_path: Path) -> None:
     rehearse(OnlineBackup(tmp_path))
 
@@ -80,7 +80,7 @@ def test_base_backup_and_archive(base_backup: Way) -> None:
     rehearse(base_backup)
 
 
-@pytest.mark.soak("a server of its own")
+@pytest.mark.minutes("a server of its own")
 def test_pgbackrest(pgbackrest: Way) -> None:
     rehearse(pgbackrest)
 

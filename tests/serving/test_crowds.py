@@ -23,7 +23,7 @@ MOST_KIB = 25
 
 
 @pytest.mark.alone
-@pytest.mark.soak("5,000 connections")
+@pytest.mark.minutes("5,000 connections")
 def test_five_thousand_wait_on_one_worker_in_little_memory(tmp_path: Path, sqlite_template: Path) -> None:
     soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, WAITERS + 500), most))

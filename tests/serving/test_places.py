@@ -49,7 +49,7 @@ def is_answered(connection: HTTPConnection) -> bool:
         return False
 
 
-@pytest.mark.soak("a server of its own")
+@pytest.mark.minutes("a server of its own")
 def test_who_finds_one_worker_full_is_served_by_another(tmp_path: Path, sqlite_template: Path) -> None:
     """The full one accepted them, and held them until it had a place itself."""
     with few_places(tmp_path, sqlite_template, 2) as server, ExitStack() as stack:
@@ -63,7 +63,7 @@ def test_who_finds_one_worker_full_is_served_by_another(tmp_path: Path, sqlite_t
         assert [is_answered(each) for each in late] == [True] * 3
 
 
-@pytest.mark.soak("a server of its own")
+@pytest.mark.minutes("a server of its own")
 def test_who_waits_in_the_queue_of_a_full_server_is_answered_before_it_ends(
     tmp_path: Path, sqlite_template: Path
 ) -> None:

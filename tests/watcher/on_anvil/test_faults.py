@@ -92,7 +92,7 @@ def found_by_reread(gateway: Gateway) -> int:
 
 
 @pytest.mark.parametrize("kinds", TOGETHER, ids="-".join)
-@pytest.mark.soak("a real chain for twenty seconds")
+@pytest.mark.minutes("a real chain for twenty seconds")
 def test_nothing_is_missed_and_nothing_twice(
     kinds: tuple[str, ...],
     open_gateway: Callable[..., Flask],

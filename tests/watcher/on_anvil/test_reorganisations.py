@@ -40,7 +40,7 @@ def watcher(app: Flask, chains: Chains, window: int | None = None) -> Watching:
     return Watching(gateway_of(app), urls, window=window)
 
 
-@pytest.mark.soak("two runs on real chains")
+@pytest.mark.minutes("two runs on real chains")
 def test_every_answer_is_that_of_the_run_without_them(
     open_gateway: Callable[..., Flask], database: SharedDatabase, chains: Chains, plan: Plan
 ) -> None:
