@@ -25,8 +25,8 @@ FILES = (RUN, DEV)
 """What is installed; the second contains the first."""
 
 FOR_TRACES = {"opentelemetry-distro", "opentelemetry-instrumentation-flask"}
-"""What operators install beside it where they want traces (docs/logs.md#tracing). A contract of pyproject.toml
-has one module import it."""
+"""What operators install in addition where they want traces (docs/logs.md#tracing). A contract of
+pyproject.toml has one module import it."""
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 GROUPS = PROJECT["dependency-groups"]
