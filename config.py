@@ -64,7 +64,7 @@ _RPC_NAME: Final = re.compile(r"RPC_URL_[A-Z0-9_]+")  # docs/network.md#chains
 _MAIL: Final = re.compile(r"mailto:[^\s@?&<>\"']+@[^\s@?&<>\"']+")
 _HOST_NAME: Final = re.compile(r"(?:[a-z0-9-]{1,63}\.)*(?!\d+$)[a-z0-9-]{1,63}")  # its last part is no number
 _LIMIT: Final = r"\s*\d+\s*(/|per)\s*\d*\s*(second|minute|hour|day|month|year)s?\s*"
-"""As ``app/runtime/limits/windows.py`` reads one; ``app``, which imports this module, cannot lend its own."""
+"""As ``app/http/limits.py`` reads one; ``app``, which imports this module, cannot lend its own."""
 _LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 _logger = logging.getLogger(__name__)

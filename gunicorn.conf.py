@@ -31,25 +31,33 @@ from typing import Any
 
 from gunicorn import glogging, util
 
-from app.api.unread import unread_answer
 from app.db.base import db
-from app.logs.entries import (
+from app.db.pooler import check_pooler
+from app.gateway import current_gateway
+from app.monitoring.reserved import (
+    HEALTH,
+    METRICS,
+    bind_of,
+    dispatcher,
+    further_addresses,
+    purposes,
+    reserved_application,
+    url_of,
+)
+from app.monitoring.unread import unread_answer
+from app.observability.logs import (
     LINE,
     TIME,
+    FewRefusals,
     format_handlers,
     format_last_resort,
     log_failure,
     log_to_stderr,
     wait_for_nobody,
 )
-from app.logs.refusals import FewRefusals
-from app.metrics.files import files_of_this_server
-from app.metrics.process import ProcessMetrics, keep_telling
-from app.metrics.requests import counts
-from app.reserved.addresses import HEALTH, METRICS, bind_of, further_addresses, purposes, url_of
-from app.reserved.answers import dispatcher, reserved_application
-from app.runtime.gateway import current_gateway
-from app.runtime.pooler import check_pooler
+from app.observability.metric_files import files_of_this_server
+from app.observability.process_metrics import ProcessMetrics, keep_telling
+from app.observability.request_metrics import counts
 from config import INSTANCE, load_settings, named_log_format
 from serving import shares
 

@@ -9,7 +9,7 @@ gc.disable()  # what is imported stays: looking for garbage among it costs a thi
 from flask.logging import default_handler
 
 from app import create_app
-from app.logs.entries import format_handlers, format_last_resort
+from app.observability.logs import format_handlers, format_last_resort
 from config import named_log_format
 
 _FORMAT = named_log_format()  # before the settings are read, which may be worth a warning

@@ -8,45 +8,40 @@ from typing import Any
 from flask import Flask
 from sqlalchemy import Engine
 
-from app import (
-    api,
-    grpcweb,
-    ingest,
-    models,  # noqa: F401  tables register themselves
-    pages,
-)
+import app.tables  # noqa: F401  tables register themselves
+from app import api, grpcweb
+from app.accounts.proposal import TwoPersons
+from app.audit.anchors import Anchors, place_of
+from app.audit.keys import AuditKeys
 from app.cli import COMMANDS, CommandLine
+from app.cooperation import collect_seldom
+from app.credentials.ingest_token import environment_token
+from app.credentials.key_uses import KeyUses
 from app.db.base import db, migrate
+from app.db.cached_reads import HINTS_MAX_AGE_SECONDS, KeptReads
 from app.db.engine import READER_OPTIONS, pool_options, prepare
 from app.db.postgresql import Answers
 from app.db.replica import PublicReads, Replica
 from app.db.timeouts import CONSOLE, FEED, PUBLIC, REPLICA
 from app.db.writes import Writes, share_writes, writes_of
-from app.domain.proposals.two_persons import TwoPersons
-from app.domain.reporting.token import environment_token
-from app.domain.webhooks.addresses import parse_networks
+from app.estimates.counts import EstimateCounts
+from app.feed.queries.facts import FactsCache, share_facts
+from app.feed.views import register_ingest
+from app.gateway import Clock, Gateway, system_clock
 from app.http.hosts import GatewayFlask
+from app.http.limit_counts import LimitStore
+from app.http.limits import AskLimit, RequestLimits
 from app.http.request_log import RequestLog
 from app.http.requests import bound_requests
-from app.logs.private import PRIVATE
-from app.metrics.requests import count
-from app.queries.feed.facts import FactsCache, share_facts
+from app.network.services import NetworkSnapshots
+from app.observability.counters import NOTHING_COUNTED, Counters
+from app.observability.private import PRIVATE
+from app.observability.request_metrics import count
+from app.observability.verdicts import ClockSkew, FeedAges, Readiness
 from app.release import Release
-from app.runtime.audit_keys import AuditKeys
-from app.runtime.counters import NOTHING_COUNTED, Counters
-from app.runtime.estimate_counts import EstimateCounts
-from app.runtime.garbage import collect_seldom
-from app.runtime.gateway import Clock, Gateway, system_clock
-from app.runtime.kept_reads import HINTS_MAX_AGE_SECONDS, KeptReads
-from app.runtime.key_uses import KeyUses
-from app.runtime.limits.requests import AskLimit, RequestLimits
-from app.runtime.limits.store import LimitStore
-from app.runtime.outside.anchors import Anchors, place_of
-from app.runtime.ready.clock_skew import ClockSkew
-from app.runtime.ready.feed_ages import FeedAges
-from app.runtime.ready.verdicts import Readiness
-from app.runtime.waiting import Waiting
-from app.services.network.snapshot import NetworkSnapshots
+from app.transfer_page.views import open_pages
+from app.waiting.register import Waiting
+from app.webhooks.addresses import parse_networks
 from config import DOCS_SITE, MADE_AUDIT_KEY, Door, Settings, load_settings
 
 READ_CONNECTIONS = 8
@@ -149,7 +144,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         api.limits.register(
             app, counts_everybody=bool(settings.rate_limit), trusted_proxies=settings.trusted_proxies
         )
-    beside = {"deliver": "app.sender.command", "watch": "app.watcher.command"}
+    beside = {"deliver": "app.webhooks.commands", "watch": "app.watcher.commands"}
     app.cli = CommandLine(app.name, COMMANDS | beside, app.cli.commands)
     return app
 
@@ -185,7 +180,7 @@ def _open_api(app: Flask, settings: Settings) -> None:
         compat_clients=settings.compat_clients,
         site=DOCS_SITE,
     )
-    pages.open_pages(
+    open_pages(
         app,
         trusted_proxies=settings.trusted_proxies,
         support_url=settings.support_url,
@@ -217,7 +212,7 @@ def _open_console(app: Flask, settings: Settings) -> None:
 
 
 def _open_ingest(app: Flask, _settings: Settings) -> None:
-    ingest.register_ingest(app)
+    register_ingest(app)
 
 
 DOORS: dict[Door, Callable[[Flask, Settings], None]] = {

@@ -1,14 +1,25 @@
-"""How commands print, whichever door they are of."""
+"""What commands share: how they print, who runs them, and the groups that need a migrated database."""
 
 from __future__ import annotations
 
+import os
+import pwd
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 import click
+from flask.cli import AppGroup, with_appcontext
 
-from app.domain.times import rfc3339
-from app.domain.wire_values import printable
+from app.accounts.services.proposals import ReasonMissing, SecondPersonNeeded
+from app.audit.keys import AuditKeyUnusable
+from app.audit.records import Actor, Source
+from app.db.pooler import pooler_complaint
+from app.db.writes import is_unavailable
+from app.gateway import current_gateway
+from app.observability.readiness import database_complaint
+from app.values.times import rfc3339
+from app.values.wire_values import printable
 
 
 class Refusal(click.ClickException):
@@ -40,3 +51,67 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def time(at: datetime | None) -> str:
     """A time in UTC to the second; ``-`` for none."""
     return rfc3339(at, "seconds") if at else "-"
+
+
+def cli_actor() -> Actor:
+    """The system's user of this process, as the audit log names it: ``cli:NAME``, or the user's number."""
+    number = os.getuid()
+    try:
+        name = pwd.getpwuid(number).pw_name
+    except KeyError:  # a container may run as a user without a name
+        name = str(number)
+    return Actor(f"cli:{name}", Source.CLI)
+
+
+break_glass = click.option(
+    "--break-glass",
+    metavar="REASON",
+    help=(
+        "Make a change that needs a second approval (TWO_PERSONS) alone; the reason is kept in the audit log."
+    ),
+)
+"""Adds ``--break-glass REASON``, which comes as ``break_glass``."""
+
+
+class _NeedsData(click.Command):
+    """What needs a migrated database. Without one, or when it fails, it ends with a message instead of a
+    traceback.
+    """
+
+    def invoke(self, ctx: click.Context) -> Any:
+        if self.needs_data(ctx):
+            _check_database()
+        try:
+            return super().invoke(ctx)
+        except AuditKeyUnusable as unusable:
+            raise Refusal(f"{unusable}; nothing was changed") from None
+        except (SecondPersonNeeded, ReasonMissing) as refused:
+            raise Refusal(f"{refused}; nothing was changed") from None
+        except Exception as error:
+            if not is_unavailable(error):
+                raise
+            cause = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+            raise Refusal(
+                f"the database cannot be reached or is locked ({cause}); run the command again"
+            ) from None
+
+    def needs_data(self, ctx: click.Context) -> bool:
+        """Whether these arguments need the database."""
+        return True
+
+
+class DataGroup(_NeedsData, AppGroup):
+    """Commands that need a migrated database."""
+
+
+class CheckedCommand(_NeedsData):
+    """One such command that is in no group."""
+
+
+@with_appcontext
+def _check_database() -> None:
+    current_gateway().work_as_command()
+    if complaint := database_complaint(current_gateway()):
+        raise Refusal(f"{complaint}; check DATABASE_URL, and run: flask --app wsgi db upgrade")
+    if complaint := pooler_complaint(current_gateway()):
+        raise Refusal(complaint)

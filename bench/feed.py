@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 
 import orjson
 
-from app.runtime.gateway import Gateway, current_gateway
+from app.feed.services.ingest import ingest_lines
+from app.gateway import Gateway, current_gateway
+from app.network.document import import_network
 from app.sandbox.network import network_document
-from app.services.feed.ingest import ingest_lines
-from app.services.network.document import import_network
 from tests.load.events import events
 from tests.load.questions import OPERATOR
 from tests.postgres import gateway_on, postgres

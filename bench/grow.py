@@ -15,31 +15,28 @@ from typing import Final
 import orjson
 from sqlalchemy import Connection, Table, insert
 
+from app.audit.records import Actor
+from app.audit.services import record
 from app.db.engine import writing
-from app.domain.audit import Actor
-from app.domain.keys import BlockNumber, ChainId, PoolKey, TransferId, account_key
-from app.domain.pools import PoolCounters
-from app.domain.times import from_unix_microseconds
-from app.domain.transfer.effects import CourseKey, Courses, SharedChange
-from app.domain.transfer.events import TransferEvent
-from app.domain.transfer.history import TransferHistory
-from app.domain.transfer.standing import ChainReading, Logged
-from app.models.events import TransferBlock
-from app.models.pools import PoolVolume
-from app.models.pruned import GrownDatabase
-from app.models.transfers import LatencyRecord, Refund, Transfer, TransferAccount, TransferHash
-from app.queries.feed.facts import load_network_facts
-from app.queries.runtime import is_empty
-from app.runtime.gateway import Gateway
+from app.db.queries import is_empty
+from app.feed.lines import ReadLine, read_line
+from app.feed.models import GrownDatabase, PoolVolume, TransferBlock
+from app.feed.projection.latencies import recount
+from app.feed.projection.sums import advance, apply_shared
+from app.feed.projection.transfers import Folds, project
+from app.feed.queries.facts import load_network_facts
+from app.gateway import Gateway
+from app.network.document import import_within, read_document
+from app.network.pools import PoolCounters
 from app.sandbox.loader import SandboxRefused
 from app.sandbox.network import network_document
-from app.services.audit.record import record
-from app.services.feed.latency import recount
-from app.services.feed.lines import ReadLine, read_line
-from app.services.feed.projection import Folds, project
-from app.services.feed.sums import advance, apply_shared
-from app.services.network.document import import_within
-from app.services.network.reader import read_document
+from app.transfers.effects import CourseKey, Courses, SharedChange
+from app.transfers.events import TransferEvent
+from app.transfers.models import LatencyRecord, Refund, Transfer, TransferAccount, TransferHash
+from app.transfers.reorganisations import ChainReading, Logged
+from app.transfers.reported import TransferHistory
+from app.values.identifiers import BlockNumber, ChainId, PoolKey, TransferId, account_key
+from app.values.times import from_unix_microseconds
 from bench.bulk import HEX, NULL, Row, fill, without_indexes
 from bench.synthetic_transfers import (
     SyntheticRoute,

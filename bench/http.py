@@ -17,8 +17,8 @@ import orjson
 import psutil
 
 from app.api.answers import PUBLIC_HEADERS
-from app.http.progress import AS_OF, NEXT_ACTOR, TERMINAL
-from app.runtime.gateway import current_gateway
+from app.gateway import current_gateway
+from app.http.headers import AS_OF, NEXT_ACTOR, TERMINAL
 from bench.contenders import Contender, Kind, Server, Setting, command, settings_for
 from bench.duels.bars import MATCHES, Match
 from bench.duels.report import Line, duel_lines, print_bars, print_contestants, steady_line

@@ -24,8 +24,8 @@ import psutil
 
 from app.db.base import db
 from app.db.engine import writing
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.feed.latency import follow_window
+from app.feed.projection.latencies import follow_window
+from app.gateway import Gateway, current_gateway
 from bench.contenders import SHIPPED, Contender, Setting, command, settings_for
 from bench.duels.bars import Bar
 from bench.duels.ratios import Bound, Interval

@@ -12,15 +12,14 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from app.domain.codes import SendKind, XferStatus
-from app.domain.crypto import checksum_address
-from app.domain.times import MICROSECOND, UNIX_EPOCH, from_unix_microseconds, unix_microseconds
-from app.sandbox.blocks import PACES, block_at
-from app.sandbox.events import Event
+from app.sandbox.events import PACES, Event, block_at
 from app.sandbox.latencies import SERIES
 from app.sandbox.network import decimals_of
 from app.sandbox.refunds import QUORUM, UNDER_QUORUM, with_evidence
 from app.sandbox.transfer_builder import SendDetails, TransferBuilder, user
+from app.values.codes import SendKind, XferStatus
+from app.values.crypto import checksum_address
+from app.values.times import MICROSECOND, UNIX_EPOCH, from_unix_microseconds, unix_microseconds
 
 UNUSUAL_IN: Final = 200
 """One in so many transfers is not (yet) completed."""

@@ -4,7 +4,7 @@ The application that is deployed does not have it: whatever exists for measuring
 """
 
 from app import create_app
-from app.cli.sandbox import sandbox
+from app.sandbox.commands import sandbox
 from bench.grow_command import grow_transfers
 
 app = create_app()

@@ -16,8 +16,8 @@ from datetime import datetime
 from itertools import count
 from typing import Any
 
-from app.domain.codes import SendKind, TransferHistoryStatus
-from app.domain.crypto import checksum_address
+from app.values.codes import SendKind, TransferHistoryStatus
+from app.values.crypto import checksum_address
 from demo import chains, gateway
 from demo.actors import OF_THE_USER, Gateway, Life
 from demo.anvil import Anvil, AnvilMissing, installed

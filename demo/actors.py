@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import httpx
 
-from app.domain.codes import SendKind, TransferHistoryStatus
+from app.values.codes import SendKind, TransferHistoryStatus
 from demo.anvil import Anvil
 from demo.contracts import Call
 from demo.transfers import Send

@@ -10,7 +10,7 @@ from typing import Any
 
 from eth_abi.abi import decode, encode
 
-from app.domain.crypto import checksum_address, keccak256
+from app.values.crypto import checksum_address, keccak256
 from demo.anvil import Anvil
 
 COMPILED: dict[str, Any] = json.loads(

@@ -16,15 +16,14 @@ import orjson
 from flask_migrate import upgrade
 
 from app import create_app
-from app.cli.actor import cli_actor
+from app.accounts.roles import Role
+from app.accounts.services.accounts import create_account
+from app.accounts.services.passwords import generate_password
 from app.db.base import db
 from app.db.engine import writing
-from app.domain.operators import Role
-from app.runtime.gateway import current_gateway
-from app.services.network.document import import_within
-from app.services.network.reader import read_document
-from app.services.operators.accounts import create_account
-from app.services.operators.passwords import generate_password
+from app.gateway import current_gateway
+from app.network.document import import_within, read_document
+from app.terminal import cli_actor
 from config import ALL_DOORS, load_settings
 
 ROOT = Path(__file__).resolve().parent.parent

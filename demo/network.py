@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.domain.crypto import checksum_address
+from app.values.crypto import checksum_address
 from demo.chains import (
     BRIDGE_V1,
     BRIDGE_V2,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from app.domain.codes import SendKind
-from app.domain.crypto import keccak256, minimal_big_endian
-from app.domain.keys import ChainId
-from app.domain.refund.request import RefundRequest, encode_request
+from app.refunds.request import RefundRequest, encode_request
+from app.values.codes import SendKind
+from app.values.crypto import keccak256, minimal_big_endian
+from app.values.identifiers import ChainId
 from demo.chains import DECIMALS, DEPLOYER, POOL, TRI, USDX, at
 from demo.contracts import Call, Contract
 from demo.validators import BRIDGE, POOL_PAYOUT, POOL_REFUND, VAULT, Validators

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from app.domain.crypto import address_of, keccak256, sign_digest
+from app.values.crypto import address_of, keccak256, sign_digest
 
 POOL_REFUND, POOL_PAYOUT, VAULT, BRIDGE = "WithdrawMsg", "Relay", "Withdraw", "Mint"
 """What a request is for, as its digest names it: a withdraw or a relay of the pool bridge, a withdraw of a

@@ -15,50 +15,58 @@ from typing import Final
 ALL: Final = "all"
 
 EVERYWHERE: Final = (
-    "app/*.py", "app/db/", "app/domain/", "app/models/", "app/queries/", "app/runtime/", "app/services/",
+    "app/*.py", "app/db/", "app/feed/", "app/http/", "app/network/", "app/observability/", "app/transfers/",
+    "app/values/",
     "config*.py", "wsgi.py", "pyproject.toml", "requirements*.txt", "scripts/areas.py", "tests/*.py", ".ci/",
 )  # fmt: skip
 """What every area rests on."""
 
-_SERVER: Final = ("serving/", "gunicorn.conf.py", "app/reserved/", "app/http/", "app/api/", "app/ingest/")
-_CONSOLE: Final = ("app/admin/", "app/pages/", "app/http/")
-_DOORS: Final = ("app/api/", "app/grpcweb/", "proto/")
+_SERVER: Final = ("serving/", "gunicorn.conf.py", "app/monitoring/", "app/api/")
+_CONSOLE: Final = ("app/admin/", "app/console/", "app/accounts/", "app/approvals/")
+_PAGES: Final = ("app/*/admin.py", "app/*/admin/*.py", "app/*/forms.py")
+_COMMANDS: Final = ("app/*/commands.py", "app/*/commands/*.py")
+_ANSWERS: Final = ("app/credentials/", "app/estimates/", "app/latency/", "app/refunds/")
+_PUBLIC: Final = (*_ANSWERS, "app/waiting/", "app/webhooks/")
+_FEATURES: Final = (
+    *_PUBLIC, "app/accounts/", "app/approvals/", "app/audit/", "app/transfer_page/", "app/watcher/",
+)  # fmt: skip
+_INTERFACES: Final = ("app/api/", "app/grpcweb/", "proto/")
 
 AREAS: Final[dict[str, tuple[str, ...]]] = {
-    "admin": _CONSOLE,
+    "admin": (*_CONSOLE, *_FEATURES),
     "anchors": ("app/", "docs/"),
-    "api": ("app/api/", "app/http/"),
+    "api": ("app/api/", *_PUBLIC),
     "bench": ("bench/", "tests/load/"),
-    "browser": (*_CONSOLE, "app/api/", "docs/", "scripts/docs_site/"),
-    "cli": ("app/cli/",),
-    "clients": (*_DOORS, "app/sender/", "app/watcher/", "clients/", "demo/", "docs/"),
-    "contract": (*_DOORS, "app/http/"),
+    "browser": (*_CONSOLE, *_PAGES, "app/transfer_page/", "app/api/", "docs/", "scripts/docs_site/"),
+    "cli": _COMMANDS,
+    "clients": (*_INTERFACES, *_PUBLIC, "app/watcher/", "clients/", "demo/", "docs/"),
+    "contract": (*_INTERFACES, *_PUBLIC),
     "deploy": ("deploy/", *_SERVER),
-    "domain": (),
-    "faults": ("app/ingest/", "app/cli/"),
+    "domain": _FEATURES,
+    "faults": _COMMANDS,
     "faults_rig": ("tests/load/",),
     "fuzz": (*_SERVER, *_CONSOLE, "app/grpcweb/"),
-    "grpcweb": ("app/grpcweb/", "proto/"),
-    "ingest": ("app/ingest/", *_SERVER),
-    "limits": ("app/api/", *_SERVER),
-    "logs": ("app/logs/", *_SERVER),
-    "metrics": ("app/metrics/", *_SERVER),
-    "migrating": ("migrations/", "app/cli/", "deploy/nginx/", "tests/load/"),
+    "grpcweb": ("app/grpcweb/", "proto/", *_ANSWERS),
+    "ingest": ("app/credentials/", *_SERVER),
+    "limits": _SERVER,
+    "logs": _SERVER,
+    "metrics": _SERVER,
+    "migrating": ("migrations/", *_COMMANDS, "deploy/nginx/", "tests/load/"),
     "db": (),
-    "openapi": ("app/api/", "app/grpcweb/"),
-    "pages": _CONSOLE,
+    "openapi": ("app/api/", "app/grpcweb/", *_PUBLIC),
+    "pages": (*_CONSOLE, "app/transfer_page/"),
     "pooler": ("deploy/pgbouncer/",),
-    "queries": (),
-    "refunds": ("app/watcher/",),
+    "queries": _FEATURES,
+    "refunds": ("app/refunds/", "app/watcher/"),
     "replicas": _SERVER,
-    "restores": ("app/cli/", "deploy/"),
-    "rotation": ("app/cli/", "app/admin/"),
-    "runtime": (),
+    "restores": (*_COMMANDS, "deploy/"),
+    "rotation": (*_COMMANDS, "app/admin/", "app/accounts/"),
+    "runtime": ("app/audit/", "app/credentials/", "app/estimates/", "app/waiting/"),
     "sandbox": ("app/sandbox/",),
     "scripts": ("scripts/",),
-    "sender": ("app/sender/", "clients/"),
-    "services": (),
-    "serving": (*_SERVER, *_CONSOLE, "app/grpcweb/", "app/logs/", "app/metrics/"),
+    "sender": ("app/webhooks/", "clients/"),
+    "services": (*_FEATURES, "app/monitoring/"),
+    "serving": (*_SERVER, *_CONSOLE, "app/grpcweb/"),
     "site": ("docs/", "scripts/docs_site/", "clients/", "app/api/"),
     "soak": ("tests/load/",),
     "watcher": ("app/watcher/", "demo/node/"),

@@ -9,7 +9,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 
-HOMES: Final = {"refund.proto": Path("app/domain/refund"), "gateway.proto": Path("app/grpcweb")}
+HOMES: Final = {"refund.proto": Path("app/refunds"), "gateway.proto": Path("app/grpcweb")}
 """Each file of proto/ and the folder that its messages are kept in."""
 
 

@@ -27,19 +27,18 @@ from flask_migrate import upgrade
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
-from app.cli.actor import cli_actor
+from app.accounts.roles import Role
+from app.accounts.services.accounts import AccountRefused, any_account, create_account
+from app.accounts.services.passwords import generate_password
+from app.audit.keys import KeyFileUnusable, kept_key
 from app.db.base import db
 from app.db.engine import ask
-from app.domain.operators import Role
-from app.queries.runtime import applied_migrations
-from app.reserved.addresses import Address, further_addresses
-from app.runtime.gateway import Gateway, current_gateway
-from app.runtime.key_file import KeyFileUnusable, kept_key
-from app.runtime.readiness import database_complaint
-from app.runtime.ready.schema_range import is_ahead
+from app.db.queries import applied_migrations
+from app.gateway import Gateway, current_gateway
+from app.monitoring.reserved import Address, further_addresses
+from app.observability.readiness import database_complaint, is_ahead
 from app.sandbox.loader import SandboxRefused, ensure_sandbox
-from app.services.operators.accounts import AccountRefused, any_account, create_account
-from app.services.operators.passwords import generate_password
+from app.terminal import cli_actor
 from config import ALL_DOORS, INSTANCE, Settings, load_settings, shown_url
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -16,7 +16,7 @@ from gevent.socket import wait_read
 from gunicorn.workers.ggevent import GeventWorker
 
 from app.cooperation import give_way
-from app.http.request_ids import answering_unread
+from app.http.headers import answering_unread
 from serving import shares
 from serving.connection import Connection
 

@@ -19,23 +19,21 @@ from flask.testing import FlaskClient
 from jinja2.bccache import Bucket, BytecodeCache
 
 from app import create_app
-from app.admin.sign_in import setup
+from app.accounts.proposal import TwoPersons
+from app.accounts.sign_in import setup
+from app.audit.keys import AuditKeys
+from app.credentials.key_uses import KeyUses
 from app.db.base import db
+from app.db.cached_reads import KeptReads
 from app.db.writes import Writes, writes_of
-from app.domain.proposals.two_persons import TwoPersons
-from app.queries.feed.facts import FactsCache, share_facts
-from app.runtime.audit_keys import AuditKeys
-from app.runtime.estimate_counts import EstimateCounts
-from app.runtime.gateway import Clock, Gateway, system_clock
-from app.runtime.kept_reads import KeptReads
-from app.runtime.key_uses import KeyUses
-from app.runtime.limits.requests import AskLimit, RequestLimits
-from app.runtime.limits.store import LimitStore
-from app.runtime.ready.clock_skew import ClockSkew
-from app.runtime.ready.feed_ages import FeedAges
-from app.runtime.ready.verdicts import Readiness
-from app.runtime.waiting import Waiting
-from app.services.network.snapshot import NetworkSnapshots
+from app.estimates.counts import EstimateCounts
+from app.feed.queries.facts import FactsCache, share_facts
+from app.gateway import Clock, Gateway, system_clock
+from app.http.limit_counts import LimitStore
+from app.http.limits import AskLimit, RequestLimits
+from app.network.services import NetworkSnapshots
+from app.observability.verdicts import ClockSkew, FeedAges, Readiness
+from app.waiting.register import Waiting
 from config import ALL_DOORS, MADE_AUDIT_KEY, Settings
 from tests.databases import SharedDatabase
 

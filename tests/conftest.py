@@ -26,7 +26,7 @@ from sqlalchemy import create_engine, event, text
 from sqlalchemy.pool import Pool
 
 from app import create_app
-from app.outages import FAILURES
+from app.observability.outages import FAILURES
 from tests import everyday
 from tests.alone import taking_turns
 from tests.applications import Applications, OpenApp, close_connections, make_settings

@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy.pool import QueuePool
 
 from app import READ_CONNECTIONS, create_app
-from app.runtime.gateway import current_gateway
-from app.runtime.limits.windows import limits_of
+from app.gateway import current_gateway
+from app.http.limits import limits_of
 from config import ALL_DOORS, FROM_FILES, GONE, ConfigError, Settings, load_settings, shown_url
 from tests.applications import make_settings
 

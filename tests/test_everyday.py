@@ -14,6 +14,12 @@ from tests.everyday import TESTS, database_of_file, one_of, part
 
 ROOT = TESTS.parent
 
+A_FEATURE = [
+    "admin", "anchors", "api", "browser", "clients", "contract", "domain", "grpcweb", "openapi", "queries",
+    "services",
+]  # fmt: skip
+"""The areas of a feature that answers clients and has a page of the console."""
+
 
 def function_of(test: pytest.Item) -> str:
     return test.nodeid.partition("[")[0]
@@ -61,10 +67,15 @@ def test_each_area_names_code_that_is_there() -> None:
     [
         ([], []),
         (["CHANGELOG.md"], []),
-        (["app/cli/audit.py"], ["anchors", "cli", "faults", "migrating", "restores", "rotation"]),
-        (["tests/watcher/kit.py", "app/logs/private.py"], ["anchors", "logs", "serving", "watcher"]),
+        (["app/db/commands.py"], [ALL]),
+        (
+            ["app/sandbox/commands.py"],
+            ["anchors", "cli", "faults", "migrating", "restores", "rotation", "sandbox"],
+        ),
+        (["app/latency/admin.py"], A_FEATURE),
+        (["tests/watcher/kit.py", "app/sandbox/network.py"], ["anchors", "sandbox", "watcher"]),
         (["docs/api/status.md"], ["anchors", "browser", "clients", "site"]),
-        (["app/models/chains.py"], [ALL]),
+        (["app/network/models.py"], [ALL]),
         (["tests/everyday.py"], [ALL]),
     ],
 )

@@ -28,66 +28,58 @@ PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 CONTRACTS: list[dict[str, Any]] = PYPROJECT["tool"]["importlinter"]["contracts"]
 
 PLANTED = {
-    "layers": {
-        "app/models/planted.py": "from app.queries import transfers\n",
-        "app/services/planted.py": "import app.api.v2\n",
-        "app/api/planted.py": "from app.grpcweb import frames\n",
-        "app/cellar/__init__.py": '"""A room that nobody gave a place."""\n',
+    "feature": {
+        "app/refunds/models/planted.py": "from app.refunds import queries\n",
+        "app/feed/services/planted.py": "import app.feed.views\n",
+        "app/transfers/queries/planted.py": "from app.transfers.services import status\n",
     },
-    "root": {"app/cli/planted_root.py": "from app import create_app\n"},
+    "pure": {
+        "app/values/planted_time.py": "import time\n",
+        "app/values/planted_table.py": "from app.transfers import models\n",
+        "app/values/planted_sql.py": "import sqlalchemy\n",
+        "app/values/planted_web.py": "from flask import request\n",
+    },
+    "pure-order": {"app/refunds/user_request.py": "from app.webhooks import schedule\n"},
+    "root": {"app/sandbox/planted_root.py": "from app import create_app\n"},
     "outside": {
-        "app/queries/planted.py": "from bench import grow\n",
-        "app/runtime/planted.py": "from config import Settings\n",
+        "app/transfers/queries/planted_bench.py": "from bench import grow\n",
+        "app/http/planted.py": "from config import Settings\n",
     },
-    "domain-layers": {
-        "app/domain/refund/planted.py": "from app.domain.transfer import state\n",
-        "app/domain/estimate/planted.py": "from app.domain.transfer.events import Event\n",
-    },
+    "gatherers": {"app/feed/services/planted_page.py": "from app.admin import dashboard\n"},
     "cycles": {
-        "app/cli/planted_one.py": "from app.cli import planted_two\n",
-        "app/cli/planted_two.py": "from app.cli import planted_one\n",
+        "app/sandbox/planted_one.py": "from app.sandbox import planted_two\n",
+        "app/sandbox/planted_two.py": "from app.sandbox import planted_one\n",
     },
-    "pure-domain": {
-        "app/domain/planted_time.py": "import time\n",
-        "app/domain/planted_web.py": "from urllib import request\n",
+    "narrow-interfaces": {
+        "app/api/planted_table.py": "from app.transfers import models\n",
+        "app/grpcweb/planted_select.py": "from app.latency import queries\n",
     },
-    "narrow-doors": {
-        "app/ingest/planted.py": "from app.models import events\n",
-        "app/pages/planted.py": "from app.queries import transfers\n",
+    "services-know-no-http": {
+        "app/feed/services/planted_http.py": "from app.http import headers\n",
+        "app/transfers/services/planted_flask.py": "from flask import request\n",
     },
-    "pure-watcher": {"app/watcher/checks/planted.py": "from app.watcher.rpc import node\n"},
-    "http-is-for-doors": {"app/services/planted_http.py": "from app.http import answers\n"},
+    "pure-watcher": {"app/watcher/logs/planted.py": "from app.watcher.rpc import node\n"},
     "sandbox": {
-        "app/services/planted_sandbox.py": "from app.sandbox import network\n",
-        "app/cli/planted_sandbox.py": "from app.sandbox import network\n",
+        "app/feed/services/planted_sandbox.py": "from app.sandbox import network\n",
+        "app/monitoring/planted_sandbox.py": "from app.sandbox import network\n",
     },
-    "library-traces": {"app/services/planted_traces.py": "import opentelemetry.trace\n"},
-    "library-evidence": {"app/domain/planted_keys.py": "from coincurve import PublicKey\n"},
-    "library-protobuf": {"app/domain/planted_bytes.py": "from google.protobuf import message\n"},
-    "library-sql": {
-        "app/domain/planted_sql.py": "import sqlalchemy\n",
-        "app/api/planted_sql.py": "from sqlalchemy import select\n",
-    },
-    "library-driver": {"app/queries/planted_driver.py": "import psycopg\n"},
-    "library-web": {
-        "app/domain/planted_flask.py": "from flask import request\n",
-        "app/services/planted_flask.py": "from flask import request\n",
-        "app/models/planted_flask.py": "import werkzeug.exceptions\n",
-    },
+    "library-traces": {"app/feed/services/planted_traces.py": "import opentelemetry.trace\n"},
+    "library-evidence": {"app/values/planted_keys.py": "from coincurve import PublicKey\n"},
+    "library-protobuf": {"app/values/planted_bytes.py": "from google.protobuf import message\n"},
+    "library-sql": {"app/api/planted_sql.py": "from sqlalchemy import select\n"},
+    "library-driver": {"app/transfers/queries/planted_driver.py": "import psycopg\n"},
+    "library-web": {"app/feed/projection/planted_flask.py": "from flask import request\n"},
     "library-extensions": {"app/api/planted_extension.py": "from flask_migrate import Migrate\n"},
-    "library-api": {"app/ingest/planted_document.py": "import apispec\n"},
-    "library-redis": {"app/runtime/planted_redis.py": "import redis\n"},
-    "library-metrics": {"app/services/planted_metrics.py": "import prometheus_client\n"},
+    "library-api": {"app/grpcweb/planted_document.py": "import apispec\n"},
+    "library-redis": {"app/http/planted_redis.py": "import redis\n"},
+    "library-metrics": {"app/feed/services/planted_metrics.py": "import prometheus_client\n"},
     "library-console": {"app/api/planted_form.py": "from wtforms import Form\n"},
-    "library-greenlets": {"app/services/planted_greenlet.py": "import gevent\n"},
-    "library-schemas": {"app/queries/planted_schema.py": "import marshmallow\n"},
-    "library-json": {"app/domain/planted_json.py": "import orjson\n"},
-    "library-nodes": {
-        "app/services/planted_nodes.py": "import httpx\n",
-        "app/sender/planted_nodes.py": "import httpx\n",
-    },
+    "library-greenlets": {"app/feed/services/planted_greenlet.py": "import gevent\n"},
+    "library-schemas": {"app/transfers/queries/planted_schema.py": "import marshmallow\n"},
+    "library-json": {"app/transfers/planted_json.py": "import orjson\n"},
+    "library-nodes": {"app/watcher/services/planted_nodes.py": "import httpx\n"},
     "library-passwords": {"app/admin/planted_password.py": "import argon2\n"},
-    "library-commands": {"app/services/planted_command.py": "import click\n"},
+    "library-commands": {"app/feed/services/planted_command.py": "import click\n"},
 }
 """For each contract imports that break it."""
 
@@ -193,7 +185,7 @@ def imported(file: Path) -> set[str]:
 
 def test_bad_habits_are_refused(tmp_path: Path) -> None:
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    habits = {f"app/cli/habit_{number}.py": text for number, text in enumerate(BAD_HABITS)}
+    habits = {f"app/feed/habit_{number}.py": text for number, text in enumerate(BAD_HABITS)}
     build(tmp_path, habits)
     command = [BIN / "ruff", "check", "--no-cache", "--output-format", "json", "."]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -277,10 +269,10 @@ def test_every_file_is_looked_at() -> None:
 
 LAWFUL = {
     "app/__init__.py": "import flask\n",
-    "app/domain/refund_pb2.py": "x = 1\n" * (MAX_LINES + 1),
-    "app/cli/short.py": "x = 1\n" * MAX_LINES,
+    "app/refunds/refund_pb2.py": "x = 1\n" * (MAX_LINES + 1),
+    "app/feed/short.py": "x = 1\n" * MAX_LINES,
     "README.md": "Workers share no connection; see https://example.org/work and ./networks.\n",
-} | {f"app/models/table_{number}.py": "" for number in range(MAX_MODULES)}
+} | {f"app/network/table_{number}.py": "" for number in range(MAX_MODULES)}
 
 
 def test_nothing_is_found_where_all_is_well(tmp_path: Path) -> None:
@@ -291,15 +283,15 @@ def test_nothing_is_found_where_all_is_well(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "text", "said"),
     [
-        ("app/cli/long.py", "x = 1\n" * (MAX_LINES + 1), f"{MAX_LINES + 1} lines"),
+        ("app/feed/long.py", "x = 1\n" * (MAX_LINES + 1), f"{MAX_LINES + 1} lines"),
         ("tests/test_long.py", "x = 1\n" * (MAX_LINES + 1), f"{MAX_LINES + 1} lines"),
         ("tests/admin/pages.py", "from tests.admin.test_sign_in import code\n", "imports a module of tests"),
         ("tests/test_a.py", "from tests import test_b\n", "imports a module of tests, tests.test_b"),
         ("tests/admin/pages.py", "from bench.grow import grow\n", "imports a benchmark, bench.grow"),
-        ("app/models/table_20.py", "", f"{MAX_MODULES + 1} modules"),
-        ("app/cli/pools.py", "__import__('app.api')\n", "import by name"),
+        ("app/network/table_20.py", "", f"{MAX_MODULES + 1} modules"),
+        ("app/feed/pools.py", "__import__('app.api')\n", "import by name"),
         ("docs/notes.md", f"see\n{OUTSIDE}\n", f":2: refers to {OUTSIDE.removesuffix('/notes.md')}"),
-        ("app/cli/pools.py", f'"""As in {HOME}."""\n', "outside the repository"),
+        ("app/feed/pools.py", f'"""As in {HOME}."""\n', "outside the repository"),
         ("Makefile", f"run:\n\t{HOME}/run\n", "outside the repository"),
     ],
 )
@@ -311,9 +303,9 @@ def test_a_broken_rule_is_found(tmp_path: Path, path: str, text: str, said: str)
 
 
 def test_an_exemption_must_be_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(LONG_FILES, "app/cli/long.py", "a table")
+    monkeypatch.setitem(LONG_FILES, "app/feed/long.py", "a table")
     monkeypatch.setitem(LONG_FILES, "wsgi.py", "none")
-    build(tmp_path, LAWFUL | {"app/cli/long.py": "x = 1\n" * (MAX_LINES + 1), "wsgi.py": ""})
+    build(tmp_path, LAWFUL | {"app/feed/long.py": "x = 1\n" * (MAX_LINES + 1), "wsgi.py": ""})
     (found,) = violations(tmp_path)
     assert found == "wsgi.py:1: is short enough now; take it out of LONG_FILES"
 

@@ -7,7 +7,7 @@ import logging
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from app.outages import EVERY_SECONDS, FailureLog
+from app.observability.outages import EVERY_SECONDS, FailureLog
 
 log = logging.getLogger("tests.outages")
 

@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app.runtime.gateway import current_gateway
+from app.gateway import current_gateway
 from app.sandbox.catalogue import (
     ORDINARY_CALLER,
     RECORDED_TRANSFER,

@@ -77,7 +77,7 @@ class Tree:
 
     @cached_property
     def path(self) -> re.Pattern[str]:
-        """A path from the root, or from app/ as ``services/latency``."""
+        """A path from the root, or from app/ as ``latency/services``."""
         inner = {room.split("/")[1] for room in self.rooms}
         return re.compile(rf"(?<![\w./%-])(?:{'|'.join([TOP, *sorted(inner)])})/[\w*][\w./*-]*")
 
@@ -224,20 +224,20 @@ def test_every_rule_of_the_interface_can_be_linked_to() -> None:
 
 LIVE = {
     "app/__init__.py": '"""Put together; see docs/layout.md#rooms."""\n',
-    "app/domain/__init__.py": '"""Pure."""\n',
-    "app/domain/codes.py": '"""See docs/interface.md#errors. Read by ``app.services.status.answer``."""\n',
-    "app/services/__init__.py": "",
-    "app/services/status.py": (
-        '"""As `domain/codes` says, and tests/test_it.py."""\n\n'
+    "app/values/__init__.py": '"""Pure."""\n',
+    "app/values/codes.py": '"""See docs/interface.md#errors. Read by ``app.transfers.status.answer``."""\n',
+    "app/transfers/__init__.py": "",
+    "app/transfers/status.py": (
+        '"""As `values/codes` says, and tests/test_it.py."""\n\n'
         "def answer():\n    return 'app/nothing.py', 'docs/none.md'  # codes.py, app/*/codes.py\n"
     ),
-    "tests/test_it.py": "PATHS = ['services/none.py', 'app.none.x']\n",
+    "tests/test_it.py": "PATHS = ['transfers/none.py', 'app.none.x']\n",
     "docs/layout.md": (
-        "# Layout\n\n## Rooms\n| room |\n| `app/domain/` | x |\n| `app/services/` | x |\n\n"
-        "[errors](interface.md#errors) [here](#rooms) [out](https://example.org/app/x.md#y)\n`services/status`\n"
+        "# Layout\n\n## Rooms\n| room |\n| `app/values/` | x |\n| `app/transfers/` | x |\n\n"
+        "[errors](interface.md#errors) [here](#rooms) [out](https://example.org/app/x.md#y)\n`transfers/status`\n"
     ),
     "docs/interface.md": '<a id="errors"></a>\n## The errors\nAsk POST /admin/none or `admin/`.\n',
-    "README.md": "[layout](docs/layout.md) and `app/domain`, `services/status.py`.\n",
+    "README.md": "[layout](docs/layout.md) and `app/values`, `transfers/status.py`.\n",
 }
 """A small repository in which every reference leads somewhere."""
 
@@ -250,35 +250,35 @@ def test_nothing_is_found_where_every_reference_leads_somewhere(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("path", "text", "said"),
     [
-        ("app/domain/new.py", '"""See docs/none.md."""\n', "new.py:1: there is no docs/none.md"),
-        ("app/domain/new.py", "# docs/interface.md#none\n", "docs/interface.md has no anchor #none"),
+        ("app/values/new.py", '"""See docs/none.md."""\n', "new.py:1: there is no docs/none.md"),
+        ("app/values/new.py", "# docs/interface.md#none\n", "docs/interface.md has no anchor #none"),
         ("README.md", "[x](docs/none.md)\n", "README.md:1: there is no docs/none.md"),
         ("docs/new.md", "[x](interface.md#none)\n", "interface.md has no anchor #none"),
         ("docs/new.md", "# One\n[x](#two)\n", "new.md has no anchor #two"),
         ("docs/new.md", "![x](images/none.png)\n", "there is no images/none.png"),
-        ("docs/new.md", "The way is `services/transfer_status`.\n", "there is no services/transfer_status"),
-        ("docs/new.md", "In `app/services/none.py`.\n", "there is no app/services/none.py"),
+        ("docs/new.md", "The way is `transfers/transfer_status`.\n", "there is no transfers/transfer_status"),
+        ("docs/new.md", "In `app/transfers/none.py`.\n", "there is no app/transfers/none.py"),
         ("docs/new.md", "All of `app/cellar/`.\n", "there is no app/cellar"),
         (
-            "app/domain/new.py",
-            '"""One.\n\nSee services/none.py\n"""\n',
-            "new.py:3: there is no services/none.py",
+            "app/values/new.py",
+            '"""One.\n\nSee transfers/none.py\n"""\n',
+            "new.py:3: there is no transfers/none.py",
         ),
-        ("app/domain/new.py", "X = 1\n" + '"""In ``none.py``."""\n', "new.py:2: no module is called none.py"),
-        ("app/domain/new.py", "# app.services.none.answer\n", "there is no app.services.none.answer"),
-        ("app/domain/new.py", "# app.services.status.none\n", "there is no app.services.status.none"),
-        ("pyproject.toml", '"app/domain/none.py" = ["x"]\n', "there is no app/domain/none.py"),
+        ("app/values/new.py", "X = 1\n" + '"""In ``none.py``."""\n', "new.py:2: no module is called none.py"),
+        ("app/values/new.py", "# app.transfers.none.answer\n", "there is no app.transfers.none.answer"),
+        ("app/values/new.py", "# app.transfers.status.none\n", "there is no app.transfers.status.none"),
+        ("pyproject.toml", '"app/values/none.py" = ["x"]\n', "there is no app/values/none.py"),
         ("Makefile", "# tests/none.py\n", "there is no tests/none.py"),
-        ("app/domain/new.py", '"""As ``estimate_checks`` has it."""\n', "former name of a module"),
-        ("app/domain/new.py", '"""The rule (formats, "Pools")."""\n', "not in the repository"),
-        ("app/domain/new.py", "# Bytes (wire, contracts).\n", "not in the repository"),
-        ("app/domain/new.py", "# Numbers (interface.md).\n", "not in the repository"),
-        ("app/domain/new.py", "# Interface, estimate rule 4.2\n", "not in the repository"),
+        ("app/values/new.py", '"""As ``estimate_checks`` has it."""\n', "former name of a module"),
+        ("app/values/new.py", '"""The rule (formats, "Pools")."""\n', "not in the repository"),
+        ("app/values/new.py", "# Bytes (wire, contracts).\n", "not in the repository"),
+        ("app/values/new.py", "# Numbers (interface.md).\n", "not in the repository"),
+        ("app/values/new.py", "# Interface, estimate rule 4.2\n", "not in the repository"),
         ("tests/test_new.py", '"""What the wire facts say."""\n', "not in the repository"),
         ("app/cellar/wine.py", "", "app/cellar/ has no line"),
-        ("app/domain/estimate/price.py", "", "app/domain/estimate/ has no line"),
+        ("app/values/estimate/price.py", "", "app/values/estimate/ has no line"),
         ("docs/layout.md", LIVE["docs/layout.md"] + "| `app/attic/` | x |\n", "there is no room app/attic/"),
-        ("docs/layout.md", LIVE["docs/layout.md"] + "| `app/domain/` | x |\n", "more than one line"),
+        ("docs/layout.md", LIVE["docs/layout.md"] + "| `app/values/` | x |\n", "more than one line"),
     ],
 )
 def test_a_dead_reference_is_found(tmp_path: Path, path: str, text: str, said: str) -> None:

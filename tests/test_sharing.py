@@ -10,10 +10,10 @@ from flask import Flask
 from sqlalchemy import event, func, insert, select
 
 from app.db.engine import reading, writing
-from app.models.estimates import EstimateCount
-from app.models.network import BlockedNetwork
-from app.runtime.gateway import Gateway
-from app.services.network.document import export_network, import_network
+from app.estimates.models import EstimateCount
+from app.gateway import Gateway
+from app.network.document import export_network, import_network
+from app.network.models import BlockedNetwork
 from tests.actors import TESTER
 from tests.applications import Applications, gateway_of, renew_gateway
 from tests.databases import SharedDatabase

@@ -11,17 +11,17 @@ from flask import Blueprint, Flask
 from flask_admin import Admin
 from flask_admin.theme import Theme
 
-from app.admin import formats, ids, responses
-from app.admin.access import SECURITY_RULES, Access, Rules, guard, may
-from app.admin.pages.incidents import stopped_chains
-from app.admin.sign_in.bodies import refuse_other_bodies
-from app.admin.sign_in.kept import words_of_end
-from app.admin.sign_in.passkeys import passkeys_work_here
-from app.admin.sign_in.setup import PREFIX, secure
-from app.admin.views import VIEWS, HomeView
-from app.admin.views.base import menu
+from app.accounts.sign_in.kept import refuse_other_bodies, words_of_end
+from app.accounts.sign_in.passkeys import passkeys_work_here
+from app.accounts.sign_in.setup import PREFIX, secure
+from app.admin.freshness import shows_sandbox
+from app.admin.pages import VIEWS, HomeView
+from app.console import formats, requests, responses
+from app.console.access import SECURITY_RULES, Access, Rules, guard, may
+from app.console.views import menu
+from app.gateway import current_gateway
 from app.http.pages import answer_errors_by_pages
-from app.runtime.gateway import current_gateway
+from app.network.admin.stopped import stopped_chains
 
 _CHAINS_OF_HOOKS: Final = ("before_request_funcs", "after_request_funcs", "teardown_request_funcs")
 
@@ -53,10 +53,10 @@ def open_console(
         return
     before = {name: list(getattr(app, name).get(None, ())) for name in _CHAINS_OF_HOOKS}
     blueprints = set(app.blueprints)
-    ids.register(app)
+    requests.register(app)
     csrf = secure(app, secret_key, secret_keys_old)
     assets = Blueprint(
-        "console", __name__, url_prefix=PREFIX, static_folder="static", template_folder="templates"
+        "console", "app.console", url_prefix=PREFIX, static_folder="static", template_folder="templates"
     )
     app.register_blueprint(assets)
     index = HomeView()
@@ -69,6 +69,7 @@ def open_console(
         rules.update(view.access_rules(app))
     app.extensions["console"] = Console(trusted_proxies, public_origin, public_url, rules)
     formats.register(app)
+    app.add_template_global(lambda: shows_sandbox(current_gateway()), "is_sandbox")
     app.context_processor(partial(_for_every_page, (index, *views), rules))
     own = set(app.blueprints) - blueprints
     _confine(app, before, own - {assets.name})  # styles and scripts ask nobody who they are

@@ -6,13 +6,15 @@ from pathlib import Path
 
 from flask import Flask
 
-from app.api import configs, errors, evidence, health, limits, release, v2
+from app.api import errors, health, limits, views
 from app.api.docs import views as docs
 from app.api.door import LEGACY_PREFIX, PREFIX, WAIT_PATH, open_door
 from app.api.sessions import LazySessions
-from app.api.waiting.views import wait
-from app.api.webhooks import views as webhooks
 from app.http import transport
+from app.network.views import configs
+from app.refunds.views import evidence
+from app.waiting.views import wait
+from app.webhooks.views import webhooks
 
 __all__ = [
     "limits",
@@ -28,7 +30,7 @@ def register_always(app: Flask, *, trusted_proxies: int) -> None:
     transport.register(app, trusted_proxies=trusted_proxies)
     app.session_interface = LazySessions(trusted_proxies)
     app.register_blueprint(health.health)
-    app.register_blueprint(release.release)
+    app.register_blueprint(health.release)
 
 
 def register_api(app: Flask, *, trusted_proxies: int, compat_clients: bool, site: Path) -> None:
@@ -38,10 +40,10 @@ def register_api(app: Flask, *, trusted_proxies: int, compat_clients: bool, site
     """
     open_door(app, trusted_proxies=trusted_proxies, compat_clients=compat_clients)
     for prefix, name in ((PREFIX, "v2"), (LEGACY_PREFIX, "v1")):
-        app.register_blueprint(v2.operations, url_prefix=prefix, name=name)
-        app.register_blueprint(configs.configs, url_prefix=prefix, name=f"{name}_configs")
-        app.register_blueprint(evidence.evidence, url_prefix=prefix, name=f"{name}_evidence")
-        app.register_blueprint(webhooks.webhooks, url_prefix=prefix, name=f"{name}_webhooks")
+        app.register_blueprint(views.operations, url_prefix=prefix, name=name)
+        app.register_blueprint(configs, url_prefix=prefix, name=f"{name}_configs")
+        app.register_blueprint(evidence, url_prefix=prefix, name=f"{name}_evidence")
+        app.register_blueprint(webhooks, url_prefix=prefix, name=f"{name}_webhooks")
     docs.register(app, site)
 
 

@@ -10,12 +10,11 @@ from flask import Response
 from marshmallow import Schema
 from werkzeug.datastructures import Headers
 
-from app.domain.codes import ErrCode
-from app.http.answers import AS_IT_IS, JSON, NO_STORE, PRIVATE_HEADERS
-from app.http.progress import progress_headers
+from app import json_documents
+from app.http.headers import AS_IT_IS, JSON, NO_STORE, PRIVATE_HEADERS, progress_headers
 from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS
-from app.services import plain
-from app.services.transfers.status import TransferStatus
+from app.transfers.services.status import TransferStatus
+from app.values.codes import ErrCode
 
 __all__ = [
     "ANY_ORIGIN",
@@ -38,7 +37,7 @@ PUBLIC_HEADERS: Final = (*PRIVATE_HEADERS, ANY_ORIGIN, EXPOSED)
 
 def body(shape: Schema, values: Any) -> bytes:
     """The body of a successful answer: ``values`` (an object or a mapping) in this shape, ``err`` null."""
-    return orjson.dumps(plain.dump(shape, values))
+    return orjson.dumps(json_documents.dump(shape, values))
 
 
 class _PublicHeaders(Headers):

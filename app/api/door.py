@@ -8,10 +8,6 @@ from typing import Final
 from flask import Flask, current_app
 from marshmallow import Schema
 
-from app.api.config_schemas import ConfigsAnswer
-from app.api.evidence_schemas import EvidenceAnswer, EvidenceQuery
-from app.api.insights.schemas import ExplainedAnswer, LatencyStatsAnswer, LatencyStatsQuery
-from app.api.refunds.schemas import WithdrawAnswer, WithdrawBody
 from app.api.schemas import (
     CompatEstimateQuery,
     CompatStatusAnswer,
@@ -26,7 +22,10 @@ from app.api.schemas import (
     TransactionBody,
     VersionAnswer,
 )
-from app.api.transfers.schemas import (
+from app.estimates.schemas import ExplainedAnswer, LatencyStatsAnswer, LatencyStatsQuery
+from app.network.schemas.config_answers import ConfigsAnswer
+from app.refunds.schemas import EvidenceAnswer, EvidenceQuery, WithdrawAnswer, WithdrawBody
+from app.transfers.schemas import (
     AnyFindQuery,
     AnyHistoryQuery,
     FindAnswer,
@@ -34,7 +33,7 @@ from app.api.transfers.schemas import (
     StatusesAnswer,
     StatusesBody,
 )
-from app.api.transfers.webhooks import WebhookBody, WebhookQuery, WebhooksAnswer
+from app.webhooks.schemas import WebhookBody, WebhookQuery, WebhooksAnswer
 
 PREFIX: Final = "/v2"
 LEGACY_PREFIX: Final = "/v1"

@@ -10,16 +10,15 @@ from werkzeug import exceptions as framework
 
 from app.api.answers import PRIVATE_HEADERS, PUBLIC_HEADERS, refusal_body
 from app.api.door import DOCS, answer_shape
-from app.api.request_policy import is_public
+from app.api.requests import is_public
 from app.db.writes import is_unavailable
-from app.domain.codes import Reason
-from app.domain.error_catalogue import ErrorKind
-from app.domain.errors import BadRequest, GatewayError
-from app.http.answers import REASON
 from app.http.errors import UNREADABLE, as_gateway_error, retry_after
+from app.http.headers import REASON, meant_header
 from app.http.pages import page_of_error
-from app.http.progress import meant_header
-from app.outages import FAILURES
+from app.observability.outages import FAILURES
+from app.values.codes import Reason
+from app.values.error_catalogue import ErrorKind
+from app.values.errors import BadRequest, GatewayError
 
 log = logging.getLogger(__name__)
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from marshmallow import ValidationError, fields
 
-from app.domain.amounts import is_ascii_digits, parse_uint256, rate_as_number
-from app.domain.wire_values import (
+from app.values.amounts import is_ascii_digits, parse_uint256, rate_as_number
+from app.values.wire_values import (
     MISSING,
     bounded_text,
     bounded_uint,

@@ -1,4 +1,4 @@
-"""Health checks for load balancers: is the process up, and can it serve?"""
+"""Health checks for load balancers, and which version answers, in every process."""
 
 from __future__ import annotations
 
@@ -7,12 +7,29 @@ from functools import partial
 from flask import Blueprint, Response
 
 from app.api.answers import PRIVATE_HEADERS, body
-from app.api.door import READY, READY_PATH
-from app.domain.errors import Unavailable
-from app.runtime.gateway import Gateway, current_gateway
-from app.runtime.readiness import stale_feeds, what_is_wrong
-from app.runtime.ready.verdicts import Verdict
-from app.services.watching.chains import watched_chains
+from app.api.door import READY, READY_PATH, VERSION_PATH, VERSION_SHAPE
+from app.gateway import Gateway, current_gateway
+from app.observability.readiness import newest_schema, stale_feeds, what_is_wrong
+from app.observability.verdicts import Verdict
+from app.release import API_VERSIONS
+from app.values.errors import Unavailable
+from app.watcher.services.chains import watched_chains
+
+release = Blueprint("release", __name__)
+
+
+@release.get(VERSION_PATH)
+def version() -> Response:
+    """What runs here. Nothing is read, so it answers while the database is away."""
+    running = current_gateway().release
+    told = {
+        "version": running.version,
+        "commit": running.commit,
+        "schema": newest_schema(),
+        "api_versions": list(API_VERSIONS),
+    }
+    return Response(body(VERSION_SHAPE, told), headers=PRIVATE_HEADERS)
+
 
 health = Blueprint("health", __name__)
 

@@ -11,15 +11,14 @@ from typing import Final
 from flask import Flask, Response, after_this_request, request
 
 from app.api.door import LEGACY_PREFIX, PREFIX
-from app.domain.api_keys import ApiKey, Scope
-from app.domain.codes import Reason
-from app.domain.errors import GatewayError, Unauthorized
-from app.http.keys import keep_key, require_scope
+from app.credentials.api_key import ApiKey, Scope
+from app.credentials.services.api_keys import presented_key
+from app.gateway import Gateway, current_gateway
+from app.http.limits import Standing
 from app.http.pages import TRANSFER_PAGES
-from app.http.public import RATE_LIMIT_HEADERS, caller
-from app.runtime.gateway import Gateway, current_gateway
-from app.runtime.limits.windows import Standing
-from app.services.api_keys.recognised import presented_key
+from app.http.public import RATE_LIMIT_HEADERS, caller, keep_key, require_scope
+from app.values.codes import Reason
+from app.values.errors import GatewayError, Unauthorized
 
 PUBLIC_PREFIXES: Final = (
     f"{PREFIX}/",

@@ -13,8 +13,8 @@ from typing import Any, Final
 from marshmallow import EXCLUDE, Schema, fields, post_load
 
 from app.api.fields import AmountString, BoundedText, Flag, Number, Rate, TransferIdHex, TxHash, Uint
-from app.domain.codes import BridgeType, ErrCode, TransferHistoryStatus, XferStatus
-from app.domain.wire_values import MAX_ADDRESS_CHARACTERS, MAX_SYMBOL_CHARACTERS
+from app.values.codes import BridgeType, ErrCode, TransferHistoryStatus, XferStatus
+from app.values.wire_values import MAX_ADDRESS_CHARACTERS, MAX_SYMBOL_CHARACTERS
 
 TRANSFER_ID_PATTERN: Final = "^(0[xX])?[0-9a-fA-F]{64}$"
 TX_HASH_PATTERN: Final = "^[0-9A-Za-z_-]{1,128}$"

@@ -29,8 +29,8 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from app.domain.amounts import is_uint256
-from app.domain.keys import MAX_UINT64
+from app.values.amounts import is_uint256
+from app.values.identifiers import MAX_UINT64
 
 ACCOUNT_LENGTH = 128
 

@@ -1,28 +1,183 @@
-"""The service as a part of the Flask application: it answers every request under its path."""
+"""The service as a part of the Flask application: every request under its path, every error as gRPC."""
 
 from __future__ import annotations
 
+import logging
+import re
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Any, Final
 
 from flask import Blueprint, Flask, Response, current_app, request
 from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.routing import BaseConverter, Rule
 
-from app.domain.codes import Reason
-from app.domain.errors import GatewayError, TooLarge, UnsupportedFormat
-from app.grpcweb.calls import Call, Method
-from app.grpcweb.deadlines import Deadline
-from app.grpcweb.encodings import BINARY, TEXT, encoding_of
-from app.grpcweb.errors import refuse
-from app.grpcweb.frames import HEADER, TOO_LARGE, decode_text, read_message
-from app.grpcweb.responses import GrpcStatus, respond
+from app.db.writes import is_unavailable
+from app.feed.services.ahead import settle_what_is_due
+from app.gateway import current_gateway
+from app.grpcweb.frames import (
+    BINARY,
+    HEADER,
+    TEXT,
+    TOO_LARGE,
+    CompressedMessage,
+    answer_encoding,
+    decode_text,
+    encode_status_message,
+    encode_text,
+    encoding_of,
+    read_message,
+    write_answer,
+)
+from app.grpcweb.messages import Call, Method
 from app.grpcweb.service import methods
-from app.http.public import MAX_QUESTION_BYTES, caller, preflight
-from app.logs.entries import OPERATION, UNKNOWN
-from app.runtime.gateway import current_gateway
-from app.services.feed.ahead import settle_what_is_due
+from app.http.errors import as_gateway_error, retry_after
+from app.http.headers import AS_IT_IS, NO_STORE, REASON, meant_header
+from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS, MAX_QUESTION_BYTES, caller, preflight
+from app.observability.logs import OPERATION, UNKNOWN
+from app.observability.outages import FAILURES
+from app.values.codes import Reason
+from app.values.error_catalogue import ErrorKind
+from app.values.errors import BadRequest, GatewayError, TooLarge, UnsupportedFormat
+
+_TIMEOUT: Final = re.compile(r"([0-9]{1,8})([HMSmun])")
+_SECONDS: Final = {"H": 3600.0, "M": 60.0, "S": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
+
+
+class DeadlineExceeded(Exception):
+    """The caller has stopped waiting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """When the caller stops waiting, in seconds of a monotonic clock; None where it waits for ever."""
+
+    at: float | None
+
+    @classmethod
+    def read(cls, timeout: str | None, now: float) -> Deadline:
+        """The deadline of a request that came in ``now`` with this ``grpc-timeout``, None for no header.
+
+        :raises BadRequest: it is not one to eight digits and a unit (H, M, S, m, u, n).
+        """
+        if timeout is None:
+            return cls(None)
+        match = _TIMEOUT.fullmatch(timeout)
+        if match is None:
+            raise BadRequest("grpc-timeout: must be one to eight digits and a unit (H, M, S, m, u or n)")
+        return cls(now + int(match[1]) * _SECONDS[match[2]])
+
+    def check(self, now: float) -> None:
+        """Check that the caller still waits.
+
+        :raises DeadlineExceeded: it does not.
+        """
+        if self.at is not None and now >= self.at:
+            raise DeadlineExceeded
+
+
+_HEADERS: Final = (
+    NO_STORE,
+    *AS_IT_IS,
+    ANY_ORIGIN,
+    ("Access-Control-Expose-Headers", f"grpc-status, grpc-message, {EXPOSED_HEADERS}"),
+)
+
+
+class GrpcStatus(IntEnum):
+    """The status codes of gRPC that this gateway uses."""
+
+    OK = 0
+    INVALID_ARGUMENT = 3
+    DEADLINE_EXCEEDED = 4
+    PERMISSION_DENIED = 7
+    RESOURCE_EXHAUSTED = 8
+    UNIMPLEMENTED = 12
+    INTERNAL = 13
+    UNAVAILABLE = 14
+    UNAUTHENTICATED = 16
+
+
+def respond(
+    status: GrpcStatus,
+    *,
+    message: bytes | None = None,
+    text: str = "",
+    reason: Reason | None = None,
+    retry_after: int | None = None,
+    headers: Iterable[tuple[str, str]] = (),
+) -> Response:
+    """The answer to the request being served, in the content type that it asks for.
+
+    An answer without a message repeats its trailers as headers: some clients read only those, others only
+    the body. ``X-Gateway-Reason``, ``Retry-After`` and ``headers`` are headers alone, as some clients join
+    the values of both.
+
+    :param message: the bytes of the answer; None where ``status`` is not OK.
+    :param text: ``grpc-message``, for people.
+    :param retry_after: seconds.
+    """
+    trailers = {"grpc-status": str(int(status))}
+    if text:
+        trailers["grpc-message"] = encode_status_message(text)
+    body = write_answer(message, trailers)
+    encoding = answer_encoding(request.headers.get("Content-Type", ""), request.headers.get("Accept", ""))
+    content = encode_text(body) if encoding == TEXT else body
+    response = Response(content, headers=[*_HEADERS, *headers])
+    response.headers["Content-Type"] = encoding
+    if message is None:
+        response.headers.update(trailers)
+    if reason:
+        response.headers[REASON] = reason.value
+    if retry_after:
+        response.headers["Retry-After"] = str(retry_after)
+    return response
+
+
+log = logging.getLogger(__name__)
+
+GRPC_STATUS: Final[dict[ErrorKind, GrpcStatus]] = {
+    ErrorKind.ANSWERED: GrpcStatus.OK,
+    ErrorKind.BAD_REQUEST: GrpcStatus.INVALID_ARGUMENT,
+    ErrorKind.UNAUTHORIZED: GrpcStatus.UNAUTHENTICATED,
+    ErrorKind.FORBIDDEN: GrpcStatus.PERMISSION_DENIED,
+    ErrorKind.NOT_FOUND: GrpcStatus.UNIMPLEMENTED,
+    ErrorKind.METHOD_NOT_ALLOWED: GrpcStatus.UNIMPLEMENTED,
+    ErrorKind.TOO_LARGE: GrpcStatus.RESOURCE_EXHAUSTED,
+    ErrorKind.UNSUPPORTED_MEDIA: GrpcStatus.INVALID_ARGUMENT,
+    ErrorKind.RATE_LIMITED: GrpcStatus.RESOURCE_EXHAUSTED,
+    ErrorKind.INTERNAL: GrpcStatus.INTERNAL,
+    ErrorKind.UNAVAILABLE: GrpcStatus.UNAVAILABLE,
+}
+
+
+def refuse(error: Exception, method: Method | None) -> Response:
+    """The answer of a call that raised ``error``.
+
+    :param method: which was called, None where that is unknown.
+    """
+    if isinstance(error, CompressedMessage):
+        text = "compressed messages are not supported: send the message uncompressed"
+        return respond(GrpcStatus.UNIMPLEMENTED, text=text, reason=Reason.UNSUPPORTED_MEDIA_TYPE)
+    if isinstance(error, DeadlineExceeded):
+        return respond(GrpcStatus.DEADLINE_EXCEEDED, text="the deadline of grpc-timeout has passed")
+    answered = as_gateway_error(error, is_unavailable)
+    status, reason = GRPC_STATUS[answered.kind], answered.reason
+    if status in (GrpcStatus.INTERNAL, GrpcStatus.UNAVAILABLE):
+        _log(error, status)
+    if method and status is GrpcStatus.OK:
+        message = method.error(answered.code, answered.msg).SerializeToString()
+        return respond(status, message=message, reason=reason, headers=meant_header(answered.meant))
+    return respond(status, text=answered.msg, reason=reason, retry_after=retry_after(answered))
+
+
+def _log(error: Exception, status: GrpcStatus) -> None:
+    """Log the cause, which the caller does not learn."""
+    level = logging.ERROR if status is GrpcStatus.INTERNAL else logging.WARNING
+    FAILURES.report(log, level, "%s %s answered %s", request.method, request.path, status.name, error=error)
+
 
 PATH: Final = "/sgn.gateway.v1.Web/"
 """Followed by the method. The router takes a doubled slash in front for the same path."""

@@ -1,4 +1,4 @@
-"""The framing of gRPC-Web's unary calls: one message in, one message and its trailers out. Pure.
+"""The framing of gRPC-Web's unary calls and its four content types. Pure.
 
 A frame is a byte of flags, the length of what follows in four bytes (big-endian), and that many bytes.
 In the text types the frames are in base64, in pieces of any size: each may end with its own padding.
@@ -13,7 +13,35 @@ from struct import Struct
 from typing import Final
 from urllib.parse import quote
 
-from app.domain.errors import BadRequest, TooLarge
+from app.values.errors import BadRequest, TooLarge
+
+BINARY: Final = "application/grpc-web+proto"
+TEXT: Final = "application/grpc-web-text+proto"
+
+_ENCODINGS: Final = {
+    "application/grpc-web": BINARY,
+    "application/grpc-web+proto": BINARY,
+    "application/grpc-web-text": TEXT,
+    "application/grpc-web-text+proto": TEXT,
+}
+
+
+def encoding_of(content_type: str) -> str | None:
+    """``BINARY`` or ``TEXT`` for a Content-Type, without regard to case and parameters; None for others."""
+    return _ENCODINGS.get(content_type.partition(";")[0].strip().lower())
+
+
+def answer_encoding(content_type: str, accept: str) -> str:
+    """``BINARY`` or ``TEXT``: the first that the Accept header names, else that of the request.
+
+    Clients that read streams as text say so in Accept; ``*/*`` names neither.
+    """
+    for accepted in accept.split(","):
+        encoding = encoding_of(accepted)
+        if encoding is not None:
+            return encoding
+    return encoding_of(content_type) or BINARY
+
 
 HEADER: Final = Struct(">BI")
 

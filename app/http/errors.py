@@ -11,9 +11,9 @@ from typing import Final
 
 from werkzeug import exceptions as framework
 
-from app.domain.codes import Reason
-from app.domain.error_catalogue import ErrorKind
-from app.domain.errors import GatewayError
+from app.values.codes import Reason
+from app.values.error_catalogue import ErrorKind
+from app.values.errors import GatewayError
 
 UNREADABLE: Final = "the request cannot be read"
 

@@ -14,9 +14,9 @@ from werkzeug.exceptions import BadHost
 from werkzeug.sansio.utils import get_host
 
 from app.deadlines import within
-from app.http.request_ids import REQUEST_ID, request_of
+from app.http.headers import REQUEST_ID, request_of
 from app.http.request_log import RequestLog
-from app.logs.entries import SERVED, Served
+from app.observability.logs import SERVED, Served
 
 PUBLIC_SECONDS: Final = 5.0
 """How long a public request waits for the database in all, whatever it has to read."""

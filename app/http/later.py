@@ -17,8 +17,7 @@ from typing import Any, Final, Protocol
 from flask import Response
 from werkzeug.datastructures import Headers
 
-from app.http.answers import REASON
-from app.http.request_ids import REQUEST_ID
+from app.http.headers import REASON, REQUEST_ID
 
 _FRAMING: Final = frozenset({"content-length", "content-type"})
 _SOCKET: Final = "gunicorn.socket"

@@ -1,16 +1,52 @@
-"""What the public doors share: limits, origins (docs/interface.md#cors) and the caller's address."""
+"""What the public interfaces share: limits, origins (docs/interface.md#cors), the caller and their key."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from flask import Response, request
+from flask import Response, g, request
 
-from app.domain.blocking import IPAddress
-from app.domain.caller import caller_address
-from app.http.answers import NO_STORE, REASON
-from app.http.progress import MEANT, PROGRESS_HEADERS
-from app.http.request_ids import REQUEST_ID
+from app.credentials.api_key import ApiKey, Scope
+from app.http.headers import MEANT, NO_STORE, PROGRESS_HEADERS, REASON, REQUEST_ID
+from app.network.blocking import IPAddress, caller_address
+from app.values.errors import Forbidden, Unauthorized
+
+
+def keep_key(key: ApiKey) -> None:
+    """Keep what was recognised, for as long as the request lasts."""
+    g.api_key = key
+
+
+def current_key() -> ApiKey | None:
+    """The valid key that came with the request; None where none did."""
+    key: ApiKey | None = g.get("api_key")
+    return key
+
+
+def require_key(scope: Scope) -> ApiKey:
+    """The key that came with the request, for an operation that needs one.
+
+    :raises Unauthorized: none did.
+    :raises Forbidden: it does not have the scope.
+    """
+    key = current_key()
+    if key is None:
+        raise Unauthorized(f"an API key with the scope {scope} is required: send Authorization: Bearer gwk_…")
+    require_scope(key, scope)
+    return key
+
+
+def require_scope(key: ApiKey, scope: Scope) -> None:
+    """Make sure that the key's bearer may do it.
+
+    :raises Forbidden: the key does not have the scope.
+    """
+    if not key.may(scope):
+        has = ", ".join(sorted(key.scopes))
+        raise Forbidden(
+            f"the API key lacks the scope {scope}, it has {has}: ask the operator for another key"
+        )
+
 
 MAX_QUESTION_BYTES: Final = 64 * 1024
 """The largest JSON body or protobuf message that is read (docs/interface.md#limits)."""

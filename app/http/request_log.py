@@ -12,10 +12,10 @@ from typing import Final, Literal
 
 from flask import Response
 
-from app.domain.codes import Reason
-from app.http.answers import REASON
+from app.http.headers import REASON
 from app.http.later import LaterResponse
-from app.logs.entries import Served
+from app.observability.logs import Served
+from app.values.codes import Reason
 
 _log = logging.getLogger(__name__)
 _OWN_FAULTS: Final = frozenset({Reason.INTERNAL.value, Reason.UNAVAILABLE.value})

@@ -12,8 +12,8 @@ from werkzeug.formparser import FormDataParser
 from werkzeug.utils import cached_property
 from werkzeug.wsgi import get_input_stream
 
-from app.domain.amounts import is_ascii_digits
 from app.http.public import MAX_QUESTION_BYTES
+from app.values.amounts import is_ascii_digits
 
 MAX_PARTS: Final = 100
 """Fields of a form, where nothing else is said."""

@@ -14,7 +14,7 @@ from opentelemetry.instrumentation.flask import FlaskInstrumentor
 from opentelemetry.instrumentation.sqlalchemy import SQLAlchemyInstrumentor
 from opentelemetry.trace import get_current_span
 
-from app.logs.entries import SERVED
+from app.observability.logs import SERVED
 
 _OF_CALLERS: Final = (
     "client.address", "http.target", "http.url", "http.user_agent", "net.peer.ip", "net.peer.port",

@@ -8,7 +8,7 @@ from typing import Final
 
 from flask import Flask, Response, request
 
-from app.http.answers import AS_IT_IS, NO_STORE
+from app.http.headers import AS_IT_IS, NO_STORE
 
 HSTS: Final = "max-age=31536000"
 """A year, for this host alone: what else is under its name is not ours to decide."""

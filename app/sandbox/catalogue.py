@@ -8,8 +8,8 @@ from datetime import timedelta
 from typing import Final
 from urllib.parse import urlencode
 
-from app.domain.codes import ErrCode, Reason, TransferHistoryStatus, XferStatus
 from app.sandbox.latencies import SERIES
+from app.values.codes import ErrCode, Reason, TransferHistoryStatus, XferStatus
 
 ORDINARY_CALLER: Final = "127.0.0.1"
 BLOCKED_CALLER: Final = "127.0.0.2"

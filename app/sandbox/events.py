@@ -1,9 +1,71 @@
-"""Event objects of the feed (docs/interface.md#event-feed), as the sandbox makes them."""
+"""Event objects of the feed in made-up blocks: every chain of the sandbox mines at a steady pace.
 
-from datetime import datetime
-from typing import TypeAlias
+A block is a function of chain and time alone. Events about the same block therefore agree on its number
+and hash, blocks grow with time, and an event that is made twice is the same event.
+"""
 
-from app.sandbox.blocks import block_at
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final, TypeAlias
+
+from app.values.crypto import keccak256
+
+_GENESIS: Final = datetime(2025, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How a chain mines: its height at the start of 2025 (about the real one), then one block a period."""
+
+    height: int
+    period: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block: its number, its 0x hash (of no real block) and the moment from which it is the newest."""
+
+    number: int
+    hash: str
+    mined_at: datetime
+
+
+def _pace(height: int, milliseconds: int) -> Pace:
+    return Pace(height, milliseconds * _MILLISECOND)
+
+
+PACES: Final = {
+    1: _pace(21_525_000, 12_000),
+    10: _pace(130_000_000, 2_000),
+    56: _pace(45_400_000, 3_000),
+    128: _pace(40_000_000, 3_000),
+    137: _pace(66_160_000, 2_100),
+    250: _pace(101_000_000, 1_000),
+    336: _pace(8_300_000, 12_000),
+    592: _pace(7_800_000, 6_000),
+    8453: _pace(24_500_000, 2_000),
+    42161: _pace(290_600_000, 250),
+    43114: _pace(55_000_000, 2_000),
+}
+"""Of every chain in the network document."""
+
+
+def block_at(chain_id: int, at: datetime) -> Block:
+    """Return the newest block of the chain at a moment. Raises KeyError for a chain not of the sandbox."""
+    pace = PACES[chain_id]
+    periods = (at - _GENESIS) // pace.period
+    number = pace.height + periods
+    digest = keccak256(f"sandbox block {chain_id} {number}".encode())
+    return Block(number, f"0x{digest.hex()}", _GENESIS + periods * pace.period)
+
+
+def time_to_depth(chain_id: int, blocks: int) -> timedelta:
+    """Return how long a chain takes for a number of blocks."""
+    return PACES[chain_id].period * blocks
+
 
 Event: TypeAlias = dict[str, object]
 

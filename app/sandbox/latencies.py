@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from app.domain.codes import SendKind
-from app.domain.crypto import keccak256
-from app.domain.times import UNIX_EPOCH
-from app.sandbox.blocks import PACES, block_at
-from app.sandbox.events import Event, block_event
+from app.sandbox.events import PACES, Event, block_at, block_event
 from app.sandbox.transfer_builder import SendDetails, TransferBuilder, nonce_at, send_details
+from app.values.codes import SendKind
+from app.values.crypto import keccak256
+from app.values.times import UNIX_EPOCH
 
 LATENCY_WINDOW: Final = timedelta(days=7)
 

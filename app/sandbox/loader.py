@@ -8,18 +8,17 @@ from datetime import timedelta
 import orjson
 from sqlalchemy import Connection
 
+from app.audit.records import SANDBOX_LOADED, Actor
+from app.audit.services import record, record_alone
 from app.db.engine import reading, writing
-from app.domain.audit import SANDBOX_LOADED, Actor
-from app.queries.latency import newest_release
-from app.queries.runtime import first_reporter, is_empty
-from app.runtime.gateway import Gateway
+from app.db.queries import first_reporter, is_empty
+from app.feed.services.ingest import IngestResult, ingest_lines, ingest_within
+from app.gateway import Gateway
+from app.latency.queries import newest_release
+from app.network.changes import audited
+from app.network.document import import_within, read_document
 from app.sandbox.feed import fresh_events, sandbox_events
 from app.sandbox.network import network_document
-from app.services.audit.record import record, record_alone
-from app.services.feed.ingest import IngestResult, ingest_lines, ingest_within
-from app.services.network.changes import audited
-from app.services.network.document import import_within
-from app.services.network.reader import read_document
 
 REPORTER = "sandbox"
 """The name kept with every event of the sandbox: by it a sandbox database is recognised."""

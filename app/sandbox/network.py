@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import orjson
 
-from app.domain.codes import SendKind
-from app.domain.crypto import parse_evm_address
-from app.domain.keys import ChainId, PoolKey
-from app.domain.network_facts import NetworkFacts, PairFacts, Taken, TokenFacts
-from app.domain.validators import ValidatorSet
+from app.network.facts import NetworkFacts, PairFacts, Taken, TokenFacts
+from app.network.validators import ValidatorSet
+from app.values.codes import SendKind
+from app.values.crypto import parse_evm_address
+from app.values.identifiers import ChainId, PoolKey
 
 NETWORK_FILE: Final = Path(__file__).with_name("network.json")
 

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
-from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
-from app.domain.crypto import keccak256, sign_digest
-from app.domain.keys import ChainId
-from app.domain.refund.evidence import signing_digest
-from app.domain.refund.request import RefundRequest, encode_request
+from app.refunds.evidence import signing_digest
+from app.refunds.request import RefundRequest, encode_request
 from app.sandbox.catalogue import sandbox_id
 from app.sandbox.transfer_builder import SendDetails, TransferBuilder, send_details
+from app.values.codes import SendKind, TransferHistoryStatus, XferStatus
+from app.values.crypto import keccak256, sign_digest
+from app.values.identifiers import ChainId
 
 VALIDATOR_KEYS: Final = tuple(keccak256(f"sandbox validator {number}".encode()) for number in range(1, 6))
 """Private keys, in falling order of the power that the network document gives their addresses."""

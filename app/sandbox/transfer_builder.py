@@ -6,13 +6,8 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Final, Self
 
-from app.domain.codes import SendKind, XferStatus
-from app.domain.crypto import checksum_address, keccak256
-from app.domain.keys import ChainId
-from app.domain.network_facts import Taken
-from app.domain.transfer_ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id
-from app.sandbox.blocks import block_at, time_to_depth
-from app.sandbox.events import Event, block_event, event
+from app.network.facts import Taken
+from app.sandbox.events import Event, block_at, block_event, event, time_to_depth
 from app.sandbox.network import (
     base_fees,
     block_delays,
@@ -21,6 +16,10 @@ from app.sandbox.network import (
     paying_contract,
     token_address,
 )
+from app.transfers.ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id
+from app.values.codes import SendKind, XferStatus
+from app.values.crypto import checksum_address, keccak256
+from app.values.identifiers import ChainId
 
 _STEP: Final = timedelta(seconds=15)
 """Between two steps that wait for no block."""

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
 from app.sandbox.catalogue import RECORDED_TRANSFER, sandbox_id
 from app.sandbox.events import Event, event
 from app.sandbox.latencies import usual_latency
 from app.sandbox.transfer_builder import SendDetails, TransferBuilder, send_details
+from app.values.codes import SendKind, TransferHistoryStatus, XferStatus
 
 _RECORDED_SRC_TX = "0x5817041ff87994234a74edbff7f25afb659a5519c1ce0b90b7d886aca67eaccc"
 _RECORDED_DST_TX = "0xe73db1fff7407a72d4755cd52252d29afd2e5326b755725df56befba4ff7594b"

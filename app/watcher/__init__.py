@@ -1,1 +1,1 @@
-"""Watching chains: from the answers of nodes to the steps that the services write."""
+"""Reads chains from their nodes, and reports what their contracts logged."""

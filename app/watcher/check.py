@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from app.domain.crypto import checksum_address
-from app.domain.finality import FINALIZED
-from app.domain.keys import BlockNumber
-from app.domain.watching.blocks import Header
-from app.domain.watching.terms import WatchTerms
-from app.services.watching.chains import DatedMiss
-from app.watcher.decode.events import TOPICS
+from app.network.watch_terms import WatchTerms
+from app.transfers.progress import FINALIZED
+from app.values.crypto import checksum_address
+from app.values.identifiers import BlockNumber
+from app.watcher.blocks import Header
+from app.watcher.logs.contracts import TOPICS
 from app.watcher.loop.proof import holds
 from app.watcher.loop.watcher import make_nodes
 from app.watcher.rpc.faults import NotThere, RpcFault, TooLarge
 from app.watcher.rpc.node import Node, Wanted
+from app.watcher.services.chains import DatedMiss
 
 TRUSTED_AFTER: Final = timedelta(days=7)
 """Without another difference a URL that returned wrong logs passes the check again."""

@@ -15,8 +15,7 @@ import orjson
 from fastapi import FastAPI, Response
 from pydantic import BaseModel
 
-from app.http.answers import AS_IT_IS, NO_STORE
-from app.http.progress import AS_OF, NEXT_ACTOR, NEXT_POLL, TERMINAL
+from app.http.headers import AS_IT_IS, AS_OF, NEXT_ACTOR, NEXT_POLL, NO_STORE, TERMINAL
 from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS
 
 QUERY = """

@@ -8,7 +8,7 @@ import orjson
 from flask import Flask, Response
 from sqlalchemy import bindparam, create_engine, select
 
-from app.models.transfers import Transfer
+from app.transfers.models import Transfer
 
 app = Flask(__name__)
 engine = create_engine(

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from app.domain.crypto import keccak256
+from app.values.crypto import keccak256
 from bench.watching.contracts import make
 from bench.watching.setting import BLOCK_SECONDS, CHAIN, FIRST_BLOCK, ON_TOP, bridges
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
-from app.domain.crypto import keccak256
+from app.values.crypto import keccak256
 
 SIGNATURES: Final = {
     "Send": "Send(bytes32,address,address,address,uint256,uint64,uint64,uint32)",

@@ -8,9 +8,9 @@ from typing import Final
 
 import psycopg
 
-from app.runtime.gateway import current_gateway
-from app.services.feed.ingest import ingest_lines
-from app.services.network.document import import_network
+from app.feed.services.ingest import ingest_lines
+from app.gateway import current_gateway
+from app.network.document import import_network
 from bench.watching.arena import Arena, Reading, begin, finish, module, running
 from bench.watching.setting import FIRST_BLOCK, bridges
 from tests.load.questions import OPERATOR

@@ -10,11 +10,11 @@ import orjson
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.domain.keys import ChainId
-from app.models.events import Event
-from app.queries.watching import watch_row
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.network.document import import_network
+from app.feed.models import Event
+from app.gateway import Gateway, current_gateway
+from app.network.document import import_network
+from app.values.identifiers import ChainId
+from app.watcher.queries import watch_row
 from bench.watching.arena import Arena, Reading, begin, finish, module, running
 from bench.watching.setting import CHAIN, watching
 from tests.load.questions import OPERATOR

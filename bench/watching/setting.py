@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from app.domain.codes import SendKind
-from app.domain.keys import ChainId
 from app.sandbox.network import network_document, network_facts, paying_contract, token_address
+from app.values.codes import SendKind
+from app.values.identifiers import ChainId
 from bench.watching.contracts import Bridges
 
 CHAIN: Final = 56

@@ -7,10 +7,10 @@ from functools import partial
 import pytest
 from flask import Flask
 
-from app.domain.operators import Role
-from app.runtime.gateway import Gateway
+from app.accounts.roles import Role
+from app.gateway import Gateway
+from app.network.document import import_network
 from app.sandbox.loader import load_sandbox
-from app.services.network.document import import_network
 from config import ALL_DOORS
 from tests.actors import TESTER
 from tests.admin.visitor import MovableClock, Visitor, gateway_of, signed_in

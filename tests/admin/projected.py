@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import insert
 
 from app.db.engine import writing
-from app.models.transfers import LatencyRecord, Transfer
-from app.runtime.gateway import Gateway
+from app.gateway import Gateway
+from app.transfers.models import LatencyRecord, Transfer
 from tests.services.feed.world import NOW
 
 

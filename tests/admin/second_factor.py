@@ -7,9 +7,9 @@ import re
 from passlib.totp import TOTP
 from sqlalchemy import update
 
+from app.accounts.models import Operator
+from app.accounts.roles import Role
 from app.db.engine import writing
-from app.domain.operators import Role
-from app.models.operators import Operator
 from tests.admin.visitor import Visitor, email_of, gateway_of
 
 VIEWER = email_of(Role.VIEWER)

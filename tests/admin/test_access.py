@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from flask import Flask
 
-from app.domain.operators import Role
+from app.accounts.roles import Role
 from tests.admin.roles import (
     ADMIN,
     ANYONE,

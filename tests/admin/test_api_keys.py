@@ -6,12 +6,12 @@ import re
 
 from flask import Flask
 
-from app.domain.operators import Role
-from app.domain.proposals.two_persons import API_KEYS
-from app.runtime.gateway import Gateway
-from app.runtime.key_uses import KeyUses
-from app.services.api_keys.recognised import presented_key
-from app.services.approvals.api_keys import request_key
+from app.accounts.proposal import API_KEYS
+from app.accounts.roles import Role
+from app.approvals.api_keys import request_key
+from app.credentials.key_uses import KeyUses
+from app.credentials.services.api_keys import presented_key
+from app.gateway import Gateway
 from tests.actors import TESTER
 from tests.admin.visitor import Visitor, add_account, email_of, signed_in
 from tests.applications import OpenApp, gateway_of

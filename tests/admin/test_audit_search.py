@@ -10,9 +10,9 @@ import pytest
 from flask import Flask
 from sqlalchemy import text
 
-from app.domain import audit
-from app.domain.operators import Role
-from app.runtime.gateway import Gateway
+from app.accounts.roles import Role
+from app.audit import records
+from app.gateway import Gateway
 from tests.admin.forms import save, send
 from tests.admin.visitor import MovableClock, Visitor, other_operator, signed_in
 from tests.services.network.edits.kit import shown
@@ -81,7 +81,7 @@ def kinds_written() -> set[str]:
 def _beginning(argument: ast.expr) -> str | None:
     """The text of an argument, or how it begins."""
     if isinstance(argument, ast.Name):
-        argument = ast.Constant(getattr(audit, argument.id, None))
+        argument = ast.Constant(getattr(records, argument.id, None))
     if isinstance(argument, ast.JoinedStr):
         argument = argument.values[0]
     told = argument.value if isinstance(argument, ast.Constant) else None

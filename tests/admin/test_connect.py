@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.domain.operators import Role
-from app.runtime.gateway import Gateway
-from app.services.network.document import export_network, import_network
+from app.accounts.roles import Role
+from app.gateway import Gateway
+from app.network.document import export_network, import_network
 from tests.actors import TESTER
 from tests.admin.connecting import BASE, PATH
 from tests.admin.forms import form_of, send

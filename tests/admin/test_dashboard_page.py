@@ -8,9 +8,9 @@ import pytest
 from flask import Flask
 from sqlalchemy.exc import OperationalError
 
-from app.admin.pages import dashboard as parts
-from app.domain.operators import Role
-from app.runtime.gateway import Gateway
+from app.accounts.roles import Role
+from app.admin import dashboard as parts
+from app.gateway import Gateway
 from tests.admin.unfed import without_events
 from tests.admin.visitor import signed_in
 

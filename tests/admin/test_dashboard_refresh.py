@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.admin.views import dashboard as view
-from app.domain.operators import Role
-from app.runtime.gateway import Gateway
+from app.accounts.roles import Role
+from app.admin import dashboard as view
+from app.gateway import Gateway
 from tests.admin.forms import send
 from tests.admin.unfed import without_events
 from tests.admin.visitor import MovableClock, Visitor, signed_in

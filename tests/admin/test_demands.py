@@ -9,10 +9,10 @@ from time import process_time
 import pytest
 from flask import Flask
 
-from app.domain.operators import Role
-from app.services.audit.log import list_audit
-from app.services.operators.accounts import create_account, find_account, reset_password
-from app.services.operators.passwords import why_refused
+from app.accounts.roles import Role
+from app.accounts.services.accounts import create_account, find_account, reset_password
+from app.accounts.services.passwords import why_refused
+from app.audit.services import list_audit
 from scripts.start import first_account
 from tests.actors import TESTER
 from tests.admin.authenticator import Authenticator, add_passkey

@@ -10,9 +10,9 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from app.domain.operators import Role
-from app.runtime.gateway import Gateway
-from app.services.network.document import export_network
+from app.accounts.roles import Role
+from app.gateway import Gateway
+from app.network.document import export_network
 from tests.admin.documents import changed_file
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import NOW, MovableClock, Visitor, signed_in

@@ -11,13 +11,13 @@ from urllib.parse import parse_qs
 import pytest
 from flask import Flask
 
-from app.admin.forms.estimate import percent
-from app.domain.codes import Reason
-from app.domain.operators import Role
-from app.runtime.estimate_counts import EstimateCounts
-from app.runtime.gateway import Gateway
+from app.accounts.roles import Role
+from app.estimates.admin.views import percent
+from app.estimates.counts import EstimateCounts
+from app.feed.services.ingest import ingest_lines
+from app.gateway import Gateway
 from app.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES
-from app.services.feed.ingest import ingest_lines
+from app.values.codes import Reason
 from tests.admin.visitor import Visitor, signed_in
 from tests.builders.events import EventBuilder
 

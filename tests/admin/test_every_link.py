@@ -12,11 +12,11 @@ import pytest
 from flask import Flask
 from werkzeug.routing import MapAdapter
 
-from app.domain.operators import Role
-from app.runtime.gateway import Gateway
-from app.services.approvals.api_keys import request_key
-from app.services.reporters.new_tokens import create_token
-from app.services.webhooks.subscriptions import send_test
+from app.accounts.roles import Role
+from app.approvals.api_keys import request_key
+from app.credentials.services.ingest_tokens import create_token
+from app.gateway import Gateway
+from app.webhooks.services.subscriptions import send_test
 from tests.actors import TESTER
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import Visitor, add_account, email_of

@@ -8,7 +8,7 @@ from itertools import chain
 import pytest
 from flask import Flask
 
-from app.domain.operators import Role
+from app.accounts.roles import Role
 from tests.admin.visitor import signed_in
 
 

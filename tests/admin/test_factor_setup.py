@@ -7,7 +7,7 @@ import re
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from app.domain.operators import Role
+from app.accounts.roles import Role
 from tests.admin.second_factor import VIEWER, code_of
 from tests.admin.visitor import Visitor, add_account, signed_in
 

@@ -7,7 +7,7 @@ from io import BytesIO
 import pytest
 from flask import Flask
 
-from app.domain.operators import Role
+from app.accounts.roles import Role
 from tests.admin.visitor import Visitor, signed_in
 
 FIELDS = {

@@ -8,10 +8,9 @@ from datetime import UTC, datetime
 import pytest
 from flask import Flask
 
-from app.admin.browsers import browser_name
-from app.admin.formats import when
-from app.domain.operators import Role
-from app.runtime.gateway import Gateway
+from app.accounts.roles import Role
+from app.console.formats import browser_name, when
+from app.gateway import Gateway
 from tests.admin.visitor import Visitor, email_of, lose_database, signed_in
 
 LINUX = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko)"

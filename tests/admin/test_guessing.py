@@ -13,14 +13,14 @@ from flask import Flask
 from sqlalchemy import select
 from werkzeug.test import TestResponse
 
-from app.admin import places
+from app.accounts.models import SignInFailure
+from app.accounts.roles import Role
+from app.accounts.services.accounts import find_account, new_uniquifier, update_account
+from app.accounts.services.throttle import Guess, MustWait, release, reserve
+from app.accounts.sign_in import forms
+from app.audit.models import AuditRecord
 from app.db.engine import reading, writing
-from app.domain.operators import Role
-from app.models.audit import AuditRecord
-from app.models.operators import SignInFailure
-from app.runtime.gateway import Gateway
-from app.services.operators.accounts import find_account, new_uniquifier, update_account
-from app.services.operators.throttle import Guess, MustWait, release, reserve
+from app.gateway import Gateway
 from tests.actors import TESTER
 from tests.admin.second_factor import code_of, set_up
 from tests.admin.visitor import PASSWORD, MovableClock, Visitor, add_account, email_of, gateway_of, signed_in
@@ -251,8 +251,8 @@ def test_whom_the_gateway_knows_needs_no_place(app: Flask, monkeypatch: pytest.M
     owner, inside = signed_in(app, Role.VIEWER), Visitor(app)
     inside.sign_in(VIEWER)
     owner.post("/admin/sign-out")
-    monkeypatch.setattr(places, "WAIT_SECONDS", 0.01)
-    with places._place:
+    monkeypatch.setattr(forms, "WAIT_SECONDS", 0.01)
+    with forms._place:
         said = [
             re.search(r"Too many [^<]*", Visitor(app, "192.0.2.66").sign_in(email).text)
             for email in (VIEWER, "nobody@example.org")

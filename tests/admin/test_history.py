@@ -9,11 +9,11 @@ import pytest
 from flask import Flask
 from sqlalchemy import delete
 
+from app.accounts.roles import Role
+from app.audit.models import AuditRecord, AuditSubject
 from app.db.engine import writing
-from app.domain.operators import Role
-from app.models.audit import AuditRecord, AuditSubject
-from app.runtime.gateway import Gateway
-from app.services.network.document import export_network, import_network
+from app.gateway import Gateway
+from app.network.document import export_network, import_network
 from tests.actors import TESTER
 from tests.admin.edits import CHANGES, NEW, key_of_last, new_page
 from tests.admin.forms import EVERYTHING, form_of, save, send

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from flask import Flask
 
-from app.domain.operators import Role
-from app.runtime.gateway import Gateway
-from app.services.network.document import import_network
-from app.services.reporters.tokens import list_tokens
+from app.accounts.roles import Role
+from app.credentials.services.ingest_tokens import list_tokens
+from app.gateway import Gateway
+from app.network.document import import_network
 from tests.actors import TESTER
 from tests.admin.forms import EVERYTHING, form_of, save, send
 from tests.admin.visitor import MovableClock, Visitor, add_account, signed_in

@@ -9,12 +9,12 @@ import pytest
 from flask import Flask
 from sqlalchemy import func, select
 
+from app.accounts.models import Operator, OperatorSession
+from app.accounts.roles import Role
+from app.accounts.services.accounts import find_account
+from app.audit.services import AuditFilter, list_audit
 from app.db.engine import reading
-from app.domain.operators import Role
-from app.models.operators import Operator, OperatorSession
-from app.runtime.gateway import Gateway
-from app.services.audit.log import AuditFilter, list_audit
-from app.services.operators.accounts import find_account
+from app.gateway import Gateway
 from tests.admin.forms import form_of
 from tests.admin.visitor import PASSWORD, MovableClock, Visitor, add_account, email_of, gateway_of, signed_in
 from tests.services.network.edits.kit import document

@@ -8,12 +8,12 @@ import pytest
 from flask import Flask
 from sqlalchemy import select, update
 
-from app.admin import devices
+from app.accounts.models import Operator
+from app.accounts.roles import Role
+from app.accounts.services.accounts import find_account
+from app.accounts.services.code_keys import UNNAMED, CodeKeys, name_of
+from app.accounts.sign_in import forms
 from app.db.engine import reading, writing
-from app.domain.operators import Role
-from app.models.operators import Operator
-from app.services.operators.accounts import find_account
-from app.services.operators.code_keys import UNNAMED, CodeKeys, name_of
 from tests.admin.second_factor import code_of, set_up
 from tests.admin.visitor import Visitor, email_of, gateway_of, signed_in
 from tests.applications import OpenApp
@@ -61,7 +61,7 @@ def known(visitor: Visitor) -> bool:
     with app.test_request_context("/admin/", headers={"Cookie": f"{cookie.key}={cookie.value}"}):
         account = find_account(gateway_of(app), email=VIEWER)
         assert account is not None
-        return devices.known_device(account) is not None
+        return forms.known_device(account) is not None
 
 
 def key_names(app: Flask) -> set[str]:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.models.pools import ReportedFee
-from app.runtime.gateway import Gateway
+from app.feed.models import ReportedFee
+from app.gateway import Gateway
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import MovableClock, Visitor, again
 from tests.services.network.edits.kit import document, put, shown

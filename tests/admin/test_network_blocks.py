@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from app.runtime.gateway import Gateway
+from app.gateway import Gateway
 from tests.admin.forms import form_of, send
 from tests.admin.visitor import Visitor
 from tests.services.network.edits.kit import document, records

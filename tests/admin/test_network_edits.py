@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.domain.operators import Role
-from app.runtime.gateway import Gateway
+from app.accounts.roles import Role
+from app.gateway import Gateway
 from tests.admin.edits import CHANGES, NEW, added, key_of_last, new_page
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import Visitor, signed_in

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from flask import Flask
 
-from app.runtime.gateway import Gateway
+from app.gateway import Gateway
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import MovableClock, Visitor, again
 from tests.services.network.edits.kit import add_transfer, document, shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Flask
 
-from app.runtime.gateway import Gateway
+from app.gateway import Gateway
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import Visitor, other_operator
 from tests.services.network.edits.kit import add_transfer, document, records, shown

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.runtime.gateway import Gateway
-from app.services.network.document import import_network
+from app.gateway import Gateway
+from app.network.document import import_network
 from tests.actors import TESTER
 from tests.admin.forms import save, send
 from tests.admin.visitor import Visitor

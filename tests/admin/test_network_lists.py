@@ -10,11 +10,11 @@ import pytest
 from flask import Flask
 from sqlalchemy import select, update
 
+from app.accounts.roles import Role
 from app.db.engine import writing
-from app.domain.operators import Role
-from app.models.network import Token
-from app.runtime.gateway import Gateway
-from app.services.network.document import import_network
+from app.gateway import Gateway
+from app.network.document import import_network
+from app.network.models import Token
 from tests.actors import TESTER
 from tests.admin.edits import new_page
 from tests.admin.forms import form_of, send

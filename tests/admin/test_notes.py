@@ -9,14 +9,14 @@ from html import unescape
 import pytest
 from flask import Flask
 
-from app.domain.operators import Role
-from app.models.transfers import NOTE_LENGTH
-from app.runtime.gateway import Gateway
+from app.accounts.roles import Role
+from app.audit.services import AuditFilter, list_audit
+from app.feed.services.prune import prune
+from app.feed.services.replay import replay
+from app.gateway import Gateway
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
-from app.services.audit.log import AuditFilter, list_audit
-from app.services.feed.prune import prune
-from app.services.feed.replay import replay
-from app.services.transfers.notes import MOST_NOTES, count_notes
+from app.transfers.models import NOTE_LENGTH
+from app.transfers.services.notes import MOST_NOTES, count_notes
 from tests.actors import TESTER
 from tests.admin.visitor import MovableClock, Visitor, add_account, email_of, signed_in
 
@@ -119,7 +119,7 @@ def test_notes_go_when_their_transfer_is_pruned(app: Flask, sandbox: Gateway, cl
 @pytest.mark.one_database
 def test_there_is_a_bound(app: Flask, sandbox: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     assert MOST_NOTES < 1_000
-    monkeypatch.setattr("app.services.transfers.notes.MOST_NOTES", 2)
+    monkeypatch.setattr("app.transfers.services.notes.MOST_NOTES", 2)
     operator = signed_in(app, Role.OPERATOR)
     for text in ("one", "two", "three"):
         written(operator, text)

@@ -10,10 +10,10 @@ import pytest
 from flask import Flask
 from webauthn.helpers import base64url_to_bytes, bytes_to_base64url
 
-from app.domain.operators import Role
-from app.services.audit.log import list_audit
-from app.services.operators.accounts import find_account, update_account
-from app.services.operators.passkeys import find_passkey, list_passkeys, use_passkey
+from app.accounts.roles import Role
+from app.accounts.services.accounts import find_account, update_account
+from app.accounts.services.passkeys import find_passkey, list_passkeys, use_passkey
+from app.audit.services import list_audit
 from tests.actors import TESTER
 from tests.admin.authenticator import Asked, Authenticator, add_passkey, ask_at_sign_in, sign_in_by_passkey
 from tests.admin.second_factor import code_of, set_up

@@ -9,13 +9,13 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from app.admin.views import operators as accounts_page
-from app.domain.audit import Actor
-from app.domain.operators import Role
-from app.domain.proposals.two_persons import TwoPersons
-from app.runtime.gateway import Gateway
-from app.services.network.edits.edit import save_edit
-from app.services.operators.accounts import Account, find_account, update_account
+from app.accounts import admin as accounts_page
+from app.accounts.proposal import TwoPersons
+from app.accounts.roles import Role
+from app.accounts.services.accounts import Account, find_account, update_account
+from app.audit.records import Actor
+from app.gateway import Gateway
+from app.network.edits.rows import save_edit
 from config import GUARDABLE
 from tests.actors import TESTER
 from tests.admin.forms import EVERYTHING, send

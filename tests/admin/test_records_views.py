@@ -10,12 +10,12 @@ import pytest
 from flask import Flask
 from sqlalchemy import insert, select, update
 
+from app.accounts.roles import Role
+from app.credentials.services.ingest_tokens import authenticate, list_tokens
 from app.db.engine import reading, writing
-from app.domain.operators import Role
-from app.models.anomalies import Anomaly
-from app.runtime.gateway import Gateway
-from app.services.network.document import import_network
-from app.services.reporters.tokens import authenticate, list_tokens
+from app.gateway import Gateway
+from app.network.document import import_network
+from app.transfers.models import Anomaly
 from tests.actors import TESTER
 from tests.admin.forms import EVERYTHING
 from tests.admin.visitor import NOW, Visitor, signed_in

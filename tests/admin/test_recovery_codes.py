@@ -9,16 +9,12 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
+from app.accounts.models import OperatorRecoveryCode
+from app.accounts.roles import RECOVERY_CODES, Role
+from app.accounts.services.accounts import find_account, update_account
+from app.accounts.services.factors import make_recovery_codes, recovery_codes_left, use_recovery_code
+from app.audit.services import list_audit
 from app.db.engine import reading
-from app.domain.operators import RECOVERY_CODES, Role
-from app.models.factors import OperatorRecoveryCode
-from app.services.audit.log import list_audit
-from app.services.operators.accounts import find_account, update_account
-from app.services.operators.recovery_codes import (
-    make_recovery_codes,
-    recovery_codes_left,
-    use_recovery_code,
-)
 from tests.actors import TESTER
 from tests.admin.authenticator import Authenticator, add_passkey
 from tests.admin.second_factor import code_of, set_up

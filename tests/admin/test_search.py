@@ -8,11 +8,11 @@ from html import unescape
 import pytest
 from flask import Flask
 
-from app.admin.pages.detail import transfer_detail
-from app.domain.operators import Role
-from app.runtime.gateway import Gateway
+from app.accounts.roles import Role
+from app.gateway import Gateway
+from app.network.document import import_network
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
-from app.services.network.document import import_network
+from app.transfers.admin.detail import transfer_detail
 from tests.actors import TESTER
 from tests.admin.visitor import Visitor, signed_in
 from tests.services.feed.world import feed, sent

@@ -10,10 +10,10 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from app.domain.operators import Role
-from app.domain.proposals.two_persons import TwoPersons
-from app.runtime.gateway import Gateway
-from app.services.network.edits.stops import Switch, preview_switch, save_switch
+from app.accounts.proposal import TwoPersons
+from app.accounts.roles import Role
+from app.gateway import Gateway
+from app.network.edits.stops import Switch, preview_switch, save_switch
 from config import GUARDABLE
 from tests.actors import TESTER
 from tests.admin.connecting import BASE, PATH

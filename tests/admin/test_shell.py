@@ -10,9 +10,9 @@ from flask import Flask
 from flask_admin import Admin, expose
 
 from app import create_app
-from app.admin.views.base import ConsoleView
-from app.admin.views.csv_files import neutral_cell
-from app.domain.operators import Role
+from app.accounts.roles import Role
+from app.console.csv_files import neutral_cell
+from app.console.views import ConsoleView
 from config import ALL_DOORS
 from tests.admin.visitor import Visitor, email_of, lose_database, signed_in
 from tests.applications import make_settings
@@ -46,7 +46,7 @@ def test_a_database_that_does_not_answer_is_said_on_a_page(
 
 def test_a_fault_is_said_without_its_inside(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     visitor = signed_in(app, Role.VIEWER)
-    monkeypatch.setattr("app.admin.views.dashboard.Dashboard", lambda _: 1 / 0)
+    monkeypatch.setattr("app.admin.dashboard.Dashboard", lambda _: 1 / 0)
     answer = visitor.get("/admin/")
     assert answer.status_code == 500
     assert "Something went wrong" in answer.text

@@ -9,8 +9,8 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 from flask import Flask
 
-from app.domain.operators import Role
-from app.services.operators.accounts import find_account, new_uniquifier, update_account, use_code
+from app.accounts.roles import Role
+from app.accounts.services.accounts import find_account, new_uniquifier, update_account, use_code
 from tests.actors import TESTER
 from tests.admin.forms import form_of
 from tests.admin.second_factor import REFUSED, VIEWER, code_of, set_up

@@ -9,11 +9,11 @@ from flask import Flask
 from sqlalchemy import select, text
 from werkzeug.test import create_environ, run_wsgi_app
 
+from app.accounts.roles import Role
+from app.accounts.services.accounts import AccountRefused, create_account
+from app.audit.models import AuditRecord
 from app.db.engine import reading
-from app.domain.operators import Role
-from app.models.audit import AuditRecord
-from app.runtime.gateway import Gateway
-from app.services.operators.accounts import AccountRefused, create_account
+from app.gateway import Gateway
 from tests.actors import TESTER
 from tests.admin.second_factor import REFUSED, set_up
 from tests.admin.visitor import PASSWORD, Visitor, add_account, email_of, gateway_of, signed_in

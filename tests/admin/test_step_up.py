@@ -10,12 +10,12 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from app.admin.access import Audience
-from app.domain.operators import Role
-from app.runtime.gateway import Gateway
-from app.services.audit.log import list_audit
-from app.services.network.edits.edit import show_row
-from app.services.operators.accounts import find_account
+from app.accounts.roles import Role
+from app.accounts.services.accounts import find_account
+from app.audit.services import list_audit
+from app.console.access import Audience
+from app.gateway import Gateway
+from app.network.edits.rows import show_row
 from tests.admin.authenticator import Asked, Authenticator, add_passkey
 from tests.admin.forms import form_of
 from tests.admin.second_factor import code_of, set_up

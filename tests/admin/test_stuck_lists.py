@@ -11,13 +11,12 @@ import pytest
 from flask import Flask
 from sqlalchemy import select, update
 
-from app.admin.pages.stuck import MustAct, count_stuck, stuck_transfers
+from app.accounts.roles import Role
+from app.audit.services import AuditFilter, list_audit
 from app.db.engine import reading, writing
-from app.domain.operators import Role
-from app.models.anomalies import StuckAcknowledgement
-from app.models.transfers import Transfer
-from app.runtime.gateway import Gateway
-from app.services.audit.log import AuditFilter, list_audit
+from app.gateway import Gateway
+from app.transfers.admin.stuck import MustAct, count_stuck, stuck_transfers
+from app.transfers.models import StuckAcknowledgement, Transfer
 from tests.admin.projected import put, took
 from tests.admin.visitor import MovableClock, Visitor, signed_in
 from tests.databases import SharedDatabase
@@ -125,7 +124,7 @@ def test_what_moved_on_is_not_acknowledged(app: Flask, world: Gateway) -> None:
 def test_a_list_is_exported_as_it_is_filtered(
     app: Flask, world: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.admin.views.csv_files._PAGE", 2)
+    monkeypatch.setattr("app.console.csv_files._PAGE", 2)
     viewer = signed_in(app, Role.VIEWER)
 
     def rows(query: str) -> list[dict[str, str]]:

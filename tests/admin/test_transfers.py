@@ -11,15 +11,15 @@ from flask import Flask
 from sqlalchemy import update
 from werkzeug.datastructures import MultiDict
 
-from app.admin.forms.transfer_filters import read_list_request
-from app.admin.pages.detail import transfer_detail
-from app.admin.pages.labels import NEXT_ACTOR_WORDS, STATUS_WORDS
+from app.accounts.roles import Role
 from app.db.engine import writing
-from app.domain.operators import Role
-from app.domain.transfer.progress import NextActor
-from app.models.network import Chain
-from app.runtime.gateway import Gateway
+from app.gateway import Gateway
+from app.network.models import Chain
 from app.sandbox.catalogue import SANDBOX_TRANSFERS, sandbox_id
+from app.transfers.admin.detail import transfer_detail
+from app.transfers.admin.labels import NEXT_ACTOR_WORDS, STATUS_WORDS
+from app.transfers.admin.lists import read_list_request
+from app.transfers.progress import NextActor
 from tests.admin.transfer_pages import pre, rows_of
 from tests.admin.visitor import MovableClock, signed_in
 from tests.applications import OpenApp

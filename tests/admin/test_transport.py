@@ -11,7 +11,7 @@ from flask import Flask, request
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from app.domain.operators import Role
+from app.accounts.roles import Role
 from tests.admin.visitor import PASSWORD, Visitor, add_account, email_of
 from tests.applications import OpenApp
 

@@ -15,20 +15,18 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
+from app.accounts.proposal import TwoPersons
+from app.accounts.roles import Role
+from app.accounts.services.accounts import list_accounts
+from app.accounts.services.proposals import waiting_count
+from app.approvals.api_keys import request_key
+from app.audit.services import show_audit
+from app.credentials.queries import every_token, valid_keys
+from app.credentials.services.ingest_tokens import create_token, list_tokens
 from app.db.engine import reading
-from app.domain.operators import Role
-from app.domain.proposals.two_persons import TwoPersons
-from app.queries.api_keys import valid_keys
-from app.queries.reporters import every_token
-from app.runtime.gateway import Gateway
-from app.services.approvals.api_keys import request_key
-from app.services.audit.log import show_audit
-from app.services.network.document import import_network
-from app.services.network.sections import section_of
-from app.services.operators.accounts import list_accounts
-from app.services.proposals.reading import waiting_count
-from app.services.reporters.new_tokens import create_token
-from app.services.reporters.tokens import list_tokens
+from app.gateway import Gateway
+from app.network.document import import_network
+from app.network.sections import section_of
 from config import GUARDABLE
 from tests.actors import TESTER
 from tests.admin.connecting import BASE

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.domain.operators import Role
-from app.runtime.gateway import Gateway
-from app.services.network.document import export_network
+from app.accounts.roles import Role
+from app.gateway import Gateway
+from app.network.document import export_network
 from tests.admin.forms import send
 from tests.admin.visitor import MovableClock, signed_in
 from tests.services.watching.world import CHAIN, URL_A, URL_B, watch_a_chain

@@ -8,12 +8,12 @@ from datetime import timedelta
 import pytest
 from flask import Flask
 
-from app.domain.operators import Role
-from app.domain.webhooks.subscription import DeliveryState
-from app.runtime.gateway import Gateway
-from app.services.audit.log import list_audit
-from app.services.webhooks.delivering import Due, Outcome, bring_back, take
-from app.services.webhooks.shown import delivery_log, list_subscriptions
+from app.accounts.roles import Role
+from app.audit.services import list_audit
+from app.gateway import Gateway
+from app.webhooks.services.delivering import Due, Outcome, bring_back, take
+from app.webhooks.services.shown import delivery_log, list_subscriptions
+from app.webhooks.subscription import DeliveryState
 from tests.admin.visitor import MovableClock, Visitor, signed_in
 from tests.services.webhooks.hooks import Plenty
 

@@ -7,12 +7,12 @@ import re
 from flask import Flask
 from sqlalchemy import insert
 
-from app.admin.pages.estimate_labels import REFUSAL_WORDS, refusal_words
+from app.accounts.roles import Role
 from app.db.engine import writing
-from app.domain.codes import Reason
-from app.domain.operators import Role
-from app.models.estimates import EstimateCount
-from app.runtime.gateway import Gateway
+from app.estimates.admin.summary import REFUSAL_WORDS, refusal_words
+from app.estimates.models import EstimateCount
+from app.gateway import Gateway
+from app.values.codes import Reason
 from tests.admin.forms import save, send
 from tests.admin.visitor import NOW, Visitor, signed_in
 from tests.services.network.edits.kit import shown

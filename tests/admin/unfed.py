@@ -7,8 +7,8 @@ from datetime import timedelta
 from sqlalchemy import insert
 
 from app.db.engine import writing
-from app.models.transfers import Transfer
-from app.runtime.gateway import Gateway
+from app.gateway import Gateway
+from app.transfers.models import Transfer
 from tests.admin.visitor import NOW
 
 

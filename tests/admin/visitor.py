@@ -15,11 +15,11 @@ from sqlalchemy import insert, select
 from sqlalchemy.exc import OperationalError
 from werkzeug.test import TestResponse
 
-from app.admin.sign_in import datastore
+from app.accounts.models import Operator
+from app.accounts.roles import Role
+from app.accounts.services.accounts import new_uniquifier
+from app.accounts.sign_in import datastore
 from app.db.engine import writing
-from app.domain.operators import Role
-from app.models.operators import Operator
-from app.services.operators.accounts import new_uniquifier
 from tests.applications import CHEAP, gateway_of
 
 PASSWORD = "a password of the tests"

@@ -10,13 +10,12 @@ import pytest
 from flask import Flask
 from sqlalchemy import delete
 
+from app.accounts.roles import Role
+from app.audit.models import AuditRecord, AuditSubject
+from app.audit.services import record_alone, verify_audit
 from app.db.engine import writing
-from app.domain.operators import Role
-from app.domain.webhooks.subscription import AlertKind
-from app.models.audit import AuditRecord, AuditSubject
-from app.runtime.gateway import Gateway
-from app.services.audit.log import verify_audit
-from app.services.audit.record import record_alone
+from app.gateway import Gateway
+from app.webhooks.subscription import AlertKind
 from config import ALL_DOORS, ConfigError, load_settings
 from tests.actors import TESTER
 from tests.admin.visitor import signed_in
@@ -69,7 +68,7 @@ def test_nothing_is_noted_of_what_is_not_committed(anchored: Flask, heads: Path)
 
     def fail() -> None:
         with writing(gateway.engine) as connection:
-            from app.services.audit.record import record  # noqa: PLC0415
+            from app.audit.services import record  # noqa: PLC0415
 
             record(connection, gateway.audit_keys, TESTER, "test.deed", "it", now=gateway.clock())
             raise RuntimeError

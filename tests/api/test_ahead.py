@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from app.services.feed.ingest import ingest_lines
+from app.feed.services.ingest import ingest_lines
 from tests.admin.visitor import MovableClock
 from tests.api.estimates import ASKED
 from tests.api.shapes import ESTIMATE, LATENCY, STATUS

@@ -9,15 +9,15 @@ from flask import Flask, g
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
+from app.approvals.api_keys import request_key
+from app.credentials.api_key import ApiKey as Key
+from app.credentials.api_key import Scope
+from app.credentials.models import ApiKey
+from app.credentials.services.api_keys import revoke_key
 from app.db.engine import reading
-from app.domain.api_keys import ApiKey as Key
-from app.domain.api_keys import Scope
-from app.domain.errors import Forbidden, Unauthorized, Unavailable
-from app.http.keys import current_key, keep_key, require_key
-from app.models.api_keys import ApiKey
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.api_keys.keys import revoke_key
-from app.services.approvals.api_keys import request_key
+from app.gateway import Gateway, current_gateway
+from app.http.public import current_key, keep_key, require_key
+from app.values.errors import Forbidden, Unauthorized, Unavailable
 from tests.actors import TESTER
 from tests.api.shapes import CONFIGS, LATENCY, STATUS, assert_refused
 from tests.api.world import configure
@@ -206,7 +206,7 @@ def test_a_database_that_is_away_refuses_only_keys(app: Flask, client: FlaskClie
     gateway: Gateway = gateway_of(app)
     assert ask(app).status_code == 200
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("app.services.api_keys.recognised.ask", away)
+        patch.setattr("app.credentials.services.api_keys.ask", away)
         assert ask(app).status_code == 200
         response = ask(app, key)
         assert_refused(response, 503, "unavailable", CONFIGS)

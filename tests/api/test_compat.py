@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app.domain.codes import BridgeType
+from app.values.codes import BridgeType
 from tests.api.shapes import ESTIMATE, STATUS, ZEROES, assert_refused
 from tests.api.world import ADDRESS, configure, network, sent, tell, vector
 

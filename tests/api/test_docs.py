@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app.api.docs.site import find_file
+from app.api.docs.views import find_file
 from tests.api.shapes import assert_refused
 
 PAGES = {

@@ -10,20 +10,13 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug import exceptions as http
 
-from app.api import v2
+from app.api import views
 from app.api.errors import HTTP_STATUS, status_and_error
 from app.db.writes import DATABASE_UNAVAILABLE
-from app.domain.codes import Reason
-from app.domain.error_catalogue import ErrorKind
-from app.domain.errors import (
-    BadRequest,
-    GatewayError,
-    TooLarge,
-    Unauthorized,
-    Unavailable,
-    UnsupportedFormat,
-)
 from app.http.errors import FRAMEWORK_ERRORS
+from app.values.codes import Reason
+from app.values.error_catalogue import ErrorKind
+from app.values.errors import BadRequest, GatewayError, TooLarge, Unauthorized, Unavailable, UnsupportedFormat
 from tests.api.faults import FAULTS
 from tests.api.shapes import LATENCY, READY, STATUS, ZEROES, assert_refused
 
@@ -44,8 +37,8 @@ def failing(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> Any:
         def raise_it(*_: object) -> None:
             raise error
 
-        monkeypatch.setattr(v2, "median_latency", raise_it)
-        monkeypatch.setattr(v2, "transfer_status", raise_it)
+        monkeypatch.setattr(views, "median_latency", raise_it)
+        monkeypatch.setattr(views, "transfer_status", raise_it)
         if path == STATUS:
             return client.post(STATUS, json={"transfer_id": "0" * 64})
         return client.get(LATENCY, query_string={"src_chain_id": 1, "dst_chain_id": 56})

@@ -11,9 +11,9 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from app.api.waiting import sources
-from app.domain.following.position import Position
-from app.queries import waiting as touched
+from app.transfers.status_changes import Position
+from app.waiting import queries as touched
+from app.waiting import views
 from tests.api.shapes import assert_refused
 from tests.api.world import ADDRESS, NOW, configure, event, released, sent, tell
 from tests.applications import OpenApp, gateway_of
@@ -25,7 +25,7 @@ OTHER = "0x" + "a5" * 32
 
 @pytest.fixture
 def app(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> Flask:
-    monkeypatch.setattr(sources, "HEARTBEAT_SECONDS", 0.3)
+    monkeypatch.setattr(views, "HEARTBEAT_SECONDS", 0.3)
     app = open_app(doors=("api", "wait"))
     configure(app)
     tell(app, sent(ID))
@@ -179,7 +179,7 @@ def test_streams_count_among_those_who_wait(open_app: OpenApp) -> None:
 def test_a_stream_that_cannot_read_ends(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     with Stream(app, transfer_id=ID) as stream:
         stream.event()
-        monkeypatch.setattr(sources, "told_after", lambda *_: 1 // 0)
+        monkeypatch.setattr(views, "told_after", lambda *_: 1 // 0)
         tell(app, released(ID, timedelta(seconds=5)))
         with pytest.raises(StopIteration):
             stream.event()
@@ -187,7 +187,7 @@ def test_a_stream_that_cannot_read_ends(app: Flask, monkeypatch: pytest.MonkeyPa
 
 def test_what_a_replica_shows_late_is_told(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     """The thread looked at the primary; the stream reads, once, from a replica that is behind."""
-    original, late = sources.told_after, [2]
+    original, late = views.told_after, [2]
 
     def behind(gateway: Any, key: Any, after: Position) -> Any:
         told = original(gateway, key, after)
@@ -199,7 +199,7 @@ def test_what_a_replica_shows_late_is_told(app: Flask, monkeypatch: pytest.Monke
 
     with Stream(app, transfer_id=ID) as stream:
         stream.event()
-        monkeypatch.setattr(sources, "told_after", behind)
+        monkeypatch.setattr(views, "told_after", behind)
         tell(app, released(ID, timedelta(seconds=5)))
         assert data(stream.event())["status"] == 5
         assert late == [0]

@@ -9,12 +9,12 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import delete
 
-from app.api.insights.checks import CHECK_NAMES
 from app.db.engine import writing
-from app.domain.estimate.refusals import Check
-from app.models.estimates import EstimateCount
-from app.queries.estimates import estimate_counts
-from app.services.network.snapshot import NetworkSnapshots
+from app.estimates.models import EstimateCount
+from app.estimates.queries import estimate_counts
+from app.estimates.refusals import Check
+from app.estimates.schemas import CHECK_NAMES
+from app.network.services import NetworkSnapshots
 from tests.api.estimates import ASKED, EXACT
 from tests.api.explanations import explain
 from tests.api.shapes import ESTIMATE, EXPLAIN, assert_refused

@@ -10,7 +10,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app.services.feed import lines
+from app.feed import lines
 from tests.api.shapes import HISTORY, assert_refused
 from tests.api.world import ADDRESS, NOW, configure, event, network, released, sent, tell
 from tests.builders import network as build

@@ -9,8 +9,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app.queries import latency as of_token
-from app.services import latency_stats
+from app.latency import queries as of_token
+from app.latency import services
 from tests.api.shapes import LATENCY_STATS, ZEROES, assert_refused
 from tests.api.world import configure, event, network, released, sent, tell
 from tests.applications import OpenApp
@@ -74,7 +74,7 @@ def test_a_token_of_a_busy_pair_has_a_shorter_window(
     def of_two(*asked: Any) -> Any:
         return of_token.counted_since(*asked, most=2)
 
-    monkeypatch.setattr(latency_stats, "counted_since", of_two)
+    monkeypatch.setattr(services, "counted_since", of_two)
     for number, minutes in enumerate((1, 2, 3, 4)):
         pay(app, number, 10 * minutes, ago=timedelta(minutes=minutes))
     found = ask(client, token_symbol="USDT")
@@ -86,7 +86,7 @@ def test_a_token_that_is_not_configured_is_not_read(
     app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pay(app, 1, 10)
-    monkeypatch.setattr(latency_stats, "_kept", None)
+    monkeypatch.setattr(services, "_kept", None)
     response = client.get(LATENCY_STATS, query_string=PAIR | {"token_symbol": "WETH"})
     said = assert_refused(response, 200, "no_latency_data", LATENCY_STATS)
     assert said == "no transfer of this token from Ethereum to BNB Chain was released in the last 7 days"

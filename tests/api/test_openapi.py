@@ -11,9 +11,9 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app.api.error_tables import catalogue, codes_table, reasons_table
-from app.domain.codes import ErrCode, Reason, TransferHistoryStatus, XferStatus
-from app.domain.error_catalogue import CODE_CAUSES, ERRORS
+from app.api.openapi.text import catalogue, codes_table, reasons_table
+from app.values.codes import ErrCode, Reason, TransferHistoryStatus, XferStatus
+from app.values.error_catalogue import CODE_CAUSES, ERRORS
 from tests.api.shapes import ESTIMATE, STATUS, ZEROES
 
 ERRORS_PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
@@ -88,7 +88,7 @@ def test_the_error_page_is_the_catalogue() -> None:
 def test_the_catalogue_says_what_to_tell_users_and_no_reason_of_a_block() -> None:
     for row in ERRORS:
         assert row.tell.endswith("."), (
-            f"{row.reason}: say in app/domain/error_catalogue.py what to tell the user"
+            f"{row.reason}: say in app/values/error_catalogue.py what to tell the user"
         )
         assert not re.search(r"risk|sanction|blocked", row.tell, re.IGNORECASE)
         assert f'<a id="{row.reason}"></a>\n#### `{row.reason}`\n{row.cause}' in catalogue()

@@ -9,8 +9,8 @@ import pytest
 from marshmallow import Schema, ValidationError
 from marshmallow.fields import List
 
+from app import json_documents
 from app.api.door import ApiDoor
-from app.services import plain
 
 DOORS = [ApiDoor.make(trusted_proxies=0, compat_clients=compat) for compat in (False, True)]
 SHAPES = {
@@ -67,7 +67,9 @@ def test_questions_are_read_as_marshmallow_reads_them(shape: Schema) -> None:
     tried = [right, {}, *({key: right[key] for key in right if key != name} for name in known)]
     tried += [right | {name: wrong} for name in known for wrong in WRONG]
     for data in tried:
-        assert outcome(lambda given: plain.load(shape, given), data) == outcome(shape.load, data), data
+        assert outcome(lambda given: json_documents.load(shape, given), data) == outcome(shape.load, data), (
+            data
+        )
 
 
 @pytest.mark.parametrize("shape", ANSWERS.values(), ids=ANSWERS)
@@ -79,8 +81,8 @@ def test_answers_are_written_as_marshmallow_writes_them(shape: Schema) -> None:
     for values in ({}, error, full | lists, full | lists | error):
         as_object = make_dataclass("Values", values)(**values)
         for given in (values, as_object):
-            assert plain.dump(shape, given) == shape.dump(given), given
-            assert list(plain.dump(shape, given)) == list(shape.dump(given)), given
+            assert json_documents.dump(shape, given) == shape.dump(given), given
+            assert list(json_documents.dump(shape, given)) == list(shape.dump(given)), given
 
 
 def test_the_three_operations_are_read_and_written_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,6 +95,6 @@ def test_the_three_operations_are_read_and_written_plainly(monkeypatch: pytest.M
     monkeypatch.setattr(Schema, "load", by_marshmallow)
     monkeypatch.setattr(Schema, "dump", by_marshmallow)
     for question in (door.estimate_query, door.status_body, door.latency_query):
-        assert plain.load(question, examples(question))
+        assert json_documents.load(question, examples(question))
     for shape in (door.estimate_answer, door.status_answer, door.latency_answer):
-        assert plain.dump(shape, {})["err"] is None
+        assert json_documents.dump(shape, {})["err"] is None

@@ -14,9 +14,9 @@ from werkzeug.datastructures import Headers
 
 from app.db.engine import reading, writing
 from app.grpcweb import gateway_pb2 as pb
-from app.http.progress import PROGRESS_HEADERS
-from app.models.watching import ChainWatch
-from app.queries.transfers.trends import chain_depths
+from app.http.headers import PROGRESS_HEADERS
+from app.transfers.queries.trends import chain_depths
+from app.watcher.models import ChainWatch
 from tests.api.shapes import FIND, STATUS, STATUSES
 from tests.api.world import configure, event, network, released, sent, tell
 from tests.applications import OpenApp, gateway_of, renew_gateway

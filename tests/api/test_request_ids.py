@@ -12,11 +12,11 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.datastructures import Headers
 
-from app.api import v2
+from app.api import views
+from app.http.headers import REQUEST_ID
 from app.http.later import LEFT, Beginning, Later, Pause, Step
-from app.http.request_ids import REQUEST_ID
-from app.logs.entries import EntryFormatter
-from app.logs.private import Private
+from app.observability.logs import EntryFormatter
+from app.observability.private import Private
 from tests.api.shapes import LATENCY, STATUS
 
 MADE = re.compile(r"[0-9a-f]{12}-[0-9a-f]+")
@@ -68,8 +68,8 @@ def test_nobody_finds_out_by_it_what_a_secret_is(
     client: FlaskClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The answer is that of every id; the log has another."""
-    monkeypatch.setattr("app.http.request_ids.PRIVATE", Private(["the-password-of-ours"]))
-    monkeypatch.setattr(v2, "median_latency", lambda *_: 1 / 0)
+    monkeypatch.setattr("app.http.headers.PRIVATE", Private(["the-password-of-ours"]))
+    monkeypatch.setattr(views, "median_latency", lambda *_: 1 / 0)
     caplog.handler.setFormatter(EntryFormatter("json"))
     for path in ("/healthz", ANY_LATENCY):
         for guess in ("the-password-of-ours", "the-password-of-theirs"):
@@ -90,7 +90,7 @@ def test_what_is_logged_for_the_request_has_it(
     def fail(*_: object) -> None:
         raise RuntimeError("what went wrong")
 
-    monkeypatch.setattr(v2, "median_latency", fail)
+    monkeypatch.setattr(views, "median_latency", fail)
     caplog.handler.setFormatter(EntryFormatter("json"))
     answer = client.get(ANY_LATENCY, headers={REQUEST_ID: "what-went-wrong"})
     assert answer.status_code == 500
@@ -140,7 +140,7 @@ def test_errors_are_those_of_the_gateway(open_app: Any, logged: Any, monkeypatch
     def fail(*_: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr(v2, "median_latency", fail)
+    monkeypatch.setattr(views, "median_latency", fail)
     client.get(ANY_LATENCY)
     assert [(entry["code"], entry["reason"]) for entry in logged()] == [(500, "internal")]
 

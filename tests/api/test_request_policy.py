@@ -10,7 +10,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app.api.limits import PUBLIC_PREFIXES
-from app.api.request_policy import caller
+from app.api.requests import caller
 from config import ConfigError, load_settings
 from tests.api.shapes import CONFIGS, ESTIMATE, LATENCY, STATUS, assert_refused
 from tests.api.world import configure

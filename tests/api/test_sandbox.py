@@ -13,9 +13,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.domain.codes import ErrCode, SendKind, TransferHistoryStatus, XferStatus
-from app.models.transfers import Transfer
-from app.runtime.gateway import current_gateway
+from app.gateway import current_gateway
 from app.sandbox.catalogue import (
     SANDBOX_ERRORS,
     SANDBOX_ESTIMATES,
@@ -25,6 +23,8 @@ from app.sandbox.catalogue import (
 )
 from app.sandbox.loader import SandboxRefused, ensure_sandbox, load_sandbox
 from app.sandbox.network import network_document, paying_contract
+from app.transfers.models import Transfer
+from app.values.codes import ErrCode, SendKind, TransferHistoryStatus, XferStatus
 from tests.actors import TESTER
 from tests.api.explanations import explain
 from tests.api.shapes import ESTIMATE, LATENCY, STATUS, ZEROES

@@ -11,8 +11,8 @@ from flask.testing import FlaskClient
 from sqlalchemy import insert
 
 from app.db.engine import writing
-from app.domain.codes import TransferHistoryStatus, XferStatus
-from app.models.transfers import Refund, Transfer
+from app.transfers.models import Refund, Transfer
+from app.values.codes import TransferHistoryStatus, XferStatus
 from tests.api.shapes import STATUS, ZEROES, assert_refused
 from tests.api.world import NOW, event, released, sent, tell, vector
 from tests.applications import gateway_of

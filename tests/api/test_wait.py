@@ -14,8 +14,8 @@ from sqlalchemy.exc import OperationalError
 from werkzeug.datastructures import Headers
 from werkzeug.test import TestResponse
 
-from app.runtime.waiting import READS_AT_ONCE
-from app.services.transfers import wait as service
+from app.waiting import services as service
+from app.waiting.register import READS_AT_ONCE
 from config import ALL_DOORS
 from tests.api.shapes import STATUS, WAIT, assert_refused
 from tests.api.world import configure, event, released, sent, tell
@@ -139,7 +139,7 @@ def test_after_the_time_the_present_status_is_answered(app: Flask) -> None:
 
 
 def test_longer_times_count_as_the_longest(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.api.waiting.views.LONGEST_SECONDS", 0.2)
+    monkeypatch.setattr("app.waiting.views.LONGEST_SECONDS", 0.2)
     for query in ({"timeout": 2**32 - 1}, {}):
         began = time.monotonic()
         assert ask(app, after_status=SUBMITTING, **query).status_code == 200
@@ -286,7 +286,7 @@ def test_an_outage_is_an_error_at_the_end_of_the_wait(
     def fail(*_: Any) -> Any:
         raise OperationalError("", {}, Exception())
 
-    monkeypatch.setattr("app.runtime.waiting.load_heads", fail)
+    monkeypatch.setattr("app.waiting.register.load_heads", fail)
     assert_refused(asked.result(timeout=5), 503, "unavailable", STATUS)
     assert len(gateway_of(app).waiting) == 0
 
@@ -296,7 +296,7 @@ def test_after_an_outage_the_change_is_told(
 ) -> None:
     asked = in_background(after_status=SUBMITTING)
     with monkeypatch.context() as broken:
-        broken.setattr("app.runtime.waiting.load_heads", lambda _: 1 // 0)
+        broken.setattr("app.waiting.register.load_heads", lambda _: 1 // 0)
         time.sleep(0.3)  # a look that had begun is over
         tell(app, released(ID, timedelta(seconds=5)))
         time.sleep(0.3)

@@ -11,16 +11,16 @@ from flask import Flask
 from sqlalchemy import event, update
 from werkzeug.test import TestResponse
 
-from app.api.unread import unread_answer
+from app.approvals.api_keys import request_key
+from app.audit.services import list_audit
+from app.credentials.models import ApiKey
 from app.db.engine import writing
-from app.domain.webhooks.subscription import MAX_SUBSCRIPTIONS
-from app.models.api_keys import ApiKey
-from app.runtime.gateway import current_gateway
-from app.services.approvals.api_keys import request_key
-from app.services.audit.log import list_audit
-from app.services.webhooks import subscriptions
-from app.services.webhooks.delivering import clean_up, take
-from app.services.webhooks.shown import list_subscriptions
+from app.gateway import current_gateway
+from app.monitoring.unread import unread_answer
+from app.webhooks.services import subscriptions
+from app.webhooks.services.delivering import clean_up, take
+from app.webhooks.services.shown import list_subscriptions
+from app.webhooks.subscription import MAX_SUBSCRIPTIONS
 from tests.actors import TESTER
 from tests.api.shapes import WEBHOOKS, assert_refused
 from tests.api.world import configure, sent, tell

@@ -9,8 +9,8 @@ from typing import Any
 
 from flask import Flask
 
-from app.services.feed.ingest import ingest_lines
-from app.services.network.document import import_network
+from app.feed.services.ingest import ingest_lines
+from app.network.document import import_network
 from tests.actors import TESTER
 from tests.applications import gateway_of
 from tests.builders import network as build

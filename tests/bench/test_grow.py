@@ -14,14 +14,14 @@ from sqlalchemy import inspect
 
 from app.db.base import db
 from app.db.engine import reading, writing
-from app.domain.codes import TransferHistoryStatus as Status
-from app.runtime.gateway import Gateway, current_gateway
+from app.feed.services.ingest import ingest_lines
+from app.feed.services.log import NoEventLog
+from app.feed.services.replay import replay
+from app.gateway import Gateway, current_gateway
+from app.network.document import import_network
 from app.sandbox.loader import SandboxRefused
 from app.sandbox.network import network_document
-from app.services.feed.grown import NoEventLog
-from app.services.feed.ingest import ingest_lines
-from app.services.feed.replay import replay
-from app.services.network.document import import_network
+from app.values.codes import TransferHistoryStatus as Status
 from bench import synthetic_transfers
 from bench.grow import grow
 from bench.grow_command import grow_transfers

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from app import create_app
-from app.domain.operators import Role
+from app.accounts.roles import Role
 from app.sandbox.loader import load_sandbox
 from config import ALL_DOORS
 from tests.actors import TESTER

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 from sqlalchemy import Engine, create_engine, text
 
-from app.domain.operators import Role
+from app.accounts.roles import Role
 from tests.admin.visitor import email_of
 from tests.browser.conftest import Visit
 from tests.browser.looking import go

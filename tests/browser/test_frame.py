@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from app.domain.operators import Role
+from app.accounts.roles import Role
 from tests.admin.visitor import email_of
 from tests.browser.conftest import Visit
 from tests.browser.looking import PHONE, go

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.domain.operators import Role
+from app.accounts.roles import Role
 from tests.admin.visitor import email_of
 from tests.browser.answers import code, estimate, in_time
 from tests.browser.conftest import Visit

@@ -16,9 +16,9 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine, create_engine, text
 
-from app.domain.codes import TransferHistoryStatus as Status
-from app.domain.operators import Role
+from app.accounts.roles import Role
 from app.sandbox.catalogue import sandbox_id
+from app.values.codes import TransferHistoryStatus as Status
 from tests.admin.visitor import email_of
 from tests.browser.answers import code, estimate, in_time
 from tests.browser.conftest import Visit

@@ -19,12 +19,12 @@ from sqlalchemy import create_engine, text
 from werkzeug.routing import MapAdapter
 
 from app import create_app
-from app.domain.codes import TransferHistoryStatus as Status
-from app.domain.operators import Role
+from app.accounts.roles import Role
+from app.approvals.api_keys import request_key
+from app.credentials.services.ingest_tokens import create_token
 from app.sandbox.catalogue import sandbox_id
-from app.services.approvals.api_keys import request_key
-from app.services.reporters.new_tokens import create_token
-from app.services.webhooks.subscriptions import send_test
+from app.values.codes import TransferHistoryStatus as Status
+from app.webhooks.services.subscriptions import send_test
 from tests.actors import TESTER
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import PASSWORD, Visitor, add_account, email_of

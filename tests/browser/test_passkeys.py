@@ -9,9 +9,9 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import update
 
 from app import create_app
+from app.accounts.models import Operator, OperatorSession
+from app.accounts.roles import RECOVERY_CODES, Role
 from app.db.engine import writing
-from app.domain.operators import RECOVERY_CODES, Role
-from app.models.operators import Operator, OperatorSession
 from tests.admin.visitor import PASSWORD, email_of
 from tests.applications import close_connections, gateway_of, make_settings
 from tests.browser.conftest import Visit

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from app.domain.operators import Role
+from app.accounts.roles import Role
 from tests.admin.visitor import email_of
 from tests.browser.conftest import DESKTOP, Visit
 from tests.browser.looking import go, save

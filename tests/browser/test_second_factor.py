@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from app.domain.operators import Role
+from app.accounts.roles import Role
 from tests.admin.second_factor import code_of
 from tests.admin.visitor import email_of
 from tests.browser.conftest import Visit

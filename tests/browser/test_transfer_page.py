@@ -13,9 +13,9 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from app import create_app
-from app.domain.codes import TransferHistoryStatus as Status
+from app.feed.services.ingest import ingest_lines
 from app.sandbox.catalogue import sandbox_id
-from app.services.feed.ingest import ingest_lines
+from app.values.codes import TransferHistoryStatus as Status
 from tests.applications import close_connections, gateway_of, make_settings
 from tests.browser.conftest import Visit
 from tests.browser.looking import findings, go

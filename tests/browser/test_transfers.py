@@ -7,9 +7,9 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.domain.codes import TransferHistoryStatus as Status
-from app.domain.operators import Role
+from app.accounts.roles import Role
 from app.sandbox.catalogue import sandbox_id
+from app.values.codes import TransferHistoryStatus as Status
 from tests.admin.visitor import email_of
 from tests.browser.conftest import Visit
 from tests.browser.looking import go, leaving

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from app.domain.crypto import keccak256
+from app.values.crypto import keccak256
 
 Event = dict[str, Any]
 Offset = float | timedelta

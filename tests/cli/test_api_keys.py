@@ -8,8 +8,8 @@ import pytest
 from click.testing import Result
 from flask import Flask
 
-from app.domain.proposals.two_persons import API_KEYS, TwoPersons
-from app.services.audit.log import list_audit
+from app.accounts.proposal import API_KEYS, TwoPersons
+from app.audit.services import list_audit
 from tests.applications import gateway_of
 
 

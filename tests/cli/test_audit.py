@@ -11,11 +11,11 @@ from flask import Flask
 from sqlalchemy import text as sql
 from sqlalchemy import update
 
+from app.audit.models import AuditRecord
+from app.audit.records import Actor, Source
+from app.audit.services import record_alone
 from app.db.engine import writing
-from app.domain.audit import Actor, Source
-from app.models.audit import AuditRecord
-from app.runtime.gateway import current_gateway
-from app.services.audit.record import record_alone
+from app.gateway import current_gateway
 from tests.services.network.network_kit import changed, network, text
 
 

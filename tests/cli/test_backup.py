@@ -11,9 +11,9 @@ import pytest
 from click.testing import Result
 from flask import Flask
 
-from app.runtime.gateway import current_gateway
-from app.runtime.outside import backup as module
-from app.runtime.ready.schema_range import newest_schema
+from app.db import backup as module
+from app.gateway import current_gateway
+from app.observability.readiness import newest_schema
 from app.sandbox.loader import load_sandbox
 from tests.actors import TESTER
 from tests.applications import OpenApp

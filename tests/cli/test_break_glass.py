@@ -11,10 +11,10 @@ import pytest
 from click.testing import Result
 from flask import Flask
 
-from app.domain.operators import Role
-from app.domain.proposals.two_persons import TwoPersons
-from app.services.audit.log import list_audit
-from app.services.operators.accounts import list_accounts
+from app.accounts.proposal import TwoPersons
+from app.accounts.roles import Role
+from app.accounts.services.accounts import list_accounts
+from app.audit.services import list_audit
 from tests.admin.visitor import add_account
 from tests.applications import gateway_of
 from tests.services.network.network_kit import changed, network, text

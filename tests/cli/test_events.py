@@ -13,10 +13,10 @@ from flask import Flask
 from flask.testing import FlaskCliRunner
 from sqlalchemy import delete
 
-from app.cli import events
 from app.db.engine import writing
-from app.models.pools import PoolCounter
-from app.runtime.gateway import current_gateway
+from app.feed import commands
+from app.feed.models import PoolCounter
+from app.gateway import current_gateway
 from tests.databases import SharedDatabase
 from tests.services.feed.world import about, fill_network, released, sent
 
@@ -128,7 +128,7 @@ def test_verify_shows_how_far_it_is_on_a_terminal(
         assert (length, label) == (2, "transfers")
         yield shown.append
 
-    monkeypatch.setattr(events, "_progress", bar)
+    monkeypatch.setattr(commands, "_progress", bar)
     run("verify")
     assert shown == [2]
 

@@ -13,10 +13,10 @@ from click.testing import Result
 from flask import Flask
 
 from app import create_app
-from app.domain.codes import TransferHistoryStatus
-from app.runtime.gateway import current_gateway
+from app.gateway import current_gateway
 from app.sandbox.catalogue import sandbox_id
 from app.sandbox.loader import load_sandbox
+from app.values.codes import TransferHistoryStatus
 from tests.actors import TESTER
 from tests.applications import make_settings
 from tests.domain.refund.evidence_kit import VECTORS

@@ -12,7 +12,7 @@ from click.testing import Result
 from flask import Flask
 from sqlalchemy.exc import OperationalError
 
-from app.cli import network as commands
+from app.network import commands
 from tests.services.network.network_kit import changed, network, text
 
 

@@ -9,12 +9,12 @@ from argon2 import PasswordHasher
 from click.testing import Result
 from flask import Flask
 
-from app.domain.operators import Role
-from app.runtime.gateway import current_gateway
-from app.services.audit.log import list_audit, verify_audit
-from app.services.operators.accounts import find_account
-from app.services.operators.passkeys import NewPasskey, add_passkey
-from app.services.operators.recovery_codes import make_recovery_codes, recovery_codes_left
+from app.accounts.roles import Role
+from app.accounts.services.accounts import find_account
+from app.accounts.services.factors import make_recovery_codes, recovery_codes_left
+from app.accounts.services.passkeys import NewPasskey, add_passkey
+from app.audit.services import list_audit, verify_audit
+from app.gateway import current_gateway
 from tests.actors import TESTER
 
 PASSWORD = "a long enough password"

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import orjson
 
-from app.domain.codes import SendKind
-from app.services.network.configs import configs_answer
-from app.services.network.reader import read_rows
+from app.network.configs import configs_answer
+from app.network.document import read_rows
+from app.values.codes import SendKind
 from demo.chains import LEFT, OLD, PEG, RIGHT, TRI, USERS
 from demo.network import document
 from demo.transfers import Send

@@ -13,11 +13,10 @@ from typing import Any
 from app import create_app
 from app.db.base import db
 from app.db.engine import writing
-from app.domain.codes import SendKind, TransferHistoryStatus
-from app.domain.crypto import address_of
-from app.runtime.gateway import current_gateway
-from app.services.network.document import import_within
-from app.services.network.reader import read_rows
+from app.gateway import current_gateway
+from app.network.document import import_within, read_rows
+from app.values.codes import SendKind, TransferHistoryStatus
+from app.values.crypto import address_of
 from demo.actors import OF_THE_USER, Gateway, Life
 from demo.anvil import Anvil
 from demo.chains import DELAYED_OVER, LEFT, OLD, PEG, RIGHT, TRI, USERS, prepare

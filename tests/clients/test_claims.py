@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from app.domain.codes import SendKind
-from app.domain.crypto import checksum_address
+from app.values.codes import SendKind
+from app.values.crypto import checksum_address
 from demo.chains import DEPLOYER, LEFT, POOL, RIGHT
 from demo.transfers import Send
 from scripts import clients

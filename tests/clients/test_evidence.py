@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.domain.codes import TransferHistoryStatus
-from app.runtime.gateway import current_gateway
+from app.gateway import current_gateway
 from app.sandbox.catalogue import sandbox_id
 from app.sandbox.loader import load_sandbox
+from app.values.codes import TransferHistoryStatus
 from tests.actors import TESTER
 from tests.clients import workshop
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.crypto import checksum_address
+from app.values.crypto import checksum_address
 from demo.chains import LEFT
 from scripts import clients
 from tests.clients import workshop

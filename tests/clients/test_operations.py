@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.domain.codes import TransferHistoryStatus
 from app.sandbox.catalogue import sandbox_id
+from app.values.codes import TransferHistoryStatus
 from tests.clients import workshop
 from tests.serving.server import Server
 

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.domain.codes import SendKind, TransferHistoryStatus
-from app.domain.crypto import address_of
-from app.domain.validators import ValidatorSet
-from app.runtime.gateway import current_gateway
+from app.gateway import current_gateway
+from app.network.validators import ValidatorSet
 from app.sandbox.catalogue import sandbox_id
 from app.sandbox.loader import load_sandbox
+from app.values.codes import SendKind, TransferHistoryStatus
+from app.values.crypto import address_of
 from tests.actors import TESTER
 from tests.clients import workshop
 from tests.domain.refund.contract_mirror import execute, set_hash

@@ -24,8 +24,8 @@ from flask.testing import FlaskClient
 from google.protobuf.json_format import MessageToDict
 from werkzeug.test import TestResponse
 
+from app.network.document import export_network, import_network
 from app.sandbox.network import network_document
-from app.services.network.document import export_network, import_network
 from tests.actors import TESTER
 from tests.api.shapes import CONFIGS, ESTIMATE
 from tests.applications import gateway_of

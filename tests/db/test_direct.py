@@ -13,8 +13,8 @@ from sqlalchemy.exc import DBAPIError
 
 from app.db.direct import DirectSelect
 from app.db.engine import reading, writing
-from app.models.pools import ReportedFee
-from app.runtime.gateway import current_gateway
+from app.feed.models import ReportedFee
+from app.gateway import current_gateway
 
 AT = datetime(2026, 3, 8, 12, 0, 0, 5, tzinfo=UTC)
 STATEMENT = (

@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 from app import create_app
 from app.db.engine import prepare, reading, writing
 from app.db.timeouts import COMMAND, CONSOLE, FEED, MIGRATION, PUBLIC, Timeouts, set_timeouts
-from app.runtime.gateway import current_gateway
+from app.gateway import current_gateway
 from tests.applications import close_connections, gateway_of, make_settings
 
 HURRY = Timeouts(lock=0.05, statement=0.2)

@@ -9,8 +9,8 @@ from sqlalchemy import insert, select
 from app.db.base import Base
 from app.db.engine import reading, writing
 from app.db.types import Uint64, exact_sum
-from app.models.pools import PoolCounter, ReportedFee
-from app.runtime.gateway import current_gateway
+from app.feed.models import PoolCounter, ReportedFee
+from app.gateway import current_gateway
 
 HUGE = 2**256 - 1
 

@@ -14,9 +14,9 @@ from select import select
 
 import pytest
 
-from app.api.unread import every_field
-from app.domain.codes import Reason
-from app.http.request_ids import request_of
+from app.http.headers import request_of
+from app.monitoring.unread import every_field
+from app.values.codes import Reason
 from tests.deploy.files import DEPLOY, free_port
 from tests.deploy.nginx import OPERATORS, PLACES, PLAIN, Nginx, change, command, install, proxying, running
 from tests.deploy.standins import Asked, standing_in

@@ -17,7 +17,7 @@ import httpx
 import pytest
 from prometheus_client import CollectorRegistry, start_http_server
 
-from app.metrics.exposition import Exposition
+from app.monitoring.metrics import Exposition
 from tests.applications import OpenApp
 from tests.deploy.files import DEPLOY, ROOT, documents, free_port
 from tests.metrics.exposed import exposition, labels_of

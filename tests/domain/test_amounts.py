@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain import amounts
+from app.values import amounts
 
 UINT256 = 2**256 - 1
 

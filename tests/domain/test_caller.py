@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.domain.caller import caller_address, counted_network
+from app.network.blocking import caller_address, counted_network
 
 CASES = [
     # peer, X-Forwarded-For, trusted proxies, caller

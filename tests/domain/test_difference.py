@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.domain.difference import FieldDifference, difference
+from app.values.differences import FieldDifference, difference
 
 ROUTE = {
     "symbol": "USDT",

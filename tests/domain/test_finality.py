@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.finality import FINALIZED, ChainDepth, Finality, is_final
-from app.domain.keys import BlockNumber
+from app.transfers.progress import FINALIZED, ChainDepth, Finality, is_final
+from app.values.identifiers import BlockNumber
 
 BLOCK = BlockNumber(100)
 

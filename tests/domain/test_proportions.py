@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from app.domain.proportions import leaps, number_text, times_text
+from app.values.differences import leaps, number_text, times_text
 
 
 @pytest.mark.parametrize(

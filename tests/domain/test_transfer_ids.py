@@ -2,13 +2,8 @@ import pytest
 from eth_abi.packed import encode_packed
 from eth_utils import keccak, to_checksum_address
 
-from app.domain.crypto import parse_evm_address
-from app.domain.transfer_ids import (
-    burn_transfer_id,
-    deposit_transfer_id,
-    pool_transfer_id,
-    pool_withdraw_id,
-)
+from app.transfers.ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id, pool_withdraw_id
+from app.values.crypto import parse_evm_address
 from tests.domain.refund.evidence_kit import some, vector
 
 A, B, TOKEN, CONTRACT = some("a"), some("b"), some("token"), some("contract")

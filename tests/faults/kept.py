@@ -9,8 +9,8 @@ from flask import Flask
 from sqlalchemy import func, select
 
 from app.db.engine import reading
-from app.models.events import Event
-from app.runtime.gateway import current_gateway
+from app.feed.models import Event
+from app.gateway import current_gateway
 from tests.applications import application
 from tests.faults.reporters import Events, Reporter
 from tests.services.feed.world import NOW, released, sent, transfer_id, write_network

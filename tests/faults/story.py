@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from app.domain.codes import SendKind
+from app.values.codes import SendKind
 from tests.faults.reporters import Events
 from tests.services.feed.world import (
     KEYS,

@@ -15,9 +15,9 @@ import pytest
 from sqlalchemy import func, select
 
 from app.db.engine import reading
-from app.models.pruned import PrunedTransfer
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.feed.replay import replay
+from app.feed.models import PrunedTransfer
+from app.feed.services.replay import replay
+from app.gateway import Gateway, current_gateway
 from tests.actors import TESTER
 from tests.databases import BACKENDS
 from tests.everyday import volume

@@ -16,8 +16,8 @@ import pytest
 from sqlalchemy import delete, func, select
 
 from app.db.engine import reading, writing
-from app.models.transfers import Transfer, TransferAccount
-from app.runtime.gateway import Gateway, current_gateway
+from app.gateway import Gateway, current_gateway
+from app.transfers.models import Transfer, TransferAccount
 from tests.databases import BACKENDS
 from tests.everyday import volume
 from tests.faults.kept import gateway_on, lives

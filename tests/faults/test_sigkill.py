@@ -16,8 +16,8 @@ from flask.testing import FlaskClient
 from sqlalchemy import make_url
 
 from app.db.engine import reading
-from app.runtime.gateway import current_gateway
-from app.services.feed.replay import replay
+from app.feed.services.replay import replay
+from app.gateway import current_gateway
 from tests.actors import TESTER
 from tests.databases import BACKENDS
 from tests.everyday import SEED, SOAK, volume

@@ -13,7 +13,7 @@ from typing import Final
 
 import psycopg
 
-from app.runtime.gateway import current_gateway
+from app.gateway import current_gateway
 from tests.faults_rig.postgres import DATABASE, Postgres, own
 from tests.faults_rig.programs import Bouncer, Gateway, Nginx, Redis, status_of, wait_for
 from tests.load.events import TOKEN

@@ -14,16 +14,16 @@ import orjson
 import psutil
 from sqlalchemy import Connection, select
 
+from app.accounts.roles import Role
+from app.accounts.services.accounts import create_account
+from app.approvals.api_keys import request_key
+from app.audit.services import verify_audit
 from app.db.engine import reading
-from app.domain.operators import Role
-from app.models.transfers import Transfer, TransferAccount
-from app.runtime.gateway import Gateway, current_gateway, system_clock
+from app.feed.services.replay import replay
+from app.gateway import Gateway, current_gateway, system_clock
 from app.sandbox.feed import sandbox_events
 from app.sandbox.loader import load_sandbox
-from app.services.approvals.api_keys import request_key
-from app.services.audit.log import verify_audit
-from app.services.feed.replay import replay
-from app.services.operators.accounts import create_account
+from app.transfers.models import Transfer, TransferAccount
 from tests.actors import TESTER
 from tests.fuzz.api_doors import GRPC
 from tests.fuzz.exchange import Wire

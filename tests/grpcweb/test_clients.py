@@ -18,8 +18,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from app.domain.codes import ErrCode, Reason, TransferHistoryStatus
 from app.sandbox.catalogue import RECORDED_TRANSFER, sandbox_id
+from app.values.codes import ErrCode, Reason, TransferHistoryStatus
 from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ESTIMATE, HISTORY, LATENCY, STATUS
 from tests.grpcweb.node import ROOT, chromium, import_map, node, run, workshop
 from tests.grpcweb.wire import INVALID_ARGUMENT

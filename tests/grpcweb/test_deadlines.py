@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from app.domain.errors import BadRequest
 from app.grpcweb import door
-from app.grpcweb.deadlines import Deadline, DeadlineExceeded
+from app.grpcweb.door import Deadline, DeadlineExceeded
+from app.values.errors import BadRequest
 from tests.grpcweb.wire import DEADLINE_EXCEEDED, INVALID_ARGUMENT, OK, ask, refused
 
 READ = [

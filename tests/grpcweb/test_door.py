@@ -13,10 +13,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 from google.protobuf.json_format import ParseDict
 
-from app.domain.codes import BridgeType, TransferHistoryStatus
-from app.domain.estimate.estimate import Estimate
+from app.estimates.estimate import Estimate
 from app.grpcweb import gateway_pb2 as pb
-from app.grpcweb.answers import estimate_answer
+from app.grpcweb.messages import estimate_answer
+from app.values.codes import BridgeType, TransferHistoryStatus
 from tests.api.estimates import ASKED, EXACT
 from tests.api.shapes import LATENCY
 from tests.api.world import BLOCKED, configure, network, sent, tell

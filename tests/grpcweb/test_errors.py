@@ -11,13 +11,12 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug import exceptions as framework
 
-from app.domain.codes import Reason
-from app.domain.error_catalogue import ErrorKind
-from app.domain.errors import BadRequest, GatewayError, TooLarge, Unavailable, UnsupportedFormat
 from app.grpcweb import service
-from app.grpcweb.deadlines import DeadlineExceeded
-from app.grpcweb.errors import GRPC_STATUS
+from app.grpcweb.door import GRPC_STATUS, DeadlineExceeded
 from app.grpcweb.frames import CompressedMessage
+from app.values.codes import Reason
+from app.values.error_catalogue import ErrorKind
+from app.values.errors import BadRequest, GatewayError, TooLarge, Unavailable, UnsupportedFormat
 from tests.api.faults import FAULTS
 from tests.grpcweb.wire import (
     DEADLINE_EXCEEDED,
@@ -68,7 +67,7 @@ def test_faults(
     refused(answer, status, "internal" if http == 408 else reason)
     assert b"hunter2" not in answer.response.get_data()
     assert "hunter2" not in str(answer.response.headers)
-    logged = [record for record in caplog.records if record.name == "app.grpcweb.errors"]
+    logged = [record for record in caplog.records if record.name == "app.grpcweb.door"]
     assert bool(logged) == (status != INVALID_ARGUMENT)
     if logged:
         assert logged[0].levelno == (logging.ERROR if status == INTERNAL else logging.WARNING)

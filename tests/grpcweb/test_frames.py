@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.errors import BadRequest, TooLarge
 from app.grpcweb.frames import (
     CompressedMessage,
     decode_text,
@@ -19,6 +18,7 @@ from app.grpcweb.frames import (
     read_message,
     write_answer,
 )
+from app.values.errors import BadRequest, TooLarge
 from tests.grpcweb.wire import frame, frames
 
 LONGEST = 64 * 1024

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from google.protobuf.descriptor import FieldDescriptor
 
-from app.domain.codes import BridgeType, ErrCode, TransferHistoryStatus, XferStatus
 from app.grpcweb import gateway_pb2 as pb
 from app.grpcweb.service import methods
+from app.values.codes import BridgeType, ErrCode, TransferHistoryStatus, XferStatus
 from scripts.proto import HOMES, ROOT, generate
 from tests.grpcweb.wire import METHODS
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.errors import BadRequest
 from app.grpcweb import gateway_pb2 as pb
-from app.grpcweb.questions import read_question
+from app.grpcweb.messages import read_question
+from app.values.errors import BadRequest
 
 LATENCY = pb.GetLatest7DayTransferLatencyForQueryRequest
 ESTIMATE = pb.EstimateAmtRequest

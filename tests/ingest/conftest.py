@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app.runtime.gateway import Gateway
+from app.gateway import Gateway
 from tests.applications import Applications, OpenApp, gateway_of
 from tests.databases import SharedDatabase
 from tests.services.feed.world import NOW, fill_network

@@ -12,8 +12,8 @@ from sqlalchemy import select
 from werkzeug.test import TestResponse
 
 from app.db.engine import reading
-from app.models import events as log
-from app.runtime.gateway import Gateway
+from app.feed import models as log
+from app.gateway import Gateway
 
 EVENTS = "/ingest/v1/events"
 CURSOR = "/ingest/v1/cursor"

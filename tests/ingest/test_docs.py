@@ -13,12 +13,12 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app.domain.transfer.event_types import EventType
-from app.domain.transfer.events import EVENT_CLASSES
-from app.ingest import body
-from app.services.feed.ingest import BATCH
-from app.services.feed.lines import MAX_LINE_BYTES, ReadLine, read_line
-from app.services.feed.schema import MAX_CHAIN_ID, MAX_ID, SCHEMAS
+from app.feed import views
+from app.feed.lines import MAX_LINE_BYTES, ReadLine, read_line
+from app.feed.schemas import MAX_CHAIN_ID, MAX_ID, SCHEMAS
+from app.feed.services.ingest import BATCH
+from app.transfers.event_types import EventType
+from app.transfers.events import EVENT_CLASSES
 from tests.applications import OpenApp
 
 pytestmark = pytest.mark.one_database
@@ -107,9 +107,9 @@ def test_the_ids_that_the_page_asks_for_fit() -> None:
 def test_the_limits_are_those_of_the_code() -> None:
     for shown in (
         f"| a line | {MAX_LINE_BYTES >> 10} KiB |",
-        f"| lines in a body | {body.MAX_LINES:,} |",
-        f"| a body, as sent and inflated | {body.MAX_BYTES >> 20} MiB |",
-        f"| silence while sending | {body.SILENCE_SECONDS} s |",
+        f"| lines in a body | {views.MAX_LINES:,} |",
+        f"| a body, as sent and inflated | {views.MAX_BYTES >> 20} MiB |",
+        f"| silence while sending | {views.SILENCE_SECONDS} s |",
         f"in batches of up to {BATCH};",
     ):
         assert shown in PAGE, shown

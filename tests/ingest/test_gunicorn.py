@@ -22,8 +22,8 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from app.db.engine import writing
-from app.runtime.gateway import Gateway
-from app.services.feed.ingest import BATCH
+from app.feed.services.ingest import BATCH
+from app.gateway import Gateway
 from tests.applications import application, gateway_of
 from tests.databases import BACKENDS, empty_tables
 from tests.ingest.kit import CURSOR, EVENTS, NDJSON, TOKEN, bearer, ndjson

@@ -11,10 +11,9 @@ from flask.testing import FlaskClient
 from sqlalchemy import event as sql_event
 
 from app.db.engine import writing
-from app.runtime.gateway import Gateway
-from app.services.feed.ingest import ingest_within
-from app.services.network.document import import_network, import_within
-from app.services.network.reader import read_document
+from app.feed.services.ingest import ingest_within
+from app.gateway import Gateway
+from app.network.document import import_network, import_within, read_document
 from tests.actors import TESTER
 from tests.applications import OpenApp, gateway_of
 from tests.builders import network as build

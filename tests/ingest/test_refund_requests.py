@@ -8,11 +8,11 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import insert
 
+from app.credentials.services.ingest_tokens import create_token
 from app.db.engine import writing
-from app.models.refund_asks import RefundAsk
-from app.runtime.gateway import Gateway
-from app.services import refund_asks
-from app.services.reporters.new_tokens import create_token
+from app.gateway import Gateway
+from app.refunds import services
+from app.refunds.models import RefundAsk
 from tests.actors import TESTER
 from tests.api.shapes import assert_refused
 from tests.ingest.kit import TOKEN, bearer
@@ -92,7 +92,7 @@ def test_those_of_the_tokens_chains(client: FlaskClient, gateway: Gateway) -> No
 def test_a_page_is_bounded_and_leads_on(
     client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(refund_asks, "PAGE", 1)
+    monkeypatch.setattr(services, "PAGE", 1)
     token = create_token(gateway, "two", [], [2], actor=TESTER)
     found, after, pages = [], 0, 0
     while (answer := read(client, after, token))["next"] != after:
@@ -120,7 +120,7 @@ def test_more_asks_than_a_page(client: FlaskClient, gateway: Gateway) -> None:
     with writing(gateway.engine) as connection:
         connection.execute(insert(RefundAsk), rows)
     first = read(client)
-    assert len(first["requests"]) == refund_asks.PAGE
+    assert len(first["requests"]) == services.PAGE
     second = read(client, first["next"])
-    assert len(second["requests"]) == refund_asks.PAGE
-    assert len(read(client, second["next"])["requests"]) == 1200 - 2 * refund_asks.PAGE
+    assert len(second["requests"]) == services.PAGE
+    assert len(read(client, second["next"])["requests"]) == 1200 - 2 * services.PAGE

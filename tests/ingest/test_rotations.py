@@ -13,12 +13,12 @@ from sqlalchemy import event as sql_event
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.domain.transfer import judge
-from app.models.anomalies import Anomaly
-from app.models.validators import ReportedValidatorSet
-from app.runtime.gateway import Gateway
-from app.services.feed import ingest
-from app.services.feed.replay import replay
+from app.feed.services import ingest
+from app.feed.services.replay import replay
+from app.gateway import Gateway
+from app.network.models import ReportedValidatorSet
+from app.transfers import validation
+from app.transfers.models import Anomaly
 from tests.actors import TESTER
 from tests.ingest.kit import post, verdict
 from tests.services.feed.world import projections, rotation, sent
@@ -73,7 +73,7 @@ def test_a_new_set_reads_none_of_those_before_the_latest(
     client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     verdict(post(client, rotations(0, 50)))
-    monkeypatch.setattr("app.services.feed.chains.load_chain_events", None)
+    monkeypatch.setattr("app.feed.projection.chains.load_chain_events", None)
     assert verdict(post(client, rotations(50, 3)))["accepted"] == 3
     assert told_of(gateway) == (53, 53)
 
@@ -134,7 +134,7 @@ def test_the_lock_is_given_back_between_parts(
 def test_one_token_has_a_bound_for_each_chain(
     client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judge, "MAX_ROTATIONS", 5)
+    monkeypatch.setattr(validation, "MAX_ROTATIONS", 5)
     taken = verdict(post(client, rotations(0, 4)))
     assert (taken["accepted"], taken["refused"]) == (4, [])
     taken = verdict(post(client, rotations(2, 5)))

@@ -8,14 +8,14 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
+from app.credentials.ingest_token import UNPROVEN
+from app.credentials.services.ingest_tokens import create_token
 from app.db.engine import reading
-from app.domain.reporting.scope import UNPROVEN
-from app.models.anomalies import Anomaly
-from app.runtime.gateway import Gateway
-from app.services.feed.ingest import ingest_lines
-from app.services.feed.log import export_log
-from app.services.feed.schema import OPERATOR_SCHEMAS
-from app.services.reporters.new_tokens import create_token
+from app.feed.schemas import OPERATOR_SCHEMAS
+from app.feed.services.ingest import ingest_lines
+from app.feed.services.log import export_log
+from app.gateway import Gateway
+from app.transfers.models import Anomaly
 from tests.actors import TESTER
 from tests.ingest.kit import TOKEN, kept, post, verdict
 from tests.services.feed.world import (

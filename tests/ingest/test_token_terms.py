@@ -12,11 +12,16 @@ from flask import Flask
 from flask.testing import FlaskClient, FlaskCliRunner
 from sqlalchemy import select
 
+from app.credentials.models import IngestUsage
+from app.credentials.services.ingest_tokens import (
+    TokenRefused,
+    TokenTerms,
+    create_token,
+    revoke_token,
+    rotate_token,
+)
 from app.db.engine import reading
-from app.models.ingest_tokens import IngestUsage
-from app.runtime.gateway import Gateway
-from app.services.reporters.new_tokens import TokenTerms, create_token, rotate_token
-from app.services.reporters.tokens import TokenRefused, revoke_token
+from app.gateway import Gateway
 from tests.actors import TESTER
 from tests.ingest.kit import CURSOR, bearer, kept, post, refused, verdict
 from tests.services.feed.world import NOW, event, sent

@@ -13,13 +13,12 @@ from flask.testing import FlaskClient, FlaskCliRunner
 from sqlalchemy import event as sqlalchemy_event
 from sqlalchemy import select
 
+from app.credentials.ingest_token import digest_of, environment_token
+from app.credentials.models import IngestToken
+from app.credentials.services.ingest_tokens import create_token, revoke_token
 from app.db.engine import reading
-from app.domain.reporting.token import digest_of, environment_token
-from app.models.ingest_tokens import IngestToken
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.feed import ingest
-from app.services.reporters.new_tokens import create_token
-from app.services.reporters.tokens import revoke_token
+from app.feed.services import ingest
+from app.gateway import Gateway, current_gateway
 from tests.actors import TESTER
 from tests.applications import OpenApp
 from tests.ingest.kit import CURSOR, EVENTS, NDJSON, TOKEN, bearer, kept, ndjson, post, refused, verdict

@@ -9,12 +9,12 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
+from app.credentials.services.ingest_tokens import create_token
 from app.db.engine import reading
-from app.models import events as log
-from app.models.anomalies import Anomaly
-from app.runtime.gateway import Gateway
-from app.services.feed import ingest
-from app.services.reporters.new_tokens import create_token
+from app.feed import models as log
+from app.feed.services import ingest
+from app.gateway import Gateway
+from app.transfers.models import Anomaly
 from tests.actors import TESTER
 from tests.ingest.kit import CURSOR, bearer, kept, ndjson, post, verdict
 from tests.services.feed.world import about, event, released, sent, transfer_id

@@ -17,8 +17,8 @@ import pytest
 from redis.exceptions import ConnectionError as NotConnected
 from redis.exceptions import TimeoutError as NotAnswered
 
-from app.runtime.limits.counts import Limit
-from app.runtime.limits.shared import SharedCounts
+from app.http.limit_counts import Limit
+from app.http.shared_limit_counts import SharedCounts
 from tests.limits.redis_server import RedisServer
 
 LIMIT = [Limit(1000, 3600)]
@@ -110,8 +110,8 @@ GREENLETS = """
 from gevent import monkey
 monkey.patch_all()
 import sys, time, gevent
-from app.runtime.limits.counts import Limit
-from app.runtime.limits.store import LimitStore
+from app.http.limit_counts import Limit
+from app.http.limit_counts import LimitStore
 
 store, longest = LimitStore(sys.argv[1]), 0.0
 

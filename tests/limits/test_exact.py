@@ -15,9 +15,9 @@ from signal import SIGCONT, SIGSTOP
 import pytest
 
 from app import create_app
-from app.runtime.gateway import current_gateway
-from app.runtime.limits.store import REST_SECONDS
-from app.services.approvals.api_keys import request_key
+from app.approvals.api_keys import request_key
+from app.gateway import current_gateway
+from app.http.limit_counts import REST_SECONDS
 from tests.actors import TESTER
 from tests.applications import close_connections, make_settings
 from tests.limits.redis_server import RedisServer

@@ -9,8 +9,8 @@ from threading import Barrier
 
 import pytest
 
-from app.runtime.limits.store import LimitStore
-from app.runtime.limits.windows import Standing, Windows, limits_of
+from app.http.limit_counts import LimitStore
+from app.http.limits import Standing, Windows, limits_of
 from tests.limits.redis_server import RedisServer
 
 

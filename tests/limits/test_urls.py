@@ -9,9 +9,9 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from redis.exceptions import RedisError
 
-from app.runtime.limits.shared import SharedCounts
-from app.runtime.limits.store import LimitStore
-from app.runtime.limits.windows import Windows, limits_of
+from app.http.limit_counts import LimitStore
+from app.http.limits import Windows, limits_of
+from app.http.shared_limit_counts import SharedCounts
 from config import ConfigError, load_settings
 from tests.authority import Authority
 from tests.limits.redis_server import RedisServer, running_redis

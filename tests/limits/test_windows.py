@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.runtime.limits.counts import Limit, OwnCounts
-from app.runtime.limits.store import IN_MEMORY, LimitStore
-from app.runtime.limits.windows import Standing, Windows, limits_of
+from app.http.limit_counts import IN_MEMORY, Limit, LimitStore, OwnCounts
+from app.http.limits import Standing, Windows, limits_of
 from tests.timer import Timer
 
 

@@ -9,10 +9,10 @@ from signal import SIGCONT, SIGSTOP
 
 import pytest
 
-from app.outages import FAILURES
-from app.runtime.limits.shared import MOST_CONNECTIONS, TIMEOUT_SECONDS
-from app.runtime.limits.store import REST_SECONDS, LimitStore
-from app.runtime.limits.windows import Standing, Windows, limits_of
+from app.http.limit_counts import REST_SECONDS, LimitStore
+from app.http.limits import Standing, Windows, limits_of
+from app.http.shared_limit_counts import MOST_CONNECTIONS, TIMEOUT_SECONDS
+from app.observability.outages import FAILURES
 from tests.limits.redis_server import RedisServer
 from tests.timer import Timer
 

@@ -11,15 +11,15 @@ from pathlib import Path
 import orjson
 from sqlalchemy import select, text
 
+from app.audit.records import Actor, Source
 from app.db.engine import reading
-from app.domain.audit import Actor, Source
-from app.domain.crypto import keccak256
-from app.models.transfers import Transfer
-from app.runtime.gateway import Gateway
+from app.feed.services.ingest import ingest_lines
+from app.gateway import Gateway
 from app.sandbox.latencies import SERIES
 from app.sandbox.loader import load_sandbox
 from app.sandbox.transfer_builder import TransferBuilder
-from app.services.feed.ingest import ingest_lines
+from app.transfers.models import Transfer
+from app.values.crypto import keccak256
 
 WEEK = timedelta(days=7)
 OPERATOR = Actor("cli:bench", Source.CLI)

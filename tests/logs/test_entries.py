@@ -13,12 +13,20 @@ from typing import Any
 import orjson
 import pytest
 
-from app.cli.audit import audit_heads
-from app.domain.codes import Reason
-from app.domain.wire_values import printable
+from app.audit.commands import audit_heads
 from app.http.request_log import RequestLog
-from app.logs.entries import LONGEST, OPERATION, SERVED, EntryFormatter, LogFormat, Served, format_handlers
-from app.logs.private import HIDDEN
+from app.observability.logs import (
+    LONGEST,
+    OPERATION,
+    SERVED,
+    EntryFormatter,
+    LogFormat,
+    Served,
+    format_handlers,
+)
+from app.observability.private import HIDDEN
+from app.values.codes import Reason
+from app.values.wire_values import printable
 
 MAC = "ab" * 32
 FORGED_LINE = f"2026-11-21T12:00:00+0000 INFO 1 app.services.audit.record: audit head 5:{MAC} sign_in by x"
@@ -49,7 +57,7 @@ def log(request: pytest.FixtureRequest) -> Iterator[tuple[logging.Logger, io.Str
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(EntryFormatter(request.param))
-    logger = logging.getLogger("app.logs.test")
+    logger = logging.getLogger("app.observability.test")
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     yield logger, stream

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from app.logs.private import HIDDEN, Private
+from app.observability.private import HIDDEN, Private
 from config import Settings
 
 ADDRESS = "203.0.113.7"

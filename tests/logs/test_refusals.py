@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from app.logs.refusals import FewRefusals
+from app.observability.logs import FewRefusals
 
 
 def record(text: str) -> logging.LogRecord:

@@ -11,7 +11,7 @@ from typing import TextIO
 
 import pytest
 
-from app.logs.entries import LONGEST, WaitingForNobody, wait_for_nobody
+from app.observability.logs import LONGEST, WaitingForNobody, wait_for_nobody
 
 Ends = tuple[TextIO, int]
 """What is written to, and what reads."""

@@ -10,7 +10,7 @@ import pytest
 from prometheus_client import values
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.metrics.files import MetricFiles
+from app.observability.metric_files import MetricFiles
 
 Series = dict[tuple[str, frozenset[tuple[str, str]]], float]
 

@@ -18,15 +18,14 @@ from sqlalchemy import insert
 
 from app.db.engine import writing
 from app.db.replica import PublicReads, Replica
-from app.metrics import state
-from app.metrics.exposition import Exposition
-from app.metrics.files import MetricFiles
-from app.metrics.process import ProcessMetrics
-from app.metrics.state import StateMetrics
-from app.models.watching import ChainWatch
-from app.runtime.gateway import Gateway
+from app.gateway import Gateway
+from app.monitoring import metrics
+from app.monitoring.metrics import Exposition, StateMetrics
+from app.network.document import export_network, import_network
+from app.observability.metric_files import MetricFiles
+from app.observability.process_metrics import ProcessMetrics
 from app.sandbox.loader import load_sandbox
-from app.services.network.document import export_network, import_network
+from app.watcher.models import ChainWatch
 from tests.actors import TESTER
 from tests.applications import OpenApp, gateway_of
 from tests.metrics.counted import as_process
@@ -41,7 +40,7 @@ EVERYTHING: dict[str, Any] = {
 @contextmanager
 def exposition(open_app: OpenApp, folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Exposition]:
     """One in which every metric has a sample, read from the files of all workers."""
-    patch.setattr(state, "TIMEOUT_SECONDS", 60)
+    patch.setattr(metrics, "TIMEOUT_SECONDS", 60)
     files = MetricFiles(folder)
     with as_process(patch, files, 1):
         app = open_app(own=True, metrics_port=0, **EVERYTHING)

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from app.metrics.exposition import Exposition
-from app.metrics.files import MetricFiles, begin, files_of_this_server
-from app.metrics.state import StateMetrics
+from app.monitoring.metrics import Exposition, StateMetrics
+from app.observability.metric_files import MetricFiles, begin, files_of_this_server
 from tests.everyday import volume
 from tests.metrics.counted import as_process, names_in, series, total, value
 
@@ -130,7 +129,7 @@ def test_who_reads_does_not_wait_for_ever(
     files: MetricFiles, exposition: Exposition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A master that was stopped while it added up has the lock."""
-    monkeypatch.setattr("app.metrics.files.LOCK_SECONDS", 0.05)
+    monkeypatch.setattr("app.observability.metric_files.LOCK_SECONDS", 0.05)
     count(monkeypatch, files, 1)
     with (files.directory / "lock").open("a") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -195,7 +194,7 @@ def test_a_server_begins_with_nothing_and_removes_what_was_left_behind(tmp_path:
 @pytest.mark.soak("a server of its own")
 def test_a_server_leaves_the_directory_of_another_that_runs(tmp_path: Path) -> None:
     code = (
-        "import sys, pathlib; from app.metrics.files import begin;"
+        "import sys, pathlib; from app.observability.metric_files import begin;"
         "print(begin(pathlib.Path(sys.argv[1])).directory, flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.metrics.state import Kept
+from app.monitoring.metrics import Kept
 
 
 class Source:

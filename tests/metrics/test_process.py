@@ -12,13 +12,12 @@ from flask import Flask
 from prometheus_client import generate_latest
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from app.audit.anchors import AnchorFile, Anchors
+from app.audit.keys import AuditKeys
 from app.db.engine import reading
-from app.metrics.process import CONFIG_GOOD_AT, ProcessMetrics
-from app.runtime.audit_keys import AuditKeys
-from app.runtime.gateway import Gateway, current_gateway
-from app.runtime.limits.counts import Limit
-from app.runtime.limits.store import LimitStore
-from app.runtime.outside.anchors import AnchorFile, Anchors
+from app.gateway import Gateway, current_gateway
+from app.http.limit_counts import Limit, LimitStore
+from app.observability.process_metrics import CONFIG_GOOD_AT, ProcessMetrics
 from tests.metrics.counted import Series, series, value
 from tests.metrics.exposed import with_replica
 

@@ -11,13 +11,12 @@ from flask.testing import FlaskClient
 from prometheus_client import CollectorRegistry, generate_latest
 
 from app.api.errors import HTTP_STATUS
-from app.domain.codes import Reason
-from app.domain.transfer.event_types import EventType
-from app.grpcweb.errors import GRPC_STATUS
-from app.grpcweb.responses import GrpcStatus
-from app.logs.entries import OPERATION, Served
-from app.metrics.requests import RequestMetrics
-from app.runtime.counters import NOTHING_COUNTED
+from app.grpcweb.door import GRPC_STATUS, GrpcStatus
+from app.observability.counters import NOTHING_COUNTED
+from app.observability.logs import OPERATION, Served
+from app.observability.request_metrics import RequestMetrics
+from app.transfers.event_types import EventType
+from app.values.codes import Reason
 from tests.applications import OpenApp
 from tests.everyday import volume
 from tests.grpcweb.wire import METHODS as CALLS

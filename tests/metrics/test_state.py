@@ -18,18 +18,18 @@ from prometheus_client.metrics_core import Metric
 from sqlalchemy import insert, update
 
 from app.db.engine import writing
-from app.domain.transfer.anomalies import AnomalyKind
-from app.domain.webhooks.subscription import Audience, DeliveryState, State
-from app.metrics import state
-from app.metrics.state import Part, StateMetrics
-from app.models.anomalies import Anomaly
-from app.models.events import Event
-from app.models.watching import ChainWatch
-from app.models.webhooks import Delivery, Subscription
-from app.runtime.gateway import Gateway, current_gateway
+from app.feed.models import Event
+from app.gateway import Gateway, current_gateway
+from app.monitoring import metrics
+from app.monitoring.metrics import Part, StateMetrics
+from app.network.document import export_network, import_network
 from app.sandbox.loader import load_sandbox
-from app.services.network.document import export_network, import_network
-from app.services.transfers.stuck_count import NEW_FOR
+from app.transfers.anomalies import AnomalyKind
+from app.transfers.models import Anomaly
+from app.transfers.services.acknowledging import NEW_FOR
+from app.watcher.models import ChainWatch
+from app.webhooks.models import Delivery, Subscription
+from app.webhooks.subscription import Audience, DeliveryState, State
 from tests.actors import TESTER
 from tests.metrics.counted import Series, series, total, value
 
@@ -45,7 +45,7 @@ def told(metrics: StateMetrics) -> Series:
 
 
 def patiently(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> Series:
-    monkeypatch.setattr(state, "TIMEOUT_SECONDS", 60)
+    monkeypatch.setattr(metrics, "TIMEOUT_SECONDS", 60)
     return told(StateMetrics(gateway))
 
 
@@ -86,7 +86,7 @@ def test_the_sandbox_is_told_as_it_is(sandbox: Gateway, monkeypatch: pytest.Monk
     )
     assert value(found, "gateway_webhooks_due") == 0
     assert value(found, "gateway_webhooks_oldest_due_seconds") == 0
-    parts = {part.name for part in state.PARTS}
+    parts = {part.name for part in metrics.PARTS}
     assert {dict(labels)["part"] for name, labels in found if name == "gateway_state_age_seconds"} == parts
 
 
@@ -134,11 +134,11 @@ def test_a_part_that_fails_or_hangs_takes_no_other_along(app: Flask, monkeypatch
     def works(_gateway: Gateway) -> Sequence[Metric]:
         return [GaugeMetricFamily("gateway_works", "x", value=7)]
 
-    monkeypatch.setattr(state, "TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr(metrics, "TIMEOUT_SECONDS", 0.2)
     parts = (Part("away", 0, fails), Part("hung", 0, hangs), Part("fine", 0, works))
-    metrics = StateMetrics(current_gateway(), parts)
+    answered = StateMetrics(current_gateway(), parts)
     started = time.monotonic()
-    found = told(metrics)
+    found = told(answered)
     assert time.monotonic() - started < 10
     assert value(found, "gateway_works") == 7
     assert total(found, "gateway_state_age_seconds", part="fine") >= 0
@@ -180,7 +180,7 @@ def test_deliveries_that_wait_for_a_sender_are_told(
     sandbox: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = sandbox.clock()
-    active, paused = (_subscription(sandbox, state, now) for state in (State.ACTIVE, State.PAUSED))
+    active, paused = (_subscription(sandbox, metrics, now) for metrics in (State.ACTIVE, State.PAUSED))
     delivery = {
         "message_id": "m", "type": "t", "subject": "s", "body": "{}", "created_at": now,
         "state": DeliveryState.WAITING, "claims": 0, "attempts": 0,

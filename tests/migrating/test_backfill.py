@@ -17,12 +17,11 @@ from flask.testing import FlaskCliRunner
 from sqlalchemy import Connection, delete, insert, select, update
 
 from app.db.engine import reading, writing
-from app.models.pruned import GrownDatabase
-from app.models.schema import BackfillProgress
-from app.models.transfers import Transfer, TransferAccount
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.backfills.known import KNOWN, Backfill, Range
-from app.services.backfills.run import progress_of, run_backfill
+from app.db.models import BackfillProgress
+from app.feed.models import GrownDatabase
+from app.feed.services.backfills import KNOWN, Backfill, Range, progress_of, run_backfill
+from app.gateway import Gateway, current_gateway
+from app.transfers.models import Transfer, TransferAccount
 from tests.databases import SharedDatabase
 from tests.services.feed.world import NOW, feed, fill_network, projections, sent, small_network
 

@@ -13,8 +13,8 @@ from sqlalchemy import select
 
 from app import create_app
 from app.db.engine import reading, writing
-from app.models.pools import CourseCount
-from app.runtime.gateway import current_gateway
+from app.feed.models import CourseCount
+from app.gateway import current_gateway
 from tests.applications import close_connections, make_settings
 from tests.services.feed.world import NOW, about, build_network, event, feed, released, sent
 

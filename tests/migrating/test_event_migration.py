@@ -15,9 +15,9 @@ from flask_migrate import downgrade, upgrade
 
 from app import create_app
 from app.db.base import db
-from app.runtime.gateway import current_gateway
-from app.services.feed.ingest import ingest_lines
-from app.services.feed.replay import replay
+from app.feed.services.ingest import ingest_lines
+from app.feed.services.replay import replay
+from app.gateway import current_gateway
 from tests.actors import TESTER
 from tests.applications import close_connections, make_settings
 from tests.databases import BACKENDS, new_postgres_database

@@ -13,8 +13,8 @@ from flask_migrate import downgrade, upgrade
 
 from app import create_app
 from app.db.base import db
-from app.runtime.gateway import current_gateway
-from app.services.network.document import import_network
+from app.gateway import current_gateway
+from app.network.document import import_network
 from tests.actors import TESTER
 from tests.applications import close_connections, make_settings
 from tests.databases import BACKENDS, new_postgres_database

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from app.domain.codes import TransferHistoryStatus
-from app.domain.refund.refund_pb2 import WithdrawReq
+from app.refunds.refund_pb2 import WithdrawReq
 from app.sandbox.catalogue import sandbox_id
+from app.values.codes import TransferHistoryStatus
 from tests.grpcweb.node import run
 from tests.openapi import generated
 from tests.serving.server import Server

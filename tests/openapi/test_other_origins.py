@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, sync_playwright
 
-from app.domain.codes import SendKind, TransferHistoryStatus, XferStatus
-from app.domain.crypto import address_of, sign_digest
-from app.domain.keys import ChainId
-from app.domain.refund.evidence import signing_digest
-from app.domain.refund.request import encode_request
+from app.refunds.evidence import signing_digest
+from app.refunds.request import encode_request
 from app.sandbox.catalogue import sandbox_id
 from app.sandbox.refunds import QUORUM, VALIDATOR_KEYS, refund_request
 from app.sandbox.transfer_builder import SendDetails
+from app.values.codes import SendKind, TransferHistoryStatus, XferStatus
+from app.values.crypto import address_of, sign_digest
+from app.values.identifiers import ChainId
 from tests.browser.conftest import FLAGS
 from tests.grpcweb.node import chromium
 from tests.openapi.conftest import INGEST_TOKEN

@@ -14,8 +14,8 @@ from flask.testing import FlaskClient
 from sqlalchemy.exc import OperationalError
 
 from app.db.replica import PublicReads
-from app.domain.codes import TransferHistoryStatus as Status
 from app.sandbox.catalogue import SANDBOX_TRANSFERS, sandbox_id
+from app.values.codes import TransferHistoryStatus as Status
 from tests.api.world import event, released, sent, tell
 from tests.applications import OpenApp
 
@@ -249,9 +249,9 @@ def test_it_looks_like_the_console() -> None:
         blocks = re.findall(r":root[^{]*\{([^}]*)\}", css)
         return [set(re.findall(r"--[a-z-]+: #[0-9a-f]{6}", block)) for block in blocks]
 
-    light, dark, *_ = palettes("app/admin/static/console.css")
-    own_light, own_dark = palettes("app/pages/static/page.css")
+    light, dark, *_ = palettes("app/console/static/console.css")
+    own_light, own_dark = palettes("app/transfer_page/static/page.css")
     assert own_light and own_light <= light
     assert own_dark and own_dark <= dark
-    icons = {(ROOT / "app" / door / "static/icon.svg").read_bytes() for door in ("admin", "pages")}
+    icons = {(ROOT / "app" / door / "static/icon.svg").read_bytes() for door in ("console", "transfer_page")}
     assert len(icons) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.pages.typed import read_key
+from app.transfer_page.views import read_key
 
 HASH = "0x" + "ab" * 32
 SOLANA = "5wHu1qwD7q2ggbJyc8X4nzrUmNMrqUeX1BCNNzGkVQ9JYtGoxA5fNZaAqFqFeFeWLSJJw8Lw7SAqbzsKpLRNQyN"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from flask_migrate import upgrade
 
-from app.runtime.gateway import current_gateway
-from app.runtime.pooler import check_pooler, missing_limits, pooler_complaint
-from app.runtime.readiness import what_is_wrong
+from app.db.pooler import check_pooler, missing_limits, pooler_complaint
+from app.gateway import current_gateway
+from app.observability.readiness import what_is_wrong
 from tests.applications import application
 from tests.pooler.bouncer import Bouncer, bouncing
 from tests.serving.server import COMMAND, ROOT, environment

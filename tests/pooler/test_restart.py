@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from flask_migrate import upgrade
 
-from app.runtime.gateway import current_gateway
+from app.gateway import current_gateway
 from tests.applications import application
 from tests.everyday import volume
 from tests.faults.kept import assert_answered_is_kept_once

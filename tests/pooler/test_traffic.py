@@ -10,9 +10,9 @@ from flask import Flask
 from flask_migrate import downgrade, upgrade
 
 from app import create_app
+from app.accounts.roles import Role
 from app.db.engine import reading, writing
-from app.domain.operators import Role
-from app.runtime.gateway import current_gateway
+from app.gateway import current_gateway
 from config import ALL_DOORS
 from tests.admin.visitor import add_account
 from tests.applications import application, cheap_passwords, close_connections, gateway_of, make_settings

@@ -10,9 +10,9 @@ from threading import Event, Thread
 
 from flask import Flask
 
-from app.domain.keys import ChainId
-from app.domain.operators import Role
-from app.services.watching.lease import Lease, LeaseLost, keep, take
+from app.accounts.roles import Role
+from app.values.identifiers import ChainId
+from app.watcher.services.lease import Lease, LeaseLost, keep, take
 from tests.admin.visitor import Visitor, email_of
 from tests.applications import gateway_of
 from tests.faults.reporters import Events

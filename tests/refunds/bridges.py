@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.domain.crypto import address_of
-from app.runtime.gateway import Gateway
+from app.gateway import Gateway
+from app.values.crypto import address_of
 from tests.contract.evm.machine import Bridge, Call, Chain, Receipt
 from tests.refunds.kit import PEOPLE, Powers, Story
 from tests.watcher.fake_chain import FakeLog

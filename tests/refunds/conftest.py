@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from flask import Flask
 
-from app.runtime.gateway import current_gateway
+from app.gateway import current_gateway
 from tests.applications import Applications, gateway_of
 from tests.databases import SharedDatabase
 from tests.refunds.kit import Asker

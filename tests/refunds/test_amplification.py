@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from app.domain.codes import SendKind
-from app.domain.crypto import keccak256, sign_digest
-from app.domain.refund import evidence as judging
-from app.domain.refund.evidence import SHOWN_REQUESTS
-from app.domain.refund.limits import MAX_WAITING
-from app.queries.feed import histories
+from app.feed.queries import histories
+from app.refunds import evidence as judging
+from app.refunds.evidence import SHOWN_REQUESTS
+from app.transfers.signatures import MAX_WAITING
+from app.values.codes import SendKind
+from app.values.crypto import keccak256, sign_digest
 from tests.refunds.kit import PEOPLE, Asker, Powers, Story, rotation
 from tests.services.feed.world import signed
 

@@ -13,8 +13,8 @@ from flask import Flask
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from app.domain.codes import SendKind
-from app.runtime.gateway import current_gateway
+from app.gateway import current_gateway
+from app.values.codes import SendKind
 from tests.domain.refund.evidence_kit import twin
 from tests.everyday import volume
 from tests.refunds.kit import KINDS, PEOPLE, Asker, Powers, Story, flip, rotation

@@ -14,10 +14,10 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.domain.refund.ask import read_withdraw_request
-from app.models.refund_asks import RefundAsk
-from app.runtime.gateway import Gateway
-from app.services.refund_asks import ask_for_refund
+from app.gateway import Gateway
+from app.refunds.models import RefundAsk
+from app.refunds.services import ask_for_refund
+from app.refunds.user_request import read_withdraw_request
 from tests.api.shapes import ASK, EVIDENCE, STATUS, assert_refused
 from tests.applications import Applications, gateway_of
 from tests.databases import SharedDatabase

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from app.domain.codes import SendKind
-from app.domain.crypto import checksum_address
-from app.domain.transfer_ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id
+from app.transfers.ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id
+from app.values.codes import SendKind
+from app.values.crypto import checksum_address
 from tests.contract.evm.machine import NAMES, USER, Bridge, Chain, Reverted
 from tests.refunds.bridges import bridge_of
 from tests.refunds.kit import KINDS, PEOPLE, Asker, Powers, Story, rotation

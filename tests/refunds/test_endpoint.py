@@ -8,11 +8,11 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import event as listeners
 
-from app.domain.codes import SendKind, XferStatus
-from app.domain.crypto import address_of, checksum_address
-from app.runtime.gateway import current_gateway
+from app.gateway import current_gateway
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.sandbox.loader import load_sandbox
+from app.values.codes import SendKind, XferStatus
+from app.values.crypto import address_of, checksum_address
 from tests.actors import TESTER
 from tests.api.shapes import EVIDENCE, ZEROES, assert_refused
 from tests.applications import Applications

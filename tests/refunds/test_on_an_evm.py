@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.domain.codes import SendKind
-from app.domain.refund.request import decode_request
+from app.refunds.request import decode_request
+from app.values.codes import SendKind
 from tests.contract.evm.machine import Bridge, Call, Chain
 from tests.domain.refund.evidence_kit import twin, vector
 from tests.everyday import some

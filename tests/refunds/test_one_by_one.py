@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.domain.codes import SendKind
+from app.values.codes import SendKind
 from tests.domain.refund.evidence_kit import twin
 from tests.refunds.kit import KINDS, PEOPLE, Asker, Powers, Story, flip, rotation
 from tests.services.feed.world import about, event, released, signed

@@ -13,14 +13,13 @@ from sqlalchemy import event as listeners
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.domain.codes import SendKind
-from app.domain.refund.withdraw_ids import withdraw_id_of
-from app.domain.transfer.anomalies import AnomalyKind
-from app.models.anomalies import Anomaly
-from app.models.transfers import WithdrawId
-from app.services.feed.prune import prune
-from app.services.feed.replay import replay
-from app.services.feed.retract import retract_ids
+from app.feed.services.prune import prune
+from app.feed.services.replay import replay
+from app.feed.services.retract import retract_ids
+from app.refunds.request import withdraw_id_of
+from app.transfers.anomalies import AnomalyKind
+from app.transfers.models import Anomaly, WithdrawId
+from app.values.codes import SendKind
 from tests.actors import TESTER
 from tests.everyday import some
 from tests.refunds.bridges import bridge_of, served_call

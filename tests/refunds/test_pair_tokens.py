@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.domain.codes import SendKind
-from app.services.network.document import NetworkRefused, import_network
+from app.network.document import NetworkRefused, import_network
+from app.values.codes import SendKind
 from tests.actors import TESTER
 from tests.refunds.kit import PEOPLE, Asker, Powers, Story, rotation
 from tests.services.feed.world import address, network

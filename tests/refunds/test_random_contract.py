@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from app.domain.codes import SendKind
-from app.domain.crypto import address_of, sign_digest
-from app.domain.refund.evidence import signing_digest
-from app.services.feed.replay import replay
+from app.feed.services.replay import replay
+from app.refunds.evidence import signing_digest
+from app.values.codes import SendKind
+from app.values.crypto import address_of, sign_digest
 from tests.actors import TESTER
 from tests.contract.evm.machine import Call, Reverted
 from tests.everyday import volume

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from app.domain.codes import SendKind
-from app.domain.crypto import address_of, checksum_address, sign_digest
-from app.domain.refund.evidence import signing_digest
-from app.domain.refund.request import RefundRequest, encode_request
+from app.refunds.evidence import signing_digest
+from app.refunds.request import RefundRequest, encode_request
+from app.values.codes import SendKind
+from app.values.crypto import address_of, checksum_address, sign_digest
 from tests.contract.evm.machine import Bridge, Call, Chain, Reverted
 from tests.everyday import SEED, volume
 from tests.refunds.bridges import known_call

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.domain.codes import SendKind
+from app.values.codes import SendKind
 from tests.refunds.bridges import bridge_of, by_address, served_call
 from tests.refunds.kit import PEOPLE, Asker, Powers, Story, rotation
 from tests.services.feed.world import about, forget_events

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from app.domain.codes import SendKind
-from app.domain.crypto import checksum_address, keccak256
-from app.services.feed.replay import replay
+from app.feed.services.replay import replay
+from app.values.codes import SendKind
+from app.values.crypto import checksum_address, keccak256
 from tests.actors import TESTER
 from tests.contract.evm.machine import Reverted
 from tests.refunds.bridges import WatchedBridge, bridge_of, by_address, served_call

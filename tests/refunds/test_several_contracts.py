@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from app.db.engine import reading
-from app.domain.codes import SendKind
-from app.domain.crypto import checksum_address, sign_digest
-from app.domain.refund.evidence import signing_digest
-from app.domain.transfer.anomalies import AnomalyKind
-from app.models.anomalies import Anomaly
-from app.services.network.document import import_network
+from app.network.document import import_network
+from app.refunds.evidence import signing_digest
+from app.transfers.anomalies import AnomalyKind
+from app.transfers.models import Anomaly
+from app.values.codes import SendKind
+from app.values.crypto import checksum_address, sign_digest
 from tests.actors import TESTER
 from tests.contract.evm.machine import Bridge, Chain
 from tests.refunds.bridges import bridge_of, served_call

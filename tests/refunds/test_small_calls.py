@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.domain.codes import SendKind
-from app.domain.crypto import address_of, checksum_address
 from app.grpcweb.gateway_pb2 import GetTransferStatusRequest, GetTransferStatusResponse
+from app.values.codes import SendKind
+from app.values.crypto import address_of, checksum_address
 from tests.grpcweb.wire import frame, post
 from tests.refunds.bridges import bridge_of, served_call
 from tests.refunds.kit import KINDS, PEOPLE, Asker, Powers, Story, rotation

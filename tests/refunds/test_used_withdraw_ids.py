@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from app.db.engine import reading
-from app.domain.codes import SendKind
-from app.domain.crypto import address_of, sign_digest
-from app.domain.refund.evidence import signing_digest
-from app.services.feed.prune import prune
-from app.services.feed.replay import replay
-from app.services.feed.retract import retract_ids
+from app.feed.services.prune import prune
+from app.feed.services.replay import replay
+from app.feed.services.retract import retract_ids
+from app.refunds.evidence import signing_digest
+from app.values.codes import SendKind
+from app.values.crypto import address_of, sign_digest
 from tests.actors import TESTER
 from tests.contract.evm.machine import Call, Receipt
 from tests.refunds.bridges import WatchedBridge, bridge_of, by_address, served_call

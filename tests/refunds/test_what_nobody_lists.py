@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from app.db.engine import reading
-from app.domain.codes import SendKind
-from app.domain.crypto import checksum_address
+from app.feed.services.replay import replay
 from app.grpcweb import gateway_pb2
-from app.services.feed.replay import replay
-from app.services.network.document import import_network
+from app.network.document import import_network
+from app.values.codes import SendKind
+from app.values.crypto import checksum_address
 from tests.actors import TESTER
 from tests.refunds.bridges import bridge_of, served_call
 from tests.refunds.kit import KINDS, PEOPLE, Asker, Powers, Story, rotation

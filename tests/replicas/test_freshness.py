@@ -9,7 +9,7 @@ from flask import Flask
 from sqlalchemy.exc import OperationalError
 
 from app.db.replica import Replica
-from app.runtime.gateway import current_gateway
+from app.gateway import current_gateway
 from tests.replicas.cluster import Cluster
 from tests.replicas.conftest import eventually
 from tests.timer import Timer

@@ -14,7 +14,7 @@ from sqlalchemy import Engine, event, func, select
 from app.db.engine import ask
 from app.db.replica import Replica
 from app.db.timeouts import REPLICA, set_timeouts
-from app.runtime.gateway import Gateway, current_gateway
+from app.gateway import Gateway, current_gateway
 from tests.ingest.kit import TOKEN, bearer, ndjson
 from tests.replicas.cluster import Cluster
 from tests.replicas.conftest import eventually

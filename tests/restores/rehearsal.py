@@ -13,8 +13,8 @@ from typing import Any
 from flask import Flask
 from flask_migrate import upgrade
 
-from app.runtime.gateway import current_gateway
-from app.services.network.document import import_network
+from app.gateway import current_gateway
+from app.network.document import import_network
 from tests.actors import TESTER
 from tests.applications import application
 from tests.contract.recorded_answers import NOW, ROOT, Answer, Request, ask, requests, sandbox_app

@@ -12,11 +12,11 @@ import pytest
 from flask_migrate import upgrade
 from sqlalchemy import func, select
 
+from app.db.backup import back_up
 from app.db.engine import reading
-from app.models.events import Event
-from app.runtime.gateway import Gateway, current_gateway
-from app.runtime.outside.backup import back_up
-from app.services.webhooks.delivering import CLAIM, take
+from app.feed.models import Event
+from app.gateway import Gateway, current_gateway
+from app.webhooks.services.delivering import CLAIM, take
 from tests.applications import application
 from tests.contract.recorded_answers import ROOT
 from tests.services.feed.world import feed, sent, write_network

@@ -9,13 +9,12 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
+from app.approvals.api_keys import request_key
+from app.audit.services import record_alone, verify_audit
+from app.credentials.models import ApiKey
+from app.credentials.services.api_keys import revoke_key
+from app.credentials.services.ingest_tokens import list_tokens
 from app.db.engine import reading
-from app.models.api_keys import ApiKey
-from app.services.api_keys.keys import revoke_key
-from app.services.approvals.api_keys import request_key
-from app.services.audit.log import verify_audit
-from app.services.audit.record import record_alone
-from app.services.reporters.tokens import list_tokens
 from config import ConfigError, load_settings
 from tests.actors import TESTER
 from tests.applications import OpenApp, gateway_of

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from app.domain.codes import SendKind
-from app.domain.keys import ChainId
-from app.runtime.config_index import ConfigIndex
+from app.network.snapshot import ConfigIndex
+from app.values.codes import SendKind
+from app.values.identifiers import ChainId
 
 FIELDS = {
     "id", "name", "icon", "block_delay", "gas_token_symbol", "explore_url", "contract_addr", "drop_gas_amt",

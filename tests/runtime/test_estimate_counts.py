@@ -15,16 +15,16 @@ from flask import Flask
 from sqlalchemy import create_engine, insert, select
 from sqlalchemy.exc import OperationalError
 
-from app.admin.pages.estimate_view import estimate_view
 from app.db.engine import reading, writing
-from app.domain.codes import Reason
-from app.domain.errors import GatewayError, Unavailable
-from app.domain.estimate.estimate import EstimateRefused
-from app.models.estimates import EstimateCount
-from app.runtime.estimate_counts import KEPT, EstimateCounts
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.estimates.estimate import estimate_inputs, estimate_transfer
-from app.services.network.document import import_network
+from app.estimates.admin.explained import estimate_view
+from app.estimates.counts import KEPT, EstimateCounts
+from app.estimates.estimate import EstimateRefused
+from app.estimates.models import EstimateCount
+from app.estimates.services import estimate_inputs, estimate_transfer
+from app.gateway import Gateway, current_gateway
+from app.network.document import import_network
+from app.values.codes import Reason
+from app.values.errors import GatewayError, Unavailable
 from tests.actors import TESTER
 from tests.services.estimates.estimate_kit import NOON, ask
 from tests.services.network.network_kit import network, text

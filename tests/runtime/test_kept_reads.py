@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from app.db.cached_reads import KeptReads
 from app.db.writes import Writes
-from app.runtime.kept_reads import KeptReads
 from tests.timer import Timer
 
 ASKERS = 50
@@ -223,7 +223,7 @@ monkey.patch_all()
 import gevent
 from gevent.event import Event
 from app.db.writes import Writes
-from app.runtime.kept_reads import KeptReads
+from app.db.cached_reads import KeptReads
 
 asked, let_go, kept = [], Event(), KeptReads(100, Writes())
 

@@ -9,12 +9,12 @@ import pytest
 from flask import Flask
 from sqlalchemy import insert, select
 
+from app.approvals.api_keys import request_key
+from app.credentials.key_uses import KEPT, KeyUses
+from app.credentials.models import ApiKeyUse
+from app.credentials.queries import last_days, uses_of, valid_keys
 from app.db.engine import reading, writing
-from app.models.api_keys import ApiKeyUse
-from app.queries.api_keys import last_days, uses_of, valid_keys
-from app.runtime.gateway import Gateway, current_gateway
-from app.runtime.key_uses import KEPT, KeyUses
-from app.services.approvals.api_keys import request_key
+from app.gateway import Gateway, current_gateway
 from tests.actors import TESTER
 
 NEVER = 1e6

@@ -13,7 +13,7 @@ from app import create_app
 from app.db.base import db
 from app.db.engine import reading
 from app.db.writes import writes_of
-from app.outages import FailureLog
+from app.observability.outages import FailureLog
 from config import ALL_DOORS
 from tests.applications import close_connections, gateway_of, make_settings
 from tests.ingest.kit import post
@@ -41,7 +41,7 @@ def disk() -> Disk:
 def app(database_url: str, disk: Disk, monkeypatch: pytest.MonkeyPatch) -> Iterator[Flask]:
     """With a connection for each use, so that it is refused from one moment to the next."""
     failures = FailureLog()
-    for module in ("app.api.errors", "app.admin.responses", "app.grpcweb.errors"):
+    for module in ("app.api.errors", "app.console.responses", "app.grpcweb.door"):
         monkeypatch.setattr(f"{module}.FAILURES", failures)
     app = create_app(make_settings(database_url, doors=ALL_DOORS), clock=lambda: NOW)
     with app.app_context():

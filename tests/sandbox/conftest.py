@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from app.domain.transfer.events import ChainReorged, Event, TransferEvent
-from app.domain.transfer.history import TransferHistory
-from app.domain.transfer.standing import Logged, Reorg
-from app.domain.transfer.state import TransferState, transfer_state
+from app.feed.lines import ReadLine, read_line
 from app.sandbox.feed import sandbox_events
 from app.sandbox.network import network_document, network_facts
-from app.services.feed.lines import ReadLine, read_line
+from app.transfers.events import ChainReorged, Event, TransferEvent
+from app.transfers.reorganisations import Logged, Reorg
+from app.transfers.reported import TransferHistory
+from app.transfers.state import TransferState, transfer_state
 
 Reported = dict[str, Any]
 

@@ -10,8 +10,8 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from app.domain.codes import ErrCode, Reason
 from app.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES, SandboxError
+from app.values.codes import ErrCode, Reason
 
 Reported = dict[str, Any]
 

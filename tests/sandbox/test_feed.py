@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from app.domain.codes import XferStatus
-from app.domain.transfer.event_types import EventType
-from app.domain.transfer.events import Event, NetworkStatus
 from app.sandbox.feed import fresh_events, sandbox_events
+from app.transfers.event_types import EventType
+from app.transfers.events import Event, NetworkStatus
+from app.values.codes import XferStatus
 
 Reported = dict[str, Any]
 ReadEvents = Callable[[Iterable[Reported], datetime], list[Event]]

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from app.domain.transfer.effects import latency_of
-from app.domain.transfer.events import Event
-from app.domain.transfer.state import TransferState
 from app.sandbox.catalogue import SANDBOX_LATENCIES
 from app.sandbox.feed import fresh_events, sandbox_events
 from app.sandbox.latencies import fresh_latencies
+from app.transfers.effects import latency_of
+from app.transfers.events import Event
+from app.transfers.state import TransferState
 
 Reported = dict[str, Any]
 ReadEvents = Callable[[Iterable[Reported], datetime], list[Event]]

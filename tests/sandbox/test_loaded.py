@@ -13,13 +13,13 @@ from flask import Flask
 from sqlalchemy import Connection, insert, select
 
 from app.db.engine import reading, writing
-from app.models.network import Chain, OpeningValidator, PeggedPair, Token
-from app.models.pools import PoolCounter, ReportedFee
-from app.models.transfers import LatencyRecord, Refund, Transfer
-from app.runtime.gateway import Gateway, current_gateway
+from app.feed.models import PoolCounter, ReportedFee
+from app.feed.services.ingest import IngestResult, ingest_lines
+from app.gateway import Gateway, current_gateway
+from app.network.models import Chain, OpeningValidator, PeggedPair, Token
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.sandbox.feed import fresh_events
-from app.services.feed.ingest import IngestResult, ingest_lines
+from app.transfers.models import LatencyRecord, Refund, Transfer
 from tests.sandbox.conftest import NOW, Reported
 
 AMOUNTS = ("drop_gas_amt", "power", "deposit_base_fee", "burn_base_fee")

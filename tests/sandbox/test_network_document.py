@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from eth_utils import keccak, to_checksum_address
 
-from app.sandbox.blocks import PACES
+from app.sandbox.events import PACES
 from app.sandbox.refunds import QUORUM, UNDER_QUORUM, VALIDATOR_KEYS
 
 Document = dict[str, Any]

@@ -9,15 +9,15 @@ import pytest
 from eth_keys import keys
 from eth_utils import keccak, to_canonical_address
 
-from app.domain.codes import BridgeType, SendKind, TransferHistoryStatus, XferStatus
-from app.domain.refund.request import decode_request
-from app.domain.transfer.state import TransferState
+from app.refunds.request import decode_request
 from app.sandbox.catalogue import (
     RECORDED_TRANSFER,
     SANDBOX_TRANSFERS,
     SandboxTransfer,
     sandbox_id,
 )
+from app.transfers.state import TransferState
+from app.values.codes import BridgeType, SendKind, TransferHistoryStatus, XferStatus
 
 Reported = dict[str, Any]
 States = dict[str, TransferState]

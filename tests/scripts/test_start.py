@@ -15,8 +15,8 @@ from sqlalchemy import func, select
 
 from app import create_app
 from app.db.engine import reading
-from app.models.events import Event
-from app.runtime.gateway import current_gateway
+from app.feed.models import Event
+from app.gateway import current_gateway
 from config import ALL_DOORS, Door, load_settings
 from scripts.docs_site import later
 from scripts.docs_site.build import ROOT

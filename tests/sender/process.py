@@ -6,7 +6,7 @@ import sys
 from datetime import timedelta
 
 from app import create_app
-from app.services.webhooks import delivering
+from app.webhooks.services import delivering
 
 CLAIM_SECONDS = 2
 

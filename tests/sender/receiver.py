@@ -7,7 +7,7 @@ import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from app.sender.resolve import NotResolved
+from app.webhooks.post import NotResolved
 
 HANG = 0
 """The status of a receiver that takes the request and never answers."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from app.runtime.gateway import Gateway
-from app.sender.loop import Sender
-from app.sender.post import Poster
+from app.gateway import Gateway
+from app.webhooks.post import Poster
+from app.webhooks.sender import Sender
 from tests.sender.receiver import Names
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from app.runtime.gateway import Gateway, system_clock
-from app.services.webhooks.subscriptions import rotate
+from app.gateway import Gateway, system_clock
+from app.webhooks.services.subscriptions import rotate
 from tests.actors import TESTER
 from tests.clients import workshop
 from tests.sender.receiver import Receiver

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.runtime.gateway import current_gateway
+from app.gateway import current_gateway
 from config import ConfigError, load_settings
 from tests.applications import OpenApp
 from tests.services.feed.world import build_network, feed, sent

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from app.runtime.gateway import Gateway, system_clock
-from app.sender import post
-from app.sender.loop import Sender
-from app.sender.places import AT_UNPROVEN
-from app.sender.post import Poster
+from app.gateway import Gateway, system_clock
+from app.webhooks import post
+from app.webhooks.post import Poster
+from app.webhooks.sender import AT_UNPROVEN, Sender
 from tests.sender.receiver import HANG, Names, Received, Receiver
 from tests.services.feed.world import feed, sent
 from tests.services.webhooks.hooks import to_everything

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.webhooks.subscription import DeliveryState
-from app.runtime.gateway import Gateway, system_clock
+from app.gateway import Gateway, system_clock
+from app.webhooks.subscription import DeliveryState
 from tests.everyday import volume
 from tests.sender.receiver import Received, Receiver
 from tests.services.feed.world import feed, released, sent

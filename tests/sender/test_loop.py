@@ -11,12 +11,11 @@ from datetime import timedelta
 import pytest
 from standardwebhooks import Webhook
 
-from app.domain.webhooks.subscription import DeliveryState, State
-from app.runtime.gateway import Gateway, system_clock
-from app.sender.loop import Sender
-from app.sender.places import AT_PROVEN, AT_UNPROVEN
-from app.sender.post import Answer, Poster
-from app.services.webhooks.subscriptions import rotate
+from app.gateway import Gateway, system_clock
+from app.webhooks.post import Answer, Poster
+from app.webhooks.sender import AT_PROVEN, AT_UNPROVEN, Sender
+from app.webhooks.services.subscriptions import rotate
+from app.webhooks.subscription import DeliveryState, State
 from tests.actors import TESTER
 from tests.everyday import volume
 from tests.sender.receiver import Names, Received, Receiver

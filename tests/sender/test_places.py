@@ -1,6 +1,6 @@
 """Room for attempts: receivers that hang leave the others theirs."""
 
-from app.sender.places import ALL, AT_PROVEN, AT_UNPROVEN, OF_UNPROVEN, REMEMBERED, Places
+from app.webhooks.sender import ALL, AT_PROVEN, AT_UNPROVEN, OF_UNPROVEN, REMEMBERED, Places
 
 
 def proven(places: Places, place: str) -> None:

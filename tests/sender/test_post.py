@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.domain.webhooks.addresses import parse_networks
-from app.sender import post as module
-from app.sender.post import Answer, Poster, Unsent
+from app.webhooks import post as module
+from app.webhooks.addresses import parse_networks
+from app.webhooks.post import Answer, Poster, Unsent
 from tests.sender.receiver import HANG, Names, Receiver
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)

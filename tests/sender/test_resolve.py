@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from app.sender import resolve as module
-from app.sender.resolve import THREADS, NotResolved, Resolver
+from app.webhooks import post as module
+from app.webhooks.post import THREADS, NotResolved, Resolver
 
 
 def test_names_that_hang_do_not_hold_up_those_that_were_answered(monkeypatch: pytest.MonkeyPatch) -> None:

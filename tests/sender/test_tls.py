@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from app.domain.webhooks.addresses import parse_networks
-from app.sender.post import Poster, Unsent
+from app.webhooks.addresses import parse_networks
+from app.webhooks.post import Poster, Unsent
 from tests.authority import Authority
 from tests.sender.receiver import Names, Receiver
 

@@ -10,14 +10,14 @@ import pytest
 from flask import Flask
 from sqlalchemy import update
 
+from app.audit.models import AuditRecord
 from app.db.engine import writing
-from app.domain.webhooks.subscription import AlertKind, State
-from app.models.anomalies import Anomaly
-from app.models.audit import AuditRecord
-from app.runtime.gateway import Gateway
-from app.services import alerts as module
-from app.services.alerts import AUDIT_EVERY, Alerts
-from app.services.webhooks.subscriptions import switch
+from app.gateway import Gateway
+from app.transfers.models import Anomaly
+from app.webhooks.services import alerts as module
+from app.webhooks.services.alerts import AUDIT_EVERY, Alerts
+from app.webhooks.services.subscriptions import switch
+from app.webhooks.subscription import AlertKind, State
 from tests.actors import TESTER
 from tests.databases import SharedDatabase
 from tests.services.feed.world import NOW, about, feed, released, sent, small_network, transfer_id

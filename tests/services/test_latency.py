@@ -7,16 +7,15 @@ from datetime import timedelta
 
 import pytest
 
+from app.db.cached_reads import HINTS_MAX_AGE_SECONDS, KeptReads
 from app.db.writes import Writes, writes_of
-from app.domain.codes import Reason
-from app.domain.errors import GatewayError
-from app.domain.keys import ChainId
-from app.domain.transfer.latency import WINDOW
-from app.domain.transfer.progress import UNKNOWN_TIMES, RouteTimes
-from app.runtime.gateway import Gateway
-from app.runtime.kept_reads import HINTS_MAX_AGE_SECONDS, KeptReads
-from app.services.latency import median_latency, route_times
-from app.services.latency_stats import latency_stats
+from app.gateway import Gateway
+from app.latency.median import WINDOW
+from app.latency.services import latency_stats, median_latency, route_times
+from app.transfers.progress import UNKNOWN_TIMES, RouteTimes
+from app.values.codes import Reason
+from app.values.errors import GatewayError
+from app.values.identifiers import ChainId
 from tests.applications import OpenApp, gateway_of
 from tests.databases import SharedDatabase
 from tests.services.feed.world import NOW, feed, fill_network, released, sent

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from marshmallow import Schema, ValidationError
 
-from app.domain.transfer.event_types import EventType
-from app.services import plain
-from app.services.feed.schema import OPERATOR_SCHEMAS
+from app import json_documents
+from app.feed.schemas import OPERATOR_SCHEMAS
+from app.transfers.event_types import EventType
 
 VALUES: dict[str, Any] = {
     "id": "e-1",
@@ -64,7 +64,7 @@ def test_it_gives_what_marshmallow_gives(event_type: EventType) -> None:
     schema = OPERATOR_SCHEMAS[event_type]
 
     def by_plain(data: dict[str, Any]) -> dict[str, Any]:
-        return plain.load(schema, data)
+        return json_documents.load(schema, data)
 
     assert outcome(by_plain, VALUES)[0] == "read"
     for name in VALUES:
@@ -90,7 +90,7 @@ def test_what_marshmallow_alone_can_check_is_left_to_it(
         return load(self, data)
 
     monkeypatch.setattr(Schema, "load", noted)
-    plain.load(schema, VALUES)
+    json_documents.load(schema, VALUES)
     by_lists = {EventType.VALIDATORS_UPDATED, EventType.EVENTS_RETRACTED}
     assert len(asked) == (1 if event_type in by_lists else 0)
     assert asked or not hooks_of(schema)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.services.strict_json import MAX_DEPTH, UnreadableJson, loads
+from app.json_documents import MAX_DEPTH, UnreadableJson, loads
 
 REFUSED = {
     "empty": (b"", "is not JSON"),

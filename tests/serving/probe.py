@@ -11,8 +11,8 @@ from sqlalchemy import func, insert, select, update
 
 from app import create_app
 from app.db.engine import reading, writing
-from app.models.pools import PoolCounter
-from app.runtime.gateway import current_gateway
+from app.feed.models import PoolCounter
+from app.gateway import current_gateway
 
 app = create_app()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from app import create_app
 from app.db.base import db
-from app.runtime.gateway import current_gateway
+from app.gateway import current_gateway
 from app.sandbox.loader import load_sandbox
 from tests.actors import TESTER
 from tests.applications import make_settings

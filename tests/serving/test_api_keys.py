@@ -15,12 +15,12 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from app import create_app
+from app.approvals.api_keys import request_key
+from app.credentials.queries import valid_keys
+from app.credentials.services.api_keys import revoke_key
 from app.db.engine import reading
-from app.domain.times import day_of
-from app.queries.api_keys import valid_keys
-from app.runtime.gateway import Gateway, current_gateway, system_clock
-from app.services.api_keys.keys import revoke_key
-from app.services.approvals.api_keys import request_key
+from app.gateway import Gateway, current_gateway, system_clock
+from app.values.times import day_of
 from tests.actors import TESTER
 from tests.applications import close_connections, make_settings
 from tests.databases import empty_tables

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.runtime.waiting import NETWORKS
+from app.waiting.register import NETWORKS
 from tests.api.shapes import WAIT
 from tests.metrics.counted import value
 from tests.serving.crowd import slowest_answer

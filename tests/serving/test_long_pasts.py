@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from app.queries.waiting import MOST_TRANSFERS
+from app.waiting.queries import MOST_TRANSFERS
 from tests.api.world import event, released, sent
 from tests.everyday import volume
 from tests.serving.server import ROOT, Server, environment, serving

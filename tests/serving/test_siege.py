@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.operators import Role
-from app.runtime.gateway import current_gateway
-from app.services.operators.accounts import create_account
+from app.accounts.roles import Role
+from app.accounts.services.accounts import create_account
+from app.gateway import current_gateway
 from tests.actors import TESTER
 from tests.applications import application
 from tests.databases import empty_tables

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.reserved.answers import STOPPING
+from app.monitoring.reserved import STOPPING
 from tests.everyday import volume
 from tests.ingest.kit import TOKEN, bearer
 from tests.serving.watched import Watched, watched

@@ -13,8 +13,8 @@ from time import monotonic
 
 import pytest
 
-from app.runtime.gateway import current_gateway
-from app.services.network.document import import_network
+from app.gateway import current_gateway
+from app.network.document import import_network
 from tests.actors import TESTER
 from tests.applications import application
 from tests.databases import empty_tables

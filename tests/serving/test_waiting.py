@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from app.runtime.waiting import NETWORKS
+from app.waiting.register import NETWORKS
 from tests.api.shapes import WAIT
 from tests.api.world import event
 from tests.everyday import volume

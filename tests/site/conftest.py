@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from app import create_app
+from app.approvals.api_keys import request_key
+from app.credentials.api_key import Scope
 from app.db.base import db
-from app.domain.api_keys import Scope
-from app.runtime.gateway import current_gateway
-from app.services.approvals.api_keys import request_key
+from app.gateway import current_gateway
 from config import ALL_DOORS, DOCS_SITE
 from scripts.docs_site.build import ensure_site
 from tests.actors import TESTER

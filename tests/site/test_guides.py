@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.domain.webhooks.signature import headers, secret_text
+from app.webhooks.signature import headers, secret_text
 from tests.curl import curl_of
 from tests.serving.server import Server
 from tests.site.snippets import ROOT, Block, blocks, fits

@@ -15,14 +15,14 @@ from typing import Final
 
 import psutil
 
-from app.domain.audit import Actor, Source
-from app.domain.keys import account_key
-from app.domain.operators import Role
-from app.domain.webhooks.subscription import Audience, subjects_of
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.approvals.api_keys import request_key
-from app.services.operators.accounts import create_account
-from app.services.webhooks.subscriptions import NewSubscription, subscribe
+from app.accounts.roles import Role
+from app.accounts.services.accounts import create_account
+from app.approvals.api_keys import request_key
+from app.audit.records import Actor, Source
+from app.gateway import Gateway, current_gateway
+from app.values.identifiers import account_key
+from app.webhooks.services.subscriptions import NewSubscription, subscribe
+from app.webhooks.subscription import Audience, subjects_of
 from tests.deploy.files import ROOT
 from tests.load.events import TOKEN
 from tests.load.questions import fill, transfer_ids

@@ -13,7 +13,7 @@ from typing import Any
 import rlp
 from trie import HexaryTrie
 
-from app.domain.crypto import keccak256
+from app.values.crypto import keccak256
 
 START = 1_780_000_000
 """The time of block 0, in Unix seconds: 2026-05-28."""

@@ -11,27 +11,23 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.domain.crypto import keccak256
-from app.domain.finality import Finality
-from app.domain.keys import BlockNumber, ChainId, PoolKey
-from app.domain.transfer_ids import pool_transfer_id
-from app.domain.watching.network import WatchedNetwork
-from app.domain.watching.terms import WatchTerms
-from app.models.pools import PoolCounter
-from app.models.transfers import Transfer
-from app.queries.watching import newest_misses, watch_row
-from app.runtime.gateway import Gateway
-from app.services.watching.follow import follow_terms
-from app.services.watching.lease import Lease, take
-from app.services.watching.state import load
-from app.watcher.loop.faults import FaultBook
-from app.watcher.loop.reader import Reader
-from app.watcher.loop.share import WriterShare
+from app.feed.models import PoolCounter
+from app.gateway import Gateway
+from app.network.watch_terms import WatchedNetwork, WatchTerms
+from app.transfers.ids import pool_transfer_id
+from app.transfers.models import Transfer
+from app.transfers.progress import Finality
+from app.values.crypto import keccak256
+from app.values.identifiers import BlockNumber, ChainId, PoolKey
+from app.watcher.loop.reader import FaultBook, Reader, WriterShare
 from app.watcher.loop.view import View
+from app.watcher.queries import newest_misses, watch_row
 from app.watcher.rpc.client import Client
 from app.watcher.rpc.faults import RpcFault
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Nodes
+from app.watcher.services.lease import Lease, take
+from app.watcher.services.state import follow_terms, load
 from tests.services.feed.world import token
 from tests.watcher.fake_chain import FakeChain, FakeLog
 from tests.watcher.fake_node import FakeNode

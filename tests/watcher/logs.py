@@ -9,10 +9,9 @@ from typing import Any
 from eth_abi import encode
 from eth_utils import keccak
 
-from app.domain.keys import BlockNumber, ChainId, PoolKey
-from app.domain.watching.blocks import Header, Log
-from app.domain.watching.network import WatchedNetwork, WatchedPair
-from app.domain.watching.terms import WatchTerms
+from app.network.watch_terms import WatchedNetwork, WatchedPair, WatchTerms
+from app.values.identifiers import BlockNumber, ChainId, PoolKey
+from app.watcher.blocks import Header, Log
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
 HERE, THERE, THIRD = ChainId(1), ChainId(56), ChainId(137)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from app.domain.crypto import checksum_address
+from app.values.crypto import checksum_address
 from tests.builders import network as build
 from tests.watcher.kit import CHAIN, OTHER, POOL, TOKEN
 

@@ -18,10 +18,9 @@ from sqlalchemy import update
 from app import create_app
 from app.db.base import db
 from app.db.engine import writing
-from app.models.watching import ChainWatch
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.network.document import import_within
-from app.services.network.reader import read_document
+from app.gateway import Gateway, current_gateway
+from app.network.document import import_within, read_document
+from app.watcher.models import ChainWatch
 from tests.applications import make_settings
 from tests.everyday import SEED, volume
 from tests.services.feed.world import NOW, feed, sent

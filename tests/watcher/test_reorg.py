@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from app.domain.keys import BlockNumber
-from app.domain.watching.blocks import Header
-from app.watcher.checks.answers import Lie
-from app.watcher.reorg import Fork, Lagging, Unanswered, Unbroken, find_fork
+from app.values.identifiers import BlockNumber
+from app.watcher.answers import Lie
+from app.watcher.blocks import Header
+from app.watcher.loop.reorg import Fork, Lagging, Unanswered, Unbroken, find_fork
 from tests.watcher.logs import block_hash, header
 
 MOST = 1000

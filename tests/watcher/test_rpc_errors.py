@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.watcher.rpc_errors import (
+from app.watcher.rpc.refusals import (
     HeaderMissing,
     Other,
     Pruned,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.watcher.window import FORGIVEN_AFTER, LARGEST, Window
+from app.watcher.loop.view import FORGIVEN_AFTER, LARGEST, Window
 
 
 def test_fast_answers_double_it_up_to_the_largest() -> None:

@@ -25,7 +25,6 @@ from app.api.door import (
     WEBHOOKS_PATH,
     ApiDoor,
 )
-from app.api.openapi.bodies import in_form, in_json, in_query
 from app.api.openapi.examples import (
     ESTIMATE_EXAMPLES,
     EVIDENCE_EXAMPLES,
@@ -33,14 +32,27 @@ from app.api.openapi.examples import (
     STATUS_EXAMPLES,
     compat_status_examples,
 )
-from app.api.openapi.insights import insight_operations
-from app.api.openapi.refunds import ask_operation
-from app.api.openapi.requests import JSON, body_of, unread_types
-from app.api.openapi.responses import ETAG, HEADERS, PROGRESS, READ, responses
+from app.api.openapi.operations import (
+    ask_operation,
+    insight_operations,
+    transfer_operations,
+    waiting_operations,
+    webhook_operations,
+)
+from app.api.openapi.responses import (
+    ETAG,
+    HEADERS,
+    JSON,
+    PROGRESS,
+    READ,
+    body_of,
+    in_form,
+    in_json,
+    in_query,
+    responses,
+    unread_types,
+)
 from app.api.openapi.text import INTRODUCTION
-from app.api.openapi.transfers import transfer_operations
-from app.api.openapi.waiting import waiting_operations
-from app.api.openapi.webhooks import webhook_operations
 
 _KEY: Final = "apiKey"
 _KEY_SCHEME: Final = {

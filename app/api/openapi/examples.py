@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, Final
 
-from app.domain.codes import SendKind
-from app.domain.refund.own_reasons import own_reasons
+from app.refunds.explanation import own_reasons
+from app.values.codes import SendKind
 
 _NO_ESTIMATE: Final[dict[str, Any]] = {
     "eq_value_token_amt": "",

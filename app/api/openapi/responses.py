@@ -1,4 +1,8 @@
-"""The answers of an operation, in the OpenAPI document: the good one, and one for all failures."""
+"""The bodies of requests and the answers of an operation, in the OpenAPI document.
+
+One schema reads all three. In JSON a field may have its own type beside the text that a query has. A query
+and a form have text alone, and the document says which texts are read.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,97 @@ from typing import Any, Final
 
 from marshmallow import Schema
 
-from app.domain.error_catalogue import ERRORS
-from app.domain.finality import FinalBy
-from app.domain.transfer.progress import LONGEST, SHORTEST, NextActor
-from app.http.answers import REASON
-from app.http.progress import AS_OF, FINAL_BY, MEANT, NEXT_ACTOR, NEXT_POLL, PROGRESS_HEADERS, TERMINAL
+from app.api.door import ApiDoor
+from app.http.headers import (
+    AS_OF,
+    FINAL_BY,
+    MEANT,
+    NEXT_ACTOR,
+    NEXT_POLL,
+    PROGRESS_HEADERS,
+    REASON,
+    REQUEST_ID,
+    TERMINAL,
+)
 from app.http.public import RATE_LIMIT_HEADERS
-from app.http.request_ids import REQUEST_ID
+from app.transfers.progress import LONGEST, SHORTEST, FinalBy, NextActor
+from app.values.error_catalogue import ERRORS
+
+JSON: Final = "application/json"
+
+
+def body_of(content: dict[str, Any]) -> dict[str, Any]:
+    """The body of a POST.
+
+    That JSON may be declared as anything (docs/interface.md#compat-clients) is not announced: generated
+    clients declare it, and some generators leave out an operation with a type that they cannot write.
+
+    :param content: what is read, by its type.
+    """
+    return {"required": True, "content": content}
+
+
+def unread_types(door: ApiDoor) -> tuple[int, ...]:
+    """How a POST fails whose body is declared as another type, with ``COMPAT_CLIENTS=0``."""
+    return () if door.compat_clients else (415,)
+
+
+_TEXTS: Final = {
+    "integer": "[0-9]{1,9}",  # longer ones too, within the number's bounds
+    "boolean": "[Tt]([Rr][Uu][Ee])?|[Ff]([Aa][Ll][Ss][Ee])?|[01]",
+}
+"""Which texts are read as a value of a type, as a regular expression."""
+
+
+def in_json(fields: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a JSON object with the same fields, of which null leaves an optional one out.
+
+    :param fields: the schema of the fields as a query has them.
+    """
+    return _body(fields, "null")
+
+
+def in_form(fields: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a form with the same fields, of which an empty one is left out."""
+    return _body(fields)
+
+
+def in_query(parameters: list[dict[str, Any]]) -> None:
+    """Say of each optional parameter, in place, which texts are read; an empty one leaves it out."""
+    for parameter in parameters:
+        if parameter["in"] == "query" and not parameter["required"]:
+            parameter["schema"] = _optional(parameter["schema"])
+
+
+def _body(fields: dict[str, Any], *more_types: str) -> dict[str, Any]:
+    required = fields.get("required", [])
+    members = {
+        name: _as_text(field) if name in required else _optional(field, *more_types)
+        for name, field in fields["properties"].items()
+    }
+    example = {name: field["example"] for name, field in fields["properties"].items() if "example" in field}
+    return fields | {"properties": members, "example": example}
+
+
+def _as_text(field: dict[str, Any]) -> dict[str, Any]:
+    """The field, written in its own type or as text. The pattern is about texts alone."""
+    own = str(field.get("type"))
+    if own not in _TEXTS:
+        return field
+    return field | {"type": [own, "string"], "pattern": f"^({_TEXTS[own]})$"}
+
+
+def _optional(field: dict[str, Any], *more_types: str) -> dict[str, Any]:
+    """The field as text, which may be empty, or of further types."""
+    if "type" not in field:  # whatever it is, it is not read
+        return field
+    own = str(field["type"])
+    if own in _TEXTS:
+        field = field | {"type": [own, "string", *more_types], "pattern": f"^({_TEXTS[own]})?$"}
+    elif more_types:
+        field = field | {"type": [own, *more_types]}
+    return field
+
 
 _FAILURES: Final = {
     400: "The request cannot be read.",

@@ -1,12 +1,62 @@
-"""The introduction of the OpenAPI document: how to use the gateway, and the rules for clients."""
+"""The introduction of the OpenAPI document, and every code and reason of an error as Markdown."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from app.api.error_tables import codes_table, reasons_table
-from app.domain.codes import TransferHistoryStatus as Status
-from app.domain.codes import XferStatus
+from app.api.errors import HTTP_STATUS
+from app.values.codes import TransferHistoryStatus as Status
+from app.values.codes import XferStatus
+from app.values.error_catalogue import CODE_CAUSES, ERRORS, ErrorKind, ErrorRow
+
+
+def codes_table() -> str:
+    """The numbers of ``err.code`` as a Markdown table."""
+    rows = (f"| {code.value} | `{code.name}` | {cause} |" for code, cause in CODE_CAUSES.items())
+    return "\n".join(("| Code | Name | Cause |", "|---|---|---|", *rows))
+
+
+def reasons_table() -> str:
+    """The values of ``X-Gateway-Reason`` as a Markdown table."""
+    rows = (
+        f"| `{row.reason}` | {HTTP_STATUS[row.kind]} | {row.code.value} | {row.cause} | {row.remedy} |"
+        for row in ERRORS
+    )
+    head = "| X-Gateway-Reason | HTTP | `err.code` | Cause | What to do |"
+    return "\n".join((head, "|---|---|---|---|---|", *rows))
+
+
+def catalogue() -> str:
+    """What docs/errors.md has from its heading *Codes* on: both lists, and a section for each reason."""
+    answered = [row for row in ERRORS if row.kind is ErrorKind.ANSWERED]
+    others = [row for row in ERRORS if row.kind is not ErrorKind.ANSWERED]
+    return "\n\n".join(
+        (
+            "## Codes",
+            "The numbers of `err.code`. Codes other than 500 come from the estimate alone.",
+            codes_table(),
+            "## Reasons",
+            "The values of `X-Gateway-Reason`. `make errors` writes them here out of "
+            "`app/values/error_catalogue.py`;\na test keeps this page equal to it.",
+            "### Answers: HTTP 200",
+            "The question could be read, and this is the answer to it.",
+            *map(_section, answered),
+            "### Requests that were not answered",
+            "They could not be read, or the gateway could not answer them.",
+            *map(_section, others),
+        )
+    )
+
+
+def _section(row: ErrorRow) -> str:
+    return (
+        f'<a id="{row.reason}"></a>\n#### `{row.reason}`\n'
+        f"{row.cause}\n\n"
+        f"- HTTP {HTTP_STATUS[row.kind]}, code {row.code.value}\n"
+        f"- **What to do:** {row.remedy}\n"
+        f"- **What to tell the user:** {row.tell}"
+    )
+
 
 STATUS_MEANINGS: Final[dict[Status, str]] = {
     Status.TRANSFER_UNKNOWN: "Nothing is certain about the transfer yet.",

@@ -1,1 +1,1 @@
-"""The loop that reads chains: what is asked next, the steps that come of it, and who writes them when."""
+"""What is read next, the steps that come of it, the thread of each chain and its lease."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from app.domain.keys import BlockNumber
-from app.domain.watching.blocks import BlockId
-from app.domain.watching.steps import Step
+from app.values.identifiers import BlockNumber
+from app.watcher.blocks import BlockId
+from app.watcher.logs.translation import Translation, translate
 from app.watcher.loop.fetch import Fetched, check_times, fetch, in_windows
 from app.watcher.loop.plan import Blocks, backfill_blocks
 from app.watcher.loop.poll import Told
 from app.watcher.loop.view import View
 from app.watcher.rpc.faults import Moved
 from app.watcher.rpc.node import Node
-from app.watcher.translate import Translation, translate
+from app.watcher.steps import Step
 
 
 def next_range(view: View) -> Blocks | None:

@@ -10,15 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from app.domain.keys import BlockNumber
-from app.domain.watching.blocks import BlockId, Header
-from app.domain.watching.steps import Missed
-from app.watcher.checks import answers
+from app.values.identifiers import BlockNumber
+from app.watcher import answers
+from app.watcher.blocks import BlockId, Header
+from app.watcher.loop.reorg import Fork, Lagging, Unanswered, Unbroken, find_fork
 from app.watcher.loop.view import Jump, TooDeep, View
-from app.watcher.reorg import Fork, Lagging, Unanswered, Unbroken, find_fork
 from app.watcher.rpc.faults import Lie, Moved, NotThere, RpcFault
 from app.watcher.rpc.node import Look, Node
 from app.watcher.rpc.nodes import Trouble
+from app.watcher.steps import Missed
 
 DISOWNED_SECONDS: Final = 60.0
 """A block that no URL has for so long never was."""

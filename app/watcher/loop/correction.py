@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from app.domain.keys import BlockNumber, ChainId
-from app.domain.transfer.contents import agree
-from app.domain.transfer.events import ChainHead, Event
-from app.domain.transfer.subjects import EventKey, subject_of_transfer
-from app.domain.watching.blocks import Header, Log
-from app.domain.watching.steps import Missed, Span, Step, Waiting, WaitingKey, WaitingKind
-from app.services.feed.retract import retractions_of
-from app.services.watching.reported import Reported, confirmed_elsewhere
+from app.feed.services.retract import retractions_of
+from app.transfers.contents import agree
+from app.transfers.events import ChainHead, Event
+from app.transfers.subjects import EventKey, subject_of_transfer
+from app.values.identifiers import BlockNumber, ChainId
+from app.watcher.blocks import Header, Log
+from app.watcher.logs.payouts import log_id, log_of
+from app.watcher.logs.translation import Translation, translate
 from app.watcher.loop.plan import Blocks
 from app.watcher.loop.poll import Told
 from app.watcher.loop.view import View
-from app.watcher.translate import Translation, log_id, log_of, translate
+from app.watcher.services.state import Reported, confirmed_elsewhere
+from app.watcher.steps import Missed, Span, Step, Waiting, WaitingKey, WaitingKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from app.domain.keys import BlockNumber
-from app.domain.watching.blocks import BlockId, Header, Log
-from app.domain.watching.steps import Span
-from app.services.feed.lines import MAX_AHEAD
-from app.watcher.checks import answers
-from app.watcher.checks.bloom import BloomTest
-from app.watcher.checks.digests import digest
+from app.feed.lines import MAX_AHEAD
+from app.values.identifiers import BlockNumber
+from app.watcher import answers
+from app.watcher.answers import digest
+from app.watcher.blocks import BlockId, Header, Log
 from app.watcher.loop.plan import Blocks
 from app.watcher.loop.view import MAX_TRIES, View
+from app.watcher.proofs import BloomTest
 from app.watcher.rpc.faults import Lie, Moved, Slow, TooLarge
 from app.watcher.rpc.node import Node, Wanted
+from app.watcher.steps import Span
 
 T = TypeVar("T")
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from app.domain.finality import FINALIZED
-from app.domain.keys import BlockNumber
-from app.domain.watching.blocks import Header
-from app.domain.watching.steps import ChainReadings, Span, SpanState
-from app.domain.watching.terms import WatchTerms
+from app.network.watch_terms import WatchTerms
+from app.transfers.progress import FINALIZED
+from app.values.identifiers import BlockNumber
+from app.watcher.blocks import Header
 from app.watcher.rpc.node import MOST_CALLS, Look
+from app.watcher.steps import ChainReadings, Span, SpanState
 
 LINKED_BLOCKS: Final = MOST_CALLS - 1
 """Whose headers are asked for in one request: a longer range needs another URL that has the head."""

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.domain.finality import FINALIZED
-from app.domain.keys import BlockNumber
-from app.domain.transfer.events import Event
-from app.domain.watching.blocks import BlockId, Header
-from app.domain.watching.steps import Step, WaitingKind
-from app.services.feed.retract import retractions_of
-from app.services.watching.reported import Reported, confirmed_elsewhere
+from app.feed.services.retract import retractions_of
+from app.transfers.events import Event
+from app.transfers.progress import FINALIZED
+from app.values.identifiers import BlockNumber
+from app.watcher.blocks import BlockId, Header
+from app.watcher.logs.translation import Translation, Unreadable, head_event, reorged_event, translate
 from app.watcher.loop.branches import Branch, branch_of, check_jump, is_confirmed, raise_made_up
 from app.watcher.loop.fetch import Fetched, check_times, fetch, in_windows
 from app.watcher.loop.plan import LINKED_BLOCKS, Blocks, final_block, live_blocks, live_start
 from app.watcher.loop.view import View
 from app.watcher.rpc.faults import NotThere, RpcFault
 from app.watcher.rpc.node import Look, Node
-from app.watcher.translate import Translation, Unreadable, head_event, reorged_event, translate
+from app.watcher.services.state import Reported, confirmed_elsewhere
+from app.watcher.steps import Step, WaitingKind
 
 
 @dataclass(frozen=True, slots=True)

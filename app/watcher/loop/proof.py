@@ -9,22 +9,20 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Final
 
-from app.domain.keys import BlockNumber
-from app.domain.watching.blocks import Header, Log
-from app.domain.watching.steps import Span, SpanState
-from app.services.watching.reported import Reported
-from app.watcher.checks import answers
-from app.watcher.checks.bloom import BloomTest
-from app.watcher.checks.receipts import proves, receipts_root
+from app.values.identifiers import BlockNumber
+from app.watcher import answers
+from app.watcher.blocks import Header, Log
+from app.watcher.logs.payouts import log_id
 from app.watcher.loop.correction import Holding, corrected
 from app.watcher.loop.fetch import in_windows, read_logs, span_of
 from app.watcher.loop.plan import Blocks
 from app.watcher.loop.poll import Told
 from app.watcher.loop.view import View
+from app.watcher.proofs import BloomTest, proves, receipts_root
 from app.watcher.rpc.faults import Lie, Moved, RpcFault
-from app.watcher.rpc.node import MOST_CALLS, Node, Wanted
-from app.watcher.rpc.parse import read_receipt
-from app.watcher.translate import log_id
+from app.watcher.rpc.node import MOST_CALLS, Node, Wanted, read_receipt
+from app.watcher.services.state import Reported
+from app.watcher.steps import Span, SpanState
 
 BLOCKS_AT_ONCE: Final = MOST_CALLS - 1
 """With the one below them their headers are one request."""

@@ -1,26 +1,131 @@
-"""Reads one chain under a lease: polls, backfills, rereads, and writes what it reads."""
+"""Reads one chain under a lease: polls, backfills, rereads, writes what it reads, and gives way to others.
+
+So it takes no more than half of the writer's time where anybody else could use it. Where nobody else writes,
+resting would help nobody.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from threading import Lock
 from typing import Final
 
-from app.domain.watching.steps import Step
-from app.runtime.gateway import Gateway
-from app.services.watching.advance import advance
-from app.services.watching.lease import Lease
-from app.services.watching.reported import Reported, reported
+from app.gateway import Gateway
+from app.values.identifiers import ChainId
+from app.watcher.logs.translation import Unreadable
 from app.watcher.loop.backfill import read_range, tell_range
-from app.watcher.loop.faults import FaultBook
 from app.watcher.loop.fetch import Fetched
 from app.watcher.loop.poll import Told, poll
 from app.watcher.loop.proof import Unprovable, prove, span_to_prove
 from app.watcher.loop.reread import due, reread
-from app.watcher.loop.share import WriterShare
 from app.watcher.loop.view import View
 from app.watcher.rpc.nodes import Trouble
+from app.watcher.services.advance import Advanced, advance
+from app.watcher.services.lease import Lease, note_fault
+from app.watcher.services.state import Reported, reported
+from app.watcher.steps import Step
+
+AGAIN_SECONDS = 30.0
+"""The same words are not written again within these."""
+
+SHOWN_LOGS = 3
+_log = logging.getLogger(__name__)
+
+
+class FaultBook:
+    """Collects faults and writes the newest of them.
+
+    :param monotonic: seconds that only grow.
+    """
+
+    def __init__(self, gateway: Gateway, chain_id: ChainId, monotonic: Callable[[], float]) -> None:
+        self._gateway = gateway
+        self._chain_id = chain_id
+        self._monotonic = monotonic
+        self._new: Trouble | None = None
+        self._written: dict[Trouble, float] = {}
+
+    def note(self, trouble: Trouble) -> None:
+        """Something went wrong. It is written with the next :meth:`write`."""
+        self._new = trouble
+
+    def note_unreadable(self, unreadable: Sequence[Unreadable], source: str) -> None:
+        """Logs that cannot be told as events."""
+        if unreadable:
+            shown = "; ".join(
+                f"block {each.log.block}, log {each.log.index}: {each.reason}"
+                for each in unreadable[:SHOWN_LOGS]
+            )
+            more = f" and {len(unreadable) - SHOWN_LOGS} more" if len(unreadable) > SHOWN_LOGS else ""
+            self.note(Trouble(source, f"unreadable logs: {shown}{more}"))
+
+    def write(self, lease: Lease) -> None:
+        """Write the newest fault, if it is another one than was written a moment ago.
+
+        :raises LeaseLost: somebody else reads the chain now.
+        """
+        trouble, self._new = self._new, None
+        now = self._monotonic()
+        if trouble is None or now - self._written.get(trouble, -AGAIN_SECONDS) < AGAIN_SECONDS:
+            return
+        if len(self._written) > 64:
+            self._written.clear()
+        self._written[trouble] = now
+        about = f" ({trouble.source})" if trouble.source else ""
+        _log.warning("chain %d%s: %s", self._chain_id, about, trouble.words)
+        note_fault(self._gateway, lease, trouble.words, trouble.source)
+
+
+class WriterShare:
+    """Shared by the chains of one process.
+
+    The time of a write includes its wait for the writer's lock, so the more the others write, the longer the
+    backfill waits between two of its own writes. That others write shows in the log: there is something
+    between the end of one write and the start of the next. SQLite does not let writers in by turns, and
+    somebody may have waited in vain, so there it always rests.
+
+    :param monotonic: seconds that only grow.
+    """
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._writing = Lock()
+        self._free_at = 0.0
+        self._log_end = -1
+        self._alone = False
+
+    def wait(self) -> float:
+        """Seconds until a write may begin; another chain's may still come between."""
+        return max(0.0, self._free_at - self._monotonic())
+
+    @contextmanager
+    def turn(self) -> Iterator[bool]:
+        """Whether a write may begin now. It has to be done within the context, and told by :meth:`wrote`."""
+        if not self._writing.acquire(blocking=False):
+            yield False
+            return
+        try:
+            if self.wait() > 0:
+                yield False
+                return
+            started = self._monotonic()
+            self._alone = False
+            yield True
+            now = self._monotonic()
+            self._free_at = now if self._alone else now + (now - started)
+        finally:
+            self._writing.release()
+
+    def wrote(self, written: Advanced) -> None:
+        """Tell what was written within a turn."""
+        self._alone = written.by_turns and written.log_start == self._log_end
+        self._log_end = written.log_end
+
 
 SEEN_SECONDS: Final = 10.0
 """At least so often it is written that a chain was looked at, though nothing is new."""

@@ -1,30 +1,89 @@
-"""One chain, for as long as the process runs: takes the lease, reads, gives way, takes it again."""
+"""One chain, for as long as the process runs: takes and keeps the lease, reads, gives way."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from threading import Event
+from threading import Event, Lock
 from typing import Final
 
 from app.db.writes import is_unavailable
-from app.domain.keys import ChainId
-from app.domain.watching.terms import WatchTerms
-from app.outages import FAILURES
-from app.runtime.gateway import Gateway
-from app.services.watching.advance import StepRefused
-from app.services.watching.follow import follow_terms
-from app.services.watching.lease import Lease, LeaseLost, give, halt, take
-from app.services.watching.state import load
-from app.services.watching.terms import watch_terms, watched_network
-from app.watcher.loop.faults import FaultBook
-from app.watcher.loop.keeper import LEASE_SECONDS, Keeper
-from app.watcher.loop.reader import Reader
-from app.watcher.loop.share import WriterShare
+from app.gateway import Gateway
+from app.network.watch_terms import WatchTerms
+from app.observability.outages import FAILURES
+from app.values.identifiers import ChainId
+from app.watcher.loop.reader import FaultBook, Reader, WriterShare
 from app.watcher.loop.view import TooDeep, View
 from app.watcher.rpc.faults import NoNode, RpcFault
 from app.watcher.rpc.nodes import Nodes, Trouble
+from app.watcher.services.advance import StepRefused
+from app.watcher.services.chains import watch_terms, watched_network
+from app.watcher.services.lease import Lease, LeaseLost, give, halt, keep, take
+from app.watcher.services.state import follow_terms, load
+
+LEASE_SECONDS: Final = 8.0
+"""A standby looks every second: it takes over within ten."""
+
+KEEP_SECONDS: Final = 2.5
+STUCK_SECONDS: Final = 300.0
+"""Without a sign of life a chain's thread is given up, and a standby may have its lease."""
+
+_log = logging.getLogger(__name__)
+
+
+class Keeper:
+    """The leases that are held, and when their threads were last seen at work.
+
+    :param monotonic: seconds that only grow.
+    """
+
+    def __init__(self, gateway: Gateway, monotonic: Callable[[], float]) -> None:
+        self._gateway = gateway
+        self._monotonic = monotonic
+        self._seen: dict[Lease, float] = {}
+        self._lock = Lock()
+
+    def hold(self, lease: Lease) -> None:
+        """Keep a lease from now on."""
+        with self._lock:
+            self._seen[lease] = self._monotonic()
+
+    def alive(self, lease: Lease) -> None:
+        """The thread that reads under a lease is at work."""
+        with self._lock:
+            if lease in self._seen:
+                self._seen[lease] = self._monotonic()
+
+    def drop(self, lease: Lease) -> None:
+        """Keep a lease no longer."""
+        with self._lock:
+            self._seen.pop(lease, None)
+
+    def run(self, stop: Event) -> None:
+        """Keep the leases until the process ends; the body of a thread."""
+        while not stop.wait(KEEP_SECONDS):
+            self.keep_all()
+
+    def keep_all(self) -> None:
+        """Renew every lease whose thread was at work lately."""
+        with self._lock:
+            held = dict(self._seen)
+        for lease, seen in held.items():
+            if self._monotonic() - seen > STUCK_SECONDS:
+                _log.error("chain %d: the reader does not respond, the lease is released", lease.chain_id)
+                self.drop(lease)
+                continue
+            try:
+                keep(self._gateway, lease, LEASE_SECONDS)
+            except LeaseLost:
+                self.drop(lease)
+            except Exception as error:  # the database is away: the lease may be lost, which the epoch tells
+                FAILURES.report(
+                    _log, logging.WARNING, "chain %d: the lease cannot be renewed", lease.chain_id,
+                    error=error, traced=False,
+                )  # fmt: skip
+
 
 STANDBY_SECONDS: Final = 1.0
 """Between two looks at a lease that somebody else has."""
@@ -36,8 +95,6 @@ MOVED_SECONDS: Final = 0.5
 LONGEST_WAIT: Final = 60.0
 FAULT_SECONDS: Final = (1.0, 5.0, 15.0, 60.0)
 """After one, two … faults of this program or of the database in a row."""
-
-_log = logging.getLogger(__name__)
 
 NodesOf = Callable[[WatchTerms, Callable[[Trouble], None]], Nodes]
 """Makes the nodes of a chain; the second argument is told of what goes wrong with them."""

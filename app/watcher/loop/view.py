@@ -1,24 +1,137 @@
-"""One chain as its reader has it in memory, between two steps."""
+"""One chain as its reader has it in memory, between two steps.
+
+Nodes bound a range by blocks, by logs, by bytes or by time, differently and without saying so before. What a
+node refused is not tried again at once: growing stops below it and goes on after many good answers, because a
+range full of logs may have been the reason, and it lies behind by then.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
-from app.domain.keys import BlockNumber
-from app.domain.times import parse_rfc3339, rfc3339
-from app.domain.watching.blocks import Header
-from app.domain.watching.network import WatchedNetwork
-from app.domain.watching.steps import ChainReadings, Step
-from app.domain.watching.terms import WatchTerms
-from app.watcher.decode.events import TOPICS
+from app.network.watch_terms import WatchedNetwork, WatchTerms
+from app.values.identifiers import BlockNumber
+from app.values.times import parse_rfc3339, rfc3339
+from app.watcher.blocks import Header
+from app.watcher.logs.contracts import TOPICS
 from app.watcher.loop.plan import headers_needed_from
-from app.watcher.loop.readings import after
 from app.watcher.rpc.node import Look, Wanted
 from app.watcher.rpc.nodes import Nodes
-from app.watcher.window import Window
+from app.watcher.steps import ChainReadings, SpanState, Step, Waiting, replaced
+
+FAST_SECONDS: Final = 2.0
+"""An answer under this lets the window grow."""
+
+SLOW_SECONDS: Final = 8.0
+"""An answer over this makes it smaller: the next range may have more logs, and deadlines cut answers off."""
+
+MANY_LOGS: Final = 8_000
+"""Logs in one answer at which growing stops: most nodes refuse more than 10,000."""
+
+FORGIVEN_AFTER: Final = 64
+"""Good answers at the largest size after which a larger one is tried again."""
+
+LARGEST: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The size of the next range in blocks, and what was learned.
+
+    :param ceiling: what is not exceeded for now.
+    :param good: answers in a row at the ceiling.
+    """
+
+    size: int = 256
+    ceiling: int = LARGEST
+    good: int = 0
+
+    def answered(self, asked: int, seconds: float, logs: int) -> Window:
+        """After an answer to a range of ``asked`` blocks that took so long and had so many logs.
+
+        A shorter range than the window, at the head of the chain, says nothing about a full one.
+        """
+        if seconds > SLOW_SECONDS or logs > 2 * MANY_LOGS:
+            return replace(self, size=max(1, min(self.size, asked) // 2), good=0)
+        if asked < self.size or seconds >= FAST_SECONDS or logs > MANY_LOGS:
+            return self
+        if self.size < self.ceiling:
+            return replace(self, size=min(self.size * 2, self.ceiling), good=0)
+        if self.good + 1 < FORGIVEN_AFTER:
+            return replace(self, good=self.good + 1)
+        return replace(self, ceiling=min(self.ceiling * 2, LARGEST), good=0)
+
+    def refused(self, asked: int, most: int | None = None) -> Window:
+        """After a node refused a range of ``asked`` blocks as too large.
+
+        :param most: blocks that the node says it takes.
+        """
+        half = max(1, asked // 2)
+        if most is None or most >= asked:
+            # What it names is no more than what it refused: then it is not blocks that were too many.
+            return replace(self, size=half, ceiling=max(half, min(self.ceiling, asked - 1)), good=0)
+        return replace(self, size=max(1, most), ceiling=max(1, most), good=0)
+
+    @property
+    def stuck(self) -> bool:
+        """Whether it cannot become smaller: a node that refuses a single block cannot be read from."""
+        return self.size == 1
+
+
+def after(readings: ChainReadings, step: Step) -> ChainReadings:
+    """All that is kept of a chain after a step was written, except how far it is reread and proven."""
+    if step.forget_from is not None:
+        readings = _stepped_back(readings, step.forget_from)
+    changes = {
+        name: given
+        for name in ("live_from", "backfill_from", "backfilled_to", "live_to", "extra")
+        if (given := getattr(step, name)) is not None
+    }
+    return replace(
+        readings,
+        headers=_headers(readings.headers, step),
+        spans=[span for span in replaced(readings.spans, step.spans) if span.state is not SpanState.PROVEN],
+        waiting=_waiting(readings.waiting, step),
+        **changes,
+    )
+
+
+def _stepped_back(readings: ChainReadings, forget_from: BlockNumber) -> ChainReadings:
+    below = BlockNumber(forget_from - 1)
+    live_to, live_from, backfilled_to = readings.live_to, readings.live_from, readings.backfilled_to
+    headers = [header for header in readings.headers if header.number < forget_from]
+    if live_to is not None and live_to.number >= forget_from:
+        live_to = next((header.id for header in headers if header.number == below), None)
+    if live_from is not None and live_from > forget_from:
+        live_from = forget_from
+    if backfilled_to is not None and backfilled_to >= forget_from:
+        backfilled_to = below
+    return replace(
+        readings,
+        live_to=live_to,
+        live_from=live_from,
+        backfilled_to=backfilled_to,
+        headers=headers,
+        spans=replaced(readings.spans, (), forget_from=forget_from),
+        waiting=[waiting for waiting in readings.waiting if waiting.block < forget_from],
+    )
+
+
+def _headers(kept: Iterable[Header], step: Step) -> list[Header]:
+    found = {header.number: header for header in (*kept, *step.headers)}
+    least = step.forget_headers_below or 0
+    return [found[number] for number in sorted(found) if number >= least]
+
+
+def _waiting(kept: Iterable[Waiting], step: Step) -> list[Waiting]:
+    found = {(waiting.kind, waiting.key): waiting for waiting in kept}
+    for done in step.done:
+        found.pop((done.kind, done.key), None)
+    found.update({(waiting.kind, waiting.key): waiting for waiting in step.waiting})
+    return sorted(found.values(), key=lambda waiting: (waiting.block, waiting.kind, waiting.key))
 
 
 class TooDeep(Exception):

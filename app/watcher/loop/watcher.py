@@ -9,16 +9,15 @@ from collections.abc import Callable, Collection, Mapping
 from threading import Event, Thread
 from typing import Final
 
-from app.domain.keys import ChainId
-from app.domain.watching.terms import WatchTerms
-from app.runtime.gateway import Gateway
-from app.services.watching.terms import watch_terms
-from app.watcher.loop.keeper import Keeper
-from app.watcher.loop.share import WriterShare
-from app.watcher.loop.task import ChainTask
+from app.gateway import Gateway
+from app.network.watch_terms import WatchTerms
+from app.values.identifiers import ChainId
+from app.watcher.loop.reader import WriterShare
+from app.watcher.loop.task import ChainTask, Keeper
 from app.watcher.rpc.client import Client
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Nodes, Trouble
+from app.watcher.services.chains import watch_terms
 
 LOOK_SECONDS: Final = 2.0
 """Between two looks at whether the configuration has a chain more."""

@@ -1,1 +1,1 @@
-"""The edge towards the nodes of chains: JSON-RPC over HTTP, a node for each URL, and who is asked first."""
+"""Requests to nodes: JSON-RPC over HTTP, a node for each URL, the order in which they are used."""

@@ -1,4 +1,4 @@
-"""What can go wrong with a node, in words that never hold its URL: a URL often has a key in it."""
+"""What can go wrong with a node, and what its refusals mean, in words that never hold its URL."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import re
 from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from app.domain.wire_values import printable
+from app.values.wire_values import printable
+from app.watcher.rpc.refusals import HeaderMissing, Other, Pruned, RangeTooLarge, refusal
+from app.watcher.rpc.refusals import RateLimited as AskedTooOften
 
 _MAX_WORDS: Final = 200
 _LOOKED_AT: Final = 4096
@@ -115,3 +117,19 @@ def _secrets(url: str) -> set[str]:
     found.update(value for _, value in parse_qsl(parts.query))
     found.update({unquote(part) for part in found})
     return {part for part in found if len(part) >= _LEAST_SECRET}
+
+
+def fault_of(words: str, code: int | None) -> RpcFault:
+    """What a node's refusal means for the one who asked.
+
+    :param words: the node's own, without secrets.
+    """
+    match refusal(words, code):
+        case RangeTooLarge(blocks):
+            return TooLarge(words, blocks)
+        case AskedTooOften():
+            return RateLimited(words)
+        case HeaderMissing() | Pruned():
+            return NotThere(words)
+        case Other():
+            return Unreachable(words)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from flask import Flask
 
-from app.runtime.gateway import Gateway, current_gateway
+from app.gateway import Gateway, current_gateway
 from tests.applications import Applications
 from tests.databases import SharedDatabase
 from tests.sandboxes import SANDBOX_NOW, fill_sandbox

@@ -9,28 +9,23 @@ from functools import cached_property
 import pytest
 from sqlalchemy import insert, text
 
-from app.admin.pages import stuck as rules
-from app.admin.pages.dashboard import (
-    Dashboard,
-    anomalies_to_acknowledge,
-    status_counts,
-    waiting_refunds,
-)
-from app.admin.pages.estimate_summary import estimate_summary
-from app.admin.pages.freshness import Reading, freshness, shows_sandbox
-from app.admin.pages.latencies import middles_of_the_week, slowest_pairs
-from app.admin.pages.pools import pool_lines
-from app.admin.pages.stuck import stuck_transfers
+from app.admin.dashboard import Dashboard, anomalies_to_acknowledge, status_counts, waiting_refunds
+from app.admin.freshness import Reading, freshness, shows_sandbox
 from app.db.engine import reading, writing
-from app.domain.codes import TransferHistoryStatus as Status
-from app.domain.transfer.latency import WINDOW
-from app.models.estimates import EstimateCount
-from app.models.network import Pool
-from app.models.pools import PoolCounter
-from app.queries.latency import middles_by_pair, ninth_tenths_by_pair
-from app.queries.transfers import status as queries
-from app.runtime.gateway import Gateway
+from app.estimates.admin.summary import estimate_summary
+from app.estimates.models import EstimateCount
+from app.feed.models import PoolCounter
+from app.gateway import Gateway
+from app.latency.admin import middles_of_the_week, slowest_pairs
+from app.latency.median import WINDOW
+from app.latency.queries import middles_by_pair, ninth_tenths_by_pair
+from app.network.admin.pools import pool_lines
+from app.network.models import Pool
 from app.sandbox.catalogue import SANDBOX_LATENCIES
+from app.transfers.admin import stuck as rules
+from app.transfers.admin.stuck import stuck_transfers
+from app.transfers.queries import status as queries
+from app.values.codes import TransferHistoryStatus as Status
 from tests.admin.pages.plans import plans
 from tests.admin.projected import put, took
 from tests.services.feed.world import (
@@ -64,7 +59,7 @@ def test_transfers_by_status(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) 
     assert counts.pop(Status.TRANSFER_REQUESTING_REFUND) == (0, 1)
     assert set(counts.values()) == {(0, 0)} and Status.TRANSFER_UNKNOWN not in counts
     monkeypatch.setattr(queries, "COUNTED", 3)
-    monkeypatch.setattr("app.admin.pages.components.COUNTED", 3)
+    monkeypatch.setattr("app.transfers.admin.components.COUNTED", 3)
     (completed,) = [c for c in status_counts(gateway) if c.status is Status.TRANSFER_COMPLETED]
     assert (str(completed.week), completed.week.at_least) == ("3+", True)
 

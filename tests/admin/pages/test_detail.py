@@ -8,8 +8,13 @@ import re
 import pytest
 from flask import Flask
 
-from app.admin.pages.detail import TransferDetail, transfer_detail
-from app.admin.pages.labels import (
+from app.db.engine import reading
+from app.feed.queries.histories import load_histories
+from app.feed.services.retract import retract_ids
+from app.gateway import Gateway
+from app.sandbox.catalogue import SANDBOX_TRANSFERS
+from app.transfers.admin.detail import TransferDetail, reply_to_user, transfer_detail
+from app.transfers.admin.labels import (
     ANOMALY_WORDS,
     EVENT_WORDS,
     KIND_WORDS,
@@ -18,21 +23,15 @@ from app.admin.pages.labels import (
     STAGE_WORDS,
     STATUS_WORDS,
 )
-from app.admin.pages.replies import reply_to_user
-from app.db.engine import reading
-from app.domain.codes import SendKind, XferStatus
-from app.domain.codes import TransferHistoryStatus as Status
-from app.domain.crypto import address_of, checksum_address
-from app.domain.errors import GatewayError
-from app.domain.transfer.anomalies import AnomalyKind
-from app.domain.transfer.event_types import EventType
-from app.domain.transfer.outcomes import EventOutcome, event_outcomes
-from app.domain.transfer.progress import NextActor
-from app.domain.transfer.stages import Progress, StageName
-from app.queries.feed.histories import load_histories
-from app.runtime.gateway import Gateway
-from app.sandbox.catalogue import SANDBOX_TRANSFERS
-from app.services.feed.retract import retract_ids
+from app.transfers.anomalies import AnomalyKind
+from app.transfers.event_types import EventType
+from app.transfers.progress import NextActor
+from app.transfers.reported import EventOutcome, event_outcomes
+from app.transfers.stages import Progress, StageName
+from app.values.codes import SendKind, XferStatus
+from app.values.codes import TransferHistoryStatus as Status
+from app.values.crypto import address_of, checksum_address
+from app.values.errors import GatewayError
 from tests.actors import TESTER
 from tests.services.feed.world import (
     KEYS,

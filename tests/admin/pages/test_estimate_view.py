@@ -9,16 +9,16 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from app.admin.pages.estimate_labels import BRIDGE_TYPE_WORDS, CHECK_WORDS, OUTCOME_WORDS
-from app.admin.pages.estimate_view import EstimateView, decimal_down, estimate_view
-from app.domain.codes import BridgeType
-from app.domain.estimate.estimate import EstimateRefused, estimate
-from app.domain.estimate.inputs import EstimateInputs, EstimateRequest, FeeTier
-from app.domain.estimate.range import passing_range
-from app.domain.estimate.refusals import Check
-from app.runtime.gateway import Gateway
+from app.estimates.admin.explained import EstimateView, decimal_down, estimate_view
+from app.estimates.admin.summary import BRIDGE_TYPE_WORDS, CHECK_WORDS, OUTCOME_WORDS
+from app.estimates.estimate import EstimateRefused, estimate
+from app.estimates.explanation import passing_range
+from app.estimates.inputs import EstimateInputs, EstimateRequest, FeeTier
+from app.estimates.refusals import Check
+from app.estimates.services import estimate_inputs
+from app.gateway import Gateway
 from app.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES
-from app.services.estimates.estimate import estimate_inputs
+from app.values.codes import BridgeType
 from tests.domain.estimate.estimate_cases import (
     TOKEN,
     any_plausible,

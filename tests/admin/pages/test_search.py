@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import text as sa_text
 
-from app.admin.pages.search.network import MOST_WORDS, network_rows
-from app.admin.pages.search.terms import MOST_INSIDE, whole_ones
-from app.admin.pages.search.transfers import Found, search
-from app.admin.pages.transfers import TransferFilters, list_transfers
+from app.admin.found_transfers import MOST_INSIDE, Found, search, whole_ones
+from app.admin.search import MOST_WORDS, network_rows
 from app.db.engine import reading
-from app.models.transfers import ID_END
-from app.runtime.gateway import Gateway
+from app.gateway import Gateway
+from app.transfers.admin.lists import TransferFilters, list_transfers
+from app.transfers.models import ID_END
 from tests.admin.pages.plans import plans
 from tests.services.feed.world import SENDER, about, event, feed, released, sent, transfer_id
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, text
 
-from app.admin.pages.transfers import TransferFilters, list_transfers, read_cursor, write_cursor
 from app.db.engine import writing
-from app.domain.codes import TransferHistoryStatus as Status
-from app.models.transfers import Transfer
-from app.queries.transfers import lists as transfer_list
-from app.runtime.gateway import Gateway
+from app.gateway import Gateway
+from app.transfers.admin.lists import TransferFilters, list_transfers, read_cursor, write_cursor
+from app.transfers.models import Transfer
+from app.transfers.queries import lists as transfer_list
+from app.values.codes import TransferHistoryStatus as Status
 from tests.admin.pages.plans import plans
 from tests.everyday import some
 from tests.services.feed.world import NOW, SENDER, address

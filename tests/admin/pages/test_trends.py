@@ -11,21 +11,20 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert, select
 
-import app.services.estimates
-from app.admin.pages.estimate_labels import REFUSAL_WORDS
-from app.admin.pages.pools import pool_lines
-from app.admin.pages.trends.courses import Period, trend
-from app.admin.pages.trends.pool_outlook import Severity, pool_warnings
+import app.estimates
+from app.admin.charts import Period, trend
 from app.db.engine import reading, writing
-from app.domain.codes import REFUND_STATUSES, Reason
-from app.domain.codes import TransferHistoryStatus as Status
-from app.domain.estimate.inputs import PoolState
-from app.domain.pools import PoolCounters
-from app.domain.times import hour_of
-from app.models.network import Pool
-from app.models.pools import CourseCount
-from app.models.transfers import Transfer
-from app.runtime.gateway import Gateway
+from app.estimates.admin.summary import REFUSAL_WORDS
+from app.estimates.inputs import PoolState
+from app.feed.models import CourseCount
+from app.gateway import Gateway
+from app.network.admin.pools import Severity, pool_lines, pool_warnings
+from app.network.models import Pool
+from app.network.pools import PoolCounters
+from app.transfers.models import Transfer
+from app.values.codes import REFUND_STATUSES, Reason
+from app.values.codes import TransferHistoryStatus as Status
+from app.values.times import hour_of
 from tests.admin.pages.plans import plans
 from tests.services.feed.world import NOW, about, event, feed, released, sent
 
@@ -166,8 +165,7 @@ def test_pools_are_warned_of_at_the_pace_of_their_transfers(gateway: Gateway) ->
 
 def test_every_reason_of_an_estimate_has_words() -> None:
     """Those that the sources of estimates name, and what every door may answer."""
-    root = Path(app.services.estimates.__file__).parents[2]
-    sources = [*root.glob("domain/estimate/*.py"), *root.glob("services/estimates/*.py")]
+    sources = Path(app.estimates.__file__).parent.glob("*.py")
     named = {name for path in sources for name in re.findall(r"Reason\.([A-Z_]+)", path.read_text())}
     assert len(named) > 20
     assert {Reason[name].value for name in named} <= REFUSAL_WORDS.keys()

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from flask import Flask
 
-from app.admin.pages.validator_sets import ChainSets, validator_sets
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.network.document import import_network
+from app.gateway import Gateway, current_gateway
+from app.network.admin.validator_sets import ChainSets, validator_sets
+from app.network.document import import_network
 from tests.actors import TESTER
 from tests.services.feed.world import NOW, address, event, feed
 from tests.services.network.network_kit import SIGNERS, network, text

@@ -11,8 +11,8 @@ from flask import Flask
 from sqlalchemy.exc import OperationalError
 from werkzeug.test import TestResponse
 
-from app.api import v2
-from app.api.unread import unread_answer
+from app.api import views
+from app.monitoring.unread import unread_answer
 from tests.api.world import configure, network, sent, tell
 from tests.applications import OpenApp
 from tests.contract.clients.readers import Refused, number, one_of, parse, uint, zod_object
@@ -118,7 +118,7 @@ def test_faults_of_the_gateway_are_read(
         raise fault
 
     for name in ("transfer_status", "estimate_transfer", "median_latency"):
-        monkeypatch.setattr(v2, name, fail)
+        monkeypatch.setattr(views, name, fail)
     for operation in ("getTransferStatus", "estimateAmt", "getLatest7DayTransferLatencyForQuery"):
         response = asked(app, "/v2/", operation)
         assert response.status_code == status

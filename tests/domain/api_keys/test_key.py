@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.api_keys import ApiKey, Scope
-from app.domain.api_keys.key import key_id_of, key_in, key_text
-from app.domain.reporting.token import digest_of
+from app.credentials.api_key import ApiKey, Scope, key_id_of, key_in, key_text
+from app.credentials.ingest_token import digest_of
 
 ID, SECRET = "0123456789abcdef", "aZ9" * 14 + "x"
 TEXT = key_text(ID, SECRET)

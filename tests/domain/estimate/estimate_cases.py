@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
-from app.domain.codes import BridgeType
-from app.domain.estimate.inputs import (
+from app.estimates.inputs import (
     BaseFee,
     ChainTerms,
     EstimateInputs,
@@ -27,7 +26,8 @@ from app.domain.estimate.inputs import (
     StableSwapRate,
     TokenTerms,
 )
-from app.domain.pools import PoolCounters
+from app.network.pools import PoolCounters
+from app.values.codes import BridgeType
 from tests.everyday import volume
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 890, tzinfo=UTC)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
 
-from app.domain.codes import ErrCode, Reason
-from app.domain.estimate.inputs import EstimateInputs, FixedRate, PoolState, RouteBlock
+from app.estimates.inputs import EstimateInputs, FixedRate, PoolState, RouteBlock
+from app.values.codes import ErrCode, Reason
 
 UINT256 = 2**256 - 1
 

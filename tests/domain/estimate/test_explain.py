@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from app.domain.codes import BridgeType
-from app.domain.estimate.estimate import Check, EstimateRefused, estimate, explain
-from app.domain.estimate.explain import CheckOutcome
-from app.domain.estimate.inputs import FeeTier
+from app.estimates.estimate import Check, EstimateRefused, estimate, explain
+from app.estimates.explanation import CheckOutcome
+from app.estimates.inputs import FeeTier
+from app.values.codes import BridgeType
 from tests.domain.estimate.estimate_cases import (
     TOKEN,
     any_plausible,

@@ -12,10 +12,9 @@ from unittest.mock import patch
 
 import pytest
 
-from app.domain.codes import Reason
-from app.domain.estimate import checks
-from app.domain.estimate.estimate import Check, EstimateRefused, estimate
-from app.domain.estimate.inputs import (
+from app.estimates import checks
+from app.estimates.estimate import Check, EstimateRefused, estimate
+from app.estimates.inputs import (
     BaseFee,
     ChainTerms,
     EstimateInputs,
@@ -27,6 +26,7 @@ from app.domain.estimate.inputs import (
     StableSwapRate,
     TokenTerms,
 )
+from app.values.codes import Reason
 from tests.domain.estimate.estimate_cases import (
     NOW,
     TOKEN,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from app.domain.estimate.estimate import EstimateRefused, estimate, explain
-from app.domain.estimate.inputs import EstimateInputs
+from app.estimates.estimate import EstimateRefused, estimate, explain
+from app.estimates.inputs import EstimateInputs
 from tests.domain.estimate.estimate_cases import for_seeds, pegged_inputs, plausible_inputs, wild_inputs
 from tests.domain.estimate.oracle import Answer, Refused, expected
 

@@ -9,10 +9,10 @@ from itertools import combinations
 
 import pytest
 
-from app.domain.codes import BridgeType, ErrCode, Reason
-from app.domain.estimate.estimate import Check, EstimateRefused, estimate
-from app.domain.estimate.inputs import BaseFee, FixedRate, PeggedTerms, RouteBlock
-from app.domain.pools import PoolCounters
+from app.estimates.estimate import Check, EstimateRefused, estimate
+from app.estimates.inputs import BaseFee, FixedRate, PeggedTerms, RouteBlock
+from app.network.pools import PoolCounters
+from app.values.codes import BridgeType, ErrCode, Reason
 from tests.domain.estimate.estimate_cases import NOW, ask, on_curve, pegged, pool_with, usdt
 
 DEEP = pool_with(added=2**400)

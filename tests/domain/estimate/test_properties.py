@@ -7,10 +7,10 @@ from dataclasses import replace
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from app.domain.estimate.estimate import Estimate, EstimateRefused, estimate
-from app.domain.estimate.inputs import EstimateInputs, FeeTier
-from app.domain.estimate.pricing import calculate, price_of, transfer_terms
-from app.domain.estimate.stableswap import CurveUnsettled
+from app.estimates.curve import CurveUnsettled
+from app.estimates.estimate import Estimate, EstimateRefused, estimate
+from app.estimates.inputs import EstimateInputs, FeeTier
+from app.estimates.pricing import calculate, price_of, transfer_terms
 from tests.domain.estimate.estimate_cases import ask, pegged_cases, plausible
 from tests.everyday import volume
 

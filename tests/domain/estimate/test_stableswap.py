@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from app.domain.estimate import pricing
-from app.domain.estimate.estimate import estimate
-from app.domain.estimate.stableswap import MAX_STEPS, CurveUnsettled, balance_for, invariant, swap_output
+from app.estimates import pricing
+from app.estimates.curve import MAX_STEPS, CurveUnsettled, balance_for, invariant, swap_output
+from app.estimates.estimate import estimate
 from tests.domain.estimate import oracle
 from tests.domain.estimate.estimate_cases import ask, on_curve
 from tests.everyday import volume

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.amounts import rate_as_number
-from app.domain.codes import BridgeType
-from app.domain.estimate.estimate import EstimateRefused, estimate
-from app.domain.estimate.inputs import (
+from app.estimates.estimate import EstimateRefused, estimate
+from app.estimates.inputs import (
     BaseFee,
     ChainTerms,
     EstimateInputs,
@@ -21,6 +19,8 @@ from app.domain.estimate.inputs import (
     RouteTerms,
     TokenTerms,
 )
+from app.values.amounts import rate_as_number
+from app.values.codes import BridgeType
 from tests.domain.estimate.estimate_cases import NOW, ask, pool_with
 
 VECTORS = Path(__file__).parents[2] / "contract" / "vectors"

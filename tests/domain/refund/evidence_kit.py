@@ -8,11 +8,11 @@ from typing import Any
 
 from coincurve import PrivateKey
 
-from app.domain.codes import SendKind
-from app.domain.crypto import CURVE_ORDER, address_of, sign_digest
-from app.domain.refund.evidence import RefundContext, signing_digest
-from app.domain.refund.request import RefundRequest, encode_request
-from app.domain.validators import ValidatorSet
+from app.network.validators import ValidatorSet
+from app.refunds.evidence import RefundContext, signing_digest
+from app.refunds.request import RefundRequest, encode_request
+from app.values.codes import SendKind
+from app.values.crypto import CURVE_ORDER, address_of, sign_digest
 
 VECTORS = Path(__file__).parents[2] / "contract" / "vectors"
 KINDS = tuple(SendKind)

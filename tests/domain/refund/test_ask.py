@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.api.refunds.pattern import PLAIN_ASK
-from app.domain.refund.ask import decode_base64, read_withdraw_request
-from app.domain.refund.refund_pb2 import WithdrawReq
+from app.refunds.refund_pb2 import WithdrawReq
+from app.refunds.schemas import PLAIN_ASK
+from app.refunds.user_request import decode_base64, read_withdraw_request
 
 IDS = st.text("0123456789abcdefABCDEF", min_size=64, max_size=64)
 

@@ -4,8 +4,8 @@ from eth_keys.datatypes import PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain import crypto
-from app.domain.crypto import (
+from app.values import crypto
+from app.values.crypto import (
     CURVE_ORDER,
     BadSignature,
     address_of,

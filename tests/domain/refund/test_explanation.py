@@ -6,10 +6,10 @@ import pytest
 from eth_abi import decode
 from eth_utils import keccak, to_normalized_address
 
-from app.domain.codes import SendKind, TransferHistoryStatus
-from app.domain.crypto import address_of, checksum_address
-from app.domain.refund.evidence import RefundContext, domain_separator, judge_refund, signing_digest
-from app.domain.refund.explanation import RefundExplanation, explain_refund
+from app.refunds.evidence import RefundContext, domain_separator, judge_refund, signing_digest
+from app.refunds.explanation import RefundExplanation, explain_refund
+from app.values.codes import SendKind, TransferHistoryStatus
+from app.values.crypto import address_of, checksum_address
 from tests.domain.refund.evidence_kit import KINDS, context, key, members, sign, some, wd_for
 
 KEYS = [key(name) for name in range(4)]

@@ -3,10 +3,8 @@ from itertools import permutations
 
 import pytest
 
-from app.domain import crypto
-from app.domain.codes import SendKind
-from app.domain.crypto import address_of, sign_digest
-from app.domain.refund.evidence import (
+from app.network.validators import ValidatorSet
+from app.refunds.evidence import (
     RefundContext,
     contradictions,
     domain_separator,
@@ -14,7 +12,9 @@ from app.domain.refund.evidence import (
     signature_is_provably_false,
     signing_digest,
 )
-from app.domain.validators import ValidatorSet
+from app.values import crypto
+from app.values.codes import SendKind
+from app.values.crypto import address_of, sign_digest
 from tests.domain.refund.contract_mirror import Revert, execute
 from tests.domain.refund.evidence_kit import (
     KINDS,

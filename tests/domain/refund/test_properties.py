@@ -7,10 +7,10 @@ import pytest
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
-from app.domain.codes import SendKind
-from app.domain.crypto import address_of
-from app.domain.refund.evidence import judge_refund, signature_is_provably_false
-from app.domain.validators import ValidatorSet
+from app.network.validators import ValidatorSet
+from app.refunds.evidence import judge_refund, signature_is_provably_false
+from app.values.codes import SendKind
+from app.values.crypto import address_of
 from tests.domain.refund.contract_mirror import Revert, execute
 from tests.domain.refund.evidence_kit import KINDS, context, flipped, key, members, sign, some, twin, wd_for
 from tests.everyday import volume

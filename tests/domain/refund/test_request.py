@@ -5,16 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.codes import SendKind
-from app.domain.crypto import parse_evm_address
-from app.domain.refund.request import (
+from app.refunds.request import (
     MAX_REQUEST_BYTES,
     RefundRequest,
     UnreadableRequest,
     decode_request,
     encode_request,
 )
-from app.domain.transfer_ids import pool_withdraw_id
+from app.transfers.ids import pool_withdraw_id
+from app.values.codes import SendKind
+from app.values.crypto import parse_evm_address
 from tests.domain.refund.contract_mirror import decode as contract_decode
 from tests.domain.refund.evidence_kit import KINDS, context, every_flip, request_for, some, vector, wd_for
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.validators import MAX_TOTAL_POWER, BadValidatorSet, ValidatorSet
+from app.network.validators import MAX_TOTAL_POWER, BadValidatorSet, ValidatorSet
 from tests.domain.refund.contract_mirror import set_hash
 from tests.domain.refund.evidence_kit import some
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 
-from app.domain.reporting.scope import EVERYTHING
-from app.domain.reporting.token import (
+from app.credentials.ingest_token import (
+    EVERYTHING,
     IngestToken,
     digest_of,
     environment_token,

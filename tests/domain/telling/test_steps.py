@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.domain.codes import RESTING_STATUSES
-from app.domain.codes import TransferHistoryStatus as Status
-from app.domain.telling.steps import StepName, steps_of
-from app.domain.transfer.lifecycle import StandingEvents
-from app.domain.transfer.stages import Progress, Stage, StageName, stages_of
+from app.transfer_page.words import StepName, steps_of
+from app.transfers.stages import Progress, Stage, StageName, stages_of
+from app.transfers.status import StandingEvents
+from app.values.codes import RESTING_STATUSES
+from app.values.codes import TransferHistoryStatus as Status
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 DONE, CURRENT, TO_COME, SKIPPED = Progress.DONE, Progress.CURRENT, Progress.TO_COME, Progress.SKIPPED

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.codes import TransferHistoryStatus as Status
-from app.domain.codes import XferStatus
-from app.domain.telling.steps import StepName
-from app.domain.telling.words import REFUSED_BECAUSE, Situation, step_label, told
+from app.transfer_page.words import REFUSED_BECAUSE, Situation, StepName, step_label, told
+from app.values.codes import TransferHistoryStatus as Status
+from app.values.codes import XferStatus
 
 INTERNAL = re.compile(
     r"TRANSFER_|XferStatus|BAD_|wd_onchain|validator|quorum|signature|signer|status\b|feed\b|reorg|event\b"

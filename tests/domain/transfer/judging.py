@@ -6,24 +6,12 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from app.domain.codes import SendKind
-from app.domain.transfer.events import (
-    ChainHead,
-    Event,
-    FeeUpdated,
-    TransferEvent,
-    TransferSent,
-)
-from app.domain.transfer.history import TransferHistory
-from app.domain.transfer.judge import (
-    Known,
-    LatestAcceptance,
-    LogEntry,
-    Verdict,
-    judge,
-)
-from app.domain.transfer.standing import Logged, Origin
-from app.domain.transfer.subjects import EventKey
+from app.transfers.events import ChainHead, Event, FeeUpdated, TransferEvent, TransferSent
+from app.transfers.reorganisations import Logged, Origin
+from app.transfers.reported import TransferHistory
+from app.transfers.subjects import EventKey
+from app.transfers.validation import Known, LatestAcceptance, LogEntry, Verdict, judge
+from app.values.codes import SendKind
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 TRANSFER = bytes(31) + b"\x01"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from app.domain.transfer.history import TransferHistory
+from app.transfers.reported import TransferHistory
 
 
 def test_everything_but_the_log_is_kept() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from app.domain.keys import ChainId, TransferId
-from app.domain.transfer.judge import Accepted, Refused, Repeated, judge_segment
-from app.domain.transfer.standing import Reorg
+from app.transfers.reorganisations import Reorg
+from app.transfers.validation import Accepted, Refused, Repeated, judge_segment
+from app.values.identifiers import ChainId, TransferId
 from tests.domain.transfer.judging import TRANSFER, entry, fee, head, history, known, latest, sent, verdict
 
 OTHER_CONTENT = "id: was reported before with other content: send a new fact with a new id"

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from app.domain.codes import SendKind
-from app.domain.crypto import address_of, keccak256, sign_digest
-from app.domain.network_facts import NetworkFacts, TokenFacts
-from app.domain.refund.request import RefundRequest, encode_request
-from app.domain.refund.rules import signing_digest
-from app.domain.transfer.events import (
+from app.feed.pruned import Pruned, content_digest
+from app.network.facts import NetworkFacts, TokenFacts
+from app.network.validators import ValidatorSet
+from app.refunds.request import RefundRequest, encode_request
+from app.refunds.request_rules import signing_digest
+from app.transfers.events import (
     ChainReorged,
     Event,
     EventsRetracted,
@@ -25,7 +25,8 @@ from app.domain.transfer.events import (
     TransferReleased,
     ValidatorsUpdated,
 )
-from app.domain.transfer.judge import (
+from app.transfers.reorganisations import Origin, Reorg
+from app.transfers.validation import (
     Accepted,
     ChainLimits,
     Known,
@@ -35,9 +36,8 @@ from app.domain.transfer.judge import (
     is_barrier,
     judge_segment,
 )
-from app.domain.transfer.pruned import Pruned, content_digest
-from app.domain.transfer.standing import Origin, Reorg
-from app.domain.validators import ValidatorSet
+from app.values.codes import SendKind
+from app.values.crypto import address_of, keccak256, sign_digest
 from tests.domain.transfer.judging import (
     BRIDGE,
     NOW,

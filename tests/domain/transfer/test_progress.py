@@ -8,14 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.codes import FINISHED_STATUSES
-from app.domain.codes import TransferHistoryStatus as Status
-from app.domain.finality import FinalBy
-from app.domain.transfer.progress import (
+from app.transfers.progress import (
     LONGEST,
     SHORTEST,
     UNHURRIED,
     UNKNOWN_TIMES,
+    FinalBy,
     NextActor,
     Progress,
     RouteTimes,
@@ -23,6 +21,8 @@ from app.domain.transfer.progress import (
     poll_seconds,
     progress_of,
 )
+from app.values.codes import FINISHED_STATUSES
+from app.values.codes import TransferHistoryStatus as Status
 
 NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
 SECONDS = st.floats(0, 10**6, allow_nan=False)

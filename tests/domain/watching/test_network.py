@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.keys import ChainId, PoolKey
-from app.domain.watching.network import WatchedNetwork, WatchedPair
+from app.network.watch_terms import WatchedNetwork, WatchedPair
+from app.values.identifiers import ChainId, PoolKey
 
 ONE, TWO, THREE = map(ChainId, (1, 2, 3))
 WRAPPED, OTHER, VAULT, BRIDGE, MINTED, LOCKED = (bytes([n]) * 20 for n in range(6))

@@ -7,9 +7,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.keys import BlockNumber
-from app.domain.watching.spans import reaches, replaced
-from app.domain.watching.steps import Span, SpanState
+from app.values.identifiers import BlockNumber
+from app.watcher.steps import Span, SpanState, reaches, replaced
 
 BLOCKS = 30
 

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.domain.codes import TransferHistoryStatus as Status
-from app.domain.codes import XferStatus
-from app.domain.keys import TransferId
-from app.domain.transfer.state import TransferState
-from app.domain.webhooks.changes import change_body, status_changes
+from app.transfers.state import TransferState
+from app.values.codes import TransferHistoryStatus as Status
+from app.values.codes import XferStatus
+from app.values.identifiers import TransferId
+from app.webhooks.subscription import change_body, status_changes
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 ID = TransferId(bytes(31) + b"\7")

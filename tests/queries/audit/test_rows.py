@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 import pytest
 from flask import Flask
 
+from app.audit.queries import record_of_made, records_of_row
+from app.audit.records import SANDBOX_LOADED, changes_network
+from app.audit.services import record
 from app.db.engine import reading, writing
-from app.domain.audit import SANDBOX_LOADED, changes_network
-from app.queries.audit import record_of_made, records_of_row
-from app.runtime.gateway import current_gateway
-from app.services.audit.record import record
+from app.gateway import current_gateway
 from tests.actors import TESTER
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

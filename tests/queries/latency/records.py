@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import insert
 
 from app.db.engine import writing
-from app.domain.codes import TransferHistoryStatus
-from app.models.transfers import LatencyRecord, Transfer
-from app.runtime.gateway import current_gateway
+from app.gateway import current_gateway
+from app.transfers.models import LatencyRecord, Transfer
+from app.values.codes import TransferHistoryStatus
 
 NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
 

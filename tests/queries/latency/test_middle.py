@@ -13,10 +13,10 @@ from sqlalchemy import event
 from sqlalchemy.dialects.postgresql import psycopg
 
 from app.db.engine import reading, writing
-from app.domain.transfer.latency import median_seconds, window
-from app.queries.latency import _MIDDLE, middle_latencies, middles_by_pair
-from app.runtime.gateway import current_gateway
-from app.services.feed.latency import recount
+from app.feed.projection.latencies import recount
+from app.gateway import current_gateway
+from app.latency.median import median_seconds, window
+from app.latency.queries import _MIDDLE, middle_latencies, middles_by_pair
 from tests.queries.latency.records import NOW, record
 
 

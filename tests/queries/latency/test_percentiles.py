@@ -11,18 +11,18 @@ from flask import Flask
 from sqlalchemy import update
 
 from app.db.engine import reading, writing
-from app.domain.keys import ChainId
-from app.domain.transfer.latency import median_seconds, window
-from app.models.transfers import Transfer
-from app.queries.latency import (
+from app.feed.projection.latencies import recount
+from app.gateway import current_gateway
+from app.latency.median import median_seconds, window
+from app.latency.queries import (
     LatencyOrder,
     counted_since,
     latency_order,
     latency_order_of_token,
     middle_and_p90,
 )
-from app.runtime.gateway import current_gateway
-from app.services.feed.latency import recount
+from app.transfers.models import Transfer
+from app.values.identifiers import ChainId
 from tests.everyday import volume
 from tests.queries.latency.records import NOW, record
 

@@ -12,10 +12,10 @@ from flask import Flask
 from sqlalchemy import Connection, text
 
 from app.db.engine import writing
-from app.domain.transfer.latency import FINE, window
-from app.queries import latency as orders
-from app.runtime.gateway import current_gateway
-from app.services.feed.latency import recount
+from app.feed.projection.latencies import recount
+from app.gateway import current_gateway
+from app.latency import queries as orders
+from app.latency.median import FINE, window
 from tests.queries.latency.records import NOW, record
 
 BUCKETS, IN_EACH, PAIRS = 200, 20, ((1, 56), (56, 1), (1, 137))

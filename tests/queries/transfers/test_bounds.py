@@ -8,7 +8,7 @@ from flask import Flask
 from sqlalchemy import event
 
 from app.db.engine import reading
-from app.queries.transfers.lists import Branch, Span, newest_transfers
+from app.transfers.queries.lists import Branch, Span, newest_transfers
 from tests.applications import gateway_of
 
 

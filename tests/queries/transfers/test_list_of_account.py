@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, insert
 
 from app.db.engine import reading, writing
-from app.domain.codes import TransferHistoryStatus
-from app.models.transfers import Transfer
-from app.queries.transfers.lists import Cursor, Span, by_account, newest_transfers
+from app.transfers.models import Transfer
+from app.transfers.queries.lists import Cursor, Span, by_account, newest_transfers
+from app.values.codes import TransferHistoryStatus
 from tests.applications import gateway_of
 from tests.everyday import volume
 

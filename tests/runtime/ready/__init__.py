@@ -1,1 +1,1 @@
-"""The same rooms as app/runtime/ready."""
+"""Readiness: app/observability/readiness.py and app/observability/verdicts.py."""

@@ -10,7 +10,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import event
 
-from app.runtime.ready.clock_skew import EVERY_SECONDS, MOST_SECONDS, ClockSkew
+from app.observability.verdicts import EVERY_SECONDS, MOST_SECONDS, ClockSkew
 from tests.api.shapes import READY, assert_refused
 from tests.applications import gateway_of
 from tests.timer import Timer

@@ -11,7 +11,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import event
 
-from app.services.network.document import import_network
+from app.network.document import import_network
 from tests.actors import TESTER
 from tests.admin.visitor import MovableClock
 from tests.api.shapes import READY, assert_refused
@@ -98,7 +98,7 @@ def test_what_changes_is_logged_once(
 ) -> None:
     client = open_with(open_app, clock, "warn").test_client()
     tell(client, clock, 1, 2)
-    caplog.set_level(logging.INFO, "app.runtime.ready.feed_ages")
+    caplog.set_level(logging.INFO, "app.observability.verdicts")
     clock.forward(seconds=90)
     for _ in range(3):
         assert stale(client).keys() == {2}

@@ -8,9 +8,14 @@ import pytest
 from flask import Flask
 from sqlalchemy import delete, insert, text
 
-from app.models.schema import SchemaFloor
-from app.runtime.readiness import database_complaint
-from app.runtime.ready.schema_range import OLDEST_SCHEMA, is_ahead, newest_schema, schema_complaint
+from app.db.models import SchemaFloor
+from app.observability.readiness import (
+    OLDEST_SCHEMA,
+    database_complaint,
+    is_ahead,
+    newest_schema,
+    schema_complaint,
+)
 from scripts.start import migrate_database
 from tests.applications import gateway_of
 

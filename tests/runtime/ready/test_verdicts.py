@@ -15,9 +15,9 @@ from flask.testing import FlaskClient
 from sqlalchemy import text
 
 from app.db.engine import reading
-from app.runtime.gateway import Gateway
-from app.runtime.ready.verdicts import READY_SECONDS
-from app.services.network.snapshot import RETRY_SECONDS
+from app.gateway import Gateway
+from app.network.services import RETRY_SECONDS
+from app.observability.verdicts import READY_SECONDS
 from tests.applications import gateway_of
 from tests.everyday import volume
 from tests.serving.watched import watched

@@ -11,21 +11,20 @@ import pytest
 from flask import Flask
 from sqlalchemy import event, func, select
 
+from app.accounts.models import Proposal
+from app.accounts.proposal import API_KEYS, TwoPersons
+from app.accounts.services.proposals import ReasonMissing
+from app.approvals.api_keys import request_key
+from app.audit.models import AuditRecord
+from app.credentials.ingest_token import digest_of
+from app.credentials.models import ApiKey
+from app.credentials.services import api_keys as making
+from app.credentials.services.api_keys import KeyRefused, presented_key, revoke_key
+from app.db.cached_reads import KeptReads
 from app.db.engine import reading
 from app.db.writes import Writes
-from app.domain.errors import Unauthorized
-from app.domain.proposals.two_persons import API_KEYS, TwoPersons
-from app.domain.reporting.token import digest_of
-from app.models.api_keys import ApiKey
-from app.models.audit import AuditRecord
-from app.models.proposals import Proposal
-from app.runtime.gateway import Gateway, current_gateway
-from app.runtime.kept_reads import KeptReads
-from app.services.api_keys import keys as making
-from app.services.api_keys.keys import KeyRefused, revoke_key
-from app.services.api_keys.recognised import presented_key
-from app.services.approvals.api_keys import request_key
-from app.services.proposals.results import ReasonMissing
+from app.gateway import Gateway, current_gateway
+from app.values.errors import Unauthorized
 from tests.actors import TESTER
 from tests.timer import Timer
 

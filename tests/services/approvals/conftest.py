@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from flask import Flask
 
-from app.domain.proposals.two_persons import TwoPersons
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.network.document import import_network
+from app.accounts.proposal import TwoPersons
+from app.gateway import Gateway, current_gateway
+from app.network.document import import_network
 from config import GUARDABLE
 from tests.actors import TESTER
 from tests.databases import SharedDatabase

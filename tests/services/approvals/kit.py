@@ -8,13 +8,13 @@ from typing import Any
 
 from sqlalchemy import insert, update
 
+from app.accounts.models import Operator
+from app.accounts.proposal import Proposal
+from app.accounts.queries import proposal_by_id
+from app.accounts.roles import Role
+from app.audit.records import Actor, Source
 from app.db.engine import reading, writing
-from app.domain.audit import Actor, Source
-from app.domain.operators import Role
-from app.domain.proposals.proposal import Proposal
-from app.models.operators import Operator
-from app.queries.proposals import proposal_by_id
-from app.runtime.gateway import Gateway
+from app.gateway import Gateway
 from tests.services.network.edits.kit import ALICE, BOB, NOON
 
 __all__ = ["ALICE", "BOB", "NOON"]

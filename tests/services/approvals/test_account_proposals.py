@@ -8,17 +8,9 @@ from typing import Any
 
 import pytest
 
-from app.domain.audit import Actor, Source
-from app.domain.errors import Unauthorized
-from app.domain.operators import Role
-from app.domain.proposals.two_persons import TwoPersons
-from app.runtime.gateway import Gateway
-from app.services.approvals.decide import approve, preview_proposal, reject
-from app.services.approvals.operators import AccountRequest, AccountWish, request_account
-from app.services.approvals.tokens import request_token
-from app.services.audit.log import show_audit, verify_audit
-from app.services.audit.results import Conflict
-from app.services.operators.accounts import (
+from app.accounts.proposal import TwoPersons
+from app.accounts.roles import Role
+from app.accounts.services.accounts import (
     AccountRefused,
     create_account,
     find_account,
@@ -26,10 +18,23 @@ from app.services.operators.accounts import (
     reset_password,
     update_account,
 )
-from app.services.proposals.reading import list_all, list_waiting, show_proposal, waiting_count
-from app.services.proposals.results import ProposalRefused, ReasonMissing, SecondPersonNeeded
-from app.services.reporters.new_tokens import create_token
-from app.services.reporters.tokens import authenticate, revoke_token
+from app.accounts.services.proposals import (
+    ProposalRefused,
+    ReasonMissing,
+    SecondPersonNeeded,
+    list_all,
+    list_waiting,
+    show_proposal,
+    waiting_count,
+)
+from app.approvals.decide import approve, preview_proposal, reject
+from app.approvals.ingest_tokens import request_token
+from app.approvals.operators import AccountRequest, AccountWish, request_account
+from app.audit.records import Actor, Source
+from app.audit.services import Conflict, show_audit, verify_audit
+from app.credentials.services.ingest_tokens import authenticate, create_token, revoke_token
+from app.gateway import Gateway
+from app.values.errors import Unauthorized
 from tests.services.approvals.kit import ALICE, BOB, OLGA, set_account, stored
 from tests.services.network.edits.kit import records
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.errors import Unauthorized
-from app.domain.proposals.two_persons import TwoPersons
-from app.runtime.gateway import Gateway
-from app.services.api_keys.recognised import presented_key
-from app.services.approvals.api_keys import request_key
-from app.services.approvals.decide import approve, preview_proposal
-from app.services.proposals.results import ProposalRefused
+from app.accounts.proposal import TwoPersons
+from app.accounts.services.proposals import ProposalRefused
+from app.approvals.api_keys import request_key
+from app.approvals.decide import approve, preview_proposal
+from app.credentials.services.api_keys import presented_key
+from app.gateway import Gateway
+from app.values.errors import Unauthorized
 from tests.services.approvals.kit import ALICE, BOB, OLGA, stored
 
 

@@ -12,30 +12,30 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
-from app.db.engine import writing
-from app.domain.audit import Actor, read_changes
-from app.domain.operators import Role
-from app.domain.proposals.proposal import ProposalState
-from app.domain.proposals.two_persons import TwoPersons
-from app.models import proposals as table
-from app.runtime.gateway import Gateway
-from app.services.approvals.decide import approve, preview_proposal, reject, withdraw
-from app.services.audit.log import show_audit, verify_audit
-from app.services.audit.results import Conflict, EditRefused, Saved
-from app.services.network.edits.blocks import BlockEdit, save_blocks
-from app.services.network.edits.edit import planned_edit, preview_edit, save_edit
-from app.services.network.edits.fees import FeeEdit, preview_fees, save_fees
-from app.services.network.edits.planning import Edit
-from app.services.network.edits.results import InUse, Invalid, NotConfirmed
-from app.services.network.edits.saving import save_changes
-from app.services.proposals.reading import list_waiting, waiting_count
-from app.services.proposals.results import (
+from app.accounts import models as table
+from app.accounts.proposal import ProposalState, TwoPersons
+from app.accounts.roles import Role
+from app.accounts.services.proposals import (
+    MOST_OPEN,
     ProposalRefused,
     ReasonMissing,
     SecondPersonNeeded,
     TooManyProposals,
+    list_waiting,
+    note_expired,
+    waiting_count,
 )
-from app.services.proposals.store import MOST_OPEN, note_expired
+from app.approvals.decide import approve, preview_proposal, reject, withdraw
+from app.audit.records import Actor, read_changes
+from app.audit.services import Conflict, EditRefused, Saved, show_audit, verify_audit
+from app.db.engine import writing
+from app.gateway import Gateway
+from app.network.edits.blocks import BlockEdit, save_blocks
+from app.network.edits.fees import FeeEdit, preview_fees, save_fees
+from app.network.edits.planning import Edit
+from app.network.edits.results import InUse, Invalid, NotConfirmed
+from app.network.edits.rows import planned_edit, preview_edit, save_edit
+from app.network.edits.saving import save_changes
 from tests.applications import OpenApp, gateway_of
 from tests.services.approvals.kit import ALICE, BOB, NOBODY, OLGA, VERA, Clock, set_account, stored
 from tests.services.network.edits.kit import add_transfer, document, edited, records, removed, versions

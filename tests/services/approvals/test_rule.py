@@ -6,8 +6,8 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-from app.domain.proposals.two_persons import ADMINISTERED
-from app.services.network.sections import SECTIONS
+from app.accounts.proposal import ADMINISTERED
+from app.network.sections import SECTIONS
 from config import GUARDABLE
 
 APP = Path(__file__).resolve().parents[3] / "app"
@@ -21,20 +21,19 @@ UNASKED = ("apply", "import_within", "save_changes", "change_account", "create_w
 CALL = re.compile(rf"(?<!def )\b({'|'.join(UNASKED)})\((?=connection|\n)")
 
 WRITERS = {
-    "services/operators/accounts.py": {"Operator", "create_within", "change_account"},
-    "services/operators/code_keys.py": {"Operator"},  # the same secrets under another key
-    "services/operators/factors.py": {"change_account"},
-    "services/operators/sessions.py": {"Operator"},  # the time and place of a sign-in
-    "services/reporters/new_tokens.py": {"IngestToken", "create_within"},
-    "services/reporters/tokens.py": {"IngestToken"},
-    "services/api_keys/keys.py": {"ApiKey", "create_within"},
-    "services/network/document.py": {"apply", "import_within"},
-    "services/network/edits/saving.py": {"apply", "save_changes"},
-    "services/network/edits/blocks.py": {"save_changes"},
-    "services/approvals/network.py": {"save_changes"},
-    "services/approvals/operators.py": {"create_within", "change_account"},
-    "services/approvals/tokens.py": {"create_within"},
-    "services/approvals/api_keys.py": {"create_within"},
+    "accounts/services/accounts.py": {"Operator", "create_within", "change_account"},
+    "accounts/services/code_keys.py": {"Operator"},  # the same secrets under another key
+    "accounts/services/factors.py": {"change_account"},
+    "accounts/services/sessions.py": {"Operator"},  # the time and place of a sign-in
+    "credentials/services/ingest_tokens.py": {"IngestToken", "create_within"},
+    "credentials/services/api_keys.py": {"ApiKey", "create_within"},
+    "network/document.py": {"apply", "import_within"},
+    "network/edits/saving.py": {"apply", "save_changes"},
+    "network/edits/blocks.py": {"save_changes"},
+    "approvals/network.py": {"save_changes"},
+    "approvals/operators.py": {"create_within", "change_account"},
+    "approvals/ingest_tokens.py": {"create_within"},
+    "approvals/api_keys.py": {"create_within"},
     "sandbox/loader.py": {"import_within"},  # into an empty database alone
 }
 """Every module that writes what can be guarded. Another one has to ask for leave, then it stands here."""

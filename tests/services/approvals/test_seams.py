@@ -8,27 +8,32 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import insert
 
-from app.db.engine import writing
-from app.domain.errors import Unauthorized
-from app.domain.operators import Role
-from app.domain.proposals.two_persons import TwoPersons
-from app.models.factors import OperatorPasskey
-from app.runtime.gateway import Gateway
-from app.services.approvals.decide import approve, preview_proposal
-from app.services.approvals.operators import AccountRequest, AccountWish, request_account
-from app.services.approvals.rules import request_relaxing
-from app.services.approvals.tokens import request_rotation, request_token
-from app.services.audit.results import Conflict
-from app.services.operators.accounts import AccountRefused, find_account
-from app.services.operators.factors import (
+from app.accounts.models import OperatorPasskey
+from app.accounts.proposal import TwoPersons
+from app.accounts.roles import Role
+from app.accounts.services.accounts import AccountRefused, find_account
+from app.accounts.services.factors import (
     accounts_that_have_passkeys,
     demand_second_factor,
     forget_second_factors,
     second_factor_demanded,
 )
-from app.services.proposals.results import ProposalRefused, ReasonMissing, SecondPersonNeeded
-from app.services.reporters.new_tokens import TokenTerms, create_token, rotate_token
-from app.services.reporters.tokens import authenticate, list_tokens, revoke_token
+from app.accounts.services.proposals import ProposalRefused, ReasonMissing, SecondPersonNeeded
+from app.approvals.decide import approve, preview_proposal
+from app.approvals.ingest_tokens import request_rotation, request_token
+from app.approvals.operators import AccountRequest, AccountWish, request_account, request_relaxing
+from app.audit.services import Conflict
+from app.credentials.services.ingest_tokens import (
+    TokenTerms,
+    authenticate,
+    create_token,
+    list_tokens,
+    revoke_token,
+    rotate_token,
+)
+from app.db.engine import writing
+from app.gateway import Gateway
+from app.values.errors import Unauthorized
 from tests.services.approvals.kit import ALICE, BOB, OLGA, set_account, stored
 
 WHY = "agreed"

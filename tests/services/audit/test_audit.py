@@ -15,20 +15,26 @@ import pytest
 from flask import Flask
 from sqlalchemy import delete, func, insert, select, update
 
+from app.audit.keys import AuditKeys, AuditKeyUnusable
+from app.audit.models import AuditRecord
+from app.audit.records import Actor, AuditedChange, Source, key_id
+from app.audit.services import (
+    AuditFilter,
+    export_audit,
+    list_audit,
+    record,
+    record_alone,
+    show_audit,
+    verify_audit,
+)
+from app.credentials.services.ingest_tokens import create_token, revoke_token
 from app.db.engine import reading, writing
-from app.domain.audit import Actor, AuditedChange, Source, key_id
-from app.models.audit import AuditRecord
-from app.runtime.audit_keys import AuditKeys, AuditKeyUnusable
-from app.runtime.gateway import Gateway, current_gateway
+from app.feed.services.ingest import ingest_lines
+from app.feed.services.replay import replay
+from app.feed.services.retract import retract_ids
+from app.gateway import Gateway, current_gateway
+from app.network.document import export_network, import_network
 from app.sandbox.loader import ensure_sandbox, load_sandbox
-from app.services.audit.log import AuditFilter, export_audit, list_audit, show_audit, verify_audit
-from app.services.audit.record import record, record_alone
-from app.services.feed.ingest import ingest_lines
-from app.services.feed.replay import replay
-from app.services.feed.retract import retract_ids
-from app.services.network.document import export_network, import_network
-from app.services.reporters.new_tokens import create_token
-from app.services.reporters.tokens import revoke_token
 from tests.actors import TESTER
 from tests.services.network.network_kit import changed, network, text
 

@@ -6,9 +6,8 @@ import pytest
 from flask import Flask
 from sqlalchemy import text
 
-from app.runtime.gateway import current_gateway
-from app.services.audit.log import verify_audit
-from app.services.audit.record import record_alone
+from app.audit.services import record_alone, verify_audit
+from app.gateway import current_gateway
 from tests.actors import TESTER
 
 UNREADABLE = {

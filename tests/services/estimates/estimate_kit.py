@@ -8,13 +8,13 @@ from typing import Any
 from sqlalchemy import insert
 
 from app.db.engine import writing
-from app.domain.estimate.estimate import Estimate
-from app.domain.estimate.inputs import EstimateRequest
-from app.models.pools import PoolCounter, ReportedFee
-from app.models.transfers import Transfer
-from app.runtime.gateway import Gateway
-from app.services.estimates.estimate import estimate_transfer
-from app.services.network.document import import_network
+from app.estimates.estimate import Estimate
+from app.estimates.inputs import EstimateRequest
+from app.estimates.services import estimate_transfer
+from app.feed.models import PoolCounter, ReportedFee
+from app.gateway import Gateway
+from app.network.document import import_network
+from app.transfers.models import Transfer
 from tests.actors import TESTER
 from tests.services.network.network_kit import changed, text
 

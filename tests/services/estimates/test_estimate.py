@@ -12,16 +12,16 @@ import pytest
 from flask import Flask
 from sqlalchemy import event
 
-from app.domain.codes import BridgeType
-from app.domain.errors import Unavailable
-from app.domain.estimate.estimate import EstimateRefused
-from app.domain.estimate.inputs import EstimateRequest
-from app.models.pools import PoolVolume
-from app.queries.estimates import Epoch
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.estimates.estimate import estimate_inputs
-from app.services.network.document import import_network
-from app.services.network.snapshot import NetworkSnapshots
+from app.estimates.estimate import EstimateRefused
+from app.estimates.inputs import EstimateRequest
+from app.estimates.queries import Epoch
+from app.estimates.services import estimate_inputs
+from app.feed.models import PoolVolume
+from app.gateway import Gateway, current_gateway
+from app.network.document import import_network
+from app.network.services import NetworkSnapshots
+from app.values.codes import BridgeType
+from app.values.errors import Unavailable
 from tests.actors import TESTER
 from tests.domain.estimate.estimate_cases import pool_with
 from tests.services.estimates.estimate_kit import (

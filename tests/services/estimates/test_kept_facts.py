@@ -19,14 +19,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import event
 
+from app.db.cached_reads import KeptReads
 from app.db.engine import writing
 from app.db.writes import writes_of
-from app.domain.keys import ChainId
-from app.runtime.gateway import Gateway, current_gateway
-from app.runtime.kept_reads import KeptReads
-from app.services.estimates.bound import token_bound
-from app.services.estimates.estimate import estimate_inputs
-from app.services.network.document import import_network
+from app.estimates.services import estimate_inputs, token_bound
+from app.gateway import Gateway, current_gateway
+from app.network.document import import_network
+from app.values.identifiers import ChainId
 from config import Settings
 from tests.actors import TESTER
 from tests.api.shapes import ESTIMATE

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.domain.codes import ErrCode, Reason
-from app.domain.estimate.estimate import EstimateRefused
-from app.domain.estimate.inputs import EstimateRequest
-from app.models.pools import PoolVolume
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.estimates.estimate import estimate_transfer
-from app.services.network.document import import_network
+from app.estimates.estimate import EstimateRefused
+from app.estimates.inputs import EstimateRequest
+from app.estimates.services import estimate_transfer
+from app.feed.models import PoolVolume
+from app.gateway import Gateway, current_gateway
+from app.network.document import import_network
+from app.values.codes import ErrCode, Reason
 from tests.actors import TESTER
 from tests.services.estimates.estimate_kit import (
     NOON,

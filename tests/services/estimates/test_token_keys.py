@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.domain.codes import ErrCode, Reason
-from app.domain.errors import GatewayError
-from app.domain.estimate.estimate import Estimate
-from app.domain.estimate.inputs import EstimateRequest
-from app.domain.keys import ChainId
-from app.domain.times import rfc3339
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.estimates.estimate import estimate_transfer
-from app.services.feed.ingest import ingest_lines
-from app.services.network.document import import_network
+from app.estimates.estimate import Estimate
+from app.estimates.inputs import EstimateRequest
+from app.estimates.services import estimate_transfer
+from app.feed.services.ingest import ingest_lines
+from app.gateway import Gateway, current_gateway
+from app.network.document import import_network
+from app.values.codes import ErrCode, Reason
+from app.values.errors import GatewayError
+from app.values.identifiers import ChainId
+from app.values.times import rfc3339
 from tests.actors import TESTER
 from tests.services.network.network_kit import network, text
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
+from app.db.cached_reads import KeptReads
 from app.db.writes import writes_of
-from app.domain.estimate.inputs import PoolState
-from app.domain.keys import RouteKey
-from app.domain.pools import PoolCounters
-from app.domain.times import Epoch
-from app.queries.estimates import EstimateFacts
-from app.runtime.gateway import Gateway
-from app.runtime.kept_reads import KeptReads
-from app.services.estimates.facts import kept_facts
+from app.estimates.inputs import PoolState
+from app.estimates.queries import EstimateFacts
+from app.estimates.services import kept_facts
+from app.gateway import Gateway
+from app.network.pools import PoolCounters
+from app.values.identifiers import RouteKey
+from app.values.times import Epoch
 from tests.services.feed.world import NOW, event, feed, sent
 from tests.timer import Timer
 

@@ -16,20 +16,19 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, insert, select
 
+from app.credentials.ingest_token import Scope
 from app.db.engine import reading, writing
-from app.domain.codes import SendKind
-from app.domain.reporting.scope import Scope
-from app.domain.transfer.event_types import EventType
-from app.models.events import Event
-from app.models.refund_asks import RefundAsk
-from app.queries.feed.facts import load_network_facts
-from app.runtime.gateway import Gateway
-from app.services.feed.ingest import ingest_lines
-from app.services.feed.projection import refold
-from app.services.feed.prune import prune
-from app.services.feed.retract import NothingToRetract, retract_ids
-from app.services.network.document import import_network
-from app.services.network.reader import NetworkRefused
+from app.feed.models import Event
+from app.feed.projection.transfers import refold
+from app.feed.queries.facts import load_network_facts
+from app.feed.services.ingest import ingest_lines
+from app.feed.services.prune import prune
+from app.feed.services.retract import NothingToRetract, retract_ids
+from app.gateway import Gateway
+from app.network.document import NetworkRefused, import_network
+from app.refunds.models import RefundAsk
+from app.transfers.event_types import EventType
+from app.values.codes import SendKind
 from tests.actors import TESTER
 from tests.builders import network as build
 from tests.services.feed.any_order import EVERYTHING, REORGS, Events, members

@@ -8,16 +8,16 @@ from typing import cast
 
 from sqlalchemy import Connection, select
 
-from app.domain.keys import ChainId
-from app.domain.pools import PoolCounters
-from app.domain.transfer.event_types import EventType
-from app.domain.transfer.events import LiquidityAdded, LiquidityWithdrawn
-from app.domain.transfer.standing import Logged, Reorg
-from app.domain.transfer.subjects import EventKey, subject_of_chain
-from app.models.events import Event
-from app.queries.feed.codec import decode_event
-from app.queries.feed.pools import LIQUIDITY
-from app.queries.feed.retractions import retracted_keys
+from app.feed.codec import decode_event
+from app.feed.models import Event
+from app.feed.queries.pools import LIQUIDITY
+from app.feed.queries.retractions import retracted_keys
+from app.network.pools import PoolCounters
+from app.transfers.event_types import EventType
+from app.transfers.events import LiquidityAdded, LiquidityWithdrawn
+from app.transfers.reorganisations import Logged, Reorg
+from app.transfers.subjects import EventKey, subject_of_chain
+from app.values.identifiers import ChainId
 
 
 def every_reorg(connection: Connection, chain_ids: Collection[int], after_seq: int) -> list[Reorg]:

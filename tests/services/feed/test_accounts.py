@@ -13,17 +13,16 @@ from sqlalchemy import select
 
 from app.db.base import db
 from app.db.engine import reading, writing
-from app.domain.codes import Reason
-from app.domain.errors import GatewayError
-from app.domain.keys import TransferId
-from app.models.transfers import Transfer, TransferAccount
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.feed.prune import prune
-from app.services.feed.replay import replay
-from app.services.feed.retract import retract_ids
-from app.services.transfers.find import find_transfers
-from app.services.transfers.history import transfer_history
-from app.services.transfers.status import TransferStatus, transfer_statuses
+from app.feed.services.prune import prune
+from app.feed.services.replay import replay
+from app.feed.services.retract import retract_ids
+from app.gateway import Gateway, current_gateway
+from app.transfers.models import Transfer, TransferAccount
+from app.transfers.services.lookups import find_transfers, transfer_history
+from app.transfers.services.status import TransferStatus, transfer_statuses
+from app.values.codes import Reason
+from app.values.errors import GatewayError
+from app.values.identifiers import TransferId
 from tests.actors import TESTER
 from tests.services.feed.world import (
     NOW,

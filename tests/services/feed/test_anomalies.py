@@ -10,12 +10,12 @@ from flask import Flask
 from sqlalchemy import insert, select, update
 
 from app.db.engine import reading, writing
-from app.domain.crypto import address_of, checksum_address
-from app.models.anomalies import Anomaly
-from app.models.network import Pool
-from app.runtime.gateway import Gateway
-from app.services.feed.replay import replay
-from app.services.network.document import import_network
+from app.feed.services.replay import replay
+from app.gateway import Gateway
+from app.network.document import import_network
+from app.network.models import Pool
+from app.transfers.models import Anomaly
+from app.values.crypto import address_of, checksum_address
 from tests.actors import TESTER
 from tests.builders import network as build
 from tests.services.feed.world import (

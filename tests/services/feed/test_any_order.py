@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.db.engine import reading
-from app.models.events import Event
-from app.queries.feed import chains as chain_progress
-from app.runtime.gateway import Gateway
-from app.services.feed import sums
-from app.services.feed.replay import replay
-from app.services.feed.retract import NothingToRetract, retract_ids
+from app.feed.models import Event
+from app.feed.projection import sums
+from app.feed.queries import chains as chain_progress
+from app.feed.services.replay import replay
+from app.feed.services.retract import NothingToRetract, retract_ids
+from app.gateway import Gateway
 from tests.actors import TESTER
 from tests.everyday import volume
 from tests.services.feed.any_order import (

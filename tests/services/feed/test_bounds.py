@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from app.domain.crypto import keccak256, sign_digest
-from app.domain.transfer.judge import MAX_OF_A_TYPE, MAX_REQUESTS
-from app.runtime.gateway import Gateway
+from app.gateway import Gateway
+from app.transfers.validation import MAX_OF_A_TYPE, MAX_REQUESTS
+from app.values.crypto import keccak256, sign_digest
 from tests.services.feed.world import KEYS, about, feed, prepared, request, sent, signature, signed
 
 EVIL = "evil"

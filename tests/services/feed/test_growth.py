@@ -10,15 +10,13 @@ import pytest
 from sqlalchemy import delete, select
 
 from app.db.engine import reading, writing
-from app.domain.following.position import BEGINNING, Position
-from app.models.events import RetractionTarget
-from app.models.pools import ReportedFee
-from app.runtime.gateway import Gateway
-from app.services.backfills.known import KNOWN
-from app.services.backfills.run import run_backfill
-from app.services.feed.retract import retract_ids, retract_reporter
-from app.services.network.document import import_network
-from app.services.transfers.follow import present_position, told_after
+from app.feed.models import ReportedFee, RetractionTarget
+from app.feed.services.backfills import KNOWN, run_backfill
+from app.feed.services.retract import retract_ids, retract_reporter
+from app.gateway import Gateway
+from app.network.document import import_network
+from app.transfers.status_changes import BEGINNING, Position
+from app.waiting.services import present_position, told_after
 from tests.actors import TESTER
 from tests.builders import network as build
 from tests.services.feed.world import (

@@ -10,10 +10,10 @@ from sqlalchemy import select
 
 from app.db.base import db
 from app.db.engine import reading, writing
-from app.models.transfers import TransferHash
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.feed.replay import replay
-from app.services.feed.retract import retract_ids
+from app.feed.services.replay import replay
+from app.feed.services.retract import retract_ids
+from app.gateway import Gateway, current_gateway
+from app.transfers.models import TransferHash
 from tests.actors import TESTER
 from tests.services.feed.world import NOW, about, build_network, event, feed, released, sent, transfer_id
 

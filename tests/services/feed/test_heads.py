@@ -12,14 +12,13 @@ from flask import Flask
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.models.events import ChainProgress, Event
-from app.runtime.gateway import Gateway
-from app.services.feed.ingest import ingest_lines
-from app.services.feed.log import export_log
-from app.services.feed.replay import replay
-from app.services.feed.reporting import cursor
-from app.services.feed.retract import NothingToRetract, retract_ids, retract_reporter
-from app.services.feed.schema import OPERATOR_SCHEMAS
+from app.feed.models import ChainProgress, Event
+from app.feed.schemas import OPERATOR_SCHEMAS
+from app.feed.services.ingest import cursor, ingest_lines
+from app.feed.services.log import export_log
+from app.feed.services.replay import replay
+from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
+from app.gateway import Gateway
 from tests.actors import TESTER
 from tests.services.feed.world import NOW, about, event, feed, forget_events, sent
 
@@ -198,10 +197,10 @@ def test_one_of_several_acceptances_is_found_by_its_id(shallow: Gateway) -> None
 
 
 def test_a_backlog_goes_little_by_little(shallow: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.services.feed.dropping.heads.AT_ONCE", 0)
+    monkeypatch.setattr("app.feed.services.heads.AT_ONCE", 0)
     one_by_one(shallow, *heads(1, 60))
     assert len(blocks(shallow)) == 60
-    monkeypatch.setattr("app.services.feed.dropping.heads.AT_ONCE", 20)
+    monkeypatch.setattr("app.feed.services.heads.AT_ONCE", 20)
     one_by_one(shallow, head(61))
     assert len(blocks(shallow)) == 41
     one_by_one(shallow, head(62), head(63))

@@ -13,15 +13,15 @@ from flask import Flask
 from sqlalchemy import select
 
 from app.db.engine import reading, writing
-from app.domain.transfer.subjects import OPERATORS
-from app.models.events import Event
-from app.runtime.gateway import Gateway
-from app.services.feed.ahead import settle
-from app.services.feed.prune import prune
-from app.services.feed.replay import replay
-from app.services.feed.retract import retract_ids
-from app.services.feed.verifying.differences import Difference
-from app.services.feed.verifying.run import verify
+from app.feed.models import Event
+from app.feed.services.ahead import settle
+from app.feed.services.prune import prune
+from app.feed.services.replay import replay
+from app.feed.services.retract import retract_ids
+from app.feed.verifying.differences import Difference
+from app.feed.verifying.run import verify
+from app.gateway import Gateway
+from app.transfers.subjects import OPERATORS
 from tests.actors import TESTER
 from tests.everyday import SEED, volume
 from tests.services.feed.any_order import members
@@ -79,8 +79,8 @@ def test_heads_that_left_the_log_change_nothing(
     gateway = replace(gateway, clock=Clock(), max_reorg_blocks=DEPTHS[0])
     for seed in range(SEED * 100_000 + first, SEED * 100_000 + first + AT_ONCE):
         with monkeypatch.context() as keeping:
-            keeping.setattr("app.services.feed.write.drop_heads", lambda *_: None)
-            keeping.setattr("app.services.feed.load.dropped_before", lambda *_: frozenset())
+            keeping.setattr("app.feed.services.write.drop_heads", lambda *_: None)
+            keeping.setattr("app.feed.services.load.dropped_before", lambda *_: frozenset())
             happened = live_through(gateway, seed, WHAT_ANY_LOG_SHOWS)
             whole = everything(gateway)
             logged = events_of(gateway)

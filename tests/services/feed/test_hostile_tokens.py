@@ -13,15 +13,15 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from app.credentials.ingest_token import Scope
 from app.db.engine import reading
-from app.domain.codes import SendKind
-from app.domain.reporting.scope import Scope
-from app.domain.transfer.judge import MAX_OF_A_LIMITED, MAX_OF_A_TYPE
-from app.runtime.gateway import Gateway
-from app.services.feed.ingest import IngestResult, ingest_lines
-from app.services.feed.log import export_log
-from app.services.feed.replay import replay
-from app.services.feed.retract import retract_reporter
+from app.feed.services.ingest import IngestResult, ingest_lines
+from app.feed.services.log import export_log
+from app.feed.services.replay import replay
+from app.feed.services.retract import retract_reporter
+from app.gateway import Gateway
+from app.transfers.validation import MAX_OF_A_LIMITED, MAX_OF_A_TYPE
+from app.values.codes import SendKind
 from tests.actors import TESTER
 from tests.everyday import volume
 from tests.services.feed.any_order import members

@@ -10,18 +10,16 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select
 
+from app.credentials.ingest_token import Scope
 from app.db.engine import reading, writing
-from app.domain.reporting.scope import Scope
-from app.models.anomalies import Anomaly
-from app.models.events import Event
-from app.models.pools import PoolCounter, ReportedFee
-from app.models.transfers import Transfer
-from app.runtime.gateway import Gateway
-from app.services.feed.ingest import ingest_lines
-from app.services.feed.log import export_log
-from app.services.feed.replay import replay
-from app.services.feed.retract import NothingToRetract, retract_ids
-from app.services.feed.schema import OPERATOR_SCHEMAS
+from app.feed.models import Event, PoolCounter, ReportedFee
+from app.feed.schemas import OPERATOR_SCHEMAS
+from app.feed.services.ingest import ingest_lines
+from app.feed.services.log import export_log
+from app.feed.services.replay import replay
+from app.feed.services.retract import NothingToRetract, retract_ids
+from app.gateway import Gateway
+from app.transfers.models import Anomaly, Transfer
 from tests.actors import TESTER
 from tests.services.feed.world import (
     NOW,

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, select, update
 
 from app.db.engine import reading, writing
-from app.domain.transfer.latency import median_seconds, window
-from app.models.latencies import WIDTHS, LatencyCount, LatencyWindow
-from app.models.transfers import LatencyRecord
-from app.queries.latency import middle_latencies
-from app.runtime.gateway import Gateway
-from app.services.feed.latency import recount
-from app.services.feed.prune import prune
-from app.services.feed.replay import replay
-from app.services.feed.retract import NothingToRetract, retract_ids
+from app.feed.projection.latencies import recount
+from app.feed.services.prune import prune
+from app.feed.services.replay import replay
+from app.feed.services.retract import NothingToRetract, retract_ids
+from app.gateway import Gateway
+from app.latency.median import median_seconds, window
+from app.latency.models import WIDTHS, LatencyCount, LatencyWindow
+from app.latency.queries import middle_latencies
+from app.transfers.models import LatencyRecord
 from tests.actors import TESTER
 from tests.everyday import volume
 from tests.services.feed.world import NOW, event, feed, released, sent

@@ -1,9 +1,9 @@
 """What is looked up for many events at once stays within what a statement can hold."""
 
 from app.db.engine import writing
-from app.domain.transfer.subjects import EventKey
-from app.queries.feed.retractions import retracted_keys
-from app.runtime.gateway import Gateway
+from app.feed.queries.retractions import retracted_keys
+from app.gateway import Gateway
+from app.transfers.subjects import EventKey
 from tests.services.feed.world import feed, sent
 
 

@@ -8,10 +8,10 @@ from typing import Any
 from sqlalchemy import delete, select
 
 from app.db.engine import reading, writing
-from app.models.network import Chain, OpeningValidator, PeggedPair, Token
-from app.models.pools import PoolCounter
-from app.runtime.gateway import Gateway
-from app.services.network.document import export_network, import_network
+from app.feed.models import PoolCounter
+from app.gateway import Gateway
+from app.network.document import export_network, import_network
+from app.network.models import Chain, OpeningValidator, PeggedPair, Token
 from tests.actors import TESTER
 from tests.services.feed.world import KEYS, feed, prepared, released, request, sent, signature, signed
 

@@ -13,20 +13,18 @@ from hypothesis import strategies as st
 from sqlalchemy import func, insert, select, update
 
 from app.db.engine import reading, writing
-from app.domain.codes import TransferHistoryStatus as Status
-from app.domain.errors import GatewayError
-from app.models.anomalies import Anomaly
-from app.models.events import Event
-from app.models.network import Pool
-from app.models.pools import PoolCounter
-from app.models.pruned import PrunedEvent, PrunedTransfer
-from app.runtime.gateway import Gateway
-from app.services.feed.log import export_log
-from app.services.feed.prune import prune
-from app.services.feed.replay import replay
-from app.services.feed.reporting import cursor
-from app.services.feed.retract import NothingToRetract, retract_ids, retract_reporter
-from app.services.transfers.status import transfer_status
+from app.feed.models import Event, PoolCounter, PrunedEvent, PrunedTransfer
+from app.feed.services.ingest import cursor
+from app.feed.services.log import export_log
+from app.feed.services.prune import prune
+from app.feed.services.replay import replay
+from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
+from app.gateway import Gateway
+from app.network.models import Pool
+from app.transfers.models import Anomaly
+from app.transfers.services.status import transfer_status
+from app.values.codes import TransferHistoryStatus as Status
+from app.values.errors import GatewayError
 from tests.actors import TESTER
 from tests.everyday import volume
 from tests.services.feed.any_order import EVERYTHING, REORGS, answers_after, arrival
@@ -320,7 +318,7 @@ def test_heads_of_before_go_at_once(
     gateway: Gateway, later: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those that an earlier release left, also of a reporter that is silent now."""
-    monkeypatch.setattr("app.services.feed.write.drop_heads", lambda *_: None)
+    monkeypatch.setattr("app.feed.services.write.drop_heads", lambda *_: None)
     told = [event("chain.head", f"h{n}", at=n - 5000, chain_id=1, block=n) for n in range(2000)]
     feed(gateway, *told, reporter="silent")
     before = state(gateway)

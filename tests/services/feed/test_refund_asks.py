@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from sqlalchemy import insert, select
 
 from app.db.engine import reading, writing
-from app.domain.codes import XferStatus
-from app.models.refund_asks import RefundAsk
-from app.queries.feed.facts import load_network_facts
-from app.runtime.gateway import Gateway
-from app.services.feed.projection import refold
-from app.services.feed.prune import prune
-from app.services.feed.replay import replay
-from app.services.feed.retract import retract_ids
+from app.feed.projection.transfers import refold
+from app.feed.queries.facts import load_network_facts
+from app.feed.services.prune import prune
+from app.feed.services.replay import replay
+from app.feed.services.retract import retract_ids
+from app.gateway import Gateway
+from app.refunds.models import RefundAsk
+from app.values.codes import XferStatus
 from tests.actors import TESTER
 from tests.everyday import volume
 from tests.services.feed.any_order import arrival, ingest, of_transfer

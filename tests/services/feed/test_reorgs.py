@@ -7,12 +7,11 @@ import pytest
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.domain.crypto import address_of, checksum_address
-from app.models.events import ChainProgress, Event, TransferBlock
-from app.models.pools import PoolCounter
-from app.models.transfers import LatencyRecord
-from app.runtime.gateway import Gateway
-from app.services.feed.replay import replay
+from app.feed.models import ChainProgress, Event, PoolCounter, TransferBlock
+from app.feed.services.replay import replay
+from app.gateway import Gateway
+from app.transfers.models import LatencyRecord
+from app.values.crypto import address_of, checksum_address
 from tests.actors import TESTER
 from tests.services.feed.world import (
     KEYS,

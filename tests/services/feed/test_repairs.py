@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy import Connection, delete
 
 from app.db.engine import writing
-from app.models.pools import CourseCount, PoolVolume
-from app.runtime.gateway import Gateway
-from app.services.feed.replay import replay
-from app.services.feed.verifying import sums
-from app.services.feed.verifying.differences import Difference
+from app.feed.models import CourseCount, PoolVolume
+from app.feed.services.replay import replay
+from app.feed.verifying import sums
+from app.feed.verifying.differences import Difference
+from app.gateway import Gateway
 from tests.actors import TESTER
 from tests.services.feed.everything import everything
 from tests.services.feed.world import feed, sent
@@ -23,7 +23,7 @@ def test_the_lock_is_given_back_between_rows_of_sums(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A pool has a volume for each minute of years, and all of them may be missing."""
-    monkeypatch.setattr("app.services.feed.replay.SUMS_AT_ONCE", 2)
+    monkeypatch.setattr("app.feed.services.replay.SUMS_AT_ONCE", 2)
     at_once: list[int] = []
     for name in ("repair_pools", "repair_courses"):
         repair = getattr(sums, name)

@@ -11,14 +11,13 @@ from sqlalchemy import select
 
 from app.db.base import db
 from app.db.engine import reading, writing
-from app.models.events import ChainProgress
-from app.models.pools import PoolCounter, ReportedFee
-from app.runtime.gateway import Gateway
-from app.services.feed.ingest import ingest_lines
-from app.services.feed.log import export_log
-from app.services.feed.replay import replay
-from app.services.feed.retract import NothingToRetract, retract_ids, retract_reporter
-from app.services.feed.schema import OPERATOR_SCHEMAS
+from app.feed.models import ChainProgress, PoolCounter, ReportedFee
+from app.feed.schemas import OPERATOR_SCHEMAS
+from app.feed.services.ingest import ingest_lines
+from app.feed.services.log import export_log
+from app.feed.services.replay import replay
+from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
+from app.gateway import Gateway
 from tests.actors import TESTER
 from tests.services.feed.world import (
     KEYS,

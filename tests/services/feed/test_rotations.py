@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from app.admin.pages.validator_sets import validator_sets
 from app.db.engine import reading
-from app.models.validators import ReportedValidatorSet
-from app.runtime.gateway import Gateway
-from app.services.feed.replay import replay
+from app.feed.services.replay import replay
+from app.gateway import Gateway
+from app.network.admin.validator_sets import validator_sets
+from app.network.models import ReportedValidatorSet
 from tests.actors import TESTER
 from tests.services.feed.world import feed, forget_events, projections, rotation
 

@@ -12,20 +12,20 @@ from coincurve import PrivateKey
 from sqlalchemy import func, select
 
 from app.db.engine import reading
-from app.domain.codes import SendKind
-from app.domain.crypto import CURVE_ORDER, address_of, checksum_address, keccak256
-from app.domain.refund.evidence import signing_digest
-from app.domain.refund.limits import MAX_ASIDE, MAX_WAITING
-from app.models.events import Event
-from app.models.signatures import SignatureAside, SignatureNotNeeded
-from app.models.transfers import Refund
-from app.queries.feed.histories import load_histories
-from app.runtime.gateway import Gateway
-from app.services.feed.ingest import ingest_lines
-from app.services.feed.log import export_log
-from app.services.feed.replay import replay
-from app.services.feed.retract import retract_ids
-from app.services.feed.schema import OPERATOR_SCHEMAS
+from app.feed.models import Event
+from app.feed.queries.histories import load_histories
+from app.feed.schemas import OPERATOR_SCHEMAS
+from app.feed.services.ingest import ingest_lines
+from app.feed.services.log import export_log
+from app.feed.services.replay import replay
+from app.feed.services.retract import retract_ids
+from app.gateway import Gateway
+from app.refunds.evidence import signing_digest
+from app.refunds.models import SignatureAside, SignatureNotNeeded
+from app.transfers.models import Refund
+from app.transfers.signatures import MAX_ASIDE, MAX_WAITING
+from app.values.codes import SendKind
+from app.values.crypto import CURVE_ORDER, address_of, checksum_address, keccak256
 from tests.actors import TESTER
 from tests.services.feed.world import (
     KEYS,

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.domain.codes import XferStatus
-from app.runtime.gateway import Gateway
+from app.gateway import Gateway
+from app.values.codes import XferStatus
 from tests.services.feed.world import (
     KEYS,
     about,

@@ -7,8 +7,8 @@ from dataclasses import replace
 from flask import Flask
 from flask_migrate import downgrade, upgrade
 
-from app.runtime.gateway import current_gateway
-from app.services.backfills.run import known_backfills, run_backfill
+from app.feed.services.backfills import known_backfills, run_backfill
+from app.gateway import current_gateway
 from tests.services.feed.whole import differing, full, stored
 from tests.services.feed.world import NOW, write_network
 

@@ -15,11 +15,25 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from sqlalchemy.exc import OperationalError
 
 from app.db.engine import reading, reading_consistently, writing
-from app.models.anomalies import Anomaly
-from app.models.events import ChainProgress, RetractedEvent, RetractionTarget, TransferBlock
-from app.models.latencies import LatencyCount
-from app.models.pools import CourseCount, PoolCounter, PoolVolume, ReportedFee
-from app.models.transfers import (
+from app.feed.models import (
+    ChainProgress,
+    CourseCount,
+    PoolCounter,
+    PoolVolume,
+    ReportedFee,
+    RetractedEvent,
+    RetractionTarget,
+    TransferBlock,
+)
+from app.feed.services.prune import prune
+from app.feed.services.replay import PROJECTIONS, AnotherReplay, replay
+from app.feed.services.retract import NothingToRetract, retract_ids
+from app.feed.verifying.run import every_part
+from app.gateway import Gateway, current_gateway
+from app.latency.models import LatencyCount
+from app.network.models import ReportedValidatorSet
+from app.transfers.models import (
+    Anomaly,
     LatencyRecord,
     Refund,
     RefundBasis,
@@ -29,12 +43,6 @@ from app.models.transfers import (
     WithdrawDone,
     WithdrawId,
 )
-from app.models.validators import ReportedValidatorSet
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.feed.prune import prune
-from app.services.feed.replay import PROJECTIONS, AnotherReplay, replay
-from app.services.feed.retract import NothingToRetract, retract_ids
-from app.services.feed.verifying.parts import every_part
 from tests.actors import TESTER
 from tests.databases import SharedDatabase
 from tests.everyday import volume
@@ -189,7 +197,7 @@ def test_a_transfer_without_a_log_goes(filled: Gateway) -> None:
 @pytest.mark.soak("seconds of replays; each difference is tried by itself")
 def test_the_feed_goes_on_while_a_replay_runs(filled: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two parts the lock is free, and what was not reached yet and what was answer alike."""
-    monkeypatch.setattr("app.services.feed.verifying.parts.TRANSFERS", 2)
+    monkeypatch.setattr("app.feed.verifying.run.TRANSFERS", 2)
     before = stored(filled)
     forget_projections(filled)
     reported: list[int] = []
@@ -220,7 +228,7 @@ class Killed(BaseException):
 def test_one_that_was_ended_is_started_again(
     filled: Gateway, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
-    monkeypatch.setattr("app.services.feed.verifying.parts.TRANSFERS", 1)
+    monkeypatch.setattr("app.feed.verifying.run.TRANSFERS", 1)
     before = stored(filled)
     forget_projections(filled)
     left = after

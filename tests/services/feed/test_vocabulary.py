@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.runtime.gateway import Gateway
-from app.services.feed.lines import ReadLine, RefusedLine, read_line
-from app.services.feed.log import export_log
+from app.feed.lines import ReadLine, RefusedLine, read_line
+from app.feed.services.log import export_log
+from app.gateway import Gateway
 from tests.services.feed.world import NOW, about, address, event, feed, sent
 
 DELAYED_ID = "0x" + "d1" * 32

@@ -12,15 +12,14 @@ from hypothesis import strategies as st
 from sqlalchemy import select, update
 
 from app.db.engine import reading, writing
-from app.domain.keys import ChainId
-from app.domain.pools import PoolCounters
-from app.domain.transfer.standing import standing_of_transfer
-from app.models.events import Event
-from app.models.pools import PoolCounter
-from app.queries.feed.histories import load_histories
-from app.queries.feed.pools import load_liquidity, standing_liquidity
-from app.runtime.gateway import Gateway
-from app.services.feed.retract import NothingToRetract, retract_ids
+from app.feed.models import Event, PoolCounter
+from app.feed.queries.histories import load_histories
+from app.feed.queries.pools import load_liquidity, standing_liquidity
+from app.feed.services.retract import NothingToRetract, retract_ids
+from app.gateway import Gateway
+from app.network.pools import PoolCounters
+from app.transfers.reorganisations import standing_of_transfer
+from app.values.identifiers import ChainId
 from tests.actors import TESTER
 from tests.everyday import volume
 from tests.services.feed.in_memory import every_reorg, liquidity

@@ -7,11 +7,11 @@ from typing import Any
 from sqlalchemy import insert, select
 
 from app.db.engine import reading, writing
-from app.models.latencies import LatencyCount
-from app.models.network import Pool
-from app.runtime.gateway import Gateway
-from app.services.feed.retract import retract_ids
-from app.services.feed.verifying.run import verify
+from app.feed.services.retract import retract_ids
+from app.feed.verifying.run import verify
+from app.gateway import Gateway
+from app.latency.models import LatencyCount
+from app.network.models import Pool
 from tests.actors import TESTER
 from tests.services.feed.any_order import EVERYTHING, REORGS, members
 from tests.services.feed.everything import everything

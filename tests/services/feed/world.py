@@ -12,15 +12,16 @@ from typing import Any
 from sqlalchemy import Connection, Engine, select, text
 
 from app.db.engine import writing
-from app.domain.codes import SendKind
-from app.domain.crypto import address_of, checksum_address, keccak256, sign_digest
-from app.domain.refund.evidence import signing_digest
-from app.domain.refund.request import RefundRequest, encode_request
-from app.domain.transfer_ids import pool_transfer_id
-from app.models.anomalies import Anomaly
-from app.models.events import ChainProgress, TransferBlock
-from app.models.pools import CourseCount, PoolCounter, PoolVolume, ReportedFee
-from app.models.transfers import (
+from app.feed.models import ChainProgress, CourseCount, PoolCounter, PoolVolume, ReportedFee, TransferBlock
+from app.feed.services.ingest import IngestResult, ingest_lines
+from app.gateway import Gateway, current_gateway
+from app.network.document import import_within, read_document
+from app.network.models import ReportedValidatorSet
+from app.refunds.evidence import signing_digest
+from app.refunds.request import RefundRequest, encode_request
+from app.transfers.ids import pool_transfer_id
+from app.transfers.models import (
+    Anomaly,
     LatencyRecord,
     Refund,
     Transfer,
@@ -28,11 +29,8 @@ from app.models.transfers import (
     TransferHash,
     WithdrawDone,
 )
-from app.models.validators import ReportedValidatorSet
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.feed.ingest import IngestResult, ingest_lines
-from app.services.network.document import import_within
-from app.services.network.reader import read_document
+from app.values.codes import SendKind
+from app.values.crypto import address_of, checksum_address, keccak256, sign_digest
 from tests.builders import network as build
 from tests.builders.events import EventBuilder
 from tests.databases import SharedDatabase, filled_tables

@@ -11,21 +11,20 @@ from flask import Flask
 from sqlalchemy import insert
 
 from app.db.engine import writing
-from app.domain.codes import FINISHED_STATUSES, RESTING_STATUSES
-from app.domain.codes import TransferHistoryStatus as Status
-from app.domain.keys import TransferId
-from app.domain.telling.steps import StepName
-from app.domain.telling.words import REFUSED_BECAUSE
-from app.domain.transfer.progress import NextActor
-from app.domain.transfer.stages import Progress
-from app.models.pruned import PrunedTransfer
-from app.runtime.gateway import Gateway, current_gateway
+from app.feed.models import PrunedTransfer
+from app.gateway import Gateway, current_gateway
+from app.latency.services import median_latency
+from app.refunds.services import refund_evidence
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
-from app.services.journeys.journey import follow_transfer
-from app.services.journeys.shapes import FollowedTransfer, NotSeen
-from app.services.latency import median_latency
-from app.services.refunds.evidence import refund_evidence
-from app.services.transfers.status import transfer_status
+from app.transfer_page.services import follow_transfer
+from app.transfer_page.shapes import FollowedTransfer, NotSeen
+from app.transfer_page.words import REFUSED_BECAUSE, StepName
+from app.transfers.progress import NextActor
+from app.transfers.services.status import transfer_status
+from app.transfers.stages import Progress
+from app.values.codes import FINISHED_STATUSES, RESTING_STATUSES
+from app.values.codes import TransferHistoryStatus as Status
+from app.values.identifiers import TransferId
 from tests.applications import Applications
 from tests.databases import SharedDatabase
 from tests.sandboxes import SANDBOX_NOW, fill_sandbox

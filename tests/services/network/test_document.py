@@ -14,12 +14,12 @@ from flask import Flask
 from sqlalchemy import insert, select
 
 from app.db.engine import reading, writing
-from app.models.network import NetworkPart, Route
-from app.models.transfers import Transfer
-from app.queries.network import load_versions
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.network import document as network_document
-from app.services.network.document import NetworkRefused, export_network, import_network
+from app.gateway import Gateway, current_gateway
+from app.network import document as network_document
+from app.network.document import NetworkRefused, export_network, import_network
+from app.network.models import NetworkPart, Route
+from app.network.queries import load_versions
+from app.transfers.models import Transfer
 from tests.actors import TESTER
 from tests.services.network.network_kit import CONTRACT, VAULT, VILLAIN, changed, network, text
 

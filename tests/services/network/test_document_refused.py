@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.services.network.reader import NetworkRefused, read_document
+from app.network.document import NetworkRefused, read_document
 from tests.services.network import network_kit as kit
 from tests.services.network.network_kit import CONTRACT, SIGNERS, USDT, changed, network, text
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.network import document as network_document
-from app.services.network.document import NetworkRefused, export_network, import_network
-from app.services.network.refold import ContractsChanged, FactsChanged
+from app.feed.services.refold import ContractsChanged, FactsChanged
+from app.gateway import Gateway, current_gateway
+from app.network import document as network_document
+from app.network.document import NetworkRefused, export_network, import_network
 from tests.actors import TESTER
 from tests.services.network import network_kit as kit
 from tests.services.network.network_kit import BRIDGE, CONTRACT, VAULT, VILLAIN, changed, network, text

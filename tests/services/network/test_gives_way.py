@@ -13,10 +13,10 @@ import pytest
 from flask import Flask
 
 from app import cooperation
-from app.services.network.document import import_network
-from app.services.network.edits.compare import Picked, compare_document, picked_edits
-from app.services.network.edits.several import preview_edits
-from app.services.network.past.at import network_at
+from app.network.document import import_network
+from app.network.edits.compare import Picked, compare_document, picked_edits
+from app.network.edits.rows import preview_edits
+from app.network.history import network_at
 from tests.actors import TESTER
 from tests.applications import gateway_of
 from tests.services.network.network_kit import network as small_network

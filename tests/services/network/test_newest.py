@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from flask import Flask
 
-from app.services.network.document import import_network
-from app.services.network.snapshot import NetworkSnapshots
+from app.network.document import import_network
+from app.network.services import NetworkSnapshots
 from tests.actors import TESTER
 from tests.applications import gateway_of
 from tests.services.network.network_kit import changed, network, text

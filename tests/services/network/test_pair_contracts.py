@@ -9,16 +9,15 @@ import pytest
 from flask import Flask
 
 from app.db.engine import reading
-from app.domain.transfer.anomalies import AnomalyKind
-from app.models.anomalies import Anomaly
-from app.models.network import PeggedPair
-from app.queries.network import load_rows
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.network.document import NetworkRefused, export_network, import_network
-from app.services.network.edits.edit import save_edit, show_row
-from app.services.network.edits.locks import locked_fields
-from app.services.network.edits.planning import Edit
-from app.services.network.edits.results import Invalid
+from app.gateway import Gateway, current_gateway
+from app.network.document import NetworkRefused, export_network, import_network
+from app.network.edits.planning import Edit
+from app.network.edits.results import Invalid
+from app.network.edits.rows import locked_fields, save_edit, show_row
+from app.network.models import PeggedPair
+from app.network.queries import load_rows
+from app.transfers.anomalies import AnomalyKind
+from app.transfers.models import Anomaly
 from tests.actors import TESTER
 from tests.services.feed.world import about, address, feed, network, released, sent
 from tests.services.network.network_kit import text

@@ -16,24 +16,17 @@ from sqlalchemy import create_engine, delete, event
 from sqlalchemy.exc import OperationalError
 
 from app.db.engine import writing
-from app.domain.codes import BridgeType
-from app.domain.errors import Unavailable
-from app.domain.estimate.inputs import (
-    FeeTier,
-    FixedRate,
-    PeggedTerms,
-    RouteBlock,
-    StableSwapRate,
-    TokenTerms,
-)
-from app.domain.keys import ChainId
-from app.models.network import NetworkPart
-from app.runtime.gateway import Gateway, current_gateway
-from app.runtime.snapshot import NetworkSnapshot
-from app.services.network import snapshot as network_snapshot
-from app.services.network.document import import_network
-from app.services.network.snapshot import NetworkSnapshots
-from app.services.watching.terms import watch_terms, watched_network
+from app.estimates.inputs import FeeTier, FixedRate, PeggedTerms, RouteBlock, StableSwapRate, TokenTerms
+from app.gateway import Gateway, current_gateway
+from app.network import services as network_snapshot
+from app.network.document import import_network
+from app.network.models import NetworkPart
+from app.network.services import NetworkSnapshots
+from app.network.snapshot import NetworkSnapshot
+from app.values.codes import BridgeType
+from app.values.errors import Unavailable
+from app.values.identifiers import ChainId
+from app.watcher.services.chains import watch_terms, watched_network
 from tests.actors import TESTER
 from tests.domain.estimate.estimate_cases import pool_with
 from tests.services.network import network_kit as kit

@@ -10,10 +10,10 @@ import orjson
 import pytest
 from flask import Flask
 
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.network.document import import_network
-from app.services.network.from_configs import differences, document_from_configs
-from app.services.network.transfer_configs import transfer_configs
+from app.gateway import Gateway, current_gateway
+from app.network.document import import_network
+from app.network.from_configs import differences, document_from_configs
+from app.network.services import transfer_configs
 from tests.actors import TESTER
 from tests.services.network.network_kit import changed, network, text
 

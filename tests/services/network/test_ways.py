@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.network import ways
-from app.services.network.document import NetworkRefused, import_network
-from app.services.network.transfer_configs import transfer_configs
+from app.gateway import Gateway, current_gateway
+from app.network.configs import MAX_WITHOUT_ROUTE
+from app.network.document import NetworkRefused, import_network
+from app.network.services import transfer_configs
 from tests.actors import TESTER
 from tests.builders import network as build
 from tests.contract.ways import burn_mint_ways, pegged_ways, pool_ways
@@ -130,7 +130,7 @@ def test_the_list_of_blocked_ways_is_bounded(gateway: Gateway) -> None:
     document = everywhere(chains=60, symbols=5, ways_of=3)
     ours = served(gateway, document)
     assert pool_ways(ours) == routes(document), "all that have a route, and nothing else"
-    assert 0 < len(ours["blocked_bridge_direct"]) <= ways.MAX_WITHOUT_ROUTE
+    assert 0 < len(ours["blocked_bridge_direct"]) <= MAX_WITHOUT_ROUTE
     few = served(gateway, everywhere(chains=12, symbols=5, ways_of=3))
     assert len(few["blocked_bridge_direct"]) == 5 * (12 * 11 - 3 * 2)
     assert set(flags(few, "T0").values()) == {False}
@@ -139,7 +139,7 @@ def test_the_list_of_blocked_ways_is_bounded(gateway: Gateway) -> None:
 def test_a_way_with_a_route_is_closed_only_as_the_last_resort(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ways, "MAX_WITHOUT_ROUTE", 10)
+    monkeypatch.setattr("app.network.configs.MAX_WITHOUT_ROUTE", 10)
     document = everywhere(chains=4, symbols=2, ways_of=4)
     document["routes"] = [
         row for row in document["routes"] if {row["src_chain_id"], row["dst_chain_id"]} == {1, 2}

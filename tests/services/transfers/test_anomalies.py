@@ -11,14 +11,14 @@ import pytest
 from flask import Flask
 from sqlalchemy import delete, insert, select, update
 
-from app.admin.pages.dashboard import anomalies_to_acknowledge
+from app.admin.dashboard import anomalies_to_acknowledge
+from app.audit.models import AuditRecord
+from app.audit.services import Conflict
 from app.db.engine import reading, writing
-from app.models.anomalies import Anomaly
-from app.models.audit import AuditRecord
-from app.queries.transfers.anomalies import anomalies_of
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.audit.results import Conflict
-from app.services.transfers.anomalies import acknowledge, anomaly_fingerprint
+from app.gateway import Gateway, current_gateway
+from app.transfers.models import Anomaly
+from app.transfers.queries.anomalies import anomalies_of
+from app.transfers.services.acknowledging import acknowledge, anomaly_fingerprint
 from tests.services.network.edits.kit import ALICE, BOB
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from app.db.engine import reading, writing
-from app.domain.codes import TransferHistoryStatus as Status
-from app.domain.following.changes import PlacedChange
-from app.domain.following.position import BEGINNING, Position, parse_position
-from app.domain.keys import TransferId, account_key
-from app.models.events import Event
-from app.models.transfers import Transfer
-from app.queries import waiting as touched
-from app.runtime.gateway import Gateway
-from app.runtime.waiting import Key
-from app.services import refund_asks
-from app.services.feed.retract import retract_ids
-from app.services.transfers.follow import present_position, told_after
+from app.feed.models import Event
+from app.feed.services.retract import retract_ids
+from app.gateway import Gateway
+from app.refunds import services
+from app.transfers.models import Transfer
+from app.transfers.status_changes import BEGINNING, Position, parse_position
+from app.transfers.status_stream import PlacedChange
+from app.values.codes import TransferHistoryStatus as Status
+from app.values.identifiers import TransferId, account_key
+from app.waiting import queries as touched
+from app.waiting.register import Key
+from app.waiting.services import present_position, told_after
 from tests.actors import TESTER
 from tests.databases import SharedDatabase
 from tests.everyday import volume
@@ -67,7 +67,7 @@ def happen(gateway: Gateway, step: dict[str, Any]) -> None:
         wanted = IDS[step["ask"] - 1]
         if statuses(gateway).get(wanted) == Status.TRANSFER_TO_BE_REFUNDED:
             with writing(gateway.engine) as connection:
-                refund_asks._keep(connection, wanted, NOW)
+                services._keep(connection, wanted, NOW)
     elif "undo" in step:
         with reading(gateway.engine) as connection:
             last = connection.execute(

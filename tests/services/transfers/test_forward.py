@@ -11,29 +11,21 @@ import pytest
 from flask import Flask
 
 from app.db.engine import reading
-from app.domain.following import forward
-from app.domain.following.change import StatusThen, account_keys
-from app.domain.following.changes import changes_after
-from app.domain.following.past import Ask, KeyedReorg, Past, reported_set
-from app.domain.following.position import BEGINNING, Position
-from app.domain.keys import BlockNumber, ChainId, TransferId
-from app.domain.network_facts import NetworkFacts
-from app.domain.transfer.contents import agree, together
-from app.domain.transfer.events import TransferEvent, TransferSent, ValidatorsUpdated
-from app.domain.transfer.history import TransferHistory
-from app.domain.transfer.standing import (
-    Logged,
-    Reorg,
-    Retraction,
-    as_told_last,
-    counting,
-    retracted_by,
-)
-from app.domain.transfer.state import status_answer
-from app.domain.transfer.subjects import OPERATORS, EventKey, subject_of_chain, subject_of_transfer
-from app.queries.feed.facts import load_network_facts, load_opening_sets
-from app.runtime.gateway import Gateway
-from app.services.feed.lines import ReadLine, read_line
+from app.feed.lines import ReadLine, read_line
+from app.feed.queries.facts import load_network_facts, load_opening_sets
+from app.gateway import Gateway
+from app.network.facts import NetworkFacts
+from app.transfers import status_history
+from app.transfers.contents import agree, together
+from app.transfers.events import TransferEvent, TransferSent, ValidatorsUpdated
+from app.transfers.reorganisations import Logged, Reorg, Retraction, as_told_last, counting, retracted_by
+from app.transfers.reported import TransferHistory
+from app.transfers.state import status_answer
+from app.transfers.status_changes import BEGINNING, Position, StatusThen, account_keys
+from app.transfers.status_history import Ask, KeyedReorg, Past, reported_set
+from app.transfers.status_stream import changes_after
+from app.transfers.subjects import OPERATORS, EventKey, subject_of_chain, subject_of_transfer
+from app.values.identifiers import BlockNumber, ChainId, TransferId
 from tests.databases import SharedDatabase
 from tests.everyday import volume
 from tests.services.feed.any_order import SHARED, of_transfer
@@ -169,7 +161,7 @@ def test_each_status_is_that_of_a_fold_of_everything_up_to_it(facts: NetworkFact
     seen = set()
     for seed in range(volume(400, 80)):
         past = any_past(random.Random(seed))
-        unfolded = forward.Forward(past, facts)
+        unfolded = status_history.Forward(past, facts)
         start = Position(random.Random(seed).randrange(10))
         for position in [start, *sorted(each for each in past.learned if each > start)]:
             list(unfolded.until(position))
@@ -188,7 +180,7 @@ def test_twice_as_many_entries_are_twice_as_much_work(
         looked_at.append(len(log))
         return counting(log, origin)
 
-    monkeypatch.setattr(forward, "counting", noted)
+    monkeypatch.setattr(status_history, "counting", noted)
     works = []
     for size in (100, 200):
         looked_at.clear()

@@ -13,14 +13,13 @@ from flask import Flask
 from sqlalchemy import Connection, event, insert, text
 
 from app.db.engine import writing
-from app.domain.keys import account_key
-from app.domain.times import unix_milliseconds
-from app.models.transfers import Transfer, TransferAccount
-from app.queries.transfers import history
-from app.runtime.gateway import Gateway
-from app.services.transfers.find import find_transfers
-from app.services.transfers.history import transfer_history
-from app.services.transfers.status import transfer_statuses
+from app.gateway import Gateway
+from app.transfers.models import Transfer, TransferAccount
+from app.transfers.queries import history
+from app.transfers.services.lookups import find_transfers, transfer_history
+from app.transfers.services.status import transfer_statuses
+from app.values.identifiers import account_key
+from app.values.times import unix_milliseconds
 from tests.databases import SharedDatabase
 from tests.services.feed.world import NOW, small_network
 

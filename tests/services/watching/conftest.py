@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from flask import Flask
 
-from app.runtime.gateway import Gateway
+from app.gateway import Gateway
 from tests.databases import SharedDatabase
 from tests.services.feed.world import small_network
 from tests.services.watching.world import Clock

@@ -10,21 +10,20 @@ import pytest
 from sqlalchemy import select, text
 
 from app.db.engine import reading
-from app.domain.codes import SendKind
-from app.domain.keys import BlockNumber
-from app.domain.transfer.events import Event
-from app.domain.watching.steps import Missed, SpanState, Waiting, WaitingKey, WaitingKind
-from app.models import events as log
-from app.models.transfers import Transfer
-from app.queries.feed.codec import encode_event
-from app.queries.watching import newest_misses, watch_row
-from app.runtime.gateway import Gateway
-from app.services.feed.lines import ReadLine, read_line
-from app.services.watching import advance as module
-from app.services.watching.advance import StepRefused, advance
-from app.services.watching.follow import follow_terms
-from app.services.watching.lease import Lease, take
-from app.services.watching.state import load
+from app.feed import models as log
+from app.feed.codec import encode_event
+from app.feed.lines import ReadLine, read_line
+from app.gateway import Gateway
+from app.transfers.events import Event
+from app.transfers.models import Transfer
+from app.values.codes import SendKind
+from app.values.identifiers import BlockNumber
+from app.watcher.queries import newest_misses, watch_row
+from app.watcher.services import advance as module
+from app.watcher.services.advance import StepRefused, advance
+from app.watcher.services.lease import Lease, take
+from app.watcher.services.state import follow_terms, load
+from app.watcher.steps import Missed, SpanState, Waiting, WaitingKey, WaitingKind
 from tests.services.feed.world import NOW, feed
 from tests.services.feed.world import sent as sent_line
 from tests.services.watching.world import (
@@ -153,7 +152,7 @@ def test_what_a_reporter_told_differently_is_raised_and_the_reading_goes_on(
 
 
 def test_more_events_than_one_batch(gateway: Gateway, lease: Lease, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.services.feed.ingest.BATCH", 2)
+    monkeypatch.setattr("app.feed.services.ingest.BATCH", 2)
     events = [sent_event(n) for n in range(1, 6)]
     bad = sent_event(6, id=events[0].id, transfer_id=events[0].transfer_id, kind=SendKind.BURN)
     result = advance(gateway, lease, step(events=[*events, bad]))

@@ -7,19 +7,18 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from app.audit.services import list_audit
 from app.db.engine import writing
-from app.domain.keys import BlockNumber, ChainId
-from app.domain.watching.steps import Missed, SpanState, Waiting, WaitingKind
-from app.domain.watching.watched import WatchedChain, WatchState
-from app.models.network import Chain
-from app.runtime.gateway import Gateway
-from app.services.audit.log import list_audit
-from app.services.network.document import export_network, import_network
-from app.services.watching.advance import advance
-from app.services.watching.chains import watch_details, watched_chains
-from app.services.watching.lease import Lease, LeaseLost, halt, keep, note_fault, take
-from app.services.watching.state import load
-from app.services.watching.switch import SwitchRefused, start, stop
+from app.gateway import Gateway
+from app.network.document import export_network, import_network
+from app.network.models import Chain
+from app.values.identifiers import BlockNumber, ChainId
+from app.watcher.services.advance import advance
+from app.watcher.services.chains import SwitchRefused, start, stop, watch_details, watched_chains
+from app.watcher.services.lease import Lease, LeaseLost, halt, keep, note_fault, take
+from app.watcher.services.state import load
+from app.watcher.steps import Missed, SpanState, Waiting, WaitingKind
+from app.watcher.watched import WatchedChain, WatchState
 from tests.actors import TESTER
 from tests.services.watching.world import (
     CHAIN,

@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from flask import Flask
 
-from app.domain.keys import ChainId
-from app.runtime.gateway import Gateway
-from app.services.watching.advance import advance
-from app.services.watching.lease import Lease, LeaseLost, give, halt, keep, note_fault, take
-from app.services.watching.state import load
+from app.gateway import Gateway
+from app.values.identifiers import ChainId
+from app.watcher.services.advance import advance
+from app.watcher.services.lease import Lease, LeaseLost, give, halt, keep, note_fault, take
+from app.watcher.services.state import load
 from tests.services.watching.world import CHAIN, Clock, block, sent_event, step
 
 

@@ -9,16 +9,16 @@ from typing import Any
 from sqlalchemy import update
 
 from app.db.engine import writing
-from app.domain.codes import SendKind
-from app.domain.keys import BlockNumber, ChainId, TransferId
-from app.domain.transfer.events import ChainHead, ChainReorged, TransferSent
-from app.domain.watching.blocks import BlockId, Header
-from app.domain.watching.steps import Missed, Span, SpanState, Step
-from app.domain.watching.terms import WatchTerms
-from app.models.network import Chain, NetworkPart
-from app.runtime.gateway import Gateway
-from app.services.watching.advance import advance
-from app.services.watching.lease import Lease, note_fault, take
+from app.gateway import Gateway
+from app.network.models import Chain, NetworkPart
+from app.network.watch_terms import WatchTerms
+from app.transfers.events import ChainHead, ChainReorged, TransferSent
+from app.values.codes import SendKind
+from app.values.identifiers import BlockNumber, ChainId, TransferId
+from app.watcher.blocks import BlockId, Header
+from app.watcher.services.advance import advance
+from app.watcher.services.lease import Lease, note_fault, take
+from app.watcher.steps import Missed, Span, SpanState, Step
 from tests.services.feed.world import NOW, SENDER
 
 CHAIN = ChainId(1)

@@ -11,10 +11,10 @@ from typing import Any
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.domain.webhooks.subscription import AlertKind, Audience, subjects_of
-from app.models.webhooks import Delivery, Subscription
-from app.runtime.gateway import Gateway
-from app.services.webhooks.subscriptions import Made, NewSubscription, subscribe
+from app.gateway import Gateway
+from app.webhooks.models import Delivery, Subscription
+from app.webhooks.services.subscriptions import Made, NewSubscription, subscribe
+from app.webhooks.subscription import AlertKind, Audience, subjects_of
 from tests.actors import TESTER
 from tests.services.feed.world import NOW, transfer_id
 

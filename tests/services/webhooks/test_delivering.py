@@ -6,15 +6,14 @@ from datetime import timedelta
 
 import pytest
 
-from app.domain.webhooks.schedule import DELAYS, KEPT
-from app.domain.webhooks.signature import secret_text
-from app.domain.webhooks.subscription import DeliveryState, State
-from app.runtime.audit_keys import AuditKeys
-from app.runtime.gateway import Gateway
-from app.services.webhooks import delivering
-from app.services.webhooks.delivering import CLAIM, Due, Outcome, bring_back, clean_up, take
-from app.services.webhooks.replay import replay
-from app.services.webhooks.subscriptions import rotate, send_test, switch
+from app.audit.keys import AuditKeys
+from app.gateway import Gateway
+from app.webhooks.schedule import DELAYS, KEPT
+from app.webhooks.services import delivering
+from app.webhooks.services.delivering import CLAIM, Due, Outcome, bring_back, clean_up, replay, take
+from app.webhooks.services.subscriptions import rotate, send_test, switch
+from app.webhooks.signature import secret_text
+from app.webhooks.subscription import DeliveryState, State
 from tests.actors import TESTER
 from tests.services.feed.world import NOW, feed, sent
 from tests.services.webhooks.hooks import Clock, Plenty, deliveries, kept, to_everything, to_subjects

@@ -6,12 +6,12 @@ import pytest
 from sqlalchemy import event as sql_event
 
 from app.db.engine import writing
-from app.domain.webhooks.subscription import State
-from app.runtime.gateway import Gateway
-from app.services.feed.ingest import ingest_within
-from app.services.feed.replay import replay
-from app.services.feed.retract import retract_ids
-from app.services.webhooks.subscriptions import switch
+from app.feed.services.ingest import ingest_within
+from app.feed.services.replay import replay
+from app.feed.services.retract import retract_ids
+from app.gateway import Gateway
+from app.webhooks.services.subscriptions import switch
+from app.webhooks.subscription import State
 from tests.actors import TESTER
 from tests.services.feed.world import SENDER, about, event, feed, released, sent, transfer_id
 from tests.services.webhooks.hooks import deliveries, kept, to_everything, to_subjects, told

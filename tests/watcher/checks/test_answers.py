@@ -8,10 +8,10 @@ from datetime import timedelta
 
 import pytest
 
-from app.domain.keys import BlockNumber
-from app.domain.watching.blocks import Header, Log
-from app.watcher.checks.answers import Lie, check_blocks, check_logs, check_parents
-from app.watcher.decode.events import TOPICS
+from app.values.identifiers import BlockNumber
+from app.watcher.answers import Lie, check_blocks, check_logs, check_parents
+from app.watcher.blocks import Header, Log
+from app.watcher.logs.contracts import TOPICS
 from tests.watcher.logs import POOL, block_hash, header, headers_of, send
 
 GOOD = (send(block=100, index=4), send(block=100, index=9), send(block=102, index=0))

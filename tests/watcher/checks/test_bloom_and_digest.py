@@ -8,9 +8,9 @@ from eth_bloom import BloomFilter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.watcher.checks.bloom import BloomTest, bloom_bits
-from app.watcher.checks.digests import digest
-from app.watcher.decode.events import TOPICS
+from app.watcher.answers import digest
+from app.watcher.logs.contracts import TOPICS
+from app.watcher.proofs import BloomTest, bloom_bits
 from tests.everyday import volume
 from tests.watcher.logs import ID, POOL, VAULT, log, send, topic_of
 

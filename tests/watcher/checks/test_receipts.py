@@ -17,11 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trie import HexaryTrie
 
-from app.domain.watching.blocks import Log
-from app.watcher.checks.receipts import Receipt, proves, receipts_root
-from app.watcher.checks.rlp import encode, encode_number
-from app.watcher.checks.trie import EMPTY_ROOT, root_of_list
-from app.watcher.decode.events import TOPICS
+from app.watcher.blocks import Log
+from app.watcher.logs.contracts import TOPICS
+from app.watcher.proofs import EMPTY_ROOT, Receipt, encode, encode_number, proves, receipts_root, root_of_list
 from tests.everyday import volume
 from tests.watcher.logs import ALICE, POOL, header, log, send, topic_of
 

@@ -12,8 +12,8 @@ from eth_abi.exceptions import DecodingError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.watcher.decode.events import EVENTS, SHAPES, TOPICS, decode
-from app.watcher.decode.words import Undecodable
+from app.watcher.logs.contracts import EVENTS, SHAPES, TOPICS, decode
+from app.watcher.logs.values import Undecodable
 from tests.everyday import volume
 from tests.watcher.logs import SIGNATURES, log, send, topic_of, types_of
 

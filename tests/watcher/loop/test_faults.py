@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from app.runtime.gateway import Gateway
+from app.gateway import Gateway
 from app.watcher.rpc.faults import NoNode, RpcFault
 from tests.services.feed.world import forget_events
 from tests.watcher.fake_node import FakeNode, Reply

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from flask.testing import FlaskClient
 
-from app.runtime.gateway import Gateway
+from app.gateway import Gateway
 from app.watcher.loop.reader import Reader
 from app.watcher.rpc.faults import RpcFault
 from tests.services.feed.world import NOW, feed, sent

@@ -14,13 +14,13 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.domain.watching.steps import WaitingKind
-from app.models.anomalies import Anomaly
-from app.models.validators import ReportedValidatorSet
-from app.queries.watching import waiting_facts
-from app.runtime.gateway import Gateway
+from app.gateway import Gateway
+from app.network.models import ReportedValidatorSet
+from app.transfers.models import Anomaly
 from app.watcher.loop.reader import Reader
+from app.watcher.queries import waiting_facts
 from app.watcher.rpc.faults import RpcFault
+from app.watcher.steps import WaitingKind
 from tests.everyday import volume
 from tests.services.feed.world import NOW, feed, forget_events, sent
 from tests.watcher.fake_chain import START, FakeLog
@@ -274,7 +274,7 @@ def test_killed_before_the_correction_is_written_it_is_found_by_the_next(
     watched.chain.mine_many(12)
     watched.settle(reader)
     watched.nodes[0].receipts = True
-    monkeypatch.setattr("app.services.watching.advance._keep_misses", _killed)
+    monkeypatch.setattr("app.watcher.services.advance._keep_misses", _killed)
     reader.provable_at = 0
     with pytest.raises(KeyboardInterrupt):
         watched.settle(reader)

@@ -6,10 +6,9 @@ import random
 
 import pytest
 
-from app.runtime.gateway import Gateway
-from app.watcher.loop.view import TooDeep
+from app.gateway import Gateway
+from app.watcher.loop.view import TooDeep, Window
 from app.watcher.rpc.faults import NoNode
-from app.watcher.window import Window
 from tests.everyday import volume
 from tests.services.feed.world import forget_events
 from tests.watcher.fake_node import FakeNode

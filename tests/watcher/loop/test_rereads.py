@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.runtime.gateway import Gateway
+from app.gateway import Gateway
 from app.watcher.rpc.faults import RpcFault
 from tests.services.feed.world import NOW, feed, forget_events, sent
 from tests.watcher.fake_chain import START, FakeChain

@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.domain.keys import BlockNumber
-from app.domain.watching.blocks import Header, Log
-from app.services.watching.advance import Advanced
+from app.values.identifiers import BlockNumber
+from app.watcher.blocks import Header, Log
 from app.watcher.loop.fetch import Fetched
 from app.watcher.loop.plan import Blocks
-from app.watcher.loop.share import WriterShare
+from app.watcher.loop.reader import WriterShare
+from app.watcher.services.advance import Advanced
 
 
 class Time:

@@ -9,17 +9,16 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from app.domain.keys import ChainId
-from app.domain.watching.terms import WatchTerms
-from app.runtime.gateway import Gateway
-from app.services.watching.lease import LeaseLost
+from app.gateway import Gateway
+from app.network.watch_terms import WatchTerms
+from app.values.identifiers import ChainId
 from app.watcher.loop import task as module
-from app.watcher.loop.keeper import Keeper
-from app.watcher.loop.share import WriterShare
-from app.watcher.loop.task import ChainTask
+from app.watcher.loop.reader import WriterShare
+from app.watcher.loop.task import ChainTask, Keeper
 from app.watcher.rpc.client import Client
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Nodes, Trouble
+from app.watcher.services.lease import LeaseLost
 from tests.watcher.kit import CHAIN, KEY, NAMES, Watched, answers, network, row, send
 
 pytestmark = pytest.mark.one_database

@@ -9,14 +9,13 @@ from flask import Flask
 from sqlalchemy import select
 
 from app.db.engine import reading, writing
-from app.domain.crypto import checksum_address
-from app.domain.keys import ChainId
-from app.models.anomalies import Anomaly
-from app.runtime.gateway import Gateway
-from app.services.network.document import import_within
-from app.services.network.reader import read_document
-from app.services.watching.terms import watched_network
+from app.gateway import Gateway
+from app.network.document import import_within, read_document
+from app.transfers.models import Anomaly
+from app.values.crypto import checksum_address
+from app.values.identifiers import ChainId
 from app.watcher.loop.reader import Reader
+from app.watcher.services.chains import watched_network
 from tests.builders import network as build
 from tests.services.feed.world import NOW, network
 from tests.watcher.fake_chain import FakeLog

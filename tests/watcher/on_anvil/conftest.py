@@ -8,8 +8,7 @@ import pytest
 from flask import Flask
 
 from app.db.engine import writing
-from app.services.network.document import import_within
-from app.services.network.reader import read_document
+from app.network.document import import_within, read_document
 from demo.network import RPC_NAMES
 from tests.applications import Applications, gateway_of
 from tests.builders.network import text

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from app.domain.codes import SendKind
+from app.values.codes import SendKind
 from demo.chains import (
     COIN,
     DELAYED_OVER,

@@ -11,7 +11,7 @@ from typing import Any
 
 from flask import Flask
 
-from app.runtime.gateway import Gateway
+from app.gateway import Gateway
 from demo.anvil import Anvil
 from demo.chains import LEFT, RIGHT, USERS, prepare
 from demo.network import document

@@ -14,10 +14,10 @@ from flask import Flask
 from sqlalchemy import func, select
 
 from app.db.engine import reading
-from app.domain.crypto import keccak256
-from app.models.events import Event
-from app.models.watching import WatchMiss
-from app.runtime.gateway import Gateway
+from app.feed.models import Event
+from app.gateway import Gateway
+from app.values.crypto import keccak256
+from app.watcher.models import WatchMiss
 from demo.chains import POOL
 from tests.applications import gateway_of
 from tests.databases import SharedDatabase

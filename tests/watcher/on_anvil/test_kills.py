@@ -22,9 +22,9 @@ from flask import Flask
 from sqlalchemy import update
 
 from app.db.engine import writing
-from app.models.watching import ChainWatch
-from app.runtime.gateway import Gateway
-from app.services.watching.state import load
+from app.gateway import Gateway
+from app.watcher.models import ChainWatch
+from app.watcher.services.state import load
 from demo.network import RPC_NAMES
 from tests.applications import gateway_of
 from tests.databases import SharedDatabase

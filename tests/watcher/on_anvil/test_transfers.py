@@ -13,9 +13,9 @@ from flask import Flask
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.domain.codes import SendKind
-from app.domain.crypto import checksum_address
-from app.models.events import Event
+from app.feed.models import Event
+from app.values.codes import SendKind
+from app.values.crypto import checksum_address
 from demo.chains import LEFT, POOL, RIGHT, USDX, USERS
 from demo.contracts import Call, Contract, events_of
 from demo.transfers import Send, liquidity_withdrawal

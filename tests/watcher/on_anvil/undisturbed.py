@@ -6,9 +6,8 @@ from flask import Flask
 from sqlalchemy import func, select
 
 from app.db.engine import reading
-from app.models.events import Event
-from app.models.pools import PoolCounter
-from app.runtime.gateway import Gateway
+from app.feed.models import Event, PoolCounter
+from app.gateway import Gateway
 from demo.network import RPC_NAMES
 from tests.applications import gateway_of
 from tests.watcher.on_anvil.disturbing import undisturbed

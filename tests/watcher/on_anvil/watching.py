@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.domain.keys import ChainId
-from app.runtime.gateway import Gateway
-from app.services.watching.follow import follow_terms
-from app.services.watching.lease import give, take
-from app.services.watching.state import load
-from app.services.watching.terms import watch_terms, watched_network
-from app.watcher.loop.faults import FaultBook
-from app.watcher.loop.reader import Reader
-from app.watcher.loop.share import WriterShare
-from app.watcher.loop.view import View
+from app.gateway import Gateway
+from app.values.identifiers import ChainId
+from app.watcher.loop.reader import FaultBook, Reader, WriterShare
+from app.watcher.loop.view import View, Window
 from app.watcher.rpc.client import Client
 from app.watcher.rpc.faults import RpcFault
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Nodes, Trouble
-from app.watcher.window import Window
+from app.watcher.services.chains import watch_terms, watched_network
+from app.watcher.services.lease import give, take
+from app.watcher.services.state import follow_terms, load
 
 Urls = Mapping[int, Sequence[tuple[str, str]]]
 """Of each chain, the URLs with their names, the preferred one first."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from app.domain.keys import BlockNumber
-from app.domain.transfer.events import Event, WithdrawDone
-from app.domain.watching.blocks import Log
-from app.domain.watching.network import WatchedNetwork
-from app.domain.watching.steps import Waiting
-from app.watcher.translate import Translation, translate
+from app.network.watch_terms import WatchedNetwork
+from app.transfers.events import Event, WithdrawDone
+from app.values.identifiers import BlockNumber
+from app.watcher.blocks import Log
+from app.watcher.logs.translation import Translation, translate
+from app.watcher.steps import Waiting
 from tests.watcher.logs import (
     ALICE,
     BOB,

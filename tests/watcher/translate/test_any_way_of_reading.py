@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from app.domain.keys import BlockNumber
-from app.domain.transfer.events import BlockEvent, ChainEvent, Event
-from app.domain.watching.blocks import Log
-from app.domain.watching.steps import Waiting, WaitingKey
-from app.watcher.translate import translate
+from app.transfers.events import BlockEvent, ChainEvent, Event
+from app.values.identifiers import BlockNumber
+from app.watcher.blocks import Log
+from app.watcher.logs.translation import translate
+from app.watcher.steps import Waiting, WaitingKey
 from tests.everyday import volume
 from tests.watcher.logs import (
     ALICE,

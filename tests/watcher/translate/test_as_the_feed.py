@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 import orjson
 import pytest
 
-from app.domain.transfer.events import EVENT_CLASSES, Event
-from app.queries.feed.codec import encode_event
-from app.services.feed.lines import ReadLine, read_line
-from app.watcher.translate import head_event, reorged_event
+from app.feed.codec import encode_event
+from app.feed.lines import ReadLine, read_line
+from app.transfers.events import EVENT_CLASSES, Event
+from app.watcher.logs.translation import head_event, reorged_event
 from tests.watcher.logs import (
     ALICE,
     BOB,

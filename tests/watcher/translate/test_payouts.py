@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.keys import BlockNumber
-from app.domain.transfer.events import (
+from app.transfers.events import (
     Event,
     LiquidityAdded,
     LiquidityWithdrawn,
@@ -18,10 +17,11 @@ from app.domain.transfer.events import (
     TransferReleased,
     WithdrawDone,
 )
-from app.domain.transfer_ids import pool_withdraw_id
-from app.domain.watching.blocks import Log
-from app.domain.watching.steps import Waiting, WaitingKey, WaitingKind
-from app.watcher.translate import translate
+from app.transfers.ids import pool_withdraw_id
+from app.values.identifiers import BlockNumber
+from app.watcher.blocks import Log
+from app.watcher.logs.translation import translate
+from app.watcher.steps import Waiting, WaitingKey, WaitingKind
 from tests.watcher.logs import (
     ALICE,
     BOB,

@@ -9,12 +9,11 @@ import pytest
 from eth.vm.spoof import SpoofTransaction
 from eth_typing import Address
 
-from app.domain.keys import BlockNumber
-from app.domain.transfer.events import TransferSent
-from app.domain.transfer.proof import Proof, proof_of
-from app.domain.transfer_ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id
-from app.domain.watching.blocks import Log
-from app.watcher.translate import translate
+from app.transfers.events import TransferSent
+from app.transfers.ids import Proof, burn_transfer_id, deposit_transfer_id, pool_transfer_id, proof_of
+from app.values.identifiers import BlockNumber
+from app.watcher.blocks import Log
+from app.watcher.logs.translation import translate
 from tests.contract.evm.machine import USER, Chain
 from tests.watcher.logs import (
     BOB,

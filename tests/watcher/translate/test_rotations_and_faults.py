@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.crypto import checksum_address
-from app.domain.keys import BlockNumber
-from app.domain.transfer.events import ChainHead, ChainReorged, TransferSent, ValidatorsUpdated
-from app.domain.watching.blocks import Log
-from app.watcher.translate import head_event, reorged_event, translate
+from app.transfers.events import ChainHead, ChainReorged, TransferSent, ValidatorsUpdated
+from app.values.crypto import checksum_address
+from app.values.identifiers import BlockNumber
+from app.watcher.blocks import Log
+from app.watcher.logs.translation import head_event, reorged_event, translate
 from tests.watcher.logs import (
     ALICE,
     BOB,

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.codes import SendKind
-from app.domain.crypto import checksum_address
-from app.domain.keys import BlockNumber, ChainId
-from app.domain.transfer.events import Event, TransferConfirmed, TransferSent
-from app.domain.watching.blocks import Log
-from app.domain.watching.network import WatchedPair
-from app.domain.watching.steps import WaitingKey, WaitingKind
-from app.watcher.translate import translate
+from app.network.watch_terms import WatchedPair
+from app.transfers.events import Event, TransferConfirmed, TransferSent
+from app.values.codes import SendKind
+from app.values.crypto import checksum_address
+from app.values.identifiers import BlockNumber, ChainId
+from app.watcher.blocks import Log
+from app.watcher.logs.translation import translate
+from app.watcher.steps import WaitingKey, WaitingKind
 from tests.watcher.logs import (
     ALICE,
     BOB,

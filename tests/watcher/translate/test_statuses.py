@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.codes import TransferHistoryStatus as Status
-from app.domain.keys import BlockNumber
-from app.domain.transfer.events import Event, TransferEvent
-from app.domain.transfer.lifecycle import RefundStanding, StandingEvents, status_of
-from app.domain.watching.blocks import Log
-from app.watcher.translate import translate
+from app.transfers.events import Event, TransferEvent
+from app.transfers.status import RefundStanding, StandingEvents, status_of
+from app.values.codes import TransferHistoryStatus as Status
+from app.values.identifiers import BlockNumber
+from app.watcher.blocks import Log
+from app.watcher.logs.translation import translate
 from tests.watcher.logs import (
     ALICE,
     BOB,

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from flask import Flask
 
-from app.runtime.gateway import Gateway, current_gateway
-from app.services.network.document import import_network
+from app.gateway import Gateway, current_gateway
+from app.network.document import import_network
 from tests.actors import TESTER
 from tests.databases import SharedDatabase
 from tests.services.network.edits.kit import NOON

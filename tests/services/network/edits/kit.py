@@ -8,20 +8,20 @@ from typing import Any, cast
 
 from sqlalchemy import Table, insert, select
 
+from app.audit.models import AuditRecord
+from app.audit.records import Actor, Source
 from app.db.engine import reading, writing
-from app.domain.audit import Actor, Source
-from app.domain.keys import ChainId, account_key
-from app.domain.times import hour_of, unix_milliseconds
-from app.domain.transfer.effects import CourseKey, Courses
-from app.models.audit import AuditRecord
-from app.models.transfers import Transfer, TransferAccount
-from app.queries.network import load_rows, load_versions
-from app.runtime.gateway import Gateway
-from app.services.feed.sums import apply_courses
-from app.services.network.document import export_network
-from app.services.network.edits.edit import ShownRow, show_row
-from app.services.network.edits.planning import EDITABLE, Edit
-from app.services.network.edits.results import Preview
+from app.feed.projection.sums import apply_courses
+from app.gateway import Gateway
+from app.network.document import export_network
+from app.network.edits.planning import EDITABLE, Edit
+from app.network.edits.results import Preview
+from app.network.edits.rows import ShownRow, show_row
+from app.network.queries import load_rows, load_versions
+from app.transfers.effects import CourseKey, Courses
+from app.transfers.models import Transfer, TransferAccount
+from app.values.identifiers import ChainId, account_key
+from app.values.times import hour_of, unix_milliseconds
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ALICE = Actor("alice@example.org", Source.CONSOLE, "192.0.2.7")

@@ -7,15 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.runtime.gateway import Gateway
-from app.services.network.edits.blocks import (
-    MAX_LINES,
-    BlockEdit,
-    InvalidLine,
-    preview_blocks,
-    save_blocks,
-)
-from app.services.network.edits.results import Invalid, Severity
+from app.gateway import Gateway
+from app.network.edits.blocks import MAX_LINES, BlockEdit, InvalidLine, preview_blocks, save_blocks
+from app.network.edits.results import Invalid, Severity
 from tests.services.network import network_kit as kit
 from tests.services.network.edits.kit import ALICE, NOON, add_transfer, document, records, versions
 

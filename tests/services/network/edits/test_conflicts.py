@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from app.domain.difference import FieldDifference
-from app.runtime.gateway import Gateway
-from app.services.audit.fingerprint import fingerprint
-from app.services.audit.results import Conflict, EditRefused, Saved
-from app.services.network.edits.edit import preview_edit, save_edit
-from app.services.network.edits.planning import Edit
-from app.services.network.edits.results import Invalid
+from app.audit.services import Conflict, EditRefused, Saved, fingerprint
+from app.gateway import Gateway
+from app.network.edits.planning import Edit
+from app.network.edits.results import Invalid
+from app.network.edits.rows import preview_edit, save_edit
+from app.values.differences import FieldDifference
 from tests.services.network.edits.kit import ALICE, BOB, document, edited, records, removed, shown
 from tests.services.network.edits.new_rows import NEW_ROWS
 

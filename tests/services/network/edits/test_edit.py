@@ -9,13 +9,13 @@ import pytest
 from sqlalchemy import insert, select
 
 from app.db.engine import reading, writing
-from app.models.anomalies import Anomaly
-from app.models.pools import PoolCounter
-from app.runtime.gateway import Gateway
-from app.services.network.edits.edit import preview_edit, save_edit, show_row
-from app.services.network.edits.planning import EDITABLE, Edit
-from app.services.network.edits.results import InUse, Invalid, NotConfirmed
-from app.services.network.sections import SECTIONS
+from app.feed.models import PoolCounter
+from app.gateway import Gateway
+from app.network.edits.planning import EDITABLE, Edit
+from app.network.edits.results import InUse, Invalid, NotConfirmed
+from app.network.edits.rows import preview_edit, save_edit, show_row
+from app.network.sections import SECTIONS
+from app.transfers.models import Anomaly
 from tests.services.network import network_kit as kit
 from tests.services.network.edits.kit import (
     ALICE,

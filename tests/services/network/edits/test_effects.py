@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from app.models.pools import PoolCounter, PoolVolume, ReportedFee
-from app.runtime.gateway import Gateway
-from app.services.network.edits.edit import preview_edit, save_edit
-from app.services.network.edits.planning import Edit
-from app.services.network.edits.results import Preview, Severity
+from app.feed.models import PoolCounter, PoolVolume, ReportedFee
+from app.gateway import Gateway
+from app.network.edits.planning import Edit
+from app.network.edits.results import Preview, Severity
+from app.network.edits.rows import preview_edit, save_edit
 from tests.services.network import network_kit as kit
 from tests.services.network.edits.kit import ALICE, NOON, add_transfer, edited, put, removed, texts
 from tests.services.network.edits.new_rows import NEW_ROWS

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.admin.formats import units
-from app.runtime.gateway import Gateway
-from app.services.audit.results import Conflict
-from app.services.network.edits.edit import save_edit
-from app.services.network.edits.fees import FeeEdit, multiplied_up, preview_fees, save_fees
-from app.services.network.edits.planning import Edit
-from app.services.network.edits.results import Invalid, Severity
+from app.audit.services import Conflict
+from app.console.formats import units
+from app.gateway import Gateway
+from app.network.edits.fees import FeeEdit, multiplied_up, preview_fees, save_fees
+from app.network.edits.planning import Edit
+from app.network.edits.results import Invalid, Severity
+from app.network.edits.rows import save_edit
 from tests.services.network import network_kit as kit
 from tests.services.network.edits.kit import ALICE, BOB, document, edited, records, versions
 

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from app.domain.estimate.inputs import BaseFee
-from app.models.pools import ReportedFee
-from app.runtime.gateway import Gateway
-from app.services.estimates.estimate import estimate_inputs, estimate_transfer
-from app.services.network.document import export_network, import_network
-from app.services.network.edits.edit import preview_edit, save_edit
-from app.services.network.edits.results import Invalid, Severity
-from app.services.network.reader import NetworkRefused
+from app.estimates.inputs import BaseFee
+from app.estimates.services import estimate_inputs, estimate_transfer
+from app.feed.models import ReportedFee
+from app.gateway import Gateway
+from app.network.document import NetworkRefused, export_network, import_network
+from app.network.edits.results import Invalid, Severity
+from app.network.edits.rows import preview_edit, save_edit
 from tests.actors import TESTER
 from tests.services.network import network_kit as kit
 from tests.services.network.edits.kit import ALICE, NOON, document, edited, put, records, texts

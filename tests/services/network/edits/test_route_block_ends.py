@@ -6,15 +6,15 @@ from datetime import timedelta
 
 import pytest
 
-from app.domain.errors import GatewayError
-from app.domain.proposals.two_persons import TwoPersons
-from app.runtime.gateway import Gateway
-from app.services.estimates.estimate import estimate_transfer
-from app.services.network.changes import Change
-from app.services.network.edits.edit import preview_edit, save_edit
-from app.services.network.edits.planning import EDITABLE, Edit
-from app.services.network.snapshot import NetworkSnapshots
-from app.services.network.waiting import sections_that_wait
+from app.accounts.proposal import TwoPersons
+from app.estimates.services import estimate_transfer
+from app.gateway import Gateway
+from app.network.changes import Change
+from app.network.edits.planning import EDITABLE, Edit
+from app.network.edits.rows import preview_edit, save_edit
+from app.network.edits.saving import sections_that_wait
+from app.network.services import NetworkSnapshots
+from app.values.errors import GatewayError
 from tests.services.network.edits.kit import ALICE, NOON, document, texts
 from tests.services.network.edits.times import REQUEST, at, written
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from app.domain.estimate.inputs import EstimateRequest
-from app.domain.keys import ChainId
-from app.runtime.gateway import Gateway
-from app.services.network.snapshot import NetworkSnapshots
+from app.estimates.inputs import EstimateRequest
+from app.gateway import Gateway
+from app.network.services import NetworkSnapshots
+from app.values.identifiers import ChainId
 
 
 def at(gateway: Gateway, now: datetime) -> Gateway:

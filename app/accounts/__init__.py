@@ -1,0 +1,1 @@
+"""Operators of the console: accounts, sign-in, sessions, second factors, proposals."""

@@ -1,0 +1,259 @@
+"""Accounts of the console, their second factors, sessions, failed sign-ins, and proposals."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, Row, RowMapping, Select, case, func, literal, or_, select
+
+from app.accounts import models as table
+from app.accounts.models import (
+    Operator,
+    OperatorPasskey,
+    OperatorRecoveryCode,
+    OperatorRules,
+    OperatorSession,
+    SignInFailure,
+)
+from app.accounts.proposal import ONE_ROW, Proposal, ProposalState
+from app.accounts.roles import SESSION_IDLE, SESSION_LIFETIME
+
+
+def account_by_id(connection: Connection, account_id: int) -> RowMapping | None:
+    """All columns of the account, None where there is none."""
+    return _account(connection, Operator.id == account_id)
+
+
+def account_by_email(connection: Connection, email: str) -> RowMapping | None:
+    """All columns of the account with this email in lower case, None where there is none."""
+    return _account(connection, Operator.email == email)
+
+
+def account_by_uniquifier(connection: Connection, uniquifier: str | None) -> RowMapping | None:
+    """All columns of the account that sessions name like this, None where there is none."""
+    return _account(connection, Operator.fs_uniquifier == uniquifier)
+
+
+def _account(connection: Connection, which: ColumnElement[bool]) -> RowMapping | None:
+    return connection.execute(select(Operator.__table__).where(which)).mappings().one_or_none()
+
+
+def all_accounts(connection: Connection) -> Sequence[RowMapping]:
+    """All columns of every account, by email."""
+    return connection.execute(select(Operator.__table__).order_by(Operator.email)).mappings().all()
+
+
+def has_active_account(connection: Connection) -> bool:
+    """Whether there is an account that may sign in."""
+    return connection.scalar(select(Operator.id).where(Operator.active).limit(1)) is not None
+
+
+def count_active_with_role(connection: Connection, role: str) -> int:
+    """How many accounts that may sign in have the role."""
+    counted = select(func.count()).select_from(Operator).where(Operator.active, Operator.role == role)
+    return connection.scalar(counted) or 0
+
+
+def passkeys_of(connection: Connection, operator_id: int) -> Sequence[RowMapping]:
+    """All columns of the account's passkeys, the oldest first."""
+    query = select(OperatorPasskey.__table__).where(OperatorPasskey.operator_id == operator_id)
+    return connection.execute(query.order_by(OperatorPasskey.id)).mappings().all()
+
+
+def passkey_by_credential(connection: Connection, credential_id: bytes) -> RowMapping | None:
+    """All columns of the passkey with this credential id, whoever has it."""
+    query = select(OperatorPasskey.__table__).where(OperatorPasskey.credential_id == credential_id)
+    return connection.execute(query).mappings().one_or_none()
+
+
+def accounts_with_passkeys(connection: Connection) -> frozenset[int]:
+    """The ids of the accounts that have a passkey."""
+    return frozenset(connection.scalars(select(OperatorPasskey.operator_id).distinct()))
+
+
+def count_recovery_codes(connection: Connection, operator_id: int) -> int:
+    """How many recovery codes the account has left."""
+    counted = select(func.count()).select_from(OperatorRecoveryCode)
+    return connection.scalar(counted.where(OperatorRecoveryCode.operator_id == operator_id)) or 0
+
+
+def second_factor_is_demanded(connection: Connection) -> bool:
+    """Whether every account must have a second factor."""
+    return bool(connection.scalar(select(OperatorRules.second_factor_required)))
+
+
+def has_second_factor() -> ColumnElement[bool]:
+    """The condition that an account has one-time codes or a passkey."""
+    passkey = select(OperatorPasskey.id).where(OperatorPasskey.operator_id == Operator.id)
+    return or_(Operator.tf_totp_secret.is_not(None), passkey.exists())
+
+
+def session_ended(now: datetime) -> ColumnElement[bool]:
+    """The condition that a session was ended, was idle for too long, or has reached its greatest age."""
+    return or_(
+        OperatorSession.ended_at.is_not(None),
+        OperatorSession.seen_at <= now - SESSION_IDLE,
+        OperatorSession.created_at <= now - SESSION_LIFETIME,
+    )
+
+
+def session_forgotten(now: datetime) -> ColumnElement[bool]:
+    """The condition that no browser has a session's cookie any more.
+
+    A cookie lives for ``SESSION_LIFETIME`` after its last use, which is at most that long after its sign-in.
+    """
+    return OperatorSession.created_at <= now - 2 * SESSION_LIFETIME
+
+
+def session_with(connection: Connection, digest: bytes) -> Row[*tuple[Any, ...]] | None:
+    """The session with this digest, open or ended: ``email`` of its account and ``ended_why``."""
+    query = (
+        select(Operator.email, OperatorSession.ended_why)
+        .join(Operator, Operator.id == OperatorSession.operator_id)
+        .where(OperatorSession.digest == digest)
+    )
+    return connection.execute(query).one_or_none()
+
+
+def session_last_used(
+    connection: Connection, operator_id: int, digest: bytes, now: datetime
+) -> datetime | None:
+    """When the account's open session with this digest was last used; None where there is none."""
+    return connection.scalar(
+        select(OperatorSession.seen_at).where(
+            OperatorSession.digest == digest, OperatorSession.operator_id == operator_id, ~session_ended(now)
+        )
+    )
+
+
+def session_proved_at(
+    connection: Connection, operator_id: int, digest: bytes, now: datetime
+) -> datetime | None:
+    """When the owner of the account's open session last proved who they are; None where there is none."""
+    proved_at = func.coalesce(OperatorSession.proved_at, OperatorSession.created_at)
+    return connection.scalar(
+        select(proved_at).where(
+            OperatorSession.digest == digest, OperatorSession.operator_id == operator_id, ~session_ended(now)
+        )
+    )
+
+
+def open_sessions_of(
+    connection: Connection, operator_id: int, now: datetime
+) -> Sequence[Row[*tuple[Any, ...]]]:
+    """The account's open sessions, the last used first."""
+    table = OperatorSession
+    query = (
+        select(table.id, table.created_at, table.seen_at, table.address, table.browser, table.digest)
+        .where(table.operator_id == operator_id, ~session_ended(now))
+        .order_by(table.seen_at.desc(), table.id.desc())
+    )
+    return connection.execute(query).all()
+
+
+@dataclass(frozen=True, slots=True)
+class FailureRow:
+    """What is counted under one key: how many failures, and when the last one was."""
+
+    key: str
+    failures: int
+    last_at: datetime
+
+
+_Columns = tuple[str, int, datetime]
+
+
+def sign_in_failures(connection: Connection, keys: Iterable[str]) -> list[FailureRow]:
+    """What is counted under those of the keys that have anything."""
+    return _rows(connection, _of(keys))
+
+
+def locked_failures(connection: Connection, keys: Iterable[str]) -> list[FailureRow]:
+    """As ``sign_in_failures``, by key, and nobody else changes the rows before this transaction ends.
+
+    :param connection: opened by ``counting``.
+    """
+    return _rows(connection, _of(keys).order_by(SignInFailure.key).with_for_update())
+
+
+def forgotten_failures(connection: Connection, until: datetime, limit: int) -> list[str]:
+    """Keys under which nothing was counted after ``until``, without those that somebody is changing."""
+    old = select(SignInFailure.key).where(SignInFailure.last_at <= until).order_by(SignInFailure.last_at)
+    return list(connection.scalars(old.limit(limit).with_for_update(skip_locked=True)))
+
+
+def _of(keys: Iterable[str]) -> Select[*_Columns]:
+    columns = (SignInFailure.key, SignInFailure.failures, SignInFailure.last_at)
+    return select(*columns).where(SignInFailure.key.in_(sorted(keys)))
+
+
+def _rows(connection: Connection, query: Select[*_Columns]) -> list[FailureRow]:
+    return [FailureRow(*row) for row in connection.execute(query)]
+
+
+MOST_LISTED: Final = 500
+"""How many waiting proposals one page lists."""
+
+_OPEN = table.Proposal.state == ProposalState.OPEN.value
+
+
+def proposal_by_id(connection: Connection, proposal_id: int) -> Proposal | None:
+    """The proposal; None where there is none."""
+    row = connection.execute(_all().where(table.Proposal.id == proposal_id)).mappings().one_or_none()
+    return None if row is None else _read(row)
+
+
+def proposals_page(
+    connection: Connection, without: Collection[str], before: int | None, limit: int
+) -> list[Proposal]:
+    """The newest proposals with an id under ``before``, without those of the sections ``without``."""
+    query = _listed().where(_not_of(without)).order_by(table.Proposal.id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(table.Proposal.id < before)
+    return [_read(row) for row in connection.execute(query).mappings()]
+
+
+def waiting_proposals(connection: Connection, without: Collection[str], now: datetime) -> list[Proposal]:
+    """The proposals that can still be decided, the one that ends first before the others."""
+    query = _listed().where(_OPEN, table.Proposal.expires_at > now, _not_of(without))
+    query = query.order_by(table.Proposal.expires_at, table.Proposal.id).limit(MOST_LISTED)
+    return [_read(row) for row in connection.execute(query).mappings()]
+
+
+def expired_unnoticed(connection: Connection, now: datetime) -> Sequence[int]:
+    """Ids of the proposals that are open although their time is over, in their order."""
+    query = select(table.Proposal.id).where(_OPEN, table.Proposal.expires_at <= now)
+    return connection.scalars(query.order_by(table.Proposal.id)).all()
+
+
+def count_waiting(
+    connection: Connection, now: datetime, without: Collection[str] = (), proposed_by: str | None = None
+) -> int:
+    """How many proposals can still be decided, of everybody or of one account."""
+    query = select(func.count()).select_from(table.Proposal)
+    query = query.where(_OPEN, table.Proposal.expires_at > now, _not_of(without))
+    if proposed_by is not None:
+        query = query.where(table.Proposal.proposed_by == proposed_by)
+    return connection.scalar(query) or 0
+
+
+def _not_of(sections: Collection[str]) -> ColumnElement[bool]:
+    return table.Proposal.section.not_in(sorted(sections))
+
+
+def _all() -> Select[*tuple[object, ...]]:
+    return select(table.Proposal.__table__)
+
+
+def _listed() -> Select[*tuple[object, ...]]:
+    """For lists: what was entered is left out, and the rows of changes that are about many of them."""
+    columns = [column for column in table.Proposal.__table__.c if column.name not in ("input", "changes")]
+    one_row = case((table.Proposal.kind == ONE_ROW, table.Proposal.changes), else_="[]")
+    return select(*columns, literal("{}").label("input"), one_row.label("changes"))
+
+
+def _read(row: RowMapping) -> Proposal:
+    return Proposal(**{**row, "state": ProposalState(row["state"])})

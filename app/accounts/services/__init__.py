@@ -1,0 +1,1 @@
+"""The use cases about accounts of the console."""

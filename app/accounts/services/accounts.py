@@ -1,0 +1,361 @@
+"""Creates and changes accounts, for administrators, owners and the command line."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, RowMapping, insert, update
+
+from app.accounts.models import Operator, OperatorSession
+from app.accounts.proposal import OPERATORS
+from app.accounts.queries import (
+    account_by_email,
+    account_by_id,
+    account_by_uniquifier,
+    all_accounts,
+    count_active_with_role,
+    has_active_account,
+)
+from app.accounts.roles import Role, SessionEnd, normal_email
+from app.accounts.services.passwords import generate_password, hash_password, why_refused
+from app.accounts.services.proposals import require_leave
+from app.accounts.services.sessions import end_sessions
+from app.audit.records import Actor, AuditedChange, Source
+from app.audit.services import record
+from app.db.engine import reading, writing
+from app.gateway import Gateway
+
+
+def require_account_leave(
+    connection: Connection, gateway: Gateway, actor: Actor, email: str, break_glass: str | None
+) -> None:
+    """Let one person alone change accounts that ``TWO_PERSONS`` guards: for a recorded reason; and on the
+    command line without one, while there are no two administrators who could approve for each other.
+
+    :raises SecondPersonNeeded: neither is so.
+    """
+    guarded = gateway.two_persons.guards(OPERATORS)
+    alone = count_active_with_role(connection, Role.ADMIN.value) < 2
+    sections = [OPERATORS] if guarded and not (alone and actor.source is Source.CLI) else []
+    require_leave(connection, gateway, actor, sections, subject=f"operator {email}", break_glass=break_glass)
+
+
+_UNIQUIFIER_BYTES: Final = 32
+
+DECIDED_BY_OTHERS: Final = frozenset({"role", "active", "second_factor_required"})
+"""Columns of an account that its owner does not decide about."""
+
+
+class AccountRefused(ValueError):
+    """An account is not created or changed; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An account with all its columns, also the secret ones: for signing in, never to be shown."""
+
+    id: int
+    email: str
+    password: str
+    role: Role
+    active: bool
+    fs_uniquifier: str
+    second_factor_required: bool
+    tf_primary_method: str | None
+    tf_totp_secret: str | None
+    totp_last_counter: int | None
+    must_change_password: bool
+    created_at: datetime
+    signed_in_at: datetime | None
+    signed_in_from: str | None
+
+
+def create_account(
+    gateway: Gateway,
+    email: str,
+    password: str,
+    role: Role,
+    *,
+    actor: Actor,
+    break_glass: str | None = None,
+    needs_factor: bool = False,
+) -> Account:
+    """Create an account that may sign in at once.
+
+    :param needs_factor: it has to set up a second factor at its first sign-in.
+    :param break_glass: why one person alone does so where ``TWO_PERSONS`` names accounts.
+    :raises AccountRefused: the email is not valid or is taken, or the password is too weak.
+    :raises SecondPersonNeeded: it waits for a second administrator, and ``break_glass`` is not given.
+    """
+    address, hashed = checked_account(email, password)
+    with writing(gateway.engine) as connection:
+        require_account_leave(connection, gateway, actor, address, break_glass)
+        return create_within(
+            connection, gateway, address, hashed, role, actor=actor, needs_factor=needs_factor
+        )
+
+
+def checked_account(email: str, password: str) -> tuple[str, str]:
+    """The address in its one spelling, and the password's hash.
+
+    :raises AccountRefused: the email is not valid, or the password is too weak.
+    """
+    address = normal_email(email)
+    if address is None:
+        raise AccountRefused(f"{email!r} is not an email address; enter one such as name@example.org")
+    if complaint := why_refused(password, address):
+        raise AccountRefused(complaint)
+    return address, hash_password(password)
+
+
+def create_within(
+    connection: Connection,
+    gateway: Gateway,
+    address: str,
+    hashed: str,
+    role: Role,
+    *,
+    actor: Actor,
+    passed_on: bool = False,
+    needs_factor: bool = False,
+    note: str = "",
+) -> Account:
+    """As :func:`create_account`, in a writing transaction of the caller, who has asked for leave.
+
+    :param passed_on: the password was chosen by somebody else than the account's owner, who must change
+        it before anything else.
+    :param needs_factor: the account has to set up a second factor at its first sign-in.
+    :param note: stands before what the audit record says.
+    """
+    if account_by_email(connection, address) is not None:
+        raise AccountRefused(f"an account {address} already exists")
+    row = {
+        "email": address,
+        "password": hashed,
+        "role": role.value,
+        "active": True,
+        "fs_uniquifier": new_uniquifier(),
+        "second_factor_required": needs_factor,
+        "must_change_password": passed_on,
+        "created_at": gateway.clock(),
+    }
+    connection.execute(insert(Operator).values(row))
+    made = _account(account_by_email(connection, address))
+    assert made is not None  # noqa: S101  it was written in this transaction
+    _record(connection, gateway, actor, "operator.create", before=None, after=made, note=note)
+    return made
+
+
+def find_account(
+    gateway: Gateway,
+    *,
+    account_id: int | None = None,
+    email: str | None = None,
+    uniquifier: str | None = None,
+) -> Account | None:
+    """The account with this id, email (in any letter case) or session name; of the primary database."""
+    with reading(gateway.engine) as connection:
+        if account_id is not None:
+            return _account(account_by_id(connection, account_id))
+        if email is not None:
+            return _account(account_by_email(connection, normal_email(email) or ""))
+        return _account(account_by_uniquifier(connection, uniquifier))
+
+
+def list_accounts(gateway: Gateway) -> list[Account]:
+    """Every account, by email."""
+    with reading(gateway.engine) as connection:
+        return [_read(row) for row in all_accounts(connection)]
+
+
+def any_account(gateway: Gateway) -> bool:
+    """Whether there is an account that may sign in."""
+    with reading(gateway.engine) as connection:
+        return has_active_account(connection)
+
+
+def update_account(
+    gateway: Gateway,
+    account_id: int,
+    changes: Mapping[str, Any],
+    *,
+    actor: Actor,
+    break_glass: str | None = None,
+) -> Account:
+    """Set columns of an account.
+
+    The last active administrator stays one, as otherwise nobody could create accounts.
+    A new ``fs_uniquifier`` ends the account's sessions everywhere, and so does switching it off.
+
+    :param break_glass: why one person alone does so where ``TWO_PERSONS`` names accounts.
+    :raises AccountRefused: there is no such account, or it is the last administrator's.
+    :raises SecondPersonNeeded: it waits for a second administrator, and ``break_glass`` is not given.
+    """
+    with writing(gateway.engine) as connection:
+        before = require_account(connection, account_id)
+        if needs_second_person(before, changes, actor):
+            require_account_leave(connection, gateway, actor, before.email, break_glass)
+        return change_account(connection, gateway, account_id, changes, actor=actor)
+
+
+def change_account(
+    connection: Connection,
+    gateway: Gateway,
+    account_id: int,
+    changes: Mapping[str, Any],
+    *,
+    actor: Actor,
+    note: str = "",
+) -> Account:
+    """As :func:`update_account`, in a writing transaction of the caller, who has asked for leave.
+
+    :param note: stands before what the audit record says.
+    """
+    before = require_account(connection, account_id)
+    connection.execute(update(Operator).where(Operator.id == account_id).values(dict(changes)))
+    after = require_account(connection, account_id)
+    was_admin = before.active and before.role is Role.ADMIN
+    if was_admin and not count_active_with_role(connection, Role.ADMIN.value):
+        raise AccountRefused(
+            f"{before.email} is the last administrator; give another account the role admin first"
+        )
+    if before.fs_uniquifier != after.fs_uniquifier or not after.active:
+        own = OperatorSession.operator_id == account_id
+        end_sessions(connection, gateway.clock(), _why_ended(before, after, actor), own)
+    if after != before:
+        _record(connection, gateway, actor, "operator.change", before=before, after=after, note=note)
+    return after
+
+
+def _why_ended(before: Account, after: Account, actor: Actor) -> SessionEnd:
+    """What the browsers are told whose sessions a change of the account ends."""
+    if not after.active:
+        return SessionEnd.SWITCHED_OFF
+    if after.password != before.password:
+        return SessionEnd.PASSWORD
+    factor = ("second_factor_required", "tf_totp_secret")
+    if any(getattr(after, name) != getattr(before, name) for name in factor):
+        return SessionEnd.SECOND_FACTOR
+    return SessionEnd.EVERYWHERE if actor.name == after.email else SessionEnd.BY_ADMIN
+
+
+def needs_second_person(account: Account, changes: Mapping[str, Any], actor: Actor) -> bool:
+    """Whether a change of the account would wait where ``TWO_PERSONS`` names accounts.
+
+    Ending sessions never waits. What signs in to one's own account (password, second factor) is one's own.
+    """
+    changed = {name for name, value in changes.items() if getattr(account, name) != value}
+    if actor.name == account.email:
+        return not changed.isdisjoint(DECIDED_BY_OTHERS)
+    return bool(changed - {"fs_uniquifier"})
+
+
+def require_account(connection: Connection, account_id: int) -> Account:
+    """The account with this id.
+
+    :raises AccountRefused: there is none.
+    """
+    found = _account(account_by_id(connection, account_id))
+    if found is None:
+        raise AccountRefused("this account does not exist; reload the page")
+    return found
+
+
+def account_named(connection: Connection, email: str) -> Account | None:
+    """The account with this email in lower case; None where there is none."""
+    return _account(account_by_email(connection, email))
+
+
+def reset_password(gateway: Gateway, account_id: int, *, actor: Actor, break_glass: str | None = None) -> str:
+    """Give the account a generated password, end its sessions, and return the password.
+
+    Its owner must change it before anything else.
+
+    :raises AccountRefused: there is no such account.
+    :raises SecondPersonNeeded: as for ``update_account``.
+    """
+    password = generate_password()
+    changes = {
+        "password": hash_password(password),
+        "must_change_password": True,
+        "fs_uniquifier": new_uniquifier(),
+    }
+    update_account(gateway, account_id, changes, actor=actor, break_glass=break_glass)
+    return password
+
+
+def use_code(gateway: Gateway, account_id: int, counter: int) -> bool:
+    """Mark a one-time code, by its time step, as used; whether it was still unused.
+
+    Of several requests with the same code, in any processes, only one gets True.
+    """
+    unused = Operator.totp_last_counter.is_(None) | (Operator.totp_last_counter < counter)
+    with writing(gateway.engine) as connection:
+        result = connection.execute(
+            update(Operator).where(Operator.id == account_id, unused).values(totp_last_counter=counter)
+        )
+        return result.rowcount == 1
+
+
+def new_uniquifier() -> str:
+    """A new random name for an account's sessions."""
+    return secrets.token_hex(_UNIQUIFIER_BYTES)
+
+
+def _record(
+    connection: Connection,
+    gateway: Gateway,
+    actor: Actor,
+    action: str,
+    *,
+    before: Account | None,
+    after: Account,
+    note: str,
+) -> None:
+    subject = f"operator {after.email}"
+    change = AuditedChange(subject, None if before is None else documented(before), documented(after))
+    secrets_changed = () if before is None else _secrets_changed(before, after)
+    record(
+        connection,
+        gateway.audit_keys,
+        actor,
+        action,
+        subject,
+        now=gateway.clock(),
+        detail=": ".join(filter(None, (note, ", ".join(secrets_changed)))),
+        changes=() if before is not None and change.before == change.after else (change,),
+    )
+
+
+def documented(account: Account) -> dict[str, Any]:
+    """What the audit log may show of an account: nothing that helps to sign in."""
+    return {
+        "email": account.email,
+        "role": account.role.value,
+        "active": account.active,
+        "second_factor": "set up" if account.tf_totp_secret else "none",
+        "second_factor_required": account.second_factor_required,
+        "must_change_password": account.must_change_password,
+    }
+
+
+def _secrets_changed(before: Account, after: Account) -> Iterator[str]:
+    """The secrets that changed, in words, as the log must not have their values."""
+    if before.password != after.password:
+        yield "new password"
+    if before.tf_totp_secret != after.tf_totp_secret:
+        yield "new second factor" if after.tf_totp_secret else "second factor forgotten"
+    if before.fs_uniquifier != after.fs_uniquifier:
+        yield "signed out everywhere"
+
+
+def _account(row: RowMapping | None) -> Account | None:
+    return None if row is None else _read(row)
+
+
+def _read(row: RowMapping) -> Account:
+    return Account(**{**row, "role": Role(row["role"])})

@@ -1,0 +1,153 @@
+"""The keys that encrypt the secrets of one-time codes, and moving those secrets to the newest one.
+
+They are derived from ``SECRET_KEY`` and from those that it followed. Each encrypted secret names its key
+(docs/decisions/0054-keys-in-rotation.md).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from passlib.totp import TOTP
+from sqlalchemy import Connection, update
+
+from app.accounts.models import Operator
+from app.accounts.queries import all_accounts
+from app.audit.records import Actor, key_id
+from app.audit.services import record
+from app.db.engine import reading, writing
+from app.gateway import Gateway
+
+UNNAMED: Final = "1"
+"""What the first versions wrote instead of a key's name: of which key, nobody can tell."""
+
+
+class KeyNotNamed(ValueError):
+    """There are secrets that do not say which of several keys encrypts them. Nothing was changed."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(f"{count} secrets do not name their key")
+        self.count = count
+
+
+@dataclass(frozen=True, slots=True)
+class Reencrypted:
+    """What became of the secrets of one-time codes: how many were moved to the present key, how many were
+    under it already, and the accounts whose secret needs a key that is not configured, by their email.
+    """
+
+    moved: int
+    already: int
+    unreadable: tuple[str, ...]
+
+
+def derived(secret_key: str, purpose: str) -> str:
+    """A separate key for each purpose, as 64 hexadecimal digits."""
+    return hmac.new(secret_key.encode(), purpose.encode(), hashlib.sha256).hexdigest()
+
+
+class CodeKeys:
+    """The key for new secrets, and those that it followed."""
+
+    def __init__(self, present: str, old: Sequence[str]) -> None:
+        """Derive them.
+
+        :param present: ``SECRET_KEY``.
+        :param old: ``SECRET_KEYS_OLD``.
+        """
+        derivatives = [derived(key, "one-time codes") for key in (*old, present)]
+        self.by_name: Mapping[str, str] = {key_id(key.encode()): key for key in derivatives}
+        self.oldest, self.present = (key_id(derivatives[at].encode()) for at in (0, -1))
+
+    def named(self, secret: str, name: str) -> str:
+        """An encrypted secret that says that this key encrypts it, whatever it said before."""
+        document = json.loads(secret)
+        document["enckey"]["t"] = name
+        return json.dumps(document)
+
+    def readings(self, secret: str) -> list[str]:
+        """The encrypted secret under each key that may be its own: several only where it names none."""
+        if name_of(secret) != UNNAMED:
+            return [secret]
+        return [self.named(secret, name) for name in self.by_name]
+
+    def factory(self) -> Any:
+        """Passlib's class of one-time codes with these keys."""
+        return totp_class(self.by_name, self.present)
+
+
+def totp_class(keys: Mapping[str, str], present: str, **options: Any) -> Any:
+    """Passlib's class of one-time codes, which encrypts with one of the keys and decrypts with all.
+
+    :param present: the name of the key for new secrets. Passlib would take the last one by the alphabet.
+    """
+    made = TOTP.using(secrets=dict(keys), **options)
+    made.wallet.default_tag = present
+    return made
+
+
+def name_of(secret: str) -> str:
+    """The name of the key that encrypts the secret."""
+    return str(json.loads(secret)["enckey"]["t"])
+
+
+def reencrypt(gateway: Gateway, keys: CodeKeys, *, actor: Actor, unnamed: str | None = None) -> Reencrypted:
+    """Encrypt every secret of one-time codes with the present key. To be repeated as one likes.
+
+    Codes and sessions go on as they were. What is changed meanwhile is left, and counts as neither.
+
+    :param unnamed: the name of the key of the secrets that name none; may be left out where there is one key.
+    :raises KeyNotNamed: it is left out, there are several keys, and secrets that name none.
+    """
+    with reading(gateway.engine) as connection:
+        accounts = [(row["id"], row["email"], row["tf_totp_secret"]) for row in all_accounts(connection)]
+    secrets = {number: secret for number, _email, secret in accounts if secret}
+    ambiguous = unnamed is None and len(keys.by_name) > 1
+    if ambiguous and (found := sum(name_of(secret) == UNNAMED for secret in secrets.values())):
+        raise KeyNotNamed(found)
+    totp = keys.factory()
+    moved: dict[int, str] = {}
+    already, unreadable = 0, []
+    for number, email, secret in accounts:
+        if not secret:
+            continue
+        name = name_of(secret)
+        readable = keys.named(secret, unnamed or keys.present) if name == UNNAMED else secret
+        if name == keys.present:
+            already += 1
+        elif name_of(readable) not in keys.by_name:
+            unreadable.append(email)
+        else:
+            moved[number] = totp.from_json(readable).to_json(encrypt=True)
+    return Reencrypted(_store(gateway, secrets, moved, actor), already, tuple(unreadable))
+
+
+def _store(gateway: Gateway, before: Mapping[int, str], moved: Mapping[int, str], actor: Actor) -> int:
+    """Write the secrets that are still as they were read; how many."""
+    if not moved:
+        return 0
+    with writing(gateway.engine) as connection:
+        stored = sum(_replace(connection, number, before[number], moved[number]) for number in moved)
+        if stored:
+            detail = f"secrets of one-time codes encrypted with the present key: {stored}"
+            record(
+                connection,
+                gateway.audit_keys,
+                actor,
+                "operator.reencrypt",
+                "operators",
+                now=gateway.clock(),
+                detail=detail,
+            )
+    return stored
+
+
+def _replace(connection: Connection, number: int, before: str, after: str) -> int:
+    unchanged = Operator.tf_totp_secret == before
+    statement = update(Operator).where(Operator.id == number, unchanged).values(tf_totp_secret=after)
+    return connection.execute(statement).rowcount

@@ -1,0 +1,151 @@
+"""Passkeys of accounts: their public halves, and challenges that are answered once.
+
+The console checks the signatures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import Connection, RowMapping, delete, insert, or_, update
+
+from app.accounts.models import OperatorPasskey
+from app.accounts.queries import account_by_id, passkey_by_credential, passkeys_of, second_factor_is_demanded
+from app.audit.records import Actor
+from app.audit.services import record
+from app.db.engine import reading, writing
+from app.gateway import Gateway
+
+MOST_PASSKEYS: Final = 20
+"""Of one account: more are a program, not a person."""
+
+
+class PasskeyRefused(ValueError):
+    """A passkey is not added or removed; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passkey:
+    """A passkey of an account."""
+
+    id: int
+    operator_id: int
+    name: str
+    credential_id: bytes
+    public_key: bytes
+    sign_count: int
+    transports: list[str]
+    synced: bool
+    created_at: datetime
+    last_used_at: datetime | None
+    challenge_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewPasskey:
+    """What a browser has registered, checked."""
+
+    name: str
+    credential_id: bytes
+    public_key: bytes
+    sign_count: int
+    transports: Sequence[str]
+    synced: bool
+
+
+def list_passkeys(gateway: Gateway, operator_id: int) -> list[Passkey]:
+    """The account's passkeys, the oldest first."""
+    with reading(gateway.engine) as connection:
+        return [_read(row) for row in passkeys_of(connection, operator_id)]
+
+
+def find_passkey(gateway: Gateway, credential_id: bytes) -> Passkey | None:
+    """The passkey with this credential id, whoever has it."""
+    with reading(gateway.engine) as connection:
+        row = passkey_by_credential(connection, credential_id)
+    return None if row is None else _read(row)
+
+
+def add_passkey(gateway: Gateway, operator_id: int, new: NewPasskey, *, actor: Actor) -> None:
+    """Keep a passkey that was just registered.
+
+    :raises PasskeyRefused: its name or itself is taken, or the account has too many.
+    """
+    now = gateway.clock()
+    with writing(gateway.engine) as connection:
+        own = passkeys_of(connection, operator_id)
+        if any(row["name"] == new.name for row in own):
+            raise PasskeyRefused(f"You already have a passkey “{new.name}”. Enter another name.")
+        if len(own) >= MOST_PASSKEYS:
+            raise PasskeyRefused(f"An account can have {MOST_PASSKEYS} passkeys at most. Remove one first.")
+        if passkey_by_credential(connection, new.credential_id) is not None:
+            raise PasskeyRefused("That passkey is already registered.")
+        connection.execute(
+            insert(OperatorPasskey).values(
+                operator_id=operator_id,
+                name=new.name,
+                credential_id=new.credential_id,
+                public_key=new.public_key,
+                sign_count=new.sign_count,
+                transports=list(new.transports),
+                synced=new.synced,
+                created_at=now,
+            )
+        )
+        subject = f"operator {actor.name}"
+        record(connection, gateway.audit_keys, actor, "passkey.add", subject, now=now, detail=new.name)
+
+
+def why_passkey_stays(gateway: Gateway, operator_id: int) -> str | None:
+    """Why the account cannot remove a passkey now, in a sentence; None where it can."""
+    with reading(gateway.engine) as connection:
+        return _why_it_stays(connection, operator_id)
+
+
+def remove_passkey(gateway: Gateway, operator_id: int, name: str, *, actor: Actor) -> None:
+    """Remove one of the account's passkeys.
+
+    :raises PasskeyRefused: there is none of this name, or it is the last factor where one is demanded.
+    """
+    where = (OperatorPasskey.operator_id == operator_id, OperatorPasskey.name == name)
+    with writing(gateway.engine) as connection:
+        if refusal := _why_it_stays(connection, operator_id):
+            raise PasskeyRefused(refusal)
+        if not connection.execute(delete(OperatorPasskey).where(*where)).rowcount:
+            raise PasskeyRefused(f"You have no passkey “{name}”. Reload the page.")
+        subject = f"operator {actor.name}"
+        now = gateway.clock()
+        record(connection, gateway.audit_keys, actor, "passkey.remove", subject, now=now, detail=name)
+
+
+def use_passkey(gateway: Gateway, passkey_id: int, challenge_at: datetime, sign_count: int) -> bool:
+    """Mark a challenge, by the time when it was made, as answered; whether it was still open.
+
+    Of several requests with the same answer, in any processes, only one gets True. A challenge that is
+    older than one that was answered since is not open either.
+    """
+    challenge = OperatorPasskey.challenge_at
+    still_open = or_(challenge.is_(None), challenge < challenge_at)
+    used = {"challenge_at": challenge_at, "sign_count": sign_count, "last_used_at": gateway.clock()}
+    with writing(gateway.engine) as connection:
+        result = connection.execute(
+            update(OperatorPasskey).where(OperatorPasskey.id == passkey_id, still_open).values(used)
+        )
+        return result.rowcount == 1
+
+
+def _why_it_stays(connection: Connection, operator_id: int) -> str | None:
+    account = account_by_id(connection, operator_id)
+    if account is None:
+        return "This account no longer exists."
+    demanded = account["second_factor_required"] or second_factor_is_demanded(connection)
+    if demanded and not account["tf_totp_secret"] and len(passkeys_of(connection, operator_id)) == 1:
+        return "It is your only second factor, and your account needs one. Set up another one first."
+    return None
+
+
+def _read(row: RowMapping) -> Passkey:
+    return Passkey(**row)

@@ -1,0 +1,54 @@
+"""Hashes and generates passwords, and refuses those that are guessed first."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from typing import Final
+
+from argon2 import PasswordHasher
+from zxcvbn import zxcvbn
+
+from app.accounts.roles import normal_password, password_complaint
+from app.cooperation import one_at_a_time
+
+_HASHER: Final = PasswordHasher()  # Argon2id with the library's parameters, which follow RFC 9106
+
+_LEAST_SCORE: Final = 3
+"""Of zxcvbn: fewer than 10^8 guesses score less, which a thief of the database has made in days."""
+
+_JUDGED: Final = 24
+"""How many characters zxcvbn looks at. What follows makes a password no weaker, but the search slow: seconds
+for 72 characters that may each stand for several letters, 0.1 s for 24."""
+
+_OWN_WORDS: Final = ("transfer", "gateway", "bridge", "console", "operator", "admin")
+"""What a guesser tries first here."""
+
+
+def hash_password(password: str) -> str:
+    """The Argon2id hash, with its salt and parameters, as one string."""
+    return one_at_a_time(_HASHER.hash, normal_password(password))
+
+
+def generate_password() -> str:
+    """A random password of 120 bits in 20 characters."""
+    return secrets.token_urlsafe(15)
+
+
+def why_refused(password: str, email: str) -> str | None:
+    """Why nobody may choose this password, in a sentence; None where it is good enough.
+
+    The one rule for the console, the command line and OPERATOR_PASSWORD. Lists of common passwords hold
+    few of 12 characters, since most are shorter: so the password is taken apart into such words, names,
+    dates and keyboard rows, and the guesses are counted that a program needs which knows them all.
+    """
+    if complaint := password_complaint(password, email):
+        return complaint
+    known = [*_OWN_WORDS, email, *re.split(r"[^a-z0-9]+", email)]
+    found = zxcvbn(password[:_JUDGED], user_inputs=[word for word in known if word])
+    if found["score"] >= _LEAST_SCORE:
+        return None
+    return (
+        "This password is easy to guess: it consists of common words, names, dates or keyboard rows. "
+        "Enter four random words, or let a password manager create one."
+    )

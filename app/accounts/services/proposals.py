@@ -1,0 +1,278 @@
+"""Changes that wait for a second person: stored, listed, closed, or made alone for a reason on record."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+import orjson
+from sqlalchemy import Connection, insert, update
+
+from app.accounts import models as table
+from app.accounts.proposal import ADMINISTERED, Proposal, ProposalState, needed_role
+from app.accounts.queries import (
+    count_waiting,
+    expired_unnoticed,
+    proposal_by_id,
+    proposals_page,
+    waiting_proposals,
+)
+from app.accounts.roles import Role
+from app.audit.models import SUBJECT_LENGTH
+from app.audit.records import Actor, AuditedChange, changes_text
+from app.audit.services import EditRefused, Saved, record
+from app.db.engine import reading, writing
+from app.gateway import Gateway
+from app.values.times import rfc3339
+
+
+class SecondPersonNeeded(EditRefused):
+    """A change of sections that ``TWO_PERSONS`` names, approved by nobody else. Nothing has changed."""
+
+    def __init__(self, sections: Collection[str]) -> None:
+        self.sections = tuple(sections)
+        super().__init__(
+            f"TWO_PERSONS requires a second approval for changes of {', '.join(self.sections)}: "
+            "propose the change in the console, or give --break-glass REASON, which is kept in the audit log"
+        )
+
+
+class ReasonMissing(EditRefused):
+    """A proposal, or a decision about one, without the reason for it."""
+
+    def __init__(self) -> None:
+        super().__init__("enter a reason of at most 500 characters; it is shown to the person who approves")
+
+
+class TooManyProposals(EditRefused):
+    """One account has too many proposals open."""
+
+
+class ProposalRefused(EditRefused):
+    """Why a proposal is not approved, rejected or withdrawn by this person, or not any more."""
+
+
+LONGEST_REASON: Final = 500
+
+MOST_OPEN: Final = 100
+"""How many proposals of one account may be open, so that nobody fills the list for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A change to propose: the fields of ``Proposal`` that its planning knows."""
+
+    kind: str
+    section: str
+    subject: str
+    summary: str
+    input: Mapping[str, Any]
+    changes: Sequence[AuditedChange]
+    secret: str | None = None
+
+
+def propose(connection: Connection, gateway: Gateway, actor: Actor, draft: Draft, reason: str) -> Saved:
+    """Keep the change for a second person, in the transaction in which it was planned, and record it.
+
+    :raises ReasonMissing: there is no reason, or it is too long.
+    :raises TooManyProposals: the account has too many open already.
+    """
+    why, now = stated(reason), gateway.clock()
+    if count_waiting(connection, now, proposed_by=actor.name) >= MOST_OPEN:
+        raise TooManyProposals(
+            f"you have {MOST_OPEN} open proposals, the maximum; withdraw one before you propose another"
+        )
+    values = {
+        "kind": draft.kind,
+        "section": draft.section,
+        "subject": draft.subject[:SUBJECT_LENGTH],
+        "summary": draft.summary,
+        "input": orjson.dumps(draft.input).decode(),
+        "secret": draft.secret,
+        "changes": changes_text(draft.changes),
+        "reason": why,
+        "state": ProposalState.OPEN.value,
+        "proposed_by": actor.name,
+        "proposed_at": now,
+        "expires_at": now + gateway.two_persons.lifetime,
+        "decision_reason": "",
+    }
+    (proposal_id,) = connection.execute(insert(table.Proposal).values(values)).inserted_primary_key or (0,)
+    record_id = record(
+        connection, gateway.audit_keys, actor, "two_persons.propose", f"proposal {proposal_id}",
+        now=now, detail=f"{draft.summary}; reason: {why}", changes=draft.changes,
+    )  # fmt: skip
+    return Saved((draft.summary,), record_id, proposal_id)
+
+
+def require_open(connection: Connection, proposal_id: int, now: datetime) -> Proposal:
+    """The proposal, still to be decided.
+
+    :param connection: of the writer: nobody else decides before its transaction ends.
+    :raises ProposalRefused: it has expired, or somebody has decided already; or there is none.
+    """
+    proposal = proposal_by_id(connection, proposal_id)
+    if proposal is None:
+        raise ProposalRefused("this proposal does not exist")
+    state = proposal.state_at(now)
+    if state is ProposalState.EXPIRED:
+        raise ProposalRefused(f"proposal {proposal_id} has expired; propose the change again")
+    if state is not ProposalState.OPEN:
+        raise ProposalRefused(f"proposal {proposal_id} was already {state} by {proposal.decided_by}")
+    return proposal
+
+
+def close(
+    connection: Connection,
+    gateway: Gateway,
+    proposal: Proposal,
+    state: ProposalState,
+    actor: Actor,
+    *,
+    reason: str = "",
+    made: Saved | None = None,
+) -> Saved:
+    """Give an open proposal its final state and record it. Hashes of passwords and tokens are forgotten.
+
+    :param made: what the approval changed.
+    """
+    now = gateway.clock()
+    connection.execute(
+        update(table.Proposal)
+        .where(table.Proposal.id == proposal.id)
+        .values(
+            state=state.value,
+            secret=None,
+            decided_by=None if state is ProposalState.EXPIRED else actor.name,
+            decided_at=now,
+            decision_reason=reason,
+            record_id=made.record_id if made else None,
+        )
+    )
+    before = _documented(proposal, None)
+    after = _documented(replace(proposal, state=state), actor.name)
+    verb = _VERBS[state]
+    words = f"{state} by {actor.name}" if state is not ProposalState.EXPIRED else "expired"
+    detail = f"{words}, proposed by {proposal.proposed_by}: {proposal.summary}"
+    record_id = record(
+        connection, gateway.audit_keys, actor, f"two_persons.{verb}", f"proposal {proposal.id}",
+        now=now, detail=f"{detail}; reason: {reason}" if reason else detail,
+        changes=[AuditedChange(f"proposal {proposal.id}", before, after)],
+    )  # fmt: skip
+    return made or Saved((f"proposal {proposal.id} is {state}",), record_id, proposal.id)
+
+
+def note_expired(gateway: Gateway, actor: Actor) -> None:
+    """Close the proposals whose time is over, and record that each has expired.
+
+    Whoever looks at proposals or decides about one notices: no job runs for it. An expired proposal
+    cannot be approved, noticed or not.
+    """
+    now = gateway.clock()
+    with reading(gateway.reads) as connection:
+        if not expired_unnoticed(connection, now):
+            return
+    with writing(gateway.engine) as connection:
+        for proposal_id in expired_unnoticed(connection, now):
+            proposal = proposal_by_id(connection, proposal_id)
+            if proposal is not None:
+                reason = f"its time ended at {rfc3339(proposal.expires_at, 'seconds')}"
+                close(connection, gateway, proposal, ProposalState.EXPIRED, actor, reason=reason)
+
+
+def stated(reason: str) -> str:
+    """The reason in one line.
+
+    :raises ReasonMissing: it is empty or too long.
+    """
+    line = " ".join(reason.replace("\0", " ").split())
+    if not line or len(line) > LONGEST_REASON:
+        raise ReasonMissing
+    return line
+
+
+_VERBS: Final = {
+    ProposalState.APPROVED: "approve",
+    ProposalState.REJECTED: "reject",
+    ProposalState.WITHDRAWN: "withdraw",
+    ProposalState.EXPIRED: "expire",
+}
+
+
+def _documented(proposal: Proposal, decided_by: str | None) -> dict[str, Any]:
+    """What the audit log keeps of a proposal's state; the change itself stands in the record of proposing."""
+    return {
+        "state": proposal.state.value,
+        "section": proposal.section,
+        "proposed_by": proposal.proposed_by,
+        "decided_by": decided_by,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalPage:
+    """Proposals, newest first; ``older`` is the id before which the next page begins."""
+
+    proposals: list[Proposal]
+    older: int | None
+
+
+def list_waiting(gateway: Gateway, role: Role) -> list[Proposal]:
+    """The proposals that wait for a decision, the one that expires first at the top."""
+    with reading(gateway.reads) as connection:
+        return waiting_proposals(connection, _hidden(role), gateway.clock())
+
+
+def list_all(gateway: Gateway, role: Role, before: int | None, limit: int) -> ProposalPage:
+    """A page of all proposals."""
+    with reading(gateway.reads) as connection:
+        found = proposals_page(connection, _hidden(role), before, limit + 1)
+    return ProposalPage(found[:limit], found[limit - 1].id if len(found) > limit else None)
+
+
+def show_proposal(gateway: Gateway, role: Role, proposal_id: int) -> Proposal | None:
+    """One proposal; None where there is none, or it is of a section that the role may not see."""
+    with reading(gateway.reads) as connection:
+        proposal = proposal_by_id(connection, proposal_id)
+    return None if proposal is None or proposal.section in _hidden(role) else proposal
+
+
+def waiting_count(gateway: Gateway, role: Role) -> int:
+    """How many proposals wait; no database is asked where ``TWO_PERSONS`` names nothing."""
+    if not gateway.two_persons.sections:
+        return 0
+    now: datetime = gateway.clock()
+    with reading(gateway.reads) as connection:
+        return count_waiting(connection, now, _hidden(role))
+
+
+def _hidden(role: Role) -> frozenset[str]:
+    """The sections that the role does not see."""
+    return frozenset(name for name in ADMINISTERED if not role.may_act_as(needed_role(name)))
+
+
+def require_leave(
+    connection: Connection,
+    gateway: Gateway,
+    actor: Actor,
+    sections: Collection[str],
+    *,
+    subject: str,
+    break_glass: str | None,
+) -> None:
+    """Let one person change these guarded sections only for a reason, which is recorded before the change.
+
+    :param sections: those that ``TWO_PERSONS`` names; with none of them nothing is asked.
+    :param break_glass: the reason, None where none is given.
+    :raises SecondPersonNeeded: it is not given. The caller's transaction must then not commit.
+    :raises ReasonMissing: it is empty or too long.
+    """
+    if not sections:
+        return
+    if break_glass is None:
+        raise SecondPersonNeeded(sections)
+    now: datetime = gateway.clock()
+    detail = f"one person changed {', '.join(sections)}; reason: {stated(break_glass)}"
+    record(connection, gateway.audit_keys, actor, "two_persons.break_glass", subject, now=now, detail=detail)

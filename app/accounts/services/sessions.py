@@ -1,0 +1,172 @@
+"""Sessions of signed-in browsers, and how long ago their owner last proved who they are."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import ColumnElement, Connection, delete, insert, update
+from sqlalchemy.exc import OperationalError
+
+from app.accounts.models import Operator, OperatorSession
+from app.accounts.queries import (
+    open_sessions_of,
+    session_ended,
+    session_forgotten,
+    session_last_used,
+    session_proved_at,
+    session_with,
+)
+from app.accounts.roles import SESSION_IDLE, SESSION_LIFETIME, STEP_UP_AFTER, SessionEnd
+from app.audit.records import Actor
+from app.audit.services import record
+from app.db.engine import reading, writing
+from app.gateway import Gateway
+
+
+def proved_lately(gateway: Gateway, operator_id: int, secret: str) -> bool:
+    """Whether the last proof of the cookie's session is recent enough for a grave change."""
+    now = gateway.clock()
+    with reading(gateway.engine) as connection:
+        proved_at = session_proved_at(connection, operator_id, session_digest(secret), now)
+    return proved_at is not None and now - proved_at <= STEP_UP_AFTER
+
+
+def note_proof(gateway: Gateway, operator_id: int, secret: str) -> None:
+    """Note that the session's owner has just given password, code or passkey again."""
+    where = (OperatorSession.digest == session_digest(secret), OperatorSession.operator_id == operator_id)
+    with writing(gateway.engine) as connection:
+        # A session that was ended meanwhile has no row, and stays ended.
+        connection.execute(update(OperatorSession).where(*where).values(proved_at=gateway.clock()))
+
+
+_SECRET_BYTES: Final = 32
+_SEEN_EVERY: Final = timedelta(minutes=1)
+_BROWSER_LENGTH: Final = 255
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSession:
+    """A session as its owner sees it."""
+
+    id: int
+    created_at: datetime
+    seen_at: datetime
+    address: str
+    browser: str
+    ends_at: datetime
+    current: bool
+
+
+def begin_session(gateway: Gateway, operator_id: int, actor: Actor, browser: str, how: str) -> str:
+    """Open a session, note the sign-in on the account and in the audit log, and return the cookie's secret.
+
+    Also deletes every session, of any account, whose cookie no browser can have any more.
+
+    :param how: what the sign-in was made with: ``password``, ``second factor``, ``passkey``,
+        ``new password``.
+    """
+    now, secret = gateway.clock(), secrets.token_urlsafe(_SECRET_BYTES)
+    row = {
+        "operator_id": operator_id,
+        "digest": session_digest(secret),
+        "created_at": now,
+        "seen_at": now,
+        "address": actor.address or "-",
+        "browser": browser[:_BROWSER_LENGTH],
+    }
+    with writing(gateway.engine) as connection:
+        connection.execute(delete(OperatorSession).where(session_forgotten(now)))
+        connection.execute(insert(OperatorSession).values(row))
+        signed_in = {"signed_in_at": now, "signed_in_from": actor.address}
+        connection.execute(update(Operator).where(Operator.id == operator_id).values(signed_in))
+        record(
+            connection, gateway.audit_keys, actor, "sign_in", f"operator {actor.name}", now=now, detail=how
+        )
+    return secret
+
+
+def session_is_open(gateway: Gateway, operator_id: int, secret: str, *, counts_as_use: bool = True) -> bool:
+    """Whether the cookie's session is still open. A use keeps it open."""
+    now = gateway.clock()
+    where = (OperatorSession.digest == session_digest(secret), OperatorSession.operator_id == operator_id)
+    with reading(gateway.engine) as connection:
+        seen_at = session_last_used(connection, operator_id, session_digest(secret), now)
+    if counts_as_use and seen_at is not None and now - seen_at >= _SEEN_EVERY:
+        # Where the feed keeps the lock, the use is noted next time: reading a page does not fail for it.
+        with suppress(OperationalError), writing(gateway.engine) as connection:
+            # A session that was ended meanwhile stays ended.
+            connection.execute(update(OperatorSession).where(*where).values(seen_at=now))
+    return seen_at is not None
+
+
+def end_session(gateway: Gateway, operator_id: int, secret: str, actor: Actor) -> None:
+    """End one session. Nothing is recorded where it has ended already."""
+    now = gateway.clock()
+    where = (OperatorSession.digest == session_digest(secret), OperatorSession.operator_id == operator_id)
+    with writing(gateway.engine) as connection:
+        if connection.execute(delete(OperatorSession).where(*where, ~session_ended(now))).rowcount:
+            subject = f"operator {actor.name}"
+            record(connection, gateway.audit_keys, actor, "sign_out", subject, now=now)
+
+
+def end_sessions(connection: Connection, now: datetime, why: SessionEnd, *which: ColumnElement[bool]) -> int:
+    """End the open sessions that meet the conditions, in a writing transaction of the caller; how many."""
+    ended = update(OperatorSession).where(~session_ended(now), *which)
+    return connection.execute(ended.values(ended_at=now, ended_why=why.value)).rowcount
+
+
+def end_own_session(gateway: Gateway, operator_id: int, session_id: int, actor: Actor) -> bool:
+    """End one open session of an account by its id; whether there was one."""
+    now = gateway.clock()
+    which = (OperatorSession.id == session_id, OperatorSession.operator_id == operator_id)
+    with writing(gateway.engine) as connection:
+        ended = end_sessions(connection, now, SessionEnd.ELSEWHERE, *which)
+        if ended:
+            subject, detail = f"operator {actor.name}", "one session, from another browser"
+            record(connection, gateway.audit_keys, actor, "sign_out", subject, now=now, detail=detail)
+    return bool(ended)
+
+
+@dataclass(frozen=True, slots=True)
+class EndedSession:
+    """A session that is over: whose it was, and why it ended; None where its time was up."""
+
+    email: str
+    why: SessionEnd | None
+
+
+def ended_session(gateway: Gateway, secret: str) -> EndedSession | None:
+    """The session of a cookie that no longer counts; None where nothing is known of it any more."""
+    with reading(gateway.engine) as connection:
+        row = session_with(connection, session_digest(secret))
+    return (
+        None if row is None else EndedSession(row.email, SessionEnd(row.ended_why) if row.ended_why else None)
+    )
+
+
+def open_sessions(gateway: Gateway, operator_id: int, secret: str) -> list[OpenSession]:
+    """The account's open sessions, the last used first. ``secret`` marks the current one."""
+    with reading(gateway.engine) as connection:
+        rows = open_sessions_of(connection, operator_id, gateway.clock())
+    return [
+        OpenSession(
+            id=row.id,
+            created_at=row.created_at,
+            seen_at=row.seen_at,
+            address=row.address,
+            browser=row.browser,
+            ends_at=min(row.seen_at + SESSION_IDLE, row.created_at + SESSION_LIFETIME),
+            current=bytes(row.digest) == session_digest(secret),
+        )
+        for row in rows
+    ]
+
+
+def session_digest(secret: str) -> bytes:
+    """What the database knows of a cookie's secret."""
+    return hashlib.sha256(secret.encode()).digest()

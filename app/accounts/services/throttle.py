@@ -1,0 +1,181 @@
+"""Counts guesses at passwords and codes in the database, so that all processes slow a guesser down together.
+
+A try is counted before anything typed is looked at, and given back when it was right. So of many tries at
+once no more are judged than one after another (docs/decisions/0013-counted-before-judged.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import Connection, delete, update
+
+from app.accounts.models import SignInFailure
+from app.accounts.queries import FailureRow, forgotten_failures, locked_failures, sign_in_failures
+from app.accounts.roles import FAILURES_FORGOTTEN, FailureScope, typed_name, wait_after
+from app.accounts.services.accounts import Account
+from app.audit.records import Actor
+from app.audit.services import record_alone
+from app.db.engine import counting, reading
+from app.db.upserts import lock_or_insert, upsert
+from app.gateway import Gateway
+
+_SHORT_NAME: Final = 12
+_SWEPT_AT_ONCE: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """Who tries to sign in, before it is known whether it is them.
+
+    :param typed: what was typed as the email; it is kept nowhere.
+    :param account: the one that it names, None where there is none.
+    :param network: the caller's address, of IPv6 its /64.
+    :param device: the name of a browser that signed in to the account before, where it proves to be one.
+    """
+
+    typed: str
+    network: str
+    account: Account | None = None
+    device: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A guess that was counted as a failure and may be judged now. ``before`` is what was counted already."""
+
+    before: Mapping[str, FailureRow | None]
+    at: datetime
+
+
+class MustWait(Exception):
+    """A guess is refused without being judged, and not counted. Its text is for the one who guesses.
+
+    ``seconds`` is after how many of them the next one is judged.
+    """
+
+    def __init__(self, wait: timedelta, why: str = "Too many failed sign-ins.") -> None:
+        self.seconds = int(wait.total_seconds()) + 1
+        shown = f"{self.seconds} seconds" if self.seconds < 120 else f"{-(-self.seconds // 60)} minutes"
+        super().__init__(f"{why} Try again in {shown}.")
+
+
+def reserve(gateway: Gateway, guess: Guess) -> Attempt:
+    """Count a guess as a failure, before it is judged.
+
+    :raises MustWait: there were too many failures; the guess must not be judged.
+    """
+    scopes, now = _keys(gateway, guess), gateway.clock()
+    with reading(gateway.engine) as connection:
+        # Whoever is refused takes no lock.
+        known = sign_in_failures(connection, scopes)
+    if any(row.last_at > now for row in known):
+        known = _brought_back(gateway, scopes, now)
+    _require_no_wait(scopes, known, now)
+    with counting(gateway.engine) as connection:
+        new = [{"key": key, "failures": 0, "last_at": now} for key in sorted(scopes)]
+        rows = [FailureRow(*row) for row in lock_or_insert(connection, SignInFailure, new)]
+        _require_no_wait(scopes, rows, now)
+        counted = {row.key: row for row in rows if row.failures and now - row.last_at < FAILURES_FORGOTTEN}
+        upsert(
+            connection,
+            SignInFailure,
+            [{"key": row.key, "failures": _count(counted, row.key) + 1, "last_at": now} for row in rows],
+        )
+        _sweep(connection, now)
+    return Attempt({key: counted.get(key) for key in scopes}, now)
+
+
+def release(gateway: Gateway, attempt: Attempt) -> None:
+    """Give a try back that was right: everything is counted as if there had been none."""
+    with counting(gateway.engine) as connection:
+        for row in locked_failures(connection, attempt.before):
+            before, failures = attempt.before[row.key], row.failures - 1
+            if failures <= 0:
+                connection.execute(delete(SignInFailure).where(SignInFailure.key == row.key))
+                continue
+            last_at = before.last_at if before is not None and row.last_at == attempt.at else row.last_at
+            upsert(connection, SignInFailure, [{"key": row.key, "failures": failures, "last_at": last_at}])
+
+
+def note_failure(gateway: Gateway, guess: Guess, actor: Actor, reason: str) -> None:
+    """Record in the audit log that a guess was wrong. It was counted when it was reserved.
+
+    :param actor: who is signed in, or who tried: never with what was typed.
+    """
+    record_alone(gateway, actor, "sign_in.failed", _subject(gateway, guess), detail=reason)
+
+
+def forget_failures(gateway: Gateway, guess: Guess) -> None:
+    """After a complete sign-in, forget the failures of this account from this network or browser.
+
+    Those of the network with other accounts stay counted, and so do those of others with this account.
+    """
+    mine = [
+        key
+        for key, scope in _keys(gateway, guess).items()
+        if scope in (FailureScope.PAIR, FailureScope.DEVICE)
+    ]
+    with counting(gateway.engine) as connection:
+        found = [row.key for row in locked_failures(connection, mine)]
+        connection.execute(delete(SignInFailure).where(SignInFailure.key.in_(found)))
+
+
+def _subject(gateway: Gateway, guess: Guess) -> str:
+    if guess.account is not None:
+        return f"operator {guess.account.email}"
+    return f"no account, typed {typed_name(gateway.audit_keys.present, guess.typed)[:_SHORT_NAME]}"
+
+
+def _keys(gateway: Gateway, guess: Guess) -> dict[str, FailureScope]:
+    """What the guess is counted by.
+
+    A browser that signed in before is counted by itself alone, so that nobody else can keep its owner out.
+    """
+    if guess.account is not None and guess.device is not None:
+        return {f"device:{guess.account.id} {guess.device}": FailureScope.DEVICE}
+    if guess.account is not None:
+        name = f"#{guess.account.id}"
+    else:
+        name = typed_name(gateway.audit_keys.present, guess.typed)
+    return {
+        f"pair:{guess.network} {name}": FailureScope.PAIR,
+        f"address:{guess.network}": FailureScope.ADDRESS,
+        f"account:{name}": FailureScope.ACCOUNT,
+    }
+
+
+def _brought_back(gateway: Gateway, keys: Collection[str], now: datetime) -> list[FailureRow]:
+    """What is counted, failures of times that are still to come as of now.
+
+    A clock that was ahead was corrected since: nobody waits for that difference too.
+    """
+    with counting(gateway.engine) as connection:
+        ahead = SignInFailure.key.in_(keys), SignInFailure.last_at > now
+        connection.execute(update(SignInFailure).where(*ahead).values(last_at=now))
+        return sign_in_failures(connection, keys)
+
+
+def _count(counted: Mapping[str, FailureRow], key: str) -> int:
+    row = counted.get(key)
+    return 0 if row is None else row.failures
+
+
+def _require_no_wait(scopes: Mapping[str, FailureScope], rows: list[FailureRow], now: datetime) -> None:
+    waits = [
+        row.last_at + wait_after(scopes[row.key], row.failures) - now
+        for row in rows
+        if now - row.last_at < FAILURES_FORGOTTEN
+    ]
+    wait = max(waits, default=timedelta())
+    if wait > timedelta():
+        raise MustWait(wait)
+
+
+def _sweep(connection: Connection, now: datetime) -> None:
+    """Delete counts that no longer count, some at a time."""
+    old = forgotten_failures(connection, now - FAILURES_FORGOTTEN, _SWEPT_AT_ONCE)
+    connection.execute(delete(SignInFailure).where(SignInFailure.key.in_(old)))

@@ -1,0 +1,1 @@
+"""Passwords, one-time codes, passkeys, recovery codes and sessions of the console."""

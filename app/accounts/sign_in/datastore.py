@@ -1,0 +1,271 @@
+"""Connects Flask-Security to the accounts: its user, its datastore, and one-time codes that work once."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict
+from typing import Any
+
+from flask import Response, current_app, g, render_template, request, session
+from flask_login import current_user
+from flask_security import RoleMixin, Totp, UserDatastore, UserMixin, WebAuthnMixin
+from flask_security.utils import get_message
+from passlib.exc import UsedTokenError
+from passlib.totp import TotpMatch
+from webauthn.helpers.structs import CredentialDeviceType
+from werkzeug.exceptions import Conflict
+
+from app.accounts.roles import Role, is_too_long, normal_password
+from app.accounts.services.accounts import Account, find_account, new_uniquifier, update_account, use_code
+from app.accounts.services.code_keys import CodeKeys, name_of, totp_class
+from app.accounts.services.factors import second_factor_demanded
+from app.accounts.services.passkeys import (
+    NewPasskey,
+    Passkey,
+    PasskeyRefused,
+    add_passkey,
+    find_passkey,
+    list_passkeys,
+    remove_passkey,
+)
+from app.accounts.sign_in.sessions import sets_up_second_factor
+from app.console.requests import actor, actor_named
+from app.gateway import current_gateway
+
+_SECRET = "tf_totp_secret"  # noqa: S105  the library's name of it in the session
+
+
+def pending_secret() -> str | None:
+    """The encrypted secret that this session was shown and has not confirmed yet."""
+    secret = session.get(_SECRET) if sets_up_second_factor() else None
+    return secret if isinstance(secret, str) else None
+
+
+def show_setup_again(response: Response) -> Response:
+    """After a wrong code the page of the same secret, with what is wrong beside the field.
+
+    The library leads back to the start of the setup, or on to a page without the secret.
+    """
+    form: Any = g.pop("refused_code", None)
+    if form is None or form.user is None or not (form.is_setup or sets_up_second_factor()):
+        return response
+    said = get_message("TWO_FACTOR_INVALID_TOKEN")[0]
+    session["_flashes"] = [pair for pair in session.get("_flashes", ()) if pair[1] != said]
+    values = current_app.extensions["security"].totp_factory.fetch_setup_values(
+        form.tf_totp_secret, form.user
+    )
+    page = render_template(
+        "console/account/second_factor.html",
+        two_factor_verify_code_form=form,
+        chosen_method="authenticator",
+        changing=current_user.is_authenticated,
+        state_token=(request.view_args or {}).get("token"),
+        authr_qrcode=values["image"],
+        authr_key=values["key"],
+    )
+    return Response(page)
+
+
+_WRITTEN = ("password", "must_change_password", "fs_uniquifier", "tf_primary_method", "tf_totp_secret")
+"""What Flask-Security sets on a user and hands to the datastore."""
+
+
+class OperatorRole(RoleMixin):
+    """A role as Flask-Security expects it."""
+
+    def __init__(self, role: Role) -> None:
+        self.name = role.value
+
+
+class _EveryUse(str):
+    """How a passkey may be used, in the library's words: alone and beside a password."""
+
+    def __eq__(self, other: object) -> bool:
+        return any(str.__eq__(word, other) is True for word in ("first", "secondary"))
+
+    __hash__ = str.__hash__
+
+
+class OwnedPasskey(WebAuthnMixin):
+    """A passkey as Flask-Security reads it."""
+
+    extensions = None
+
+    def __init__(self, passkey: Passkey) -> None:
+        self.passkey = passkey
+        self.usage = _EveryUse("first")
+        self.name = passkey.name
+        self.credential_id = passkey.credential_id
+        self.public_key = passkey.public_key
+        self.sign_count = passkey.sign_count
+        self.transports = passkey.transports
+        self.lastuse_datetime = passkey.last_used_at or passkey.created_at
+        self.backup_state = passkey.synced
+
+
+class OperatorUser(UserMixin):
+    """Who is signed in, or about to be. Attributes are the account's columns."""
+
+    # Flask-Security looks at the class for the columns that there are.
+    fs_uniquifier = ""
+    tf_primary_method: str | None = None
+    tf_totp_secret: str | None = None
+
+    def __init__(self, account: Account) -> None:
+        self.take(account)
+
+    def take(self, account: Account) -> None:
+        """Take over the account as it is stored."""
+        self.account = account
+        vars(self).update(asdict(account))
+        self.roles = [OperatorRole(account.role)]
+
+    def verify_and_update_password(self, password: str) -> bool:
+        """Whether the password is the account's, however keyboards write it. It may be any text."""
+        if is_too_long(password):
+            return False
+        return bool(super().verify_and_update_password(normal_password(password)))
+
+    @property
+    def webauthn(self) -> list[OwnedPasskey]:  # type: ignore[override]  # a column of the library's models
+        """The account's passkeys."""
+        return [OwnedPasskey(passkey) for passkey in list_passkeys(current_gateway(), self.account.id)]
+
+    @property
+    def fs_webauthn_user_handle(self) -> str:  # type: ignore[override]  # a column there, too
+        """What passkeys name the account by: nothing of its owner, and never the same at two gateways."""
+        made = f"{self.account.id} {self.account.created_at.isoformat()}"
+        return hashlib.sha256(made.encode()).hexdigest()
+
+    @property
+    def factor_demanded(self) -> bool:
+        """Whether the account may not go without a second factor."""
+        return self.account.second_factor_required or second_factor_demanded(current_gateway())
+
+    @property
+    def unsaved(self) -> dict[str, Any]:
+        """What was set on the user since it was loaded."""
+        values = {name: getattr(self, name) for name in _WRITTEN}
+        return {name: value for name, value in values.items() if value != getattr(self.account, name)}
+
+    def check_tf_required(self, tf_setup_methods: list[Any], tf_fresh: bool) -> tuple[bool, list[Any]]:
+        """Require a code at every sign-in of an account that has, or must have, a second factor."""
+        return bool(tf_setup_methods) or self.factor_demanded, tf_setup_methods
+
+    def check_tf_required_setup(self) -> bool:
+        """Whether the account may not go without one-time codes: where they are its only second factor."""
+        return self.factor_demanded and not self.webauthn
+
+
+class OperatorDatastore(UserDatastore):
+    """Reads and writes accounts through the service; every write is a transaction of its own."""
+
+    def __init__(self) -> None:
+        super().__init__(OperatorUser, OperatorRole)
+
+    def find_user(self, case_insensitive: bool = False, **kwargs: Any) -> OperatorUser | None:
+        """The account by ``email`` or ``fs_uniquifier``; read once per request."""
+        (name, value), *_ = kwargs.items()
+        if name not in ("email", "fs_uniquifier"):
+            return None
+        known: OperatorUser | None = g.get("console_user")
+        if name == "fs_uniquifier" and known is not None and known.fs_uniquifier == value:
+            return known
+        by = {"email": value} if name == "email" else {"uniquifier": value}
+        account = find_account(current_gateway(), **by)
+        if account is None:
+            return None
+        g.console_user = OperatorUser(account)
+        return g.console_user
+
+    def put(self, user: Any) -> Any:
+        """Store what was set on the user. What a passkey's use changes was stored by then."""
+        if not isinstance(user, OwnedPasskey) and user.unsaved:
+            own = actor_named(user.email)
+            user.take(update_account(current_gateway(), user.id, user.unsaved, actor=own))
+        return user
+
+    def commit(self) -> None:
+        """Does nothing: ``put`` has stored the user."""
+
+    def set_uniquifier(self, user: Any, uniquifier: str | None = None) -> None:
+        """Change the uniquifier, which ends the open sessions."""
+        user.fs_uniquifier = uniquifier or new_uniquifier()
+        self.put(user)
+
+    def find_webauthn(self, credential_id: bytes) -> OwnedPasskey | None:
+        """The passkey with this credential id, whoever has it."""
+        passkey = find_passkey(current_gateway(), credential_id)
+        return None if passkey is None else OwnedPasskey(passkey)
+
+    def find_user_from_webauthn(self, webauthn: Any) -> OperatorUser | None:
+        """Who has the passkey."""
+        account = find_account(current_gateway(), account_id=webauthn.passkey.operator_id)
+        return None if account is None else OperatorUser(account)
+
+    def create_webauthn(self, user: Any, *_args: Any, **values: Any) -> None:
+        """Keep a passkey that was just registered.
+
+        :raises Conflict: its name was taken meanwhile, or the account has too many.
+        """
+        new = NewPasskey(
+            name=values["name"],
+            credential_id=values["credential_id"],
+            public_key=values["public_key"],
+            sign_count=values["sign_count"],
+            transports=[transport.value for transport in values["transports"]],
+            synced=values["device_type"] == CredentialDeviceType.MULTI_DEVICE,
+        )
+        try:
+            add_passkey(current_gateway(), user.id, new, actor=actor_named(user.email))
+        except PasskeyRefused as refused:
+            raise Conflict(str(refused)) from None
+
+    def delete_webauthn(self, webauthn: Any) -> None:
+        """Remove a passkey of whoever is signed in.
+
+        :raises Conflict: it became the only second factor, or was removed, since its form was checked.
+        """
+        own = webauthn.passkey
+        try:
+            remove_passkey(current_gateway(), own.operator_id, own.name, actor=actor())
+        except PasskeyRefused as refused:
+            raise Conflict(str(refused)) from None
+
+    def find_role(self, role: str) -> OperatorRole | None:
+        """The role of that name."""
+        return OperatorRole(Role(role)) if role in set(Role) else None
+
+
+class OneTimeCodes(Totp):
+    """TOTP (RFC 6238) whose codes work once, in whichever process they are presented."""
+
+    def __init__(self, keys: CodeKeys, secrets: dict[str, str], issuer: str) -> None:
+        super().__init__(secrets, issuer)
+        self._keys = keys
+        self._totp = totp_class(secrets, keys.present, issuer=issuer)
+
+    def verify_totp(self, token: str, totp_secret: str, user: Any, window: int = 0) -> bool:
+        """Whether the code is the secret's. A secret that names no key may be encrypted by each."""
+        return any(
+            super(OneTimeCodes, self).verify_totp(token, secret, user, window)
+            for secret in self._keys.readings(totp_secret)
+            if name_of(secret) in self._keys.by_name
+        )
+
+    def generate_totp_secret(self) -> str:
+        """A new secret; until that is confirmed the same one, as the app on the phone has it already."""
+        return pending_secret() or str(super().generate_totp_secret())
+
+    def get_last_counter(self, user: Any) -> int | None:
+        """The time step of the last code that was used."""
+        last: int | None = user.account.totp_last_counter
+        return last
+
+    def set_last_counter(self, user: Any, tmatch: TotpMatch) -> None:
+        """Use the code up.
+
+        :raises UsedTokenError: another request has used it first.
+        """
+        if not use_code(current_gateway(), user.id, tmatch.counter):
+            raise UsedTokenError

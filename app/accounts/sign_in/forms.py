@@ -1,0 +1,235 @@
+"""Sign-in forms. Each counts a try before it looks at it, and refuses while there were too many.
+
+A guess takes a processor for the hash of a password, and the database for what is counted. Who guesses from
+many addresses is not slowed down by what is counted of each, and would keep everybody else waiting for both.
+
+It gets its owner past what others make the account wait for. It opens nothing, and its own guesses have to
+wait, too. A new ``fs_uniquifier`` (a new password, every session ended) makes it worthless.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from threading import Lock
+from typing import Any, Final
+
+from flask import Response, after_this_request, current_app, g, request
+from flask_login import current_user
+from flask_security.forms import ChangePasswordForm, LoginForm, TwoFactorVerifyCodeForm
+from flask_security.utils import get_message, validate_redirect_url
+from wtforms import EmailField, HiddenField
+from wtforms.validators import DataRequired
+
+from app.accounts.roles import DEVICE_LIFETIME, is_too_long
+from app.accounts.services.accounts import Account, find_account
+from app.accounts.services.passwords import why_refused
+from app.accounts.services.throttle import Guess, MustWait, forget_failures, note_failure, release, reserve
+from app.console.requests import actor, actor_unknown, network
+from app.gateway import Gateway, current_gateway
+from app.values.times import UNIX_EPOCH
+
+WAIT_SECONDS: Final = 8.0
+"""While nobody may write, each guess before it waits in vain for the database: the sum has to stay short."""
+
+_AGAIN: Final = timedelta(seconds=5)
+
+_place = Lock()
+
+
+@contextmanager
+def place_for(guess: Guess) -> Iterator[None]:
+    """Wait for the place where a guess is looked at. Whom the gateway knows needs none.
+
+    Of whoever is signed in, or at a browser that signed in before, few guesses are looked at in any case. For
+    strangers it makes no difference whether the account exists.
+
+    :raises MustWait: others had it for ``WAIT_SECONDS``; the guess must not be judged.
+    """
+    if guess.device is not None or current_user.is_authenticated:
+        yield
+        return
+    if not _place.acquire(timeout=WAIT_SECONDS):
+        raise MustWait(_AGAIN, "Too many sign-ins at the same time.")
+    try:
+        yield
+    finally:
+        _place.release()
+
+
+_COOKIE: Final = re.compile(r"([0-9a-f]{32})\.([0-9]{1,12})\.([0-9a-f]{64})", re.ASCII)
+_SECOND: Final = timedelta(seconds=1)
+
+
+def known_device(account: Account) -> str | None:
+    """The name of the browser that asks, where it signed in to the account before; else None."""
+    match = _COOKIE.fullmatch(request.cookies.get(_cookie_name(account.id), ""))
+    if match is None:
+        return None
+    keys = current_app.config["CONSOLE_DEVICE_KEYS"]
+    seals = [_seal(account, match[1], int(match[2]), key) for key in keys]
+    if not any(hmac.compare_digest(seal, match[3]) for seal in seals):
+        return None
+    signed_in_at = UNIX_EPOCH + int(match[2]) * _SECOND
+    return match[1] if current_gateway().clock() - signed_in_at < DEVICE_LIFETIME else None
+
+
+def remember_device(_sender: Any, user: Any, **_more: Any) -> None:
+    """After a complete sign-in, let the browser keep that it was it."""
+    account: Account = user.account
+    device = known_device(account) or secrets.token_hex(16)
+    now = (current_gateway().clock() - UNIX_EPOCH) // _SECOND
+    seal = _seal(account, device, now, current_app.config["CONSOLE_DEVICE_KEYS"][0])
+    interface = current_app.session_interface
+
+    @after_this_request
+    def send(response: Response) -> Response:
+        response.set_cookie(
+            _cookie_name(account.id),
+            f"{device}.{now}.{seal}",
+            max_age=DEVICE_LIFETIME,
+            path=interface.get_cookie_path(current_app),
+            secure=interface.get_cookie_secure(current_app),
+            httponly=True,
+            samesite="Strict",
+        )
+        return response
+
+
+def _cookie_name(account_id: int) -> str:
+    """Beside the session's cookie, with the same prefix."""
+    return f"{current_app.session_interface.get_cookie_name(current_app)}_device_{account_id}"
+
+
+def _seal(account: Account, device: str, at: int, key: str) -> str:
+    """
+    :param at: when it signed in, in Unix seconds.
+    """
+    sealed = f"{account.id} {account.fs_uniquifier} {device} {at}"
+    return hmac.new(key.encode(), sealed.encode(), "sha256").hexdigest()
+
+
+def guess_at(account: Account | None, typed: str = "") -> Guess:
+    """A try at an account, or at what was typed where that names none, by the browser that asks."""
+    device = None if account is None else known_device(account)
+    return Guess(typed, network(), account, device)
+
+
+class Throttled:
+    """Counts a try before it is judged, and refuses it without a look while there were too many."""
+
+    form_errors: list[str]
+    failure = "wrong email or password"
+    """How the audit log describes a failed try."""
+
+    def throttled_account(self) -> str:
+        """The email of the account whose secret is tried, whether or not there is such an account."""
+        raise NotImplementedError
+
+    def validate(self, **kwargs: Any) -> bool:
+        gateway, typed = current_gateway(), self.throttled_account()
+        guess = guess_at(find_account(gateway, email=typed), typed)
+        try:
+            with place_for(guess):
+                return self._judged(gateway, guess, **kwargs)
+        except MustWait as refused:
+            self.form_errors.append(str(refused))
+            return False
+
+    def _judged(self, gateway: Gateway, guess: Guess, **kwargs: Any) -> bool:
+        attempt = reserve(gateway, guess)
+        if self._is_short_enough() and super().validate(**kwargs):  # type: ignore[misc]
+            release(gateway, attempt)
+            return True
+        who = actor() if current_user.is_authenticated else actor_unknown()
+        note_failure(gateway, guess, who, self.failure)
+        return False
+
+    def _is_short_enough(self) -> bool:
+        """Whether what was typed can be right: the library cannot hash texts of any length."""
+        field = getattr(self, "password", None)
+        if field is None or not is_too_long(field.data or ""):
+            return True
+        field.errors = ["Wrong password."]
+        return False
+
+
+class _LeadsOn:
+    """A form that leads on to where its sender wanted to go, on this host alone."""
+
+    def validate_next(self, field: HiddenField) -> None:
+        # The library's version refuses the form, and with it the right password.
+        if field.data and not validate_redirect_url(field.data):
+            field.data = ""
+
+
+class SignInForm(Throttled, _LeadsOn, LoginForm):
+    """Email and password."""
+
+    # The library's field refuses admin@localhost, since no mail can reach it.
+    email = EmailField(
+        "Email", validators=[DataRequired()], render_kw={"autocomplete": "username", "autofocus": True}
+    )
+    remember = None
+
+    def throttled_account(self) -> str:
+        return self.email.data or ""
+
+
+class CodeForm(Throttled, TwoFactorVerifyCodeForm):
+    """A one-time code. Six digits can be guessed, so failures are counted like those of passwords."""
+
+    failure = "wrong or used code"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.code.label.text = "Authentication code"
+
+    def throttled_account(self) -> str:
+        return self.user.email if self.user else ""
+
+    def validate(self, **kwargs: Any) -> bool:
+        if super().validate(**kwargs):
+            return True
+        g.refused_code = self  # for sign_in/factor_setup.py, where it was to confirm a new secret
+        return False
+
+
+class NewPasswordForm(Throttled, ChangePasswordForm):
+    """A change of password. It requires the old one."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        given = current_user.must_change_password
+        self.password.label.text = "Password that you were given" if given else "Current password"
+        self.new_password.label.text = "New password"
+        self.new_password_confirm.label.text = "New password again"
+
+    def throttled_account(self) -> str:
+        return str(current_user.email)
+
+    def validate(self, **kwargs: Any) -> bool:
+        # What is wrong with the new password is no guess at the old one.
+        new = self.new_password.data or ""
+        complaint = why_refused(new, current_user.email)
+        if complaint is None and new == self.password.data:
+            complaint = "Enter a password that differs from the current one."
+        if complaint:
+            self.new_password.errors = [complaint]
+            return False
+        if new != self.new_password_confirm.data:
+            self.new_password_confirm.errors = [get_message("RETYPE_PASSWORD_MISMATCH")[0]]
+            return False
+        if not super().validate(**kwargs):
+            return False
+        current_user.must_change_password = False  # stored together with the new password
+        return True
+
+
+def forget_after_sign_in(_sender: Any, user: Any, **_more: Any) -> None:
+    """Reset the count of failures after a sign-in."""
+    forget_failures(current_gateway(), guess_at(user.account))

@@ -1,0 +1,110 @@
+"""What was typed is not lost when its session has ended; and the console takes forms and nothing else.
+
+The page that says so carries the fields, and sends them again once somebody is signed in. A browser with
+scripts keeps them in its window meanwhile; the server keeps nothing. Only what one of the console's own pages
+sent is kept: otherwise another site could put its fields where an operator sends them on.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from urllib.parse import urlsplit
+
+from flask import Response, abort, make_response, render_template, request, url_for
+
+from app.accounts.roles import SessionEnd
+from app.accounts.services.sessions import EndedSession
+from app.accounts.services.throttle import Guess, reserve
+from app.accounts.sign_in.forms import place_for
+from app.console.requests import TOKEN_FIELD, allow_forms, network
+from app.gateway import current_gateway
+
+_FORMS: Final = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
+
+
+def refuse_other_bodies() -> None:
+    """Runs first of all. The library would read JSON where a form is expected, whatever is in it.
+
+    :raises MustWait: such bodies were sent too often as tries to sign in; they count, too.
+    :raises UnsupportedMediaType: there is a body that is no form.
+    """
+    sent = request.content_length or "HTTP_TRANSFER_ENCODING" in request.environ
+    if not sent or request.mimetype in _FORMS:
+        return
+    if request.blueprint == "security":  # where a body is a try at a secret
+        guess = Guess("", network())
+        with place_for(guess):
+            reserve(current_gateway(), guess)
+    abort(415)
+
+
+ENDED_WORDS: Final[dict[str, str]] = {
+    SessionEnd.EVERYWHERE: "You signed out everywhere from another browser.",
+    SessionEnd.ELSEWHERE: "You signed this browser out from another browser.",
+    SessionEnd.BY_ADMIN: "An administrator signed you out everywhere.",
+    SessionEnd.PASSWORD: "The password of your account was changed, which signs out all other browsers.",
+    SessionEnd.SECOND_FACTOR: "The second factor of your account was changed or is now required.",
+    SessionEnd.SWITCHED_OFF: "Your account was turned off. Ask an administrator.",
+}
+"""Why a session ended, for the browser that had it."""
+
+_SECRETS: Final = re.compile(r"password|credential|recovery|(^|[-_])code$|^step_up-", re.IGNORECASE)
+"""Names of fields that are never carried along: they are typed again."""
+
+_LONGEST_SHOWN: Final = 120
+
+
+def sent_by_own_page() -> bool:
+    """Whether a page of the console sent the request, as the browser says."""
+    site = request.headers.get("Sec-Fetch-Site")
+    if site is not None:
+        return site == "same-origin"
+    origin = request.headers.get("Origin")
+    return origin is not None and urlsplit(origin).netloc == request.host
+
+
+def keep_after_end(ended: EndedSession | None) -> Response | None:
+    """The page of a change that came when nobody was signed in any more; None where nothing is kept."""
+    if not sent_by_own_page():
+        return None
+    if ended is not None:
+        allow_forms()  # its cookie was signed for somebody who was signed in
+    return _page(401, ended)
+
+
+def keep_after_stale_token() -> Response | None:
+    """The page of a change whose token is out of date; None where nothing is kept."""
+    return _page(400, None, stale=True) if sent_by_own_page() else None
+
+
+def _page(status: int, ended: EndedSession | None, *, stale: bool = False) -> Response:
+    sent = (pair for pair in request.form.items(multi=True) if pair[0] != TOKEN_FIELD)
+    kept = [pair for pair in sent if not _SECRETS.search(pair[0])]
+    typed = [pair for pair in kept if _is_typed(*pair)]
+    page = render_template(
+        "console/account/ended.html",
+        stale=stale,
+        why=ENDED_WORDS.get(ended.why or "", "") if ended else "",
+        email=ended.email if ended else "",
+        action=request.full_path.rstrip("?"),
+        kept=kept,
+        shown=[(_label(name), value[:_LONGEST_SHOWN]) for name, value in typed],
+        sign_in=url_for("security.login", next=url_for("account.kept")),
+    )
+    return make_response(page, status)
+
+
+def _label(name: str) -> str:
+    """A field's name for people, as far as it tells: the page that was typed on is gone."""
+    return name[:1].upper() + name[1:].replace("_", " ")
+
+
+def _is_typed(name: str, value: str) -> bool:
+    """Whether somebody typed or chose it, as far as its name tells."""
+    return bool(value.strip()) and name not in ("seen", "decimals_shown", "confirm", "back")
+
+
+def words_of_end(text: str) -> str:
+    """Why a session ended, by the argument of the sign-in page; empty where that says nothing known."""
+    return ENDED_WORDS.get(text, "")

@@ -1,0 +1,270 @@
+"""Passkeys (WebAuthn) by Flask-Security: whom they belong to, their forms, challenges that work once.
+
+Three things are stricter than the library. The site that a passkey belongs to is a setting, not whatever
+a request's Host says. The device always asks for its PIN, finger or face, so that one passkey may stand
+for both factors. And a challenge is for one purpose and one account, and is answered once.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from flask import abort, current_app, redirect, request, session, url_for
+from flask_login import current_user
+from flask_security import (
+    UserMixin,
+    WebAuthnDeleteForm,
+    WebAuthnRegisterForm,
+    WebAuthnRegisterResponseForm,
+    WebAuthnSigninResponseForm,
+    WebauthnUtil,
+)
+from flask_security.tf_plugin import TfPluginBase
+from webauthn import generate_authentication_options, options_to_json
+from webauthn.helpers.exceptions import WebAuthnException
+from webauthn.helpers.structs import (
+    AuthenticatorSelectionCriteria,
+    PublicKeyCredentialDescriptor,
+    ResidentKeyRequirement,
+    UserVerificationRequirement,
+)
+from wtforms import HiddenField, StringField
+
+from app.accounts.services.passkeys import MOST_PASSKEYS, Passkey, use_passkey, why_passkey_stays
+from app.audit.services import record_alone
+from app.console.requests import actor_unknown
+from app.gateway import current_gateway
+
+ANSWERED_WITHIN: Final = timedelta(minutes=5)
+"""A challenge that nobody has answered by then is not answered any more."""
+
+_PURPOSES: Final = {"security.wan_register": "register", "security.wan_signin": "sign-in"}
+STEP_UP: Final = "step-up"
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def relying_party() -> tuple[str, str] | None:
+    """The host name and the origin that passkeys belong to; None where they do not work.
+
+    They are those of ``PUBLIC_ORIGIN``, and the console must be open under it. Without the setting only
+    ``localhost`` will do, which is nobody else's: browsers refuse addresses such as 127.0.0.1.
+    """
+    configured: str = current_app.extensions["console"].public_origin
+    name = urlsplit(configured).hostname or "localhost"
+    if request.host.split(":")[0].lower() != name:  # also what no host name is
+        return None
+    return name, configured or request.host_url.rstrip("/")
+
+
+def passkeys_work_here() -> bool:
+    """Whether the page's address is one that passkeys belong to."""
+    return relying_party() is not None
+
+
+class PasskeyUtil(WebauthnUtil):
+    """The parameters of the ceremonies."""
+
+    def generate_challenge(self, nbytes: int | None = None) -> str:
+        """A random challenge that tells what it is for, whom, and when it was made."""
+        if not passkeys_work_here():
+            abort(400)
+        purpose = _PURPOSES.get(request.endpoint or "", STEP_UP)
+        return Challenge(purpose, _signed_in_id(), current_gateway().clock()).text()
+
+    def origin(self) -> str:
+        """What the browser must name as the page's origin."""
+        party = relying_party()
+        if party is None:
+            abort(400)
+        return party[1]
+
+    def authenticator_selection(self, user: UserMixin, usage: str) -> AuthenticatorSelectionCriteria:
+        """Any device that knows its owner."""
+        return AuthenticatorSelectionCriteria(
+            resident_key=ResidentKeyRequirement.PREFERRED,
+            user_verification=UserVerificationRequirement.REQUIRED,
+        )
+
+    def user_verification(self, user: UserMixin | None, usage: list[str]) -> UserVerificationRequirement:
+        """At every use, whatever for."""
+        return UserVerificationRequirement.REQUIRED
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """What a challenge is for: ``account_id`` is 0 while nobody is signed in."""
+
+    purpose: str
+    account_id: int
+    made_at: datetime
+
+    def text(self) -> str:
+        """The challenge: its facts and 256 random bits."""
+        micros = (self.made_at - _EPOCH) // timedelta(microseconds=1)
+        return f"{self.purpose}.{self.account_id}.{micros}.{secrets.token_urlsafe(32)}"
+
+    def is_open(self, purpose: str) -> bool:
+        """Whether it may be answered by this request: for this purpose, by whoever is signed in, now."""
+        age = current_gateway().clock() - self.made_at
+        fits = (self.purpose, self.account_id) == (purpose, _signed_in_id())
+        return fits and timedelta() <= age <= ANSWERED_WITHIN
+
+
+def read_challenge(text: str) -> Challenge:
+    """The facts of a challenge, whose text the library has sealed."""
+    purpose, account_id, micros, _ = text.split(".")
+    return Challenge(purpose, int(account_id), _EPOCH + timedelta(microseconds=int(micros)))
+
+
+class PasskeyFactor(TfPluginBase):
+    """Passkeys as second factor of an account without one-time codes. With codes, their page offers both."""
+
+    def create_blueprint(self, app: Any, bp: Any, state: Any) -> None:
+        """Nothing: Flask-Security registers the routes."""
+
+    def get_setup_methods(self, user: Any) -> list[tuple[str, str]]:
+        """The one method, where it is the account's only one: the library would ask which otherwise."""
+        return [("webauthn", "Passkey")] if user.webauthn and not user.tf_totp_secret else []
+
+    def tf_login(self, user: Any, json_payload: dict[str, Any], next_loc: str | None) -> Any:
+        """Go on to the passkey's page after the password."""
+        session["tf_state"] = "ready"
+        return redirect(url_for("security.wan_signin", next=next_loc))
+
+
+def step_up_options(passkeys: Sequence[Passkey]) -> tuple[str, str]:
+    """What a browser needs to ask for one of these passkeys again: the options as JSON, and their seal."""
+    party = relying_party()
+    if party is None:
+        abort(400)
+    security = current_app.extensions["security"]
+    challenge = security.webauthn_util.generate_challenge()
+    options = generate_authentication_options(
+        rp_id=party[0],
+        challenge=challenge.encode(),
+        allow_credentials=[PublicKeyCredentialDescriptor(id=one.credential_id) for one in passkeys],
+        user_verification=UserVerificationRequirement.REQUIRED,
+    )
+    return options_to_json(options), security.wan_serializer.dumps({"challenge": challenge})
+
+
+def _signed_in_id() -> int:
+    return current_user.id if current_user.is_authenticated else 0
+
+
+_OUT_OF_DATE = "That took too long, or was already used. Try again."
+_NOT_ACCEPTED = "The passkey was not accepted. Try again, or use another way."
+
+
+_LONGEST_ANSWER = 16_384
+"""Characters. The answers of security keys, with their certificates, have two or three thousand."""
+
+_UNREADABLE = (
+    WebAuthnException, ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError,
+)  # fmt: skip
+"""What the libraries raise over JSON, CBOR or keys that are not what they should be."""
+
+
+class _Answer:
+    """What a browser answers, read without a fault whatever it is."""
+
+    credential: HiddenField
+
+    def validate(self, **kwargs: Any) -> bool:
+        if len(self.credential.data or "") > _LONGEST_ANSWER:
+            self.credential.errors = [_NOT_ACCEPTED]
+            return False
+        try:
+            return bool(super().validate(**kwargs))  # type: ignore[misc]
+        except _UNREADABLE:
+            self.credential.errors = [_NOT_ACCEPTED]
+            return False
+
+
+class NewPasskeyForm(WebAuthnRegisterForm):
+    """What a new passkey is called."""
+
+    name = StringField(
+        "Name of a new passkey",
+        description="What you will know it by, such as the device that it is on.",
+        render_kw={"autocomplete": "off", "required": True, "maxlength": "64"},
+    )
+    usage = HiddenField(default="first")
+
+    def validate(self, **kwargs: Any) -> bool:
+        self.name.data = (self.name.data or "").strip()
+        if not self.name.data:
+            self.name.errors = ["Give the passkey a name."]
+            return False
+        if len(current_user.webauthn) >= MOST_PASSKEYS:
+            self.name.errors = [f"An account has at most {MOST_PASSKEYS} passkeys: remove one first."]
+            return False
+        return super().validate(**kwargs)
+
+
+class RegisteredForm(_Answer, WebAuthnRegisterResponseForm):
+    """What a browser has registered. The challenge must be this account's own."""
+
+    def validate(self, **kwargs: Any) -> bool:
+        if not read_challenge(self.challenge).is_open("register"):
+            self.credential.errors = [_OUT_OF_DATE]
+            return False
+        return super().validate(**kwargs)
+
+
+class AnsweredForm(_Answer, WebAuthnSigninResponseForm):
+    """A passkey's answer, at sign-in or when it is asked for again."""
+
+    def validate(self, **kwargs: Any) -> bool:
+        challenge = read_challenge(self.challenge)
+        if not challenge.is_open(STEP_UP if self.is_verify else "sign-in"):
+            self.credential.errors = [_OUT_OF_DATE]
+            return False
+        self.user_verification = True
+        if not super().validate(**kwargs) or not self._of_the_right_account():
+            # The library tells what is wrong in the words of the protocol, and which passkeys there are.
+            self.credential.errors = [_NOT_ACCEPTED]
+            self._note_refusal()
+            return False
+        passkey = self.cred.passkey  # type: ignore[union-attr]
+        count = self.authentication_verification.new_sign_count
+        if use_passkey(current_gateway(), passkey.id, challenge.made_at, count):
+            return True
+        self.credential.errors = [_OUT_OF_DATE]
+        return False
+
+    def _note_refusal(self) -> None:
+        """Tell the audit log of a passkey that is known and refused, such as one that was copied.
+
+        When it was asked for again, the form around this one has noted it.
+        """
+        user: Any = self.user
+        if user is None or self.is_verify:
+            return
+        subject, detail = f"operator {user.email}", "passkey not accepted"
+        record_alone(current_gateway(), actor_unknown(), "sign_in.failed", subject, detail=detail)
+
+    def _of_the_right_account(self) -> bool:
+        user: Any = self.user
+        if not user.is_active:
+            return False
+        if self.is_verify:
+            return bool(user.id == current_user.id)
+        return not self.is_secondary or bool(user.fs_uniquifier == session["tf_user_id"])
+
+
+class RemovePasskeyForm(WebAuthnDeleteForm):
+    """Which passkey is removed."""
+
+    def validate(self, **kwargs: Any) -> bool:
+        if not super().validate(**kwargs):
+            return False
+        if refusal := why_passkey_stays(current_gateway(), current_user.id):
+            self.name.errors = [refusal]
+            return False
+        return True

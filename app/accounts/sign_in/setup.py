@@ -1,0 +1,201 @@
+"""The settings of Flask-Security: which of its features are on, and which are off."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import partial
+from typing import Any, Final
+
+from flask import Flask
+from flask_login import user_logged_out
+from flask_security import Security
+from flask_security.signals import (
+    password_changed,
+    tf_code_confirmed,
+    tf_profile_changed,
+    user_authenticated,
+    wan_registered,
+)
+from flask_wtf.csrf import CSRFProtect
+from passlib.context import CryptContext
+
+from app.accounts.roles import MIN_PASSWORD_LENGTH, SESSION_LIFETIME
+from app.accounts.services.code_keys import UNNAMED, CodeKeys, derived
+from app.accounts.sign_in import datastore, forms, passkeys, recovery, sessions
+from app.accounts.sign_in.datastore import OneTimeCodes, OperatorDatastore
+from app.accounts.sign_in.passkeys import ANSWERED_WITHIN, PasskeyUtil
+from app.cooperation import one_at_a_time
+
+
+class NativeHashes(CryptContext):
+    """A context whose slow work is done in a thread of its own: a hash takes as long as a hundred answers."""
+
+    def hash(self, *args: Any, **kwargs: Any) -> Any:
+        """The hash of a password, as the base class makes it."""
+        return one_at_a_time(super().hash, *args, **kwargs)
+
+    def verify(self, *args: Any, **kwargs: Any) -> Any:
+        """Whether a password belongs to a hash, as the base class finds it."""
+        return one_at_a_time(super().verify, *args, **kwargs)
+
+
+PREFIX: Final = "/admin"
+
+_NAME_CHARACTERS: Final = "Enter a name of letters, digits, spaces, - and _."
+_BROWSER_WAITS: Final = int(ANSWERED_WITHIN.total_seconds() * 1000)
+
+_SETTINGS: Final[dict[str, Any]] = {
+    "URL_PREFIX": PREFIX,
+    "LOGIN_URL": "/sign-in",
+    "LOGOUT_URL": "/sign-out",
+    "LOGOUT_METHODS": ["POST"],
+    "CHANGE_URL": "/account/password",
+    "TWO_FACTOR_SETUP_URL": "/account/second-factor",
+    "TWO_FACTOR_TOKEN_VALIDATION_URL": "/sign-in/code",
+    "TWO_FACTOR_RESCUE_URL": "/sign-in/rescue",
+    "TWO_FACTOR_SELECT_URL": "/sign-in/select",
+    "TWO_FACTOR_ERROR_VIEW": f"{PREFIX}/sign-in",
+    "TWO_FACTOR_POST_SETUP_VIEW": f"{PREFIX}/account/",
+    "TWO_FACTOR_IMPLEMENTATIONS": {
+        "code": "flask_security.twofactor.CodeTfPlugin",
+        "webauthn": "app.accounts.sign_in.passkeys.PasskeyFactor",
+    },
+    "MULTI_FACTOR_RECOVERY_URL": "/sign-in/recovery",
+    "MULTI_FACTOR_RECOVERY_CODES_URL": "/sign-in/recovery-codes",  # not open: views/account.py has ours
+    "WAN_SIGNIN_URL": "/sign-in/passkey",
+    "WAN_REGISTER_URL": "/account/passkey",
+    "WAN_DELETE_URL": "/account/remove-passkey",
+    "WAN_POST_REGISTER_VIEW": f"{PREFIX}/account/",
+    "POST_LOGIN_VIEW": f"{PREFIX}/",
+    "POST_LOGOUT_VIEW": f"{PREFIX}/sign-in",
+    "POST_CHANGE_VIEW": f"{PREFIX}/account/",
+    "LOGIN_USER_TEMPLATE": "console/account/sign_in.html",
+    "TWO_FACTOR_VERIFY_CODE_TEMPLATE": "console/account/code.html",
+    "TWO_FACTOR_SETUP_TEMPLATE": "console/account/second_factor.html",
+    "CHANGE_PASSWORD_TEMPLATE": "console/account/password.html",
+    "MULTI_FACTOR_RECOVERY_TEMPLATE": "console/account/recovery.html",
+    "WAN_SIGNIN_TEMPLATE": "console/account/passkey.html",
+    "WAN_REGISTER_TEMPLATE": "console/account/new_passkey.html",
+    # Features that are on.
+    "CHANGEABLE": True,
+    "TWO_FACTOR": True,
+    "TWO_FACTOR_ENABLED_METHODS": ["authenticator"],
+    "TWO_FACTOR_ALWAYS_VALIDATE": True,
+    "TWO_FACTOR_AUTHENTICATOR_VALIDITY": 30,
+    "TOTP_ISSUER": "Transfer gateway",
+    "WEBAUTHN": True,
+    "WAN_RP_NAME": "Transfer gateway",
+    "WAN_ALLOW_USER_HINTS": False,  # they tell which accounts there are
+    "WAN_REGISTER_WITHIN": ANSWERED_WITHIN,
+    "WAN_SIGNIN_WITHIN": ANSWERED_WITHIN,
+    "WAN_REGISTER_TIMEOUT": _BROWSER_WAITS,
+    "WAN_SIGNIN_TIMEOUT": _BROWSER_WAITS,
+    "MULTI_FACTOR_RECOVERY_CODES": True,
+    "FRESHNESS": timedelta(-1),  # never asked for: the guard does, by our clock, and keeps what was typed
+    "PASSWORD_HASH": "argon2",
+    "PASSWORD_SCHEMES": ["argon2"],
+    "PASSWORD_SINGLE_HASH": ["argon2"],  # as accounts/services/passwords.py makes them
+    "PASSWORD_LENGTH_MIN": MIN_PASSWORD_LENGTH,
+    "USER_IDENTITY_ATTRIBUTES": [{"email": {"mapper": str.lower, "case_insensitive": True}}],
+    "RETURN_GENERIC_RESPONSES": True,
+    "CSRF_PROTECT_MECHANISMS": ["session"],
+    "LOGOUT_CSRF": True,
+    "MSG_GENERIC_AUTHN_FAILED": ("Wrong email or password.", "error"),
+    "MSG_INVALID_PASSWORD": ("Wrong password.", "error"),
+    "MSG_RETYPE_PASSWORD_MISMATCH": ("The new passwords do not match.", "error"),
+    "MSG_TWO_FACTOR_INVALID_TOKEN": (
+        "Wrong code, or it was already used. Wait for the next one.",
+        "error",
+    ),
+    "MSG_TWO_FACTOR_LOGIN_SUCCESSFUL": ("You are signed in.", "success"),
+    "MSG_TWO_FACTOR_CHANGE_METHOD_SUCCESSFUL": ("Your second factor is set up.", "success"),
+    "MSG_TWO_FACTOR_DISABLED": ("Your second factor is turned off.", "success"),
+    "MSG_TWO_FACTOR_PERMISSION_DENIED": ("Sign in with your password first.", "error"),
+    "MSG_PASSWORD_CHANGE": ("Password changed. Your other sessions are signed out.", "success"),
+    "MSG_INVALID_RECOVERY_CODE": ("Wrong recovery code, or it was already used.", "error"),
+    "MSG_WEBAUTHN_NAME_DISALLOWED_CHARACTERS": (_NAME_CHARACTERS, "error"),
+    "MSG_INVALID_INPUT": (_NAME_CHARACTERS, "error"),
+    "MSG_WEBAUTHN_REGISTER_SUCCESSFUL": ("Passkey “%(name)s” added.", "success"),
+    "MSG_WEBAUTHN_CREDENTIAL_DELETED": ("Passkey “%(name)s” removed.", "success"),
+    "MSG_WEBAUTHN_NAME_INUSE": ("You already have a passkey “%(name)s”. Enter another name.", "error"),
+    "MSG_WEBAUTHN_NAME_NOT_FOUND": ("You have no passkey “%(name)s”. Reload the page.", "error"),
+    "MSG_WEBAUTHN_CREDENTIAL_ID_INUSE": ("That passkey is already registered.", "error"),
+    "MSG_WEBAUTHN_NO_VERIFY": ("The passkey was not accepted: %(cause)s.", "error"),
+    "MSG_WEBAUTHN_EXPIRED": ("That took too long. Try again.", "error"),
+    # Features that are off: there is no mail server, and accounts are made by administrators.
+    "REGISTERABLE": False,
+    "RECOVERABLE": False,
+    "CONFIRMABLE": False,
+    "UNIFIED_SIGNIN": False,
+    "SEND_REGISTER_EMAIL": False,
+    "SEND_PASSWORD_CHANGE_EMAIL": False,
+    "SEND_PASSWORD_RESET_EMAIL": False,
+    "API_ENABLED_METHODS": ["session"],
+    "REDIRECT_ALLOW_SUBDOMAINS": False,
+}
+
+
+def secure(app: Flask, secret_key: str, secret_keys_old: tuple[str, ...] = ()) -> CSRFProtect:
+    """Set up sign-in, sessions and CSRF tokens. Returns the CSRF protection, which the guard calls.
+
+    :param secret_keys_old: what they signed and encrypted is still taken. Nothing new is made with them.
+    """
+    codes = CodeKeys(secret_key, secret_keys_old)
+    every_key = (secret_key, *secret_keys_old)
+    app.config.update({f"SECURITY_{name}": value for name, value in _SETTINGS.items()})
+    app.config.update(
+        # The salt is unused with single hashing, but required. The other key encrypts the codes' secrets.
+        SECURITY_PASSWORD_SALT=derived(secret_key, "password salt"),
+        SECURITY_TOTP_SECRETS={UNNAMED: codes.by_name[codes.oldest], **codes.by_name},
+        CONSOLE_DEVICE_KEYS=[derived(key, "known browsers") for key in every_key],
+        # Flask signs sessions with SECRET_KEY and takes SECRET_KEY_FALLBACKS. Forms of a page that was opened
+        # before a change of keys must be taken as well: itsdangerous signs with the last key of a list.
+        WTF_CSRF_SECRET_KEY=[*secret_keys_old, secret_key],
+        PERMANENT_SESSION_LIFETIME=SESSION_LIFETIME,
+        SESSION_COOKIE_NAME="console",
+        SESSION_COOKIE_PATH=PREFIX,
+        SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SAMESITE="Lax",
+        WTF_CSRF_TIME_LIMIT=None,  # a token is valid as long as its session
+        WTF_CSRF_CHECK_DEFAULT=False,  # the guard checks, for every change of the console
+    )
+    csrf = CSRFProtect(app)
+    security = Security(
+        app,
+        OperatorDatastore(),
+        totp_cls=partial(OneTimeCodes, codes),  # type: ignore[arg-type]  # it is only called
+        login_form=forms.SignInForm,
+        two_factor_verify_code_form=forms.CodeForm,
+        change_password_form=forms.NewPasswordForm,
+        mf_recovery_form=recovery.RecoveryForm,
+        mf_recovery_codes_util_cls=recovery.RecoveryCodes,
+        webauthn_util_cls=PasskeyUtil,
+        wan_register_form=passkeys.NewPasskeyForm,
+        wan_register_response_form=passkeys.RegisteredForm,
+        wan_signin_response_form=passkeys.AnsweredForm,
+        wan_delete_form=passkeys.RemovePasskeyForm,
+    )
+    _sign_with_the_present_key(security, secret_key, secret_keys_old)
+    # It would answer with JSON where that is asked for, and with tokens that are as good as a session.
+    security.want_json(lambda _request: False)
+    security.pwd_context = NativeHashes(**security.pwd_context.to_dict())
+    user_authenticated.connect(sessions.renew_session, app)
+    user_authenticated.connect(forms.remember_device, app)
+    user_authenticated.connect(forms.forget_after_sign_in, app)
+    user_logged_out.connect(sessions.close_session, app)
+    for set_up in (tf_profile_changed, wan_registered):
+        set_up.connect(recovery.note_new_factor, app)
+    password_changed.connect(recovery.note_changed_password, app)
+    tf_code_confirmed.connect(recovery.note_confirmed_code, app)
+    app.after_request_funcs.setdefault("security", []).extend((recovery.lead_on, datastore.show_setup_again))
+    return csrf
+
+
+def _sign_with_the_present_key(security: Security, secret_key: str, old: tuple[str, ...]) -> None:
+    """Let what Flask-Security signs between two steps (a passkey, a setup) bear the present key.
+
+    It puts the present key first, and itsdangerous signs with the last.
+    """
+    for signer in vars(security).values():
+        if hasattr(signer, "secret_keys"):
+            signer.secret_keys = [key.encode() for key in (*old, secret_key)]

@@ -1,0 +1,336 @@
+"""The first page: what is going on now, and what needs an operator's attention."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
+from typing import Any, Final
+
+from flask import request, url_for
+from flask_admin import expose
+from markupsafe import Markup
+
+from app.admin.charts import Period, Trend, estimates_chart, token_rows, trend, trend_chart
+from app.admin.freshness import Freshness, freshness
+from app.console.access import READ, REFRESH
+from app.console.views import ConsoleView
+from app.db.engine import reading, reading_consistently
+from app.db.writes import is_unavailable
+from app.estimates.admin.summary import EstimateSummary, estimate_summary
+from app.feed.queries.facts import load_network_facts
+from app.feed.queries.histories import load_histories
+from app.gateway import Gateway, current_gateway
+from app.latency.admin import Middles, PairLatency, middles_of_the_week, slowest_pairs
+from app.network.admin.pools import PoolLine, pool_lines
+from app.observability.outages import FAILURES
+from app.refunds.admin import RefundView, refund_view
+from app.refunds.services import evidence_of
+from app.transfers.admin.components import (
+    AnomalyLine,
+    ChainName,
+    Count,
+    TransferLine,
+    anomaly_line,
+    chain_name,
+    transfer_line,
+)
+from app.transfers.admin.labels import STATUS_WORDS, StatusWords
+from app.transfers.admin.stuck import StuckCount, StuckPage, count_stuck, stuck_transfers
+from app.transfers.queries.anomalies import count_open_anomalies, open_anomalies
+from app.transfers.queries.lists import transfers_with_ids
+from app.transfers.queries.status import count_at_status, oldest_at_status, reached_since
+from app.transfers.stages import MustAct
+from app.transfers.state import transfer_state
+from app.values.codes import TransferHistoryStatus as Status
+
+SHOWN: Final = 10
+"""Rows of each list on the page."""
+
+DAY: Final = timedelta(days=1)
+WEEK: Final = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class StatusCount:
+    """How many transfers came to a status in the last day, and in the last 7, and are still there."""
+
+    status: Status
+    words: StatusWords
+    day: Count
+    week: Count
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingRefund:
+    """A refund that waits for its request or for signatures, and what is missing."""
+
+    line: TransferLine
+    refund: RefundView
+
+
+class Dashboard:
+    """Everything on the first page. Each part is read when it is first asked for, so that one which
+    cannot be read takes no other along.
+
+    :raises Unavailable: by a part that needs the configuration, where that cannot be read.
+    """
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self.now = gateway.clock()
+        self._trends: dict[Period, Trend] = {}
+
+    def trend(self, period: Period) -> Trend:
+        """What became of transfers over a period."""
+        if period not in self._trends:
+            self._trends[period] = trend(self._gateway, period)
+        return self._trends[period]
+
+    @cached_property
+    def chains(self) -> tuple[ChainName, ...]:
+        """The chains in service, by name: those that can be stopped. They come from memory."""
+        terms = self._gateway.snapshots.current().terms
+        in_service = (chain_id for chain_id, chain in terms.chains.items() if not chain.disabled)
+        names = [chain_name(terms.chain_infos, chain_id) for chain_id in in_service]
+        return tuple(sorted(names, key=lambda chain: (chain.name, chain.id)))
+
+    @cached_property
+    def statuses(self) -> tuple[StatusCount, ...]:
+        """How many transfers came to each state."""
+        return status_counts(self._gateway)
+
+    @cached_property
+    def stuck(self) -> StuckPage:
+        """The transfers that the bridge should have moved on."""
+        return stuck_transfers(self._gateway, size=SHOWN, middles=self._middles)
+
+    @cached_property
+    def stuck_number(self) -> StuckCount:
+        """How many of them there are."""
+        return count_stuck(self._gateway, MustAct.BRIDGE, self._middles)
+
+    @cached_property
+    def waiting(self) -> StuckPage:
+        """The transfers that wait for their user."""
+        return stuck_transfers(self._gateway, size=SHOWN, middles=self._middles, who=MustAct.USER)
+
+    @cached_property
+    def waiting_number(self) -> StuckCount:
+        """How many of them there are."""
+        return count_stuck(self._gateway, MustAct.USER, self._middles)
+
+    @cached_property
+    def refunds(self) -> tuple[WaitingRefund, ...]:
+        """The refunds that wait for signatures."""
+        return waiting_refunds(self._gateway)
+
+    @cached_property
+    def refunds_number(self) -> Count:
+        """How many of them there are."""
+        with reading(self._gateway.reads) as connection:
+            return Count(count_at_status(connection, int(Status.TRANSFER_REQUESTING_REFUND)))
+
+    @cached_property
+    def anomalies(self) -> tuple[AnomalyLine, ...]:
+        """The newest that nobody has acknowledged."""
+        return self._anomalies[0]
+
+    @cached_property
+    def anomalies_open(self) -> Count:
+        """How many of them there are."""
+        return self._anomalies[1]
+
+    @cached_property
+    def latencies(self) -> tuple[PairLatency, ...]:
+        """How long transfers took, the slowest pairs of chains first."""
+        return slowest_pairs(self._gateway, self._middles)
+
+    @cached_property
+    def pools(self) -> tuple[PoolLine, ...]:
+        """The pools."""
+        return pool_lines(self._gateway)
+
+    @cached_property
+    def pools_near_a_limit(self) -> int:
+        """How many of them have a warning."""
+        return sum(bool(pool.warnings) for pool in self.pools)
+
+    @cached_property
+    def estimates(self) -> EstimateSummary:
+        """How the estimates of the last hour ended."""
+        return estimate_summary(self._gateway)
+
+    @cached_property
+    def freshness(self) -> Freshness:
+        """How recently each chain and the feed reported."""
+        return freshness(self._gateway)
+
+    @cached_property
+    def _middles(self) -> Middles:
+        return middles_of_the_week(self._gateway)
+
+    @cached_property
+    def _anomalies(self) -> tuple[tuple[AnomalyLine, ...], Count]:
+        return anomalies_to_acknowledge(self._gateway)
+
+
+def status_counts(gateway: Gateway) -> tuple[StatusCount, ...]:
+    """How many transfers came to each status lately. Status 0 has no time, so it is not counted."""
+    now = gateway.clock()
+    known = [status for status in Status if status is not Status.TRANSFER_UNKNOWN]
+    with reading(gateway.reads) as connection:
+        day, week = (reached_since(connection, [*map(int, known)], now - span) for span in (DAY, WEEK))
+    return tuple(
+        StatusCount(status, STATUS_WORDS[status], Count(day[status]), Count(week[status])) for status in known
+    )
+
+
+def waiting_refunds(gateway: Gateway, size: int = SHOWN) -> tuple[WaitingRefund, ...]:
+    """Refunds that have begun and are not ready, the longest waiting first, each judged anew."""
+    terms = gateway.snapshots.current().terms
+    with reading_consistently(gateway.engine) as connection:
+        ids = oldest_at_status(connection, int(Status.TRANSFER_REQUESTING_REFUND), size)
+        if not ids:
+            return ()
+        histories, facts = load_histories(connection, ids), load_network_facts(connection)
+        kept = {row.transfer_id: row for row in transfers_with_ids(connection, ids)}
+    found = []
+    for transfer_id in ids:
+        history = histories[transfer_id]
+        # Without a log there is nothing to fold: what is kept of the transfer has to do.
+        state = transfer_state(history, facts) if history.log else kept[transfer_id]
+        evidence = evidence_of(history, Status(state.status), facts, terms.chain_infos)
+        found.append(WaitingRefund(transfer_line(terms, state), refund_view(evidence)))
+    return tuple(found)
+
+
+def anomalies_to_acknowledge(gateway: Gateway, size: int = SHOWN) -> tuple[tuple[AnomalyLine, ...], Count]:
+    """The newest that nobody has acknowledged, and how many there are."""
+    with reading(gateway.reads) as connection:
+        rows, number = open_anomalies(connection, size), count_open_anomalies(connection)
+    return tuple(anomaly_line(row) for row in rows), Count(number)
+
+
+_log = logging.getLogger(__name__)
+
+REFRESH_SECONDS: Final = 15
+"""How often an open page asks for its panels again."""
+
+SHARED_FOR: Final = timedelta(seconds=10)
+"""Pages that refresh themselves share what was read within this time. It is shorter than their interval, so
+a page never goes back to before what it shows."""
+
+
+class HomeView(ConsoleView):
+    """The dashboard."""
+
+    access = {"index": READ, "refresh": REFRESH}
+
+    def __init__(self) -> None:
+        super().__init__(name="Dashboard", endpoint="admin", url="/admin")
+        self._shared: Dashboard | None = None
+
+    @expose("/")
+    def index(self) -> str:
+        """The present state of the gateway."""
+        return self._rendered(Dashboard(current_gateway()), "console/base.html")
+
+    @expose("/refresh")
+    def refresh(self) -> str:
+        """The tiles and panels alone, for a page that is open."""
+        return self._rendered(self._recent(), "console/dashboard/parts_alone.html")
+
+    def _recent(self) -> Dashboard:
+        """What was read a moment ago, for whoever; each process keeps its own."""
+        now = current_gateway().clock()
+        if self._shared is None or not timedelta(0) <= now - self._shared.now < SHARED_FOR:
+            self._shared = Dashboard(current_gateway())
+        return self._shared
+
+    def _rendered(self, board: Dashboard, frame: str) -> str:
+        period = _period()
+        return self.render(
+            "console/dashboard/index.html",
+            frame=frame,
+            board=board,
+            period=period,
+            periods=Period,
+            refresh_url=url_for("admin.refresh", period=period.value),
+            refresh_seconds=REFRESH_SECONDS,
+            to_stop=_to_stop(board),
+            panel=_panel,
+            tile=_tile,
+            estimates_chart=lambda: estimates_chart(board.estimates),
+            trend_chart=trend_chart,
+            token_rows=token_rows,
+            divided=lambda: _divided(board.pools),
+        )
+
+
+def _period() -> Period:
+    """What the address asks for; a day where it asks for nothing that there is."""
+    asked = request.args.get("period", "")
+    return Period(asked) if asked in set(Period) else Period.DAY
+
+
+def _to_stop(board: Dashboard) -> tuple[ChainName, ...]:
+    """The chains that can be stopped. Where they cannot be told, the menu still leads to their list."""
+    try:
+        return board.chains
+    except Exception as error:  # the way to stop a chain stays, whatever fails
+        _report("Stop chain", error)
+        return ()
+
+
+def _panel(title: str, name: str, caller: Callable[[], Any], more: str = "") -> Markup:
+    """A panel of the page. One that fails says so in its place, and the others are shown.
+
+    :param more: faint words beside the title.
+    """
+    try:
+        content = caller()
+    except Exception as error:  # one panel must not take the page along
+        _report(title, error)
+        content = _complaint(error)
+    beside = Markup(' <span class="faint">{}</span>').format(more) if more else ""
+    return Markup('<section class="card" id="{}">\n  <h2>{}{}</h2>\n{}</section>').format(
+        name, title, beside, content
+    )
+
+
+def _tile(label: str, target: str, caller: Callable[[], Any]) -> Markup:
+    """A tile of the page; without its number where that cannot be read."""
+    try:
+        content = caller()
+    except Exception as error:
+        _report(label, error)
+        content = Markup(
+            '<span class="tile-number tile-failed">?</span>'
+            '<span>{} <span class="faint">not available</span></span>'
+        ).format(label)
+    return Markup('<li class="tile"><a href="{}">{}</a></li>').format(target, content)
+
+
+def _report(what: str, error: Exception) -> None:
+    level = logging.WARNING if is_unavailable(error) else logging.ERROR
+    FAILURES.report(_log, level, "the dashboard's part %r could not be shown", what, error=error)
+
+
+def _complaint(error: Exception) -> Markup:
+    why = (
+        "The database did not answer in time. Refresh the page in a few seconds."
+        if is_unavailable(error)
+        else "Something went wrong in the gateway; its log has the details. Other panels are not affected."
+    )
+    return Markup(
+        '<p class="message message-error" role="alert">This panel could not be loaded. {}</p>'
+    ).format(why)
+
+
+def _divided(pools: tuple[PoolLine, ...]) -> tuple[list[PoolLine], list[PoolLine]]:
+    """Pools that have a cap or a warning or are under zero, and the others."""
+    capped = [pool for pool in pools if pool.total or pool.epoch or pool.under_zero or pool.warnings]
+    return capped, [pool for pool in pools if pool not in capped]

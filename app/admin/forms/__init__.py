@@ -1,1 +1,0 @@
-"""The console's forms: their fields, how values are read, and how errors are shown."""

@@ -1,1 +1,0 @@
-"""Forms about what integrators are given."""

@@ -1,0 +1,118 @@
+"""How recently each chain and the feed reported anything, and whether the chain is read at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from app.db.engine import reading
+from app.gateway import Gateway
+from app.sandbox.loader import is_sandbox
+from app.transfers.admin.components import ChainName, chain_name
+from app.transfers.admin.labels import EVENT_WORDS
+from app.transfers.event_types import EventType
+from app.transfers.queries.trends import chain_progress, last_event
+from app.values.times import age_in_words
+from app.watcher.services.chains import watched_chains
+from app.watcher.watched import WatchedChain, WatchState
+
+UNREAD_AFTER: Final = timedelta(minutes=15)
+"""A chain in service that a reporter reads, and of which nothing was told for longer than this, counts as not
+read: nothing says that its head moves."""
+
+
+class Reading(StrEnum):
+    """Whether what the gateway says about a chain can be new."""
+
+    FRESH = "fresh"
+    QUIET = "quiet"
+    """It is read and its head moves, but nothing on it was for us for long."""
+    NOT_READ = "not read"
+    STOPPED = "stopped"
+    """Its transfers are stopped, so nothing is expected of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainFreshness:
+    """How far a chain has been read. ``newest_at`` is None while nothing was ever reported of it."""
+
+    chain: ChainName
+    disabled: bool
+    highest_block: int | None
+    newest_at: datetime | None
+    age: str
+    reading: Reading
+
+
+@dataclass(frozen=True, slots=True)
+class FeedFreshness:
+    """The newest event of all that was accepted: None while there is none."""
+
+    received_at: datetime | None
+    age: str
+    label: str
+    reporter: str
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """The chains, those that are not read first, and the feed; ``sandbox``: none of the data are real."""
+
+    chains: tuple[ChainFreshness, ...]
+    feed: FeedFreshness
+    sandbox: bool
+
+
+def freshness(gateway: Gateway) -> Freshness:
+    """How old the newest event of each chain and of the whole feed is.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    terms, now = gateway.snapshots.current().terms, gateway.clock()
+    watched = {chain.chain_id: chain for chain in watched_chains(gateway)}
+    with reading(gateway.reads) as connection:
+        progress = {row.chain_id: row for row in chain_progress(connection)}
+        newest = last_event(connection)
+        sandbox = is_sandbox(connection)
+    lines = []
+    for chain_id in sorted(terms.chain_infos.keys() | progress.keys()):
+        row, configured = progress.get(chain_id), terms.chains.get(chain_id)
+        chain = chain_name(terms.chain_infos, chain_id)
+        stopped = configured is not None and configured.disabled
+        lines.append(
+            ChainFreshness(
+                chain=chain,
+                disabled=stopped,
+                highest_block=row.highest_block if row else None,
+                newest_at=row.newest_at if row else None,
+                age=age_in_words(now - row.newest_at) if row else "Never",
+                reading=Reading.STOPPED
+                if stopped
+                else _reading(watched.get(chain_id), None if row is None else row.newest_at, now),
+            )
+        )
+    lines.sort(key=lambda line: line.reading is not Reading.NOT_READ)
+    if newest is None:
+        feed = FeedFreshness(None, "Never", "", "")
+    else:
+        age, label = age_in_words(now - newest.received_at), EVENT_WORDS[EventType(newest.type)]
+        feed = FeedFreshness(newest.received_at, age, label, newest.reporter)
+    return Freshness(tuple(lines), feed, sandbox)
+
+
+def _reading(watched: WatchedChain | None, newest_at: datetime | None, now: datetime) -> Reading:
+    """Of a chain that is watched the watcher's own state counts, of any other what was told last."""
+    if watched is None:
+        unread = newest_at is None or now - newest_at > UNREAD_AFTER
+        return Reading.NOT_READ if unread else Reading.FRESH
+    if watched.state is not WatchState.READING:
+        return Reading.NOT_READ
+    return Reading.QUIET if watched.is_quiet(now) else Reading.FRESH
+
+
+def shows_sandbox(gateway: Gateway) -> bool:
+    """Whether the data are the sandbox's: for the banner of every page. One index read."""
+    with reading(gateway.reads) as connection:
+        return is_sandbox(connection)

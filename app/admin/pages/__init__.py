@@ -1,1 +1,0 @@
-"""The read models of the console's pages: what each page shows, in words. Nothing here writes."""

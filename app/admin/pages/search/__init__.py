@@ -1,1 +1,0 @@
-"""What the search box finds: transfers, accounts, and rows of the network."""

@@ -1,1 +1,0 @@
-"""Signing in to the console: accounts for Flask-Security, its settings, sessions that end on the server."""

@@ -1,1 +1,0 @@
-"""The pages of what integrators are given: their keys."""

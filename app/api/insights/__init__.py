@@ -1,1 +1,0 @@
-"""Explained estimates and figures about latencies: the shapes of their questions and answers."""

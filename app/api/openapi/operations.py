@@ -1,0 +1,280 @@
+"""The operations beside the first three, in the OpenAPI document: what each takes, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from app.api.door import (
+    EVENTS_PATH,
+    EXPLAIN_PATH,
+    FIND_PATH,
+    HISTORY_PATH,
+    LATENCY_STATS_PATH,
+    NOTHING_BUT_ERR,
+    STATUSES_PATH,
+    WAIT_PATH,
+    ApiDoor,
+)
+from app.api.openapi.examples import STATUS_EXAMPLES, compat_status_examples
+from app.api.openapi.further_examples import (
+    EXPLAIN_EXAMPLES,
+    FIND_EXAMPLES,
+    HISTORY_EXAMPLES,
+    LATENCY_STATS_EXAMPLES,
+    STATUSES_EXAMPLES,
+)
+from app.api.openapi.responses import JSON, READ, body_of, responses, unread_types
+from app.transfers.schemas import FindQuery, HistoryQuery
+from app.waiting.schemas import EventsQuery, WaitQuery
+
+
+def insight_operations(door: ApiDoor) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each path, without its prefix, and its operations by method."""
+    yield EXPLAIN_PATH, {"get": _explain(door)}
+    yield LATENCY_STATS_PATH, {"get": _latency_stats(door)}
+
+
+def _explain(door: ApiDoor) -> dict[str, Any]:
+    return {
+        "operationId": "explainEstimate",
+        "tags": ["Transfers"],
+        "summary": "explainEstimate: how an estimate comes about",
+        "description": (
+            "Returns how `estimateAmt` comes to its answer to the same parameters: every number with its "
+            "formula, inputs and rounding, every limit with what is left of it, and the amounts that pass. "
+            "If the estimate is refused, `refusal` has its code, reason and message, the check that refused "
+            "and the nearest amounts that pass; `err` is null. A blocked caller gets no numbers."
+        ),
+        "parameters": [{"in": "query", "schema": door.estimate_query}],
+        "responses": responses(door.explained_answer, EXPLAIN_EXAMPLES, *READ),
+    }
+
+
+def _latency_stats(door: ApiDoor) -> dict[str, Any]:
+    return {
+        "operationId": "getTransferLatencyStats",
+        "tags": ["Transfers"],
+        "summary": "getTransferLatencyStats: median and percentiles of transfer times",
+        "description": (
+            "Returns the exact median and the 90th and 99th percentiles (nearest rank) of the time from send "
+            "to release, in seconds, of the transfers between the two chains that were released in the last "
+            "7 days. Of a token of a very busy pair the window is shorter, as `window_seconds` says."
+        ),
+        "parameters": [{"in": "query", "schema": door.latency_stats_query}],
+        "responses": responses(door.latency_stats_answer, LATENCY_STATS_EXAMPLES, *READ),
+    }
+
+
+ASK_EXAMPLES: Final[dict[str, Any]] = {
+    "asked": {"summary": "The request is accepted", "value": {"err": None, "seq_num": "1700000000"}},
+    "not to be refunded": {
+        "summary": "X-Gateway-Reason: refund_not_available",
+        "value": {
+            "err": {
+                "code": 500,
+                "msg": "this transfer cannot be refunded: its status is 5 (TRANSFER_COMPLETED); request the "
+                "refund while it is 6",
+            },
+            "seq_num": "0",
+        },
+    },
+}
+
+
+def ask_operation(door: ApiDoor) -> dict[str, Any]:
+    """The operation."""
+    return {
+        "operationId": "withdrawLiquidity",
+        "tags": ["Transfers"],
+        "summary": "withdrawLiquidity: ask for a refund",
+        "description": (
+            "Requests the refund of a transfer with status 6. The status becomes 7, and 8 when the "
+            "validators have signed: poll `getTransferStatus` until then. With status 7 to 10 the answer "
+            "is the same and nothing changes; with any other status it is `refund_not_available`. A caller "
+            "may send a few requests a minute. No signature is needed: the refund is paid to the sender of "
+            "the transfer, whoever requests it."
+        ),
+        "requestBody": body_of({JSON: {"schema": door.ask_body}}),
+        "responses": responses(door.ask_answer, ASK_EXAMPLES, *READ, *unread_types(door)),
+    }
+
+
+def transfer_operations(door: ApiDoor) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each path, without its prefix, and its operations by method."""
+    yield HISTORY_PATH, {"get": _history(door)}
+    yield FIND_PATH, {"get": _find(door)}
+    yield STATUSES_PATH, {"post": _statuses(door)}
+
+
+def _history(door: ApiDoor) -> dict[str, Any]:
+    return {
+        "operationId": "transferHistory",
+        "tags": ["Transfers"],
+        "summary": "transferHistory: transfers of accounts",
+        "description": (
+            "Returns the transfers from or to any of the accounts, newest first, each once. A page ends on "
+            "a whole millisecond, so it may have a few more transfers than `page_size`: following "
+            "`next_page_token` returns each transfer once, also while new ones arrive. An unknown account "
+            "has an empty history."
+        ),
+        "parameters": [{"in": "query", "schema": HistoryQuery}],
+        "responses": responses(door.history_answer, HISTORY_EXAMPLES, *READ),
+    }
+
+
+def _find(door: ApiDoor) -> dict[str, Any]:
+    return {
+        "operationId": "getTransfer",
+        "tags": ["Transfers"],
+        "summary": "getTransfer: find a transfer by its id or a transaction",
+        "description": (
+            "Returns the transfers with this id, or whose send, payout or refund is this transaction, with "
+            "all fields of their status. `read_to` says how far each chain had been read: a transaction in "
+            "a later block may still become known. Chain nodes are not queried."
+        ),
+        "parameters": [{"in": "query", "schema": FindQuery}],
+        "responses": responses(door.find_answer, FIND_EXAMPLES, *READ),
+    }
+
+
+def _statuses(door: ApiDoor) -> dict[str, Any]:
+    return {
+        "operationId": "getTransferStatuses",
+        "tags": ["Transfers"],
+        "summary": "getTransferStatuses: status of several transfers",
+        "description": (
+            "Returns what `getTransferStatus` returns for each of up to 100 ids, in the order requested, "
+            "all of one moment. Each has its own `err`."
+        ),
+        "requestBody": body_of({JSON: {"schema": door.statuses_body}}),
+        "responses": responses(door.statuses_answer, STATUSES_EXAMPLES, *READ, *unread_types(door)),
+    }
+
+
+_LAST_EVENT_ID: Final = {
+    "in": "header",
+    "name": "Last-Event-ID",
+    "schema": {"type": "string"},
+    "description": "The id of the last event that you heard of: the stream goes on behind it.",
+}
+_STREAM_EXAMPLE: Final = (
+    "id: 1204\nevent: transfer.status\n"
+    'data: {"type":"transfer.status","timestamp":"2026-05-01T12:00:03.250000Z","data":{"transfer_id":'
+    '"0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6","status":5,"previous_status":4,'
+    '"refund_reason":0,"seq":1204}}\n\n'
+)
+
+
+def waiting_operations(door: ApiDoor) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each path, without its prefix, and its operations by method."""
+    yield WAIT_PATH, {"get": _wait(door)}
+    yield EVENTS_PATH, {"get": _events()}
+
+
+def _wait(door: ApiDoor) -> dict[str, Any]:
+    return {
+        "operationId": "waitTransferStatus",
+        "tags": ["Transfers"],
+        "summary": "waitTransferStatus: wait for the next status of a transfer",
+        "description": (
+            "Returns what `getTransferStatus` returns, when the transfer is at another status than "
+            "`after_status`, or when the time is over. With 503 and `wait_busy` too many wait already: ask "
+            "for the status instead. A gateway may serve this path elsewhere or not at all (404)."
+        ),
+        "parameters": [{"in": "query", "schema": WaitQuery}],
+        "responses": responses(
+            door.status_answer,
+            compat_status_examples() if door.compat_clients else STATUS_EXAMPLES,
+            *READ,
+        ),
+    }
+
+
+def _events() -> dict[str, Any]:
+    answers = responses(NOTHING_BUT_ERR, {}, *READ)
+    answers["200"] = {
+        "description": "Server-sent events, until one of both sides closes the connection.",
+        "content": {"text/event-stream": {"schema": {"type": "string"}, "example": _STREAM_EXAMPLE}},
+    }
+    return {
+        "operationId": "transferEvents",
+        "tags": ["Transfers"],
+        "summary": "transferEvents: a stream of the changes of statuses",
+        "description": (
+            "A stream with an event for each change of a status, also when a status is taken back. Send "
+            "either `transfer_id`, and hear all its statuses from the first, or `account`, and hear what "
+            "happens from now on. With the id of the last event it goes on behind that. A gateway may serve "
+            "this path elsewhere or not at all (404)."
+        ),
+        "parameters": [{"in": "query", "schema": EventsQuery}, _LAST_EVENT_ID],
+        "responses": answers,
+    }
+
+
+_TAGS: Final = ["Webhooks"]
+_WEBHOOK: Final = {
+    "id": "whk_0123456789abcdef",
+    "name": "ledger",
+    "url": "https://example.org/hooks",
+    "everything": False,
+    "accounts": ["0x1619de6b6b20ed217a58d00f37b9d47c7663feca"],
+    "transfer_ids": [],
+    "state": "active",
+    "waiting": 0,
+    "created_at": "2026-11-21T12:00:00Z",
+}
+_SECRET: Final = "whsec_bm90IGEgc2VjcmV0LCBidXQgMzIgYnl0ZXMgbG9uZyE="  # noqa: S105  an example
+
+
+def _example(name: str, summary: str, value: dict[str, Any]) -> dict[str, Any]:
+    return {name: {"summary": summary, "value": {"err": None, "webhooks": [], "secret": ""} | value}}
+
+
+LISTED: Final = _example("listed", "One webhook", {"webhooks": [_WEBHOOK]})
+MADE: Final = _example("made", "A new webhook, with its secret", {"webhooks": [_WEBHOOK], "secret": _SECRET})
+REMOVED: Final = _example("removed", "None is left", {}) | _example(
+    "not found",
+    "X-Gateway-Reason: webhook_not_found",
+    {"err": {"code": 500, "msg": "this API key has no webhook with this id: list them with GET"}},
+)
+
+
+def webhook_operations(door: ApiDoor, security: list[dict[str, list[str]]]) -> dict[str, dict[str, Any]]:
+    """The operations by method. Each needs an API key.
+
+    :param security: how the key is sent.
+    """
+    made_by = body_of({JSON: {"schema": door.webhook_body}})
+    return {
+        "get": {
+            "operationId": "listWebhooks",
+            "tags": _TAGS,
+            "security": security,
+            "summary": "webhooks: list yours",
+            "description": "Returns the webhooks of the API key, the oldest first.",
+            "responses": responses(door.webhooks_answer, LISTED, *READ),
+        },
+        "post": {
+            "operationId": "createWebhook",
+            "tags": _TAGS,
+            "security": security,
+            "summary": "webhooks by POST: create one",
+            "description": (
+                "Posts an event to the URL for each change of status of the transfers that are named: "
+                "`accounts`, `transfer_ids`, or `everything` with a key of the scope `webhooks:all`. Events "
+                "are signed as Standard Webhooks specifies, with the `secret` of this answer."
+            ),
+            "requestBody": made_by,
+            "responses": responses(door.webhooks_answer, MADE, *READ, *unread_types(door)),
+        },
+        "delete": {
+            "operationId": "removeWebhook",
+            "tags": _TAGS,
+            "security": security,
+            "summary": "webhooks by DELETE: remove one",
+            "description": "Sends nothing more to it. Returns the webhooks that are left.",
+            "parameters": [{"in": "query", "schema": door.webhook_query}],
+            "responses": responses(door.webhooks_answer, REMOVED, *READ),
+        },
+    }

@@ -1,0 +1,181 @@
+"""Reading requests strictly, and what holds for every public one: origins, sizes of bodies, the caller."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator
+from functools import cache
+from typing import Any, Final
+from urllib.parse import unquote_to_bytes
+
+from flask import Response, request
+from marshmallow import Schema, ValidationError, fields
+from werkzeug.exceptions import RequestEntityTooLarge, UnsupportedMediaType
+
+from app import json_documents
+from app.api.door import LEGACY_PREFIX, PREFIX, current_door
+from app.http import public
+from app.http.public import MAX_QUESTION_BYTES, preflight
+from app.network.blocking import IPAddress
+from app.values.errors import BadRequest, UnsupportedFormat
+
+_PUBLIC_PREFIXES: Final = (f"{PREFIX}/", f"{LEGACY_PREFIX}/", "/openapi.json")
+
+
+def is_public(path: str) -> bool:
+    """Whether pages of any origin may read the answers of this path (docs/interface.md#cors)."""
+    return path.startswith(_PUBLIC_PREFIXES)
+
+
+def apply_request_policy() -> Response | None:
+    """Before every public operation: answer a preflight, refuse a body that is too large.
+
+    It reads the WSGI environment directly, as most requests are neither.
+    """
+    environ = request.environ
+    if environ["REQUEST_METHOD"] == "OPTIONS":
+        return preflight(204)
+    if environ.get("CONTENT_LENGTH") or "HTTP_TRANSFER_ENCODING" in environ:
+        _bound_body()
+    return None
+
+
+def _bound_body() -> None:
+    """Refuse a body over the limit. One of undeclared length (chunked) is read here to measure it."""
+    length = request.content_length
+    if length is None:
+        length = len(request.get_data())
+    if length > MAX_QUESTION_BYTES:
+        raise RequestEntityTooLarge
+
+
+def caller() -> IPAddress | None:
+    """The caller's address as ``TRUSTED_PROXIES`` defines it (docs/interface.md#caller)."""
+    return public.caller(current_door().trusted_proxies)
+
+
+_JSON: Final = "application/json"
+_FORM: Final = "application/x-www-form-urlencoded"
+_BROKEN_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+def read_query(schema: Schema) -> dict[str, Any]:
+    """The parameters of the query string, each as the schema's field reads it.
+
+    :raises BadRequest: naming every parameter that is missing or of the wrong form.
+    """
+    return _read_encoded(schema, request.environ.get("QUERY_STRING", ""))
+
+
+def read_query_or_body(schema: Schema, *, any_content_type: bool = False) -> dict[str, Any]:
+    """The same fields, each as the schema's field reads it: from the query of a GET, from the body of a POST.
+
+    The body is a JSON object, or a form, which is written and read like a query. Of a POST the query is not
+    looked at.
+
+    :param any_content_type: read every body that is not a form as JSON (``COMPAT_CLIENTS``).
+    :raises BadRequest: naming every field that is missing or of the wrong form.
+    :raises UnsupportedFormat: the body does not say that it is one of the two.
+    """
+    if request.method != "POST":
+        return read_query(schema)
+    if request.mimetype == _FORM:
+        return _read_encoded(schema, request.get_data().decode("latin-1"))
+    try:
+        return read_body(schema, any_content_type=any_content_type)
+    except UnsupportedMediaType:
+        raise UnsupportedFormat(f"send the body with Content-Type: {_JSON} or {_FORM}") from None
+
+
+def read_body(
+    schema: Schema, *, any_content_type: bool = False, otherwise: Schema | None = None
+) -> dict[str, Any]:
+    """The members of the JSON object in the body, each as the schema's field reads it.
+
+    As in a query, members that the schema does not know are not looked at, and an empty one counts as left
+    out, as does null.
+
+    :param any_content_type: do not ask for ``application/json`` (``COMPAT_CLIENTS``).
+    :param otherwise: reads a body that has members of this schema and none of the first.
+    :raises BadRequest: the body is not one JSON object, or not of the schema's form.
+    :raises UnsupportedMediaType: it does not say that it is JSON.
+    """
+    declared = request.environ.get("CONTENT_TYPE")
+    if declared != _JSON and not any_content_type and request.mimetype != _JSON:
+        raise UnsupportedMediaType
+    try:
+        document = json_documents.loads(request.get_data(), nul_allowed=True)
+    except ValueError as error:
+        raise BadRequest(f"body: {error}") from None
+    if not isinstance(document, dict):
+        raise BadRequest("body: must be a JSON object")
+    members = {name: value for name, value in document.items() if value not in (None, "")}
+    if otherwise is not None and members.keys().isdisjoint(schema.load_fields):
+        schema = schema if members.keys().isdisjoint(otherwise.load_fields) else otherwise
+    return _load(schema, members)
+
+
+def _read_encoded(schema: Schema, encoded: str) -> dict[str, Any]:
+    """The fields of a query or a form, as :func:`query_values` takes it; a list may be there repeatedly."""
+    return _load(schema, query_values(encoded, *_names(schema)))
+
+
+@cache
+def _names(schema: Schema) -> tuple[frozenset[str], frozenset[str]]:
+    """The names of a schema's fields, and those of its lists."""
+    names = {field.data_key or name: field for name, field in schema.load_fields.items()}
+    return frozenset(names), frozenset(n for n, field in names.items() if isinstance(field, fields.List))
+
+
+def query_values(query: str, known: Container[str], lists: Container[str] = ()) -> dict[str, Any]:
+    """Name and decoded value of every known parameter that is not empty.
+
+    Values of unknown parameters are not decoded. An empty value counts as left out.
+
+    :param query: as WSGI has it: percent-encoded, other bytes as Latin-1.
+    :param lists: names that may be there more than once; their value is the list of what was sent.
+    :raises BadRequest: another parameter is there twice, or one is not UTF-8.
+    """
+    values: dict[str, Any] = {}
+    for part in query.split("&"):
+        name, _, value = part.partition("=")
+        if name not in known:
+            name = _decoded(name) or ""
+            if name not in known:
+                continue
+        if name in values and name not in lists:
+            raise BadRequest(f"{name}: must be given once")
+        text = _decoded(value)
+        if text is None:
+            raise BadRequest(f"{name}: is not percent-encoded UTF-8")
+        values[name] = [*values.get(name, ()), *filter(None, [text])] if name in lists else text
+    return {name: value for name, value in values.items() if value}
+
+
+def _decoded(text: str) -> str | None:
+    """The percent-decoded text; None where it is not valid UTF-8 or not validly encoded."""
+    if text.isascii() and "%" not in text:
+        return text.replace("+", " ")
+    if _BROKEN_ESCAPE.search(text):
+        return None
+    try:
+        return unquote_to_bytes(text.replace("+", " ").encode("latin-1")).decode()
+    except UnicodeError:
+        return None
+
+
+def _load(schema: Schema, values: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return json_documents.load(schema, values)
+    except ValidationError as error:
+        faults = {name: ", ".join(_texts(found)) for name, found in error.messages_dict.items()}
+        raise BadRequest.naming(faults) from None
+
+
+def _texts(found: Any) -> Iterator[str]:
+    """What is wrong with a field; of a list's members, with the place of each, counted from 1."""
+    if isinstance(found, dict):
+        for place, texts in found.items():
+            yield f"number {place + 1} {', '.join(_texts(texts))}"
+    else:
+        yield from found

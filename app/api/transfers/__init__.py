@@ -1,1 +1,0 @@
-"""Histories and look-ups of transfers: the shapes of questions and answers, and what fills them."""

@@ -1,1 +1,0 @@
-"""Webhooks of an API key: the views."""

@@ -1,0 +1,347 @@
+"""The pages of proposals: what waits for a second person, and what became of the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar, Final
+
+from flask import abort, flash, redirect, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_admin import expose
+from flask_login import current_user
+from wtforms import StringField
+
+from app.accounts.proposal import ADMINISTERED, ONE_ROW, OPERATORS, Proposal, ProposalState
+from app.accounts.services.proposals import (
+    LONGEST_REASON,
+    list_all,
+    list_waiting,
+    note_expired,
+    show_proposal,
+    waiting_count,
+)
+from app.approvals.decide import approve, may_decide, others_who_may, preview_proposal, reject, withdraw
+from app.audit.records import AuditedChange, read_changes
+from app.audit.services import Conflict, EditRefused, Saved
+from app.console.access import READ, Access, Audience
+from app.console.formats import sentence
+from app.console.forms.base import REASON, ConsoleForm
+from app.console.requests import actor
+from app.console.views import ConsoleView, flash_saved
+from app.gateway import current_gateway
+from app.network.admin.names import row_title
+from app.network.admin.row_forms import DiffLine, RowForm
+from app.network.admin.words import BY_SECTION
+from app.network.edits.results import NotConfirmed
+from app.network.sections import section_of
+from app.values.differences import FieldDifference, difference
+
+
+class MayWaitForm(ConsoleForm):
+    """A form whose change is proposed, with a reason, where ``TWO_PERSONS`` names its section."""
+
+    guarded_section: ClassVar[str]
+    proposal_reason: Any
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.proposal_reason = StringField(**REASON)  # made last: it stands after the form's own fields
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.waits = current_gateway().two_persons.guards(self.guarded_section)
+        if not self.waits:
+            del self["proposal_reason"]
+
+    @property
+    def why(self) -> str:
+        """The reason, empty where none is asked for."""
+        return (self.proposal_reason.data or "") if self.waits else ""
+
+
+class ApproveForm(ConsoleForm):
+    """Approving a proposal; grave changes ask for a name."""
+
+    typed = StringField(render_kw={"autocomplete": "off", "spellcheck": "false"})
+
+
+class CloseForm(ConsoleForm):
+    """Rejecting a proposal, or withdrawing one's own."""
+
+    reason = StringField(
+        "Reason",
+        description="Kept with the proposal and in the audit log.",
+        render_kw={"autocomplete": "off", "maxlength": str(LONGEST_REASON)},
+    )
+
+
+TONES: Final = {
+    ProposalState.OPEN: "warn",
+    ProposalState.APPROVED: "good",
+    ProposalState.REJECTED: "bad",
+    ProposalState.WITHDRAWN: "plain",
+    ProposalState.EXPIRED: "plain",
+}
+_LABELS: Final = {
+    "email": "Email",
+    "role": "Role",
+    "active": "May sign in",
+    "second_factor": "Second factor",
+    "second_factor_required": "Needs a second factor",
+    "must_change_password": "Must change the password",
+    "demanded": "Required",
+    "name": "Name",
+    "key_id": "Key ID",
+    "types": "Event types",
+    "chains": "Chains",
+    "scopes": "Scopes",
+    "rate_limit": "Limit",
+}
+_VALUES: Final = {"true": "yes", "false": "no", "null": "all"}
+"""How values of accounts, tokens and keys are said; no kind or chain named means all."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowWords:
+    """How the rows of a section are called, and their form."""
+
+    one: str
+    form: type[RowForm]
+
+
+Words = Mapping[str, RowWords]
+"""By section of the network document."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalLine:
+    """A proposal in a list."""
+
+    proposal: Proposal
+    title: str
+    section: str
+    state: ProposalState
+    tone: str
+
+
+def line_of(proposal: Proposal, now: datetime, words: Words) -> ProposalLine:
+    """The proposal as lists show it."""
+    state = proposal.state_at(now)
+    return ProposalLine(
+        proposal, title_of(proposal, words), proposal.section.replace("_", " "), state, TONES[state]
+    )
+
+
+def title_of(proposal: Proposal, words: Words) -> str:
+    """The change in a few words, rows by the names of their chains."""
+    if proposal.kind != ONE_ROW or proposal.section not in words:
+        return proposal.summary[:1].upper() + proposal.summary[1:]
+    (change,) = read_changes(proposal.changes)
+    verb = "Add" if change.before is None else "Remove" if change.after is None else "Change"
+    return f"{verb} {row_title(words[proposal.section].one, change.before or change.after or {})}"
+
+
+def heading_of(proposal: Proposal) -> str:
+    """The heading of the differences."""
+    changes = read_changes(proposal.changes)
+    if all(change.before is None for change in changes):
+        return "Added"
+    return "Removed" if all(change.after is None for change in changes) else "Changed"
+
+
+def changes_in_words(proposal: Proposal, words: Words) -> list[tuple[str, list[DiffLine]]]:
+    """The changes as they were proposed: what each is about, and its fields."""
+    return [
+        (change.subject, in_words(proposal, difference(change.before, change.after), words, change))
+        for change in read_changes(proposal.changes)
+    ]
+
+
+def in_words(
+    proposal: Proposal,
+    differences: Iterable[FieldDifference],
+    words: Words,
+    change: AuditedChange | None = None,
+) -> list[DiffLine]:
+    """Differences with the labels of the form, units and names beside the values."""
+    if proposal.section in ADMINISTERED:
+        return [_line(each) for each in sorted(differences, key=_place)]
+    if change is None:
+        change = read_changes(proposal.changes)[0]
+    row = {**(change.before or {}), **(change.after or {})}
+    of = section_of(change.subject, row)
+    section = words.get(of.name) if of else None
+    if section is None:  # a section that is edited by the document alone
+        return [DiffLine(each.field, each.before, each.after, "", "") for each in differences]
+    return section.form(formdata=None, row=row).in_words(differences)
+
+
+def administered(differences: Iterable[DiffLine]) -> list[DiffLine]:
+    """Fields of an account or a token with their labels, where a table has them by their names."""
+    lines = (FieldDifference(each.label, each.before, each.after) for each in differences)
+    return [_line(each) for each in sorted(lines, key=_place)]
+
+
+def _place(each: FieldDifference) -> int:
+    """Where a field of an account or a token stands: as in ``_LABELS``."""
+    key = each.field.partition("[")[0]
+    return [*_LABELS, key].index(key)
+
+
+def _line(each: FieldDifference) -> DiffLine:
+    """A field of an account or a token."""
+    key, bracket, rest = each.field.partition("[")
+    label = _LABELS.get(key, key) + (f" {bracket}{rest}" if bracket else "")
+    before, after = (_VALUES.get(text, text) if text else text for text in (each.before, each.after))
+    return DiffLine(label, before, after, "", "")
+
+
+_PAGE: Final = 50
+_MOST_ROWS: Final = 100
+"""How many rows of a proposal are shown one by one."""
+_DECIDE: Final = Access(Audience.NOBODY, Audience.OPERATOR, grave=True)
+"""Approving is as grave as the gravest change that can wait."""
+_WORDS: Final = {name: RowWords(view.one, view.row_form) for name, view in BY_SECTION.items()}
+
+
+class ProposalsView(ConsoleView):
+    """Changes of guarded sections: everybody reads them, a second person decides."""
+
+    section = "Overview"
+    access = {
+        "index": READ,
+        "show": READ,
+        "approve": _DECIDE,
+        "reject": _DECIDE,
+        "withdraw": Access(Audience.NOBODY, Audience.VIEWER),
+    }
+
+    def __init__(self) -> None:
+        super().__init__(name="Proposals", endpoint="proposals")
+
+    def in_menu(self) -> bool:
+        """Only where ``TWO_PERSONS`` names something."""
+        return bool(current_gateway().two_persons.sections)
+
+    def badge(self) -> int:
+        """How many wait."""
+        return waiting_count(current_gateway(), current_user.role)
+
+    @expose("/")
+    def index(self) -> str:
+        """What waits, the next to expire first, and what was decided, newest first."""
+        gateway, role = current_gateway(), current_user.role
+        note_expired(gateway, actor())
+        before = request.args.get("before", type=int)
+        page = list_all(gateway, role, _within_64_bits(before), _PAGE)
+        now = gateway.clock()
+        lines = [line_of(proposal, now, _WORDS) for proposal in page.proposals]
+        return self.render(
+            "console/proposals/index.html",
+            waiting=[line_of(each, now, _WORDS) for each in list_waiting(gateway, role)],
+            decided=[line for line in lines if line.state is not ProposalState.OPEN],
+            older=page.older,
+            first_page=before is None,
+            sections=sorted(name.replace("_", " ") for name in gateway.two_persons.sections),
+            guards_accounts=gateway.two_persons.guards(OPERATORS),
+            now=now,
+        )
+
+    @expose("/<int:proposal_id>")
+    def show(self, proposal_id: int) -> str:
+        """One proposal: what the proposer was shown, from the rows of now; and what can be decided."""
+        note_expired(current_gateway(), actor())
+        proposal, now = _proposal(proposal_id), current_gateway().clock()
+        state = proposal.state_at(now)
+        return self.render(
+            "console/proposals/show.html",
+            proposal=proposal,
+            title=title_of(proposal, _WORDS),
+            section=proposal.section.replace("_", " "),
+            state=state.value,
+            tone=TONES[state],
+            heading=heading_of(proposal),
+            changes=changes_in_words(proposal, _WORDS),
+            most=_MOST_ROWS,
+            approvers=others_who_may(current_gateway(), proposal),
+            why_not=may_decide(current_gateway(), proposal, current_user.email),
+            now=now,
+            **(_preview(proposal) if state is ProposalState.OPEN else {}),
+        )
+
+    @expose("/<int:proposal_id>/approve", methods=("POST",))
+    def approve(self, proposal_id: int) -> ResponseReturnValue:
+        """Make the change."""
+        form = ApproveForm()
+
+        def decide() -> Saved:
+            typed = form.typed.data or ""
+            return approve(current_gateway(), proposal_id, actor=actor(), typed=typed)
+
+        return _decide(proposal_id, form, decide)
+
+    @expose("/<int:proposal_id>/reject", methods=("POST",))
+    def reject(self, proposal_id: int) -> ResponseReturnValue:
+        """Close it without the change."""
+        return _close(proposal_id, reject)
+
+    @expose("/<int:proposal_id>/withdraw", methods=("POST",))
+    def withdraw(self, proposal_id: int) -> ResponseReturnValue:
+        """Take one's own back."""
+        return _close(proposal_id, withdraw)
+
+
+def _proposal(proposal_id: int) -> Proposal:
+    """The proposal, as far as the one who is signed in may see it.
+
+    :raises NotFound: there is none for them.
+    """
+    found = None
+    if proposal_id < 1 << 63:
+        found = show_proposal(current_gateway(), current_user.role, proposal_id)
+    if found is None:
+        abort(404)
+    return found
+
+
+def _preview(proposal: Proposal) -> dict[str, Any]:
+    """The preview; or why there is none, and what changed since."""
+    try:
+        return {"preview": preview_proposal(current_gateway(), proposal)}
+    except Conflict as refused:
+        return {"refused": refused, "meanwhile": in_words(proposal, refused.meanwhile, _WORDS)}
+    except EditRefused as refused:
+        return {"refused": refused}
+
+
+def _close(proposal_id: int, how: Callable[..., Saved]) -> ResponseReturnValue:
+    form = CloseForm()
+    return _decide(
+        proposal_id, form, lambda: how(current_gateway(), proposal_id, form.reason.data or "", actor=actor())
+    )
+
+
+def _decide(proposal_id: int, form: ConsoleForm, decide: Callable[[], Saved]) -> ResponseReturnValue:
+    """Decide, and show the proposal with a message about what came of it."""
+    _proposal(proposal_id)
+    if not form.validate():
+        flash(" ".join(map(str, form.form_errors)) or "The form is incomplete. Nothing was changed.", "error")
+        return redirect(url_for("proposals.show", proposal_id=proposal_id))
+    try:
+        saved = decide()
+    except NotConfirmed as refused:
+        flash(f"Type “{refused.needs_typed}” to confirm. Nothing was changed.", "error")
+    except EditRefused as refused:
+        flash(f"Nothing was changed: {sentence(str(refused))}", "error")
+    else:
+        if saved.proposal_id is None:
+            flash_saved(saved)
+        else:
+            flash(sentence(saved.changes[0]), "success")
+    return redirect(url_for("proposals.show", proposal_id=proposal_id))
+
+
+def _within_64_bits(number: int | None) -> int | None:
+    return None if number is None else max(min(number, (1 << 63) - 1), 0)

@@ -1,0 +1,155 @@
+"""A second person decides about a proposal, or its proposer takes it back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import Connection
+
+from app.accounts.proposal import (
+    ONE_ROW,
+    Person,
+    Proposal,
+    ProposalState,
+    why_not_approve,
+    why_not_reject,
+    why_not_withdraw,
+)
+from app.accounts.queries import all_accounts
+from app.accounts.roles import Role
+from app.accounts.services.accounts import AccountRefused, account_named
+from app.accounts.services.proposals import ProposalRefused, close, note_expired, require_open, stated
+from app.approvals.api_keys import API_KEY, make_key, preview_key
+from app.approvals.ingest_tokens import SECOND_TOKEN, TOKEN, make_token, preview_token
+from app.approvals.network import make_network, preview_network
+from app.approvals.operators import (
+    ACCOUNT,
+    RELAXING,
+    make_account,
+    make_relaxing,
+    preview_account,
+    preview_relaxing,
+)
+from app.audit.records import Actor
+from app.audit.services import Saved
+from app.credentials.services.api_keys import KeyRefused
+from app.credentials.services.ingest_tokens import TokenRefused
+from app.db.engine import reading, writing
+from app.gateway import Gateway
+from app.network.edits.fees import BASE_FEES, FeesPreview
+from app.network.edits.results import Preview
+from app.network.edits.rows import SEVERAL
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """How a proposal of one kind is previewed, and how it is made."""
+
+    preview: Callable[[Gateway, Proposal], Preview | FeesPreview]
+    make: Callable[[Connection, Gateway, Proposal, Actor, str], Saved]
+
+
+_KINDS: Final = {
+    ONE_ROW: _Kind(preview_network, make_network),
+    BASE_FEES: _Kind(preview_network, make_network),
+    SEVERAL: _Kind(preview_network, make_network),
+    ACCOUNT: _Kind(preview_account, make_account),
+    TOKEN: _Kind(preview_token, make_token),
+    SECOND_TOKEN: _Kind(preview_token, make_token),
+    API_KEY: _Kind(preview_key, make_key),
+    RELAXING: _Kind(preview_relaxing, make_relaxing),
+}
+
+
+def preview_proposal(gateway: Gateway, proposal: Proposal) -> Preview | FeesPreview:
+    """The preview that the proposer was shown, from the rows of now.
+
+    :raises EditRefused: why it could not be made any more: ``Conflict`` where a row was changed since.
+    """
+    try:
+        return _KINDS[proposal.kind].preview(gateway, proposal)
+    except (AccountRefused, KeyRefused, TokenRefused) as refused:
+        raise ProposalRefused(str(refused)) from None
+
+
+def approve(gateway: Gateway, proposal_id: int, *, actor: Actor, typed: str = "") -> Saved:
+    """Make the proposed change, in one transaction with the records that name both persons.
+
+    :param typed: what was typed to confirm, where the preview asks for a name.
+    :raises ProposalRefused: this person may not, or it is not open any more.
+    :raises EditRefused: why the change cannot be made any more; the proposal stays open.
+    """
+    note_expired(gateway, actor)
+    try:
+        with writing(gateway.engine) as connection:
+            proposal = require_open(connection, proposal_id, gateway.clock())
+            proposer = _person(connection, proposal.proposed_by)
+            _allow(why_not_approve(proposal, proposer, _person(connection, actor.name)))
+            made = _KINDS[proposal.kind].make(connection, gateway, proposal, actor, typed)
+            return close(connection, gateway, proposal, ProposalState.APPROVED, actor, made=made)
+    except (AccountRefused, KeyRefused, TokenRefused) as refused:
+        raise ProposalRefused(str(refused)) from None
+
+
+def reject(gateway: Gateway, proposal_id: int, reason: str, *, actor: Actor) -> Saved:
+    """Close the proposal without making the change.
+
+    :raises ProposalRefused: this person may not, or it is not open any more.
+    :raises ReasonMissing: no reason is given.
+    """
+    return _close_unmade(gateway, proposal_id, ProposalState.REJECTED, reason, actor)
+
+
+def withdraw(gateway: Gateway, proposal_id: int, reason: str, *, actor: Actor) -> Saved:
+    """Take one's own proposal back.
+
+    :raises ProposalRefused: it is somebody else's, or it is not open any more.
+    :raises ReasonMissing: no reason is given.
+    """
+    return _close_unmade(gateway, proposal_id, ProposalState.WITHDRAWN, reason, actor)
+
+
+def may_decide(gateway: Gateway, proposal: Proposal, email: str) -> dict[str, str | None]:
+    """Why the account may not ``approve``, ``reject`` or ``withdraw`` the proposal; None for what it may."""
+    with reading(gateway.engine) as connection:
+        person, proposer = _person(connection, email), _person(connection, proposal.proposed_by)
+    return {
+        "approve": why_not_approve(proposal, proposer, person),
+        "reject": why_not_reject(proposal, person),
+        "withdraw": why_not_withdraw(proposal, person),
+    }
+
+
+def others_who_may(gateway: Gateway, proposal: Proposal) -> int:
+    """How many accounts could approve the proposal, by their roles of now."""
+    with reading(gateway.engine) as connection:
+        return sum(
+            Person(row["email"], Role(row["role"]), row["active"]).may_change(proposal.section)
+            for row in all_accounts(connection)
+            if row["email"] != proposal.proposed_by
+        )
+
+
+def _close_unmade(
+    gateway: Gateway, proposal_id: int, state: ProposalState, reason: str, actor: Actor
+) -> Saved:
+    note_expired(gateway, actor)
+    why = stated(reason)
+    check = why_not_reject if state is ProposalState.REJECTED else why_not_withdraw
+    with writing(gateway.engine) as connection:
+        proposal = require_open(connection, proposal_id, gateway.clock())
+        _allow(check(proposal, _person(connection, actor.name)))
+        return close(connection, gateway, proposal, state, actor, reason=why)
+
+
+def _person(connection: Connection, email: str) -> Person | None:
+    """The account as it is now; None where there is none."""
+    account = account_named(connection, email)
+    return None if account is None else Person(account.email, account.role, account.active)
+
+
+def _allow(complaint: str | None) -> None:
+    if complaint is not None:
+        raise ProposalRefused(complaint)

@@ -1,0 +1,320 @@
+"""Changes of accounts and of their rules by somebody else than their owner: made at once, or proposed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Final
+
+import orjson
+from sqlalchemy import Connection
+
+from app.accounts.proposal import OPERATORS, Proposal
+from app.accounts.queries import passkeys_of, second_factor_is_demanded
+from app.accounts.roles import Role
+from app.accounts.services.accounts import (
+    Account,
+    AccountRefused,
+    account_named,
+    change_account,
+    create_within,
+    documented,
+    needs_second_person,
+    new_uniquifier,
+)
+from app.accounts.services.factors import RULE, forget_within, relax_within, relaxing
+from app.accounts.services.proposals import Draft, propose
+from app.approvals.network import require_as_proposed
+from app.audit.queries import audit_head
+from app.audit.records import Actor, AuditedChange
+from app.audit.services import Conflict, Saved
+from app.db.engine import reading, writing
+from app.gateway import Gateway
+from app.network.edits.results import Effect, Preview, Severity
+from app.values.differences import difference
+
+ACCOUNT: Final = "account"
+"""What proposals call a change of an account."""
+
+
+class AccountWish(StrEnum):
+    """What is asked for."""
+
+    CREATE = "create"
+    CHANGE = "change"
+    NEW_PASSWORD = "new_password"  # noqa: S105  the name of a wish
+    RESET_SECOND_FACTOR = "reset_second_factor"
+
+
+@dataclass(frozen=True, slots=True)
+class AccountRequest:
+    """What is asked for an account.
+
+    ``email`` is in its one spelling. ``values`` are those of role, active and second_factor_required that
+    shall count. ``hashed`` is a new password's hash.
+    """
+
+    wish: AccountWish
+    email: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    hashed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A request against the accounts of now; ``before`` is None for a new account."""
+
+    request: AccountRequest
+    before: Account | None
+    columns: Mapping[str, Any]
+    change: AuditedChange
+    summary: str
+    passkeys: tuple[str, ...] = ()
+
+    @property
+    def based_on(self) -> str:
+        """A digest of the account's secrets, so that a proposal notices that they changed."""
+        before = self.before
+        secrets = "" if before is None else f"{before.password} {before.tf_totp_secret} {self.passkeys}"
+        return hashlib.sha256(secrets.encode()).hexdigest()
+
+
+def request_account(gateway: Gateway, request: AccountRequest, *, actor: Actor, reason: str = "") -> Saved:
+    """Change the account; where that waits for a second administrator, propose it instead.
+
+    :param reason: why, for the second administrator.
+    :raises AccountRefused: there is no such account, or already one; or it is the last administrator's.
+    :raises ReasonMissing: it waits, and no reason is given.
+    """
+    with writing(gateway.engine) as connection:
+        planned = _plan(connection, request)
+        if not (_waits(planned, actor) and gateway.two_persons.guards(OPERATORS)):
+            return _make(connection, gateway, planned, actor, "")
+        given = {
+            "wish": request.wish.value,
+            "email": request.email,
+            "values": dict(request.values),
+            "based_on": planned.based_on,
+        }
+        draft = Draft(
+            ACCOUNT,
+            OPERATORS,
+            planned.change.subject,
+            planned.summary,
+            given,
+            [planned.change],
+            request.hashed,
+        )
+        return propose(connection, gateway, actor, draft, reason)
+
+
+def _waits(planned: _Planned, actor: Actor) -> bool:
+    """Whether the change is not the actor's alone to make. Passkeys are not columns of the account."""
+    before = planned.before
+    if before is None or needs_second_person(before, planned.columns, actor):
+        return True
+    loses_passkeys = planned.request.wish is AccountWish.RESET_SECOND_FACTOR and bool(planned.passkeys)
+    return loses_passkeys and actor.name != before.email
+
+
+def preview_account(gateway: Gateway, proposal: Proposal) -> Preview:
+    """What the proposed change would do, from the accounts of now.
+
+    :raises Conflict: the account was changed since.
+    :raises AccountRefused: as for ``request_account``.
+    """
+    with reading(gateway.engine) as connection:
+        planned = _plan_again(connection, proposal)
+    change = planned.change
+    return Preview(
+        change.subject,
+        (planned.summary,),
+        difference(change.before, change.after),
+        tuple(_effects(planned)),
+        waits=True,
+    )
+
+
+def make_account(
+    connection: Connection, gateway: Gateway, proposal: Proposal, actor: Actor, _typed: str
+) -> Saved:
+    """Make the proposed change, in the writing transaction of its approval; errors are the preview's."""
+    return _make(connection, gateway, _plan_again(connection, proposal), actor, proposal.by_two(actor.name))
+
+
+def _make(connection: Connection, gateway: Gateway, planned: _Planned, actor: Actor, note: str) -> Saved:
+    request, before = planned.request, planned.before
+    head = audit_head(connection)
+    if before is None:
+        hashed = request.hashed or ""
+        role = Role(request.values["role"])
+        create_within(
+            connection,
+            gateway,
+            request.email,
+            hashed,
+            role,
+            actor=actor,
+            passed_on=True,
+            needs_factor=_needs_factor(request),
+            note=note,
+        )
+    elif request.wish is AccountWish.RESET_SECOND_FACTOR:
+        forget_within(connection, gateway, before.id, actor=actor, note=note)
+    else:
+        change_account(connection, gateway, before.id, planned.columns, actor=actor, note=note)
+    now = audit_head(connection)
+    return Saved((planned.summary,), now[0] if now and now != head else None)
+
+
+def _plan_again(connection: Connection, proposal: Proposal) -> _Planned:
+    given = orjson.loads(proposal.input)
+    request = AccountRequest(AccountWish(given["wish"]), given["email"], given["values"], proposal.secret)
+    planned = _plan(connection, request)
+    require_as_proposed(proposal, [planned.change])
+    if planned.based_on != given["based_on"]:
+        raise Conflict(
+            f"the password or the second factor of {request.email} was changed since this was proposed: "
+            "propose it again if it is still needed",
+            (),
+        )
+    return planned
+
+
+def _plan(connection: Connection, request: AccountRequest) -> _Planned:
+    before = account_named(connection, request.email)
+    subject, summary = f"operator {request.email}", _summary(request, before)
+    if request.wish is AccountWish.CREATE:
+        if before is not None:
+            raise AccountRefused(f"an account {request.email} already exists")
+        after = {"email": request.email, "role": request.values["role"], "active": True}
+        # Only where it is so: proposals from before there was the choice stay what they are.
+        after |= {"second_factor_required": True} if _needs_factor(request) else {}
+        return _Planned(request, None, {}, AuditedChange(subject, None, after), summary)
+    if before is None:
+        raise AccountRefused("this account does not exist; reload the page")
+    passkeys = tuple(row["credential_id"].hex() for row in passkeys_of(connection, before.id))
+    columns = _columns(request, before, has_factor=bool(before.tf_totp_secret or passkeys))
+    shown = {name: value for name, value in columns.items() if name != "role"}
+    after = documented(replace(before, **shown, role=Role(columns.get("role", before.role))))
+    change = AuditedChange(subject, documented(before), after)
+    return _Planned(request, before, columns, change, summary, passkeys)
+
+
+def _columns(request: AccountRequest, before: Account, *, has_factor: bool) -> dict[str, Any]:
+    """The columns to write. Whatever sessions should not outlive ends them."""
+    ended = {"fs_uniquifier": new_uniquifier()}
+    if request.wish is AccountWish.NEW_PASSWORD:
+        return {"password": request.hashed, "must_change_password": True} | ended
+    if request.wish is AccountWish.RESET_SECOND_FACTOR:
+        return {"tf_primary_method": None, "tf_totp_secret": None} | ended
+    must_set_up = request.values.get("second_factor_required") and not before.second_factor_required
+    # Sessions without the factor end: the next sign-in sets it up.
+    return dict(request.values) | (ended if must_set_up and not has_factor else {})
+
+
+def _summary(request: AccountRequest, before: Account | None) -> str:
+    if request.wish is AccountWish.CREATE:
+        factor = ", second factor required" if _needs_factor(request) else ""
+        return f"create account {request.email} with the role {request.values['role']}{factor}"
+    if request.wish is AccountWish.NEW_PASSWORD:
+        return f"create a new password for {request.email}"
+    if request.wish is AccountWish.RESET_SECOND_FACTOR:
+        return f"reset the second factor of {request.email}"
+    changed = [
+        f"{name} from {_word(getattr(before, name))} to {_word(value)}"
+        for name, value in request.values.items()
+        if before is not None and getattr(before, name) != value
+    ]
+    return f"change operator {request.email}: {', '.join(changed) or 'nothing'}"
+
+
+def _needs_factor(request: AccountRequest) -> bool:
+    return bool(request.values.get("second_factor_required"))
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _effects(planned: _Planned) -> Iterator[Effect]:
+    request, before = planned.request, planned.before
+    if before is None:
+        grave = Severity.GRAVE if request.values["role"] == Role.ADMIN.value else Severity.NOTICE
+        role = request.values["role"]
+        text = f"this account can sign in at once with the role {role} and the password of the proposal"
+        yield Effect(text, grave)
+        if _needs_factor(request):
+            yield Effect("it has to set up a second factor at its first sign-in", Severity.PLAIN)
+        return
+    if request.wish is AccountWish.NEW_PASSWORD:
+        text = "the old password stops working; the one that the proposer was shown works for one sign-in"
+        yield Effect(text, Severity.GRAVE)
+    if request.wish is AccountWish.RESET_SECOND_FACTOR:
+        needed = "a new one has to be set up at the next sign-in" if before.second_factor_required else (
+            "the password alone is enough to sign in"
+        )  # fmt: skip
+        yield Effect(needed, Severity.GRAVE)
+    columns = planned.columns
+    if columns.get("role", before.role) != before.role:
+        grave = Severity.GRAVE if columns["role"] == Role.ADMIN.value else Severity.NOTICE
+        yield Effect(f"this account gets the role {columns['role']}", grave)
+    if columns.get("active", before.active) != before.active:
+        yield (
+            Effect("this account can sign in again", Severity.NOTICE)
+            if columns["active"]
+            else Effect("this account can no longer sign in", Severity.GRAVE)
+        )
+    if "fs_uniquifier" in columns or columns.get("active") is False:
+        yield Effect("all sessions of the account end", Severity.NOTICE)
+
+
+RELAXING: Final = "relaxing"
+"""What proposals call it."""
+
+_SUMMARY: Final = "make a second factor optional for everyone"
+
+
+def request_relaxing(gateway: Gateway, *, actor: Actor, reason: str = "") -> Saved:
+    """Let accounts do without a second factor again; where that waits for a second administrator, propose it.
+
+    :param reason: why, for the second administrator.
+    :raises AccountRefused: none is demanded.
+    :raises ReasonMissing: it waits, and no reason is given.
+    """
+    with writing(gateway.engine) as connection:
+        _require_demanded(connection)
+        if not gateway.two_persons.guards(OPERATORS):
+            return Saved((_SUMMARY,), relax_within(connection, gateway, actor=actor))
+        draft = Draft(RELAXING, OPERATORS, RULE, _SUMMARY, {}, [relaxing()])
+        return propose(connection, gateway, actor, draft, reason)
+
+
+def preview_relaxing(gateway: Gateway, _proposal: Proposal) -> Preview:
+    """What it would do now.
+
+    :raises AccountRefused: none is demanded any more.
+    """
+    with reading(gateway.engine) as connection:
+        _require_demanded(connection)
+    change = relaxing()
+    effect = Effect(
+        "a password alone is enough again, except for accounts that require a second factor", Severity.GRAVE
+    )
+    return Preview(RULE, (_SUMMARY,), difference(change.before, change.after), (effect,), waits=True)
+
+
+def make_relaxing(
+    connection: Connection, gateway: Gateway, proposal: Proposal, actor: Actor, _typed: str
+) -> Saved:
+    """Do it, in the writing transaction of its approval; errors are the preview's."""
+    _require_demanded(connection)
+    note = proposal.by_two(actor.name)
+    return Saved((_SUMMARY,), relax_within(connection, gateway, actor=actor, note=note))
+
+
+def _require_demanded(connection: Connection) -> None:
+    if not second_factor_is_demanded(connection):
+        raise AccountRefused("a second factor is not required for everyone; nothing to change")

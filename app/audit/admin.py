@@ -1,0 +1,217 @@
+"""The audit log: who did what, when and from where, and whether its chain of hashes is intact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from flask import Response, abort, flash, redirect, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_admin import expose
+
+from app.accounts.services.accounts import find_account
+from app.accounts.services.factors import RULE
+from app.approvals.admin import administered
+from app.audit.records import AuditedChange, Source, changes_network
+from app.audit.services import AuditFilter, AuditRow, export_audit, list_audit, show_audit, verify_audit
+from app.console.access import ADMINISTER, READ, Access, Audience, may
+from app.console.csv_files import csv_line
+from app.console.requests import read_id
+from app.console.views import ConsoleView
+from app.gateway import Gateway, current_gateway
+from app.json_documents import read_time
+from app.network.admin.words import restore_page, told
+from app.values.amounts import grouped
+
+_PAGE: Final = 50
+_LONGEST: Final = 256
+_ACTIONS: Final = (
+    ("network", "Network configuration"),
+    ("two_persons", "Proposals"),
+    ("transfer", "Transfer notes"),
+    ("anomaly", "Anomalies"),
+    ("events", "Event log"),
+    ("watch", "Chains watched"),
+    ("ingest_token", "Ingest tokens"),
+    ("api_key", "API keys"),
+    ("webhook", "Webhooks"),
+    ("operator", "Accounts"),
+    ("operators", "Rules for accounts"),
+    ("sign_in", "Sign-ins"),
+    ("sign_out", "Sign-outs"),
+    ("passkey", "Passkeys"),
+    ("recovery_code", "Recovery codes used"),
+    ("recovery_codes", "Recovery codes made"),
+    ("sandbox", "Sandbox"),
+)
+_SOURCES: Final = {source.value: source.value for source in Source} | {
+    Source.CLI.value: "command line",
+    Source.CONSOLE.value: "console",
+}
+_ADMINISTERED: Final = ("operator ", "ingest token ", "api key ", RULE)
+"""How subjects begin whose fields have labels, though they are none of the configuration."""
+_COLUMNS: Final = ("id", "at", "actor", "source", "address", "action", "subject", "detail", "key_id")
+
+
+class AuditView(ConsoleView):
+    """The audit log: a list, a page for each record, an export, a check."""
+
+    section = "Records"
+    access = {
+        "index": READ,
+        "record": READ,
+        "export_csv": READ,
+        "export_lines": READ,
+        "verify": Access(Audience.NOBODY, Audience.VIEWER),
+    }
+
+    def __init__(self) -> None:
+        super().__init__(name="Audit log", endpoint="audit")
+
+    @expose("/")
+    def index(self) -> str:
+        """The newest records that match."""
+        wanted, fields = _filter()
+        before = read_id(request.args.get("before", ""))
+        rows = list_audit(current_gateway(), wanted, before=before, limit=_PAGE + 1)
+        return self.render(
+            "console/audit/index.html",
+            rows=rows[:_PAGE],
+            older=rows[_PAGE - 1].id if len(rows) > _PAGE else None,
+            first_page=before is None,
+            fields=fields,
+            until_day=_last_day(wanted.until),
+            actions=_ACTIONS,
+            sources=_SOURCES,
+            unnoted=current_gateway().audit_keys.anchors.complaint(),
+        )
+
+    @expose("/<int:record_id>")
+    def record(self, record_id: int) -> str:
+        """One record, with what it changed field by field."""
+        entry = show_audit(current_gateway(), record_id)
+        if entry is None:
+            abort(404)
+        changes = [_told(entry.record, number, change) for number, change in enumerate(entry.changes)]
+        return self.render(
+            "console/audit/record.html",
+            row=entry.record,
+            changes=changes,
+            about=_page_of(entry.record.subject),
+            sources=_SOURCES,
+        )
+
+    @expose("/export.csv")
+    def export_csv(self) -> Response:
+        """The matching records as a table, newest first."""
+        wanted, _ = _filter()
+        return Response(
+            _csv(current_gateway(), wanted),
+            mimetype="text/csv",
+            headers={"Content-Disposition": "attachment; filename=audit.csv"},
+        )
+
+    @expose("/export.ndjson")
+    def export_lines(self) -> Response:
+        """The matching records, oldest first, with all that verification needs except the key."""
+        wanted, _ = _filter()
+        gateway = current_gateway()
+        return Response(
+            export_audit(gateway, wanted),
+            mimetype="application/x-ndjson",
+            headers={"Content-Disposition": "attachment; filename=audit.ndjson"},
+        )
+
+    @expose("/verify", methods=("POST",))
+    def verify(self) -> ResponseReturnValue:
+        """Verify the chain of hashes from its first record to its last."""
+        found = verify_audit(current_gateway())
+        if found.fault is None:
+            flash(
+                f"All {grouped(found.count)} records are intact. Note the last one elsewhere: {found.head}.",
+                "success",
+            )
+        else:
+            flash(f"The log is not intact: {found.fault}. It is intact up to {found.head}.", "error")
+        return redirect(url_for("audit.index"))
+
+
+def _page_of(subject: str) -> str | None:
+    """The page of the account, proposal or tokens that a record is about; None where there is none."""
+    kind, _, name = subject.rpartition(" ")
+    if kind == "proposal" and (number := read_id(name)) is not None:
+        return url_for("proposals.show", proposal_id=number)
+    if kind == "ingest token" and may(ADMINISTER.read):
+        return url_for("ingest_tokens.index_view", search=name)
+    if kind == "api key" and may(Audience.OPERATOR):
+        return url_for("api_keys.index_view", search=name)
+    if kind == "operator" and may(ADMINISTER.read):
+        account = find_account(current_gateway(), email=name)
+        return None if account is None else url_for("operators.edit", account_id=account.id)
+    return None
+
+
+def _told(record: AuditRow, number: int, change: AuditedChange) -> dict[str, Any]:
+    """A change, and where it leads: to its row, the row's history, and back to what was before."""
+    found = told(change)
+    if not found.section and change.subject.startswith(_ADMINISTERED):
+        found = replace(found, lines=administered(found.lines))
+    made = found.section and changes_network(record.action)
+    numbers = {"record_id": record.id, "number": number}
+    return {
+        "told": found,
+        "row": url_for("history.row", **numbers) if made else None,
+        "restore": restore_page(found.section, record.id, number, before=True)
+        if made and change.before
+        else None,
+    }
+
+
+def _filter() -> tuple[AuditFilter, dict[str, str]]:
+    """The filter in the URL, and its fields as typed. An unusable date is ignored, with a message."""
+    fields = {
+        name: request.args.get(name, "").replace("\0", "").strip()[:_LONGEST]
+        for name in ("actor", "action", "subject", "since", "until")
+    }
+    wanted = AuditFilter(
+        actor=fields["actor"] or None,
+        action=fields["action"] or None,
+        subject=fields["subject"] or None,
+        since=_moment(fields["since"]),
+        until=_moment(fields["until"], whole_day=timedelta(days=1)),
+    )
+    return wanted, fields
+
+
+def _moment(text: str, whole_day: timedelta = timedelta()) -> datetime | None:
+    """The time that was typed; of a day alone its beginning in UTC.
+
+    :param whole_day: added to a day, so that a list until a day has what happened on it.
+    """
+    if not text:
+        return None
+    try:
+        if len(text) != len("2026-01-31"):
+            return read_time(text)
+        return read_time(f"{text}T00:00:00Z") + whole_day
+    except (ValueError, OverflowError):
+        flash(
+            f"“{text[:60]}” is not a date. Enter one such as 2026-01-31. The filter was ignored.", "warning"
+        )
+        return None
+
+
+def _last_day(until: datetime | None) -> str:
+    """The last day in UTC that a list until then has something of, as a date field takes it."""
+    return "" if until is None else (until - timedelta(microseconds=1)).date().isoformat()
+
+
+def _csv(gateway: Gateway, wanted: AuditFilter) -> Iterator[str]:
+    yield csv_line(_COLUMNS)
+    before = None
+    while rows := list_audit(gateway, wanted, before=before, limit=1000):
+        for row in rows:
+            yield csv_line(getattr(row, name) for name in _COLUMNS)
+        before = rows[-1].id

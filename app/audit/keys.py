@@ -1,0 +1,100 @@
+"""The keys that seal the audit log, and where its heads are noted: outside of the database."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+
+from app.audit.anchors import Anchors
+from app.audit.records import key_id
+
+KEY_BYTES = 32
+
+
+class KeyFileUnusable(Exception):
+    """The file cannot be read, written, or holds no key; the message says which, after its name."""
+
+
+def kept_key(file: Path) -> str:
+    """The key kept in the file, made at the first call; only its owner may read it.
+
+    Of several processes that make it at once, all get the same: a key appears whole or not at all.
+
+    :returns: 64 hexadecimal digits where it was made here.
+    :raises KeyFileUnusable: where the file cannot be read or written, or is empty.
+    """
+    try:
+        try:
+            key = file.read_text(encoding="ascii").strip()
+        except FileNotFoundError:
+            _make(file)
+            key = file.read_text(encoding="ascii").strip()
+    except OSError as error:
+        raise KeyFileUnusable(f"{file} cannot be used: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise KeyFileUnusable(f"{file} does not contain a key") from None
+    if not key:
+        raise KeyFileUnusable(f"{file} is empty: delete it and start again")
+    return key
+
+
+def _make(file: Path) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.with_name(f".{file.name}-{secrets.token_hex(8)}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w") as output:
+            output.write(secrets.token_hex(KEY_BYTES) + "\n")
+            output.flush()
+            os.fsync(output.fileno())
+        with suppress(FileExistsError):  # another process has made one: its key counts
+            os.link(draft, file)
+    finally:
+        draft.unlink()
+
+
+class AuditKeyUnusable(Exception):
+    """There is no key to seal with, so nothing that must be recorded can be done."""
+
+
+class AuditKeys:
+    """The present key and those it followed. One per application; read at first need, then kept.
+
+    ``anchors`` is where the heads of sealed records are noted.
+    """
+
+    def __init__(
+        self, present: str, old: tuple[str, ...], file: Path, anchors: Anchors | None = None
+    ) -> None:
+        """Take the keys of the settings.
+
+        :param present: empty where none is set; then the one kept in ``file`` counts.
+        :param old: keys of earlier records, the oldest first.
+        :param anchors: nowhere, where left out.
+        """
+        self.anchors = anchors or Anchors()
+        self._present = present
+        self._old = old
+        self._file = file
+
+    @cached_property
+    def present(self) -> bytes:
+        """The key that seals new records.
+
+        :raises AuditKeyUnusable: where none is set and none can be kept.
+        """
+        if self._present:
+            return self._present.encode()
+        try:
+            return kept_key(self._file).encode()
+        except KeyFileUnusable as unusable:
+            raise AuditKeyUnusable(f"AUDIT_KEY is not set, and {unusable}") from None
+
+    @cached_property
+    def by_id(self) -> Mapping[str, bytes]:
+        """Every key by its public name, in the order in which they followed each other."""
+        return {key_id(key): key for key in (*(old.encode() for old in self._old), self.present)}

@@ -1,0 +1,210 @@
+"""Which records has the audit log?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, exists, func, or_, select
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import InstrumentedAttribute
+
+from app.audit.models import SUBJECT_LENGTH, AuditRecord, AuditSubject
+from app.audit.records import NETWORK_CHANGES, SANDBOX_LOADED
+from app.transfers.queries.lists import at_most
+
+CHUNK = 100
+"""Records read at a time. A single one can be large: an import may change a hundred thousand rows."""
+
+_UNREADABLE: Final = (ValueError, TypeError, OverflowError, DBAPIError)
+"""How reading a row fails that was changed by other means: a time that is none, a text that is no UTF-8."""
+
+
+class RecordUnreadable(ValueError):
+    """A record has a value that its column cannot hold: it was changed by other means than the gateway."""
+
+    def __init__(self, record_id: int) -> None:
+        super().__init__(f"record {record_id} cannot be read: it was changed in the database")
+
+
+AuditRow = Row[*tuple[Any, ...]]
+"""The columns of ``audit_records``; those of a page without ``changes``."""
+
+_TABLE = AuditRecord.__table__
+_LISTED = [column for column in _TABLE.c if column.name != "changes"]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFilter:
+    """Which records are wanted. None does not filter. ``since`` is included, ``until`` is not.
+
+    ``actor`` and ``subject`` are parts, in any letter case: ``usdc`` finds every record that changed a row
+    of USDC, also one of many. In double quotes they are compared as a whole. An ``action`` without a dot
+    takes all of its kind: ``network`` takes ``network.edit``.
+    """
+
+    actor: str | None = None
+    action: str | None = None
+    subject: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+EVERYTHING: Final = AuditFilter()
+
+
+def audit_head(connection: Connection) -> tuple[int, bytes] | None:
+    """Id and MAC of the last record."""
+    row = connection.execute(
+        select(AuditRecord.id, AuditRecord.mac).order_by(AuditRecord.id.desc()).limit(1)
+    ).one_or_none()
+    return None if row is None else (row.id, row.mac)
+
+
+def audit_records(connection: Connection, wanted: AuditFilter = EVERYTHING) -> Iterator[AuditRow]:
+    """The records, oldest first, a chunk in memory at a time.
+
+    :raises RecordUnreadable: a column of the next record holds what its type cannot be.
+    """
+    last: int | None = None
+    while True:
+        query = _matching(select(_TABLE), wanted).order_by(AuditRecord.id).limit(CHUNK)
+        query = query if last is None else query.where(AuditRecord.id > last)
+        last = None
+        for row in _chunk(connection, query):
+            yield row
+            last = row.id
+        if last is None:
+            return
+
+
+def _chunk(connection: Connection, query: Select[*tuple[Any, ...]]) -> Iterator[AuditRow]:
+    """The records of a chunk or a page, up to the first that cannot be read."""
+    try:
+        yield from connection.execute(query).all()
+        return
+    except _UNREADABLE:
+        pass  # where it is the database that cannot be read, the next statement says so
+    for record_id in connection.scalars(query.with_only_columns(AuditRecord.id)).all():
+        row = audit_record(connection, record_id)
+        if row is not None:
+            yield row
+
+
+def audit_page(connection: Connection, wanted: AuditFilter, before: int | None, limit: int) -> list[AuditRow]:
+    """The newest records with an id under ``before``, newest first, without their changes.
+
+    :raises RecordUnreadable: a column of one of them holds what its type cannot be.
+    """
+    query = _matching(select(*_LISTED), wanted).order_by(AuditRecord.id.desc()).limit(at_most(limit))
+    if before is not None:
+        query = query.where(AuditRecord.id < before)
+    return list(_chunk(connection, query))
+
+
+def newest_of_action(connection: Connection, action: str, detail: str) -> int | None:
+    """The id of the newest record of an action with this detail; None where there is none."""
+    found = (AuditRecord.action == action, AuditRecord.detail == detail)
+    return connection.scalar(select(func.max(AuditRecord.id)).where(*found))
+
+
+def audit_record(connection: Connection, record_id: int) -> AuditRow | None:
+    """One record with its changes.
+
+    :raises RecordUnreadable: one of its columns holds what its type cannot be.
+    """
+    try:
+        return connection.execute(select(_TABLE).where(AuditRecord.id == record_id)).one_or_none()
+    except _UNREADABLE:
+        pass
+    connection.scalar(
+        select(AuditRecord.id).limit(1)
+    )  # where it is the database that cannot be read, this says so
+    raise RecordUnreadable(record_id)
+
+
+def _matching(query: Select[*tuple[Any, ...]], wanted: AuditFilter) -> Select[*tuple[Any, ...]]:
+    if wanted.actor is not None:
+        query = query.where(_named(func.lower(AuditRecord.actor), wanted.actor))
+    if wanted.action is not None:
+        kind = AuditRecord.action.startswith(f"{wanted.action}.", autoescape=True)
+        query = query.where((AuditRecord.action == wanted.action) | kind)
+    if wanted.subject is not None:
+        named = _named(AuditSubject.subject, wanted.subject)
+        query = query.where(exists().where(AuditSubject.record_id == AuditRecord.id, named))
+    if wanted.since is not None:
+        query = query.where(AuditRecord.at >= wanted.since)
+    if wanted.until is not None:
+        query = query.where(AuditRecord.at < wanted.until)
+    return query
+
+
+def _named(column: ColumnElement[str] | InstrumentedAttribute[str], text: str) -> ColumnElement[bool]:
+    """Whether a column in lower case has the text in it; text in double quotes is all of it."""
+    wanted = text.lower()
+    if len(wanted) > 2 and wanted.startswith('"') and wanted.endswith('"'):
+        return column == wanted[1:-1]
+    return column.contains(wanted, autoescape=True)
+
+
+_MADE: Final = or_(AuditRecord.action.startswith(NETWORK_CHANGES), AuditRecord.action == SANDBOX_LOADED)
+"""Records of changes that were made: ``app.audit.records.changes_network`` as SQL."""
+
+_CHANGES: Final = 500
+"""Records whose changes alone are read at a time."""
+
+
+def records_of_row(
+    connection: Connection, subject: str, *, before: int | None = None, limit: int = CHUNK
+) -> list[AuditRow]:
+    """The newest records with an id under ``before`` that changed the row, alone or among others.
+
+    There may be records among them that changed only a row whose name differs in letter case.
+
+    :param subject: the row as the log names it, such as ``chain 56``.
+    """
+    query = select(_TABLE).where(_MADE, _names(subject)).order_by(AuditRecord.id.desc()).limit(at_most(limit))
+    if before is not None:
+        query = query.where(AuditRecord.id < before)
+    return list(connection.execute(query))
+
+
+def record_of_made(connection: Connection, record_id: int) -> AuditRow | None:
+    """The record with its changes; None where there is none, or they were only proposed."""
+    return connection.execute(select(_TABLE).where(AuditRecord.id == record_id, _MADE)).one_or_none()
+
+
+def network_changes_since(connection: Connection, since: datetime) -> Iterator[str]:
+    """The changes, as records hold them, that were made to the network after a time; newest first.
+
+    Some are in memory at a time: a record of an import may hold every row.
+    """
+    last: int | None = None
+    while True:
+        query = select(AuditRecord.id, AuditRecord.changes).where(_MADE, AuditRecord.at > since)
+        if last is not None:
+            query = query.where(AuditRecord.id < last)
+        rows = connection.execute(query.order_by(AuditRecord.id.desc()).limit(at_most(_CHANGES))).all()
+        if not rows:
+            return
+        for row in rows:
+            yield row.changes
+        last = rows[-1].id
+
+
+def maker_of_row_at(connection: Connection, subject: str, at: datetime) -> tuple[str, int] | None:
+    """Who changed the row at exactly this time, and the id of the record of it; None where no record tells.
+
+    The texts of the records are not read: the pages that ask for it are many, and an import's text is long.
+    """
+    query = select(AuditRecord.actor, AuditRecord.id).where(AuditRecord.at == at, _MADE, _names(subject))
+    row = connection.execute(query.order_by(AuditRecord.id.desc()).limit(1)).one_or_none()
+    return None if row is None else (row.actor, row.id)
+
+
+def _names(subject: str) -> ColumnElement[bool]:
+    """Whether the record is about the subject or changed it, in any letter case."""
+    named = AuditSubject.subject == subject.lower()[:SUBJECT_LENGTH]
+    return exists().where(AuditSubject.record_id == AuditRecord.id, named)

@@ -1,0 +1,129 @@
+"""Who changed what: a chain of sealed records, so that a change to one of them can be detected.
+
+Each record's MAC covers the record and the MAC of the one before it. The key is kept outside the
+database: whoever can write to the tables alone can neither change, remove, insert nor reorder
+records unnoticed. Records cut off at the end are noticed by anybody who kept a later head.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, Final
+
+NO_MAC: Final = bytes(32)
+"""The MAC before the first record's."""
+
+NETWORK_CHANGES: Final = "network."
+"""How the actions begin that change the network document: ``network.edit``, ``network.import`` and others."""
+
+SANDBOX_LOADED: Final = "sandbox.load"
+"""The action that fills an empty database, and with it the network document."""
+
+HEADS_LOGGER: Final = "app.services.audit.record"
+"""What the process log names as the source of heads. It stays: ``audit verify`` reads logs of any release."""
+
+_KEY_LABEL: Final = b"transfer gateway audit key id"
+_KEY_ID_DIGITS: Final = 12
+
+Documented = Mapping[str, Any]
+"""A row or another subject as documents write it: text, booleans, small integers, lists, objects."""
+
+
+class Source(StrEnum):
+    """Through which door an operator acted."""
+
+    CONSOLE = "console"
+    CLI = "cli"
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who acts: an account's email, or ``cli:`` and the system's user; ``address`` is the caller's IP."""
+
+    name: str
+    source: Source
+    address: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedChange:
+    """One thing that was created (no ``before``), removed (no ``after``) or changed. Holds no secret."""
+
+    subject: str
+    before: Documented | None
+    after: Documented | None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRecord:
+    """One operation. ``changes`` is the text of :func:`changes_text`, kept as it was sealed."""
+
+    id: int
+    at: datetime
+    actor: str
+    source: str
+    address: str | None
+    action: str
+    subject: str
+    detail: str
+    changes: str
+
+
+def changes_network(action: str) -> bool:
+    """Whether records of the action hold changes that were made to the network document.
+
+    Those of proposals hold changes of it, too, but nothing was changed by them.
+    """
+    return action == SANDBOX_LOADED or action.startswith(NETWORK_CHANGES)
+
+
+def changes_text(changes: Sequence[AuditedChange]) -> str:
+    """The changes as one canonical JSON text, in ASCII: keys sorted, no spaces."""
+    return _canonical(
+        [{"subject": change.subject, "before": change.before, "after": change.after} for change in changes]
+    )
+
+
+def read_changes(text: str) -> tuple[AuditedChange, ...]:
+    """The changes from their text."""
+    return tuple(AuditedChange(**change) for change in json.loads(text))
+
+
+def seal(key: bytes, previous: bytes, record: AuditRecord) -> bytes:
+    """The record's MAC (HMAC-SHA256, 32 bytes).
+
+    :param previous: the MAC of the record before it, ``NO_MAC`` for the first.
+    """
+    covered = [
+        previous.hex(),
+        record.id,
+        record.at.astimezone(UTC).isoformat(timespec="microseconds"),
+        record.actor,
+        record.source,
+        record.address,
+        record.action,
+        record.subject,
+        record.detail,
+        record.changes,
+    ]
+    return hmac.digest(key, _canonical(covered).encode("ascii"), "sha256")
+
+
+def key_id(key: bytes) -> str:
+    """A key's public name: 12 hexadecimal digits that do not reveal the key."""
+    return hmac.new(key, _KEY_LABEL, hashlib.sha256).hexdigest()[:_KEY_ID_DIGITS]
+
+
+def head_text(record_id: int, mac: bytes) -> str:
+    """A record's position in the chain, ``ID:MAC``, to be noted outside the database."""
+    return f"{record_id}:{mac.hex()}"
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)

@@ -1,0 +1,359 @@
+"""Recording what operators do, in the transaction in which they do it, and reading and verifying the records.
+
+A page that shows a row carries its fingerprint in a hidden field, and the edit hands it back.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from hmac import compare_digest
+from typing import Any, Final
+
+import orjson
+from sqlalchemy import Connection, insert
+
+from app.audit import models as table
+from app.audit.keys import AuditKeys
+from app.audit.queries import (
+    EVERYTHING,
+    AuditFilter,
+    AuditRow,
+    RecordUnreadable,
+    audit_head,
+    audit_page,
+    audit_record,
+    audit_records,
+)
+from app.audit.records import (
+    HEADS_LOGGER,
+    NO_MAC,
+    Actor,
+    AuditedChange,
+    AuditRecord,
+    changes_text,
+    head_text,
+    key_id,
+    read_changes,
+    seal,
+)
+from app.db.engine import after_commit, reading, reading_consistently, writing
+from app.db.upserts import append
+from app.gateway import Gateway
+from app.values.differences import FieldDifference, difference
+from app.webhooks.models import Delivery, delivery_row
+from app.webhooks.queries import of_alerts
+from app.webhooks.subscription import AUDIT_LOG, AlertKind, event_body
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What was done, a sentence a change, and the id of its audit record; None where nothing changed.
+
+    With ``proposal_id`` it was not done but proposed: it waits for a second operator. ``brief`` says it in a
+    few words, for a message; where it is empty, ``changes`` are short enough.
+    """
+
+    changes: tuple[str, ...]
+    record_id: int | None
+    proposal_id: int | None = None
+    brief: str = ""
+
+
+class EditRefused(Exception):
+    """Why an edit is refused, in words for the operator. Nothing has changed."""
+
+
+class Conflict(EditRefused):
+    """The row was changed after it was shown. ``meanwhile`` is how it differs now from what was shown."""
+
+    def __init__(self, message: str, meanwhile: tuple[FieldDifference, ...]) -> None:
+        super().__init__(message)
+        self.meanwhile = meanwhile
+
+
+MAX_FINGERPRINT: Final = 4_000_000
+"""Characters. A row has some hundreds, ten thousand fees have about a million."""
+
+
+def fingerprint(values: Mapping[str, Any]) -> str:
+    """The values as text for a hidden field. Equal values have equal fingerprints.
+
+    It holds the values themselves, so that a conflict can say what changed meanwhile.
+    """
+    return base64.urlsafe_b64encode(orjson.dumps(values, option=orjson.OPT_SORT_KEYS)).decode()
+
+
+def require_unchanged(subject: str, shown: str | None, now: Mapping[str, Any] | None) -> None:
+    """Make sure that the values are still those that the operator was shown.
+
+    :param subject: the name of what is edited, for the message.
+    :param shown: the fingerprint that the edit handed back.
+    :param now: the present values; None where the row was removed.
+    :raises Conflict: with what changed meanwhile.
+    """
+    values = shown_values(shown)
+    if now is None:
+        raise Conflict(f"{subject} was removed while you were editing", difference(values, None))
+    if values is None or values != now:
+        raise Conflict(
+            f"{subject} was changed while you were editing; check it, then repeat your change",
+            () if values is None else difference(values, now),
+        )
+
+
+def shown_values(shown: str | None) -> dict[str, Any] | None:
+    """The values in a fingerprint; None for any text that is not a fingerprint."""
+    if not shown or len(shown) > MAX_FINGERPRINT:
+        return None
+    try:
+        values = orjson.loads(base64.urlsafe_b64decode(shown.encode()))
+    except (binascii.Error, ValueError):
+        return None
+    return values if isinstance(values, dict) else None
+
+
+def tell_head(connection: Connection, head: str, now: datetime) -> None:
+    """Write what operators are to keep of a new record of the audit log. The caller is the only writer.
+
+    :param head: ``ID:MAC``.
+    """
+    heard = [i for i, kinds in of_alerts(connection) if AlertKind.AUDIT_HEAD in kinds]
+    if not heard:
+        return
+    type_ = f"alert.{AlertKind.AUDIT_HEAD}"
+    body = event_body(type_, now, {"subject": AUDIT_LOG, "detail": head, "holds": True})
+    append(connection, Delivery, [delivery_row(i, type_, AUDIT_LOG, body, now) for i in heard])
+
+
+DETAIL_LENGTH = 1000
+
+_log = logging.getLogger(HEADS_LOGGER)
+
+
+def record(
+    connection: Connection,
+    keys: AuditKeys,
+    actor: Actor,
+    action: str,
+    subject: str,
+    *,
+    now: datetime,
+    detail: str = "",
+    changes: Sequence[AuditedChange] = (),
+) -> int:
+    """Add a record of one operation, in the transaction of what it did; its id.
+
+    Callers choose what the record holds, and must not pass secrets.
+
+    :param connection: opened by ``writing``: its lock lets no other record get between.
+    :param action: the kind of subject and what was done to it, such as ``network.edit``.
+    :param detail: one sentence for lists, cut at 1000 characters.
+    :raises AuditKeyUnusable: there is no key. The caller's transaction must then not commit.
+    """
+    key = keys.present
+    last_id, last_mac = audit_head(connection) or (0, NO_MAC)
+    new = AuditRecord(
+        id=last_id + 1,
+        at=now,
+        actor=_storable(actor.name, table.ACTOR_LENGTH),
+        source=actor.source.value,
+        address=None if actor.address is None else _storable(actor.address, table.ADDRESS_LENGTH),
+        action=action,
+        subject=_storable(subject, table.SUBJECT_LENGTH),
+        detail=_storable(detail, DETAIL_LENGTH),
+        changes=changes_text(changes),
+    )
+    mac = seal(key, last_mac, new)
+    connection.execute(
+        insert(table.AuditRecord).values(
+            id=new.id,
+            at=new.at,
+            actor=new.actor,
+            source=new.source,
+            address=new.address,
+            action=new.action,
+            subject=new.subject,
+            detail=new.detail,
+            changes=new.changes,
+            mac=mac,
+            key_id=key_id(key),
+        )
+    )
+    connection.execute(insert(table.AuditSubject), _subjects(new.id, new.subject, changes))
+    # Logged outside the database too, to notice a log whose end was cut off (audit verify --head).
+    head = head_text(new.id, mac)
+    after_commit(connection, lambda: _log.info("audit head %s %s by %s", head, action, new.actor))
+    after_commit(connection, lambda: keys.anchors.note(head, now))
+    tell_head(connection, head, now)
+    return new.id
+
+
+def record_change(
+    connection: Connection,
+    gateway: Gateway,
+    actor: Actor,
+    action: str,
+    change: AuditedChange,
+    *,
+    note: str = "",
+) -> int:
+    """Add a record of a change of one thing, in the transaction of the change; its id.
+
+    :param action: the kind of thing and what was done to it, such as ``api_key.revoke``.
+    :param note: why, in the words of whoever did it.
+    """
+    return record(
+        connection,
+        gateway.audit_keys,
+        actor,
+        action,
+        change.subject,
+        now=gateway.clock(),
+        detail=": ".join(filter(None, (note, f"{action.partition('.')[2]} {change.subject}"))),
+        changes=[change],
+    )
+
+
+def as_recorded(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns and their values as a record holds them: times as text."""
+    return {
+        column: value.isoformat() if isinstance(value, datetime) else value
+        for column, value in values.items()
+    }
+
+
+def record_alone(gateway: Gateway, actor: Actor, action: str, subject: str, *, detail: str = "") -> int:
+    """Add a record of an operation that wrote nothing else, in a transaction of its own."""
+    with writing(gateway.engine) as connection:
+        return record(
+            connection, gateway.audit_keys, actor, action, subject, now=gateway.clock(), detail=detail
+        )
+
+
+def _subjects(record_id: int, subject: str, changes: Sequence[AuditedChange]) -> list[dict[str, Any]]:
+    """What the record is found by: its subject, and that of each row that it changed."""
+    touched = {_storable(each, table.SUBJECT_LENGTH) for each in (subject, *(c.subject for c in changes))}
+    folded = {each.lower()[: table.SUBJECT_LENGTH] for each in touched}
+    return [{"record_id": record_id, "subject": each} for each in sorted(folded)]
+
+
+def _storable(text: str, length: int) -> str:
+    """The text as both databases can store it: no NUL, no lone surrogate, no longer than the column."""
+    clean = text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
+    return clean if len(clean) <= length else clean[: length - 1] + "…"
+
+
+__all__ = [
+    "EVERYTHING", "AuditEntry", "AuditFilter", "AuditRow", "RecordUnreadable", "Verification",
+    "export_audit", "list_audit", "show_audit", "verify_audit",
+]  # fmt: skip
+
+Heads = Mapping[int, bytes]
+"""Heads noted earlier: the record's id and its MAC."""
+
+_SEALED: Final = tuple(field.name for field in fields(AuditRecord))
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """How far the chain is intact. ``fault`` is None, or one line about the first broken link.
+
+    ``head`` is the last record that was found good, as it would be noted: ``ID:MAC``.
+    """
+
+    count: int
+    head: str
+    fault: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One record: its columns, and its changes read from their text."""
+
+    record: AuditRow
+    changes: tuple[AuditedChange, ...]
+
+
+def verify_audit(gateway: Gateway, noted: Heads | None = None) -> Verification:
+    """Follow the chain from its first record to its last and stop at the first broken link.
+
+    :param noted: heads that must still be in the log. Without any, records cut off at its end go unnoticed.
+    :raises AuditKeyUnusable: there is no key to verify with.
+    """
+    with reading_consistently(gateway.engine) as connection:
+        return _verify(audit_records(connection), gateway.audit_keys.by_id, noted or {})
+
+
+def _verify(records: Iterator[AuditRow], keys: Mapping[str, bytes], noted: Heads) -> Verification:
+    order = {name: number for number, name in enumerate(keys)}
+    last_id, last_mac, newest_key = 0, NO_MAC, -1
+    try:
+        for row in records:
+            fault = _link_fault(row, last_id, last_mac, keys)
+            if fault is None and order[row.key_id] < newest_key:
+                fault = f"record {row.id} was sealed with an older key than the record before it"
+            if fault is None and row.id in noted and not compare_digest(noted[row.id], row.mac):
+                fault = f"record {row.id} does not match the given head: the log was rewritten"
+            if fault is not None:
+                return Verification(last_id, head_text(last_id, last_mac), fault)
+            last_id, last_mac, newest_key = row.id, row.mac, order[row.key_id]
+    except RecordUnreadable as unreadable:
+        return Verification(last_id, head_text(last_id, last_mac), str(unreadable))
+    cut_off = max(noted, default=0)
+    fault = (
+        f"records after {last_id} are missing: the log ends with it, but record {cut_off} is known: "
+        "records were removed at the end, or an older backup was restored"
+    )
+    return Verification(last_id, head_text(last_id, last_mac), fault if cut_off > last_id else None)
+
+
+def _link_fault(row: AuditRow, last_id: int, last_mac: bytes, keys: Mapping[str, bytes]) -> str | None:
+    if row.id != last_id + 1:
+        return f"record {last_id + 1} is missing; record {row.id} follows record {last_id}"
+    if row.key_id not in keys:
+        return (
+            f"record {row.id} was sealed with the key {row.key_id}, which is not one of the configured keys "
+            f"({', '.join(keys)}); check AUDIT_KEY and AUDIT_KEYS_OLD"
+        )
+    sealed = AuditRecord(**{name: getattr(row, name) for name in _SEALED})
+    try:
+        intact = compare_digest(seal(keys[row.key_id], last_mac, sealed), row.mac)
+    except TypeError:  # SQLite holds bytes in a column of text, too
+        intact = False
+    if not intact:
+        return f"record {row.id} does not match the record before it: it was changed, inserted or moved"
+    return None
+
+
+def list_audit(
+    gateway: Gateway, wanted: AuditFilter = EVERYTHING, *, before: int | None = None, limit: int = 50
+) -> Sequence[AuditRow]:
+    """A page of records, newest first, without changes; ``before`` is the last id of the page before."""
+    with reading(gateway.reads) as connection:
+        return audit_page(connection, wanted, before, limit)
+
+
+def show_audit(gateway: Gateway, record_id: int) -> AuditEntry | None:
+    """One record with its changes; None where there is none."""
+    with reading(gateway.reads) as connection:
+        row = audit_record(connection, record_id)
+    return None if row is None else AuditEntry(row, read_changes(row.changes))
+
+
+def export_audit(gateway: Gateway, wanted: AuditFilter = EVERYTHING) -> Iterator[bytes]:
+    """The records as lines of JSON, oldest first, with everything that verification needs but the key.
+
+    :raises RecordUnreadable: the next one cannot be read.
+    """
+    with reading_consistently(gateway.engine) as connection:
+        for row in audit_records(connection, wanted):
+            line = {name: getattr(row, name) for name in _SEALED}
+            line["at"] = row.at.astimezone(UTC).isoformat(timespec="microseconds")
+            line["changes"] = orjson.Fragment(row.changes)
+            line |= {"mac": row.mac.hex(), "key_id": row.key_id}
+            yield orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)

@@ -1,0 +1,49 @@
+"""Commands of ``flask --app wsgi``, one group a module, which is imported when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module  # noqa: TID251  see CommandLine
+from typing import Final
+
+import click
+from flask.cli import AppGroup
+
+COMMANDS: Final = {
+    "api-keys": "app.credentials.commands.api_keys",
+    "audit": "app.audit.commands",
+    "backfill": "app.feed.commands",
+    "backup": "app.db.commands",
+    "events": "app.feed.commands",
+    "evidence": "app.refunds.commands",
+    "ingest-tokens": "app.credentials.commands.ingest_tokens",
+    "network": "app.network.commands",
+    "operators": "app.accounts.commands",
+    "sandbox": "app.sandbox.commands",
+    "version": "app.observability.commands",
+}
+"""The module of each command, which has it under its name."""
+
+
+class CommandLine(AppGroup):
+    """The application's commands. What they import takes time, which a process that serves spares.
+
+    By their modules' names, as click's documentation has it, rather than by an import in a function for each.
+    """
+
+    def __init__(self, name: str, modules: Mapping[str, str], known: Mapping[str, click.Command]) -> None:
+        """
+        :param modules: of commands that are imported when they are called, or listed with their help.
+        :param known: commands that are there.
+        """
+        super().__init__(name, commands=dict(known))
+        self._modules = modules
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *self._modules})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self._modules and cmd_name not in self.commands:
+            module = import_module(self._modules[cmd_name])
+            self.add_command(getattr(module, cmd_name.replace("-", "_")), cmd_name)
+        return super().get_command(ctx, cmd_name)

@@ -1,0 +1,164 @@
+"""Who may do what in the console: a rule for every route, enforced before any of them runs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from flask import abort, flash, redirect, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_login import current_user
+from flask_wtf.csrf import CSRFError, CSRFProtect
+
+from app.accounts.roles import Role
+from app.accounts.sign_in.kept import keep_after_end, keep_after_stale_token, sent_by_own_page
+from app.accounts.sign_in.sessions import leave_ended_session, sets_up_second_factor
+from app.accounts.sign_in.step_up import step_up
+from app.console.requests import allow_forms
+
+_log = logging.getLogger(__name__)
+
+FILE_FIELD: Final = "file"
+"""What each form that takes a file calls it."""
+
+READ_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class Audience(StrEnum):
+    """Whom a route is for. Each includes those after it, except NOBODY."""
+
+    ANYONE = "anyone"
+    VIEWER = "viewer"
+    OPERATOR = "operator"
+    ADMIN = "admin"
+    NOBODY = "nobody"
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Whom a route is for when it is read (GET) and when it changes something (POST)."""
+
+    read: Audience
+    change: Audience = Audience.NOBODY
+    grave: bool = False
+    """Whether a change asks who it is again where the last proof is too long ago."""
+    by_itself: bool = False
+    """Whether an open page asks for it by itself: that keeps no session open, and is nothing to return to."""
+
+    def of(self, method: str) -> Audience:
+        """The audience of one method."""
+        return self.read if method in READ_METHODS else self.change
+
+
+Rules = Mapping[str, Access]
+"""The rule of each endpoint. An endpoint without a rule is for nobody."""
+
+READ: Final = Access(Audience.VIEWER)
+REFRESH: Final = Access(Audience.VIEWER, by_itself=True)
+"""What a page that is open reads again."""
+EDIT: Final = Access(Audience.OPERATOR, Audience.OPERATOR)
+ADMINISTER: Final = Access(Audience.ADMIN, Audience.ADMIN, grave=True)
+ADMIN_BUTTON: Final = Access(Audience.NOBODY, Audience.ADMIN, grave=True)
+"""A button on a page of an administrator's."""
+OWN: Final = Access(Audience.VIEWER, Audience.VIEWER)
+"""Everybody's own account."""
+OPEN: Final = Access(Audience.ANYONE, Audience.ANYONE)
+"""Signing in. What these pages do depends on the state of the sign-in."""
+
+OWN_GRAVE: Final = Access(Audience.VIEWER, Audience.VIEWER, grave=True)
+"""Changing one's own second factor."""
+OWN_BUTTON: Final = Access(Audience.NOBODY, Audience.VIEWER, grave=True)
+"""A step of it."""
+
+_CODE_PAGE: Final = "security.two_factor_token_validation"
+
+SECURITY_RULES: Final[Rules] = {
+    "security.login": OPEN,
+    "security.two_factor_setup": Access(Audience.ANYONE, Audience.ANYONE, grave=True),
+    _CODE_PAGE: Access(Audience.ANYONE, Audience.ANYONE, grave=True),
+    "security.two_factor_setup_validate": OWN_BUTTON,
+    "security.mf_recovery": OPEN,
+    "security.wan_signin": OPEN,
+    "security.wan_signin_response": Access(Audience.NOBODY, Audience.ANYONE),
+    "security.wan_register": OWN_GRAVE,
+    "security.wan_register_response": OWN_BUTTON,
+    "security.wan_delete": OWN_BUTTON,
+    "security.change_password": OWN,
+    "security.logout": Access(Audience.NOBODY, Audience.VIEWER),
+    "console.static": Access(Audience.ANYONE),
+}
+_BEFORE_THE_PASSWORD_IS_CHANGED: Final = {"security.change_password", "security.logout", "console.static"}
+
+
+def may(audience: Audience) -> bool:
+    """Whether the current user belongs to the audience."""
+    if audience is Audience.ANYONE:
+        return True
+    if audience is Audience.NOBODY or not current_user.is_authenticated:
+        return False
+    role: Role = current_user.role
+    return role.may_act_as(Role(audience.value))
+
+
+def must_change_password() -> bool:
+    """Whether somebody is signed in with a password that was made for them."""
+    return bool(current_user.is_authenticated and current_user.must_change_password)
+
+
+def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
+    """Runs before every route of the console: checks session and role, and for changes the CSRF token."""
+    rule = rules.get(request.endpoint or "")
+    audience = rule.of(request.method) if rule else Audience.NOBODY
+    if audience is Audience.NOBODY:
+        abort(404)
+    if request.endpoint == "console.static":
+        return None  # the page of a lost database has its styles, too
+    by_itself = rule is not None and rule.by_itself
+    ended = leave_ended_session(counts_as_use=not by_itself)
+    changes = request.method not in READ_METHODS
+    if not may(audience):
+        if current_user.is_authenticated:
+            _log.warning("%s %s refused to %s", request.method, request.path, current_user.email)
+            abort(403)
+        if changes and (page := keep_after_end(ended)) is not None:
+            return page
+        # Without what was sent, only the address of a read page is worth coming back to.
+        back = request.full_path.rstrip("?") if request.method == "GET" and not by_itself else None
+        why = None if ended is None else (ended.why or "1")
+        return redirect(url_for("security.login", next=back, ended=why))
+    if must_change_password() and request.endpoint not in _BEFORE_THE_PASSWORD_IS_CHANGED:
+        return redirect(url_for("security.change_password"))
+    if audience is not Audience.ANYONE:
+        allow_forms()
+    if changes and (kept := _check_token(csrf, audience)) is not None:
+        return kept
+    if request.endpoint == _CODE_PAGE and current_user.is_authenticated and not sets_up_second_factor():
+        # The library would sign out whoever comes here without a reason, and a link can bring anybody.
+        return redirect(url_for("account.index"))
+    return step_up(needed=rule.grave) if changes and rule and current_user.is_authenticated else None
+
+
+def _check_token(csrf: CSRFProtect, audience: Audience) -> ResponseReturnValue | None:
+    """Check the CSRF token. What came with one that is out of date is kept, to be sent again.
+
+    A field without a name is a bad request, which the library cannot read, and so is a file in the place of
+    a text, which forms would take for the text.
+
+    :raises CSRFError: it is out of date or missing, and nothing is kept.
+    """
+    if None in request.form or any(name != FILE_FIELD for name in request.files):
+        abort(400)
+    try:
+        csrf.protect()
+    except CSRFError:
+        if request.endpoint == "security.login" and sent_by_own_page():
+            flash("The page had expired. Sign in now.", "warning")
+            return redirect(url_for("security.login", next=request.form.get("next") or None))
+        kept = None if audience is Audience.ANYONE else keep_after_stale_token()
+        if kept is None:
+            raise
+        return kept
+    return None

@@ -1,0 +1,93 @@
+"""CSV files: lines that no spreadsheet runs, and a list of transfers, read and sent page by page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from app.gateway import Gateway
+from app.transfers.admin.components import TransferLine
+from app.transfers.admin.lists import ListRequest, list_transfers
+from app.transfers.admin.stuck import stuck_transfers
+from app.values.times import rfc3339
+
+_RUN_BY_SPREADSHEETS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
+_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
+_PAGE: Final = 1000
+_COLUMNS: Final = (
+    "transfer_id", "status", "state", "refund_reason", "state_since", "changed_at", "sent_at", "released_at",
+    "src_chain_id", "src_chain", "dst_chain_id", "dst_chain", "token", "amount", "amount_smallest_units",
+    "sender", "receiver",
+)  # fmt: skip
+
+
+def neutral_cell(value: Any) -> str:
+    """The value of a CSV cell, so that no spreadsheet runs it as a formula (OWASP, CSV injection).
+
+    An apostrophe before it makes a spreadsheet take it as text. Numbers stay as they are.
+    """
+    text = "" if value is None else str(value)
+    if text.startswith(_RUN_BY_SPREADSHEETS) and not _NUMBER.fullmatch(text):
+        return f"'{text}"
+    return text
+
+
+def csv_line(cells: Iterable[Any]) -> str:
+    """A line of a CSV file; no cell of it is a formula."""
+    buffer = io.StringIO()
+    csv.writer(buffer).writerow([neutral_cell(cell) for cell in cells])
+    return buffer.getvalue()
+
+
+def transfers_csv(gateway: Gateway, asked: ListRequest) -> Iterator[str]:
+    """The lines: times in UTC, amounts exact, in tokens and in smallest units.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    yield csv_line(_COLUMNS)
+    page: str | None = None
+    while True:
+        lines, page = _page(gateway, asked, page)
+        yield "".join(csv_line(_cells(line)) for line in lines)
+        if page is None:
+            return
+
+
+def _page(
+    gateway: Gateway, asked: ListRequest, page: str | None
+) -> tuple[Sequence[TransferLine], str | None]:
+    if asked.stuck is None:
+        found = list_transfers(gateway, asked.filters, page, _PAGE)
+        return found.transfers, found.next_page
+    stuck = stuck_transfers(
+        gateway, page, _PAGE, filters=asked.filters, who=asked.stuck, seen_to=asked.seen_to
+    )
+    return [each.line for each in stuck.transfers], stuck.next_page
+
+
+def _cells(line: TransferLine) -> tuple[Any, ...]:
+    src, dst, amount = line.src, line.dst, line.amount
+    return (
+        line.transfer_id,
+        int(line.status),
+        line.words.label,
+        line.refund_reason.name if line.refund_reason else "",
+        *map(_time, (line.since, line.updated_at, line.sent_at, line.released_at)),
+        src.id if src else "",
+        src.name if src else "",
+        dst.id if dst else "",
+        dst.name if dst else "",
+        line.symbol or "",
+        amount.text if amount else "",
+        amount.units if amount else "",
+        line.sender or "",
+        line.receiver or "",
+    )
+
+
+def _time(at: datetime | None) -> str:
+    return "" if at is None else rfc3339(at)

@@ -1,0 +1,174 @@
+"""Formats of values on the console's pages: hashes, times, amounts, states, browsers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from flask import Flask, current_app, url_for
+from markupsafe import Markup, escape
+
+from app.http.pages import digest
+from app.json_documents import read_time
+from app.transfers.admin.labels import Tone
+from app.values import amounts
+from app.values.amounts import format_units
+from app.values.times import rfc3339, span_in_words
+
+# Browsers name those before them, too: Edge says Chrome and Safari, Chrome says Safari. First match counts.
+_BROWSERS: Final = (
+    (re.compile(r"Edg(?:e|A|iOS)?/"), "Edge"),
+    (re.compile(r"OPR/|Opera"), "Opera"),
+    (re.compile(r"SamsungBrowser/"), "Samsung Internet"),
+    (re.compile(r"Firefox/|FxiOS/"), "Firefox"),
+    (re.compile(r"Chrome/|Chromium/|CriOS/"), "Chrome"),
+    (re.compile(r"Safari/"), "Safari"),
+)
+_SYSTEMS: Final = (
+    (re.compile(r"iPhone"), "iPhone"),
+    (re.compile(r"iPad"), "iPad"),
+    (re.compile(r"Android"), "Android"),
+    (re.compile(r"Windows"), "Windows"),
+    (re.compile(r"CrOS"), "ChromeOS"),
+    (re.compile(r"Macintosh|Mac OS X"), "macOS"),
+    (re.compile(r"Linux|X11"), "Linux"),
+)
+_PRODUCT: Final = re.compile(r"[A-Za-z][A-Za-z ._-]{0,30}(?=/)", re.ASCII)
+
+UNKNOWN: Final = "Unknown browser"
+
+
+def browser_name(agent: str) -> str:
+    """The browser and its system, as far as its User-Agent tells: that may be any text.
+
+    Versions are left out: browsers freeze them, and nobody tells their own by them.
+    """
+    browser = next((name for pattern, name in _BROWSERS if pattern.search(agent)), None)
+    system = next((name for pattern, name in _SYSTEMS if pattern.search(agent)), None)
+    if browser is None:
+        product = _PRODUCT.match(agent)
+        browser = product[0] if product and product[0] != "Mozilla" else UNKNOWN
+    return f"{browser} on {system}" if system else browser
+
+
+STATIC: Final = Path(__file__).parent / "static"
+
+_SHOWN_WHOLE: Final = 20
+"""Texts up to this length are not cut."""
+
+_WORDS: Final = {'""': "empty", "null": "none", "[]": "none", "{}": "none", "true": "yes", "false": "no"}
+"""What differences write as JSON, for people."""
+
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
+
+
+def register(app: Flask) -> None:
+    """Make the formats known to the templates."""
+    app.add_template_global(asset, "asset")
+    app.add_template_global(has_endpoint)
+    app.jinja_env.globals["tones"] = TONES
+    filters: tuple[Callable[..., str], ...] = (
+        cut, when, grouped, figure, units, pill, span, duration, share, sentence, worded,
+        browser_name,
+    )  # fmt: skip
+    for function in filters:
+        app.add_template_filter(function)
+
+
+TONES: Final = {
+    Tone.UNKNOWN.value: "plain",
+    Tone.MOVING.value: "busy",
+    Tone.DONE.value: "good",
+    Tone.FAILED.value: "bad",
+    Tone.REFUND.value: "warn",
+    Tone.WAITING_FOR_USER.value: "plain",
+}
+"""The look of a state's pill by its tone."""
+
+
+def has_endpoint(name: str) -> bool:
+    """Whether the console has a page of this name, so that others may link to it."""
+    return name in current_app.view_functions
+
+
+def asset(name: str) -> str:
+    """The address of a static file. It changes with the content, so caches may keep the file for ever."""
+    return url_for("console.static", filename=name, v=digest(STATIC / name))
+
+
+def cut(text: str | bytes | None) -> Markup:
+    """A long hash or address, cut in its middle. Hovering shows all of it, a click copies it."""
+    if text is None or text == "":
+        return Markup('<span class="none">–</span>')
+    whole = f"0x{text.hex()}" if isinstance(text, bytes) else text
+    if len(whole) <= _SHOWN_WHOLE:
+        return Markup('<span class="mono">{}</span>').format(whole)
+    return Markup(
+        '<button type="button" class="hash mono" data-copy="{0}" title="{0}" '
+        'aria-label="{1}…{2}, copy">{1}…{2}</button>'
+    ).format(whole, whole[:8], whole[-6:])
+
+
+def when(at: datetime | None) -> Markup:
+    """A time, in UTC until the page's script puts it into the reader's zone."""
+    if at is None:
+        return Markup('<span class="none">–</span>')
+    iso, shown = rfc3339(at, "seconds"), f"{at:%Y-%m-%d %H:%M:%S}"
+    return Markup('<time datetime="{}" title="{} UTC">{}</time>').format(iso, shown, shown)
+
+
+def worded(value: str | None) -> str:
+    """A value of a table of differences: times as times, and what is none of people's words in such."""
+    if value is None:
+        return "–"
+    if _TIME.fullmatch(value):
+        try:
+            return when(read_time(value))
+        except ValueError:
+            return value
+    return _WORDS.get(value, value)
+
+
+def span(duration: timedelta | None) -> str:
+    """A duration in its two largest units, such as ``2 h 5 min``."""
+    return "–" if duration is None else span_in_words(duration)
+
+
+def duration(seconds: float) -> str:
+    """A duration in seconds, in its two largest units."""
+    return span(timedelta(seconds=round(seconds)))
+
+
+def share(ppm: int) -> str:
+    """Millionths as a percentage, rounded down to a tenth: ``12.3 %``."""
+    tenths = ppm // 1_000
+    return f"{tenths // 10}.{tenths % 10} %"
+
+
+def grouped(value: int | str | None) -> str:
+    """A whole number with spaces between its thousands."""
+    return "–" if value is None else amounts.grouped(int(value))
+
+
+def figure(text: str) -> str:
+    """A text that begins with a number, such as ``12345.5 USDT``, with the thousands grouped."""
+    whole = re.match(r"-?[0-9]+", text)
+    return grouped(whole[0]) + text[whole.end() :] if whole and len(whole[0]) < 100 else text
+
+
+def units(smallest: int | None, decimals: int) -> str:
+    """An amount in whole tokens, exact, with the thousands grouped: ``1 234.5``."""
+    return "–" if smallest is None else figure(format_units(smallest, decimals))
+
+
+def sentence(text: str) -> str:
+    """The text with a capital letter at its start and a stop at its end."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", ":")) else ".")
+
+
+def pill(text: Any, kind: str = "plain") -> Markup:
+    """A state as a pill; ``kind`` is good, warn, bad, busy or plain."""
+    return Markup('<span class="pill pill-{}">{}</span>').format(escape(kind), text)

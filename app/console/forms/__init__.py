@@ -1,0 +1,1 @@
+"""What operators fill in, and how it is read."""

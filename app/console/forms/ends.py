@@ -1,0 +1,77 @@
+"""When a block or a pin ends: at a time, or some hours from now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import Any, Final
+
+from wtforms.utils import unset_value
+
+from app.console.forms.fields import ChoiceField, TextValueField, bound_beside
+from app.console.forms.numbers import written_time
+from app.gateway import current_gateway
+from app.network.admin.names import Choices
+from app.values.times import rfc3339
+
+_PRESETS: Final = {
+    "1h": (timedelta(hours=1), "in 1 hour"),
+    "24h": (timedelta(hours=24), "in 24 hours"),
+    "7d": (timedelta(days=7), "in 7 days"),
+}
+
+
+class PresetField(ChoiceField):
+    """How long from now, or not by hours but at a time."""
+
+    complaint = "Choose one of these."
+
+    def choices(self) -> Choices:
+        """The usual spans; the last is the time that is typed."""
+        return [*((key, label) for key, (_, label) in _PRESETS.items()), ("", "at a time")]
+
+
+class EndField(TextValueField):
+    """When something ends, as the network document writes times; an empty text is None.
+
+    The page's script lets it be typed in the reader's zone, like every other time of the console. A span is
+    counted from when the form is sent. The preview then has the time, which confirming keeps.
+    """
+
+    attributes: Mapping[str, str] = {
+        **TextValueField.attributes,
+        "data-utc": "",
+        "placeholder": "2027-01-31 18:00",
+    }
+    zoned = True
+
+    def __init__(
+        self, label: str = "Ends", description: str = "Leave empty for no end.", **kwargs: Any
+    ) -> None:
+        self.preset = PresetField(f"{label}: how", default="", **bound_beside(kwargs, "in"))
+        super().__init__(label, description, **kwargs)
+
+    @property
+    def companions(self) -> Iterable[TextValueField]:
+        return (self.preset,)
+
+    def process(self, formdata: Any, data: Any = unset_value, extra_filters: Any = None) -> None:
+        super().process(formdata, data, extra_filters)
+        sent = formdata is not None and self.preset.name in formdata
+        self.preset.process(formdata if sent else None)
+        self.complain(*self.preset.process_errors)
+
+    def settle(self) -> None:
+        if self.preset.text in _PRESETS:
+            after, _ = _PRESETS[self.preset.text]
+            self.data = rfc3339(current_gateway().clock() + after, "seconds")
+            self.text, self.preset.text = self.format(self.data), ""
+
+    def parse(self, text: str) -> str | None:
+        return written_time(text)
+
+    def format(self, value: str | None) -> str:
+        return "" if value is None else value.replace("T", " ").removesuffix("Z")
+
+    def in_words(self, text: str, part: str = "") -> tuple[str, str]:
+        return ("none" if text == "null" else text), ""

@@ -1,0 +1,372 @@
+"""Fields whose values are typed as text: shown again as typed, read into values of the network document.
+
+What is checked here is only whether a text can be such a value. Whether the value is allowed is decided by
+the document's schema, when a service takes the edit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from markupsafe import Markup
+from wtforms import Field, Form, FormField
+from wtforms.fields.choices import Choice, SelectFieldBase
+from wtforms.meta import DefaultMeta
+from wtforms.validators import StopValidation
+from wtforms.widgets import CheckboxInput, Select, TextArea, TextInput
+
+from app.console.forms.numbers import number_text, whole_digits, without_spaces
+from app.network.admin.names import Choices, chain_choices, chain_names, percent, symbol_choices
+from app.transfers.progress import FINALIZED
+from app.values.amounts import is_ascii_digits
+
+_ITEM: Final = re.compile(r"\w+\[(\d+)\](?:\.(\w+))?")
+_LONGEST_SECONDS: Final = 13
+_RATE_MODELS: Final = [("fixed", "Fixed value"), ("stableswap", "StableSwap curve over the two pools")]
+
+
+class FieldIds(DefaultMeta):
+    """Inputs have ids such as ``field-symbol``, which no other element of a page has."""
+
+    def bind_field(self, form: Form, unbound_field: Any, options: dict[str, Any]) -> Field:
+        return unbound_field.bind(form=form, id=f"field-{options['prefix']}{options['name']}", **options)
+
+
+class TextValueField(Field):
+    """A value typed as text. ``text`` is what was typed, or the text of the value that the row has.
+
+    Subclasses read the text with ``parse``, which raises ``ValueError`` with words for the operator, and
+    write the value with ``format``. A field that is not sent has an empty text; in a form with ``partial``
+    it keeps its value.
+
+    :param needed: whether an empty text is refused.
+    :param only_for: another field of the form, and the choice of it with which this one counts.
+    """
+
+    widget = TextInput()
+    attributes: Mapping[str, str] = {"autocomplete": "off", "spellcheck": "false"}
+    choices: Callable[[], Choices] = staticmethod(list)
+
+    def __init__(
+        self, label: str | None = None, description: str = "", *, needed: bool = True,
+        only_for: tuple[str, str] | None = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(label, description=description, render_kw=dict(self.attributes), **kwargs)
+        self.needed, self.only_for = needed, only_for
+
+    @property
+    def its_form(self) -> Any:
+        """The form that the field is one of."""
+        return self._form
+
+    is_input = True
+    """Whether the field is itself an input, and not only a table of them."""
+
+    @property
+    def companions(self) -> Iterable[TextValueField]:
+        """Further inputs that the value is made of; the page shows them with this one."""
+        return ()
+
+    def settle(self) -> None:
+        """Read what depends on other fields of the form, once all of them have their texts."""
+
+    def complain(self, *messages: str) -> None:
+        """Note what is wrong with what was typed, before the form is validated."""
+        self.process_errors.extend(messages)
+
+    def parse(self, text: str) -> Any:
+        """The value of a text.
+
+        :raises ValueError: the text is no such value.
+        """
+        return text
+
+    def format(self, value: Any) -> str:
+        """The text of a value."""
+        return "" if value is None else str(value)
+
+    def process_data(self, value: Any) -> None:
+        self.data, self.text = value, self.format(value)
+
+    def process_formdata(self, valuelist: list[str]) -> None:
+        if valuelist or not getattr(self.its_form, "partial", False):
+            self.text = valuelist[-1] if valuelist else ""
+            self.data = self.parse(self.text)
+
+    def pre_validate(self, form: Form) -> None:
+        if self.only_for is not None and form[self.only_for[0]].text != self.only_for[1]:
+            self.errors.clear()
+            raise StopValidation
+
+    def _value(self) -> str:
+        return self.text
+
+    @property
+    def called(self) -> str:
+        """The text, or the label of the choice that it is."""
+        return dict(self.choices()).get(self.text, self.text)
+
+    @property
+    def under(self) -> str:
+        """What stands under the text of a field that cannot be changed."""
+        return f"= {self.hint}" if self.hint else ""
+
+    @property
+    def counts_with(self) -> tuple[str, str] | None:
+        """The name of the input, and its value, with which this one counts."""
+        return self.only_for and (self.its_form[self.only_for[0]].name, self.only_for[1])
+
+    @property
+    def hint(self) -> str:
+        """The text in human units, as far as they are known; shown below the input."""
+        return self.hint_for(self.text)
+
+    def hint_for(self, text: str, part: str = "") -> str:
+        """A value of the field in human units or names.
+
+        :param part: the part of the value that is meant, such as ``[1].ppm``.
+        """
+        return ""
+
+    def in_words(self, text: str, part: str = "") -> tuple[str, str]:
+        """A value of the field as differences show it: what is said first, and what stands under it."""
+        return text, self.hint_for(text, part)
+
+    def place(self, path: str) -> str:
+        """Which part of the value a path such as ``deposit_contracts[1]`` is about; empty for all of it."""
+        item = _ITEM.match(path)
+        return f"line {int(item[1]) + 1}" if item is not None else ""
+
+
+def bound_beside(kwargs: Mapping[str, Any], *suffixes: object) -> dict[str, Any]:
+    """What a companion is bound with: the form of its field, and a name and an id made of the field's.
+
+    :param kwargs: those that the field itself is bound with.
+    :param suffixes: parts of the name, each after an underline; of the id, after a hyphen.
+    """
+    name = "_".join(map(str, (kwargs["name"], *suffixes)))
+    shared = {key: kwargs[key] for key in ("_form", "_translations", "_meta") if key in kwargs}
+    return {"name": name, "id": "-".join(map(str, (kwargs["id"], *suffixes))), **shared}
+
+
+class LineField(TextValueField):
+    """A line of text, without spaces at its ends."""
+
+    complaint = "enter a value"
+
+    def parse(self, text: str) -> str:
+        if self.needed and not text.strip():
+            raise ValueError(self.complaint)
+        return text.strip()
+
+
+class NoteField(TextValueField):
+    """A text of several lines that may be empty."""
+
+    widget = TextArea()
+    attributes: Mapping[str, str] = {"spellcheck": "false", "rows": "3"}
+
+    def parse(self, text: str) -> str:
+        return text.replace("\r\n", "\n").replace("\r", "\n").strip()
+
+
+class ReasonField(NoteField):
+    """A note in an input of one line."""
+
+    widget = TextInput()
+    attributes = TextValueField.attributes
+
+
+class _FlagInput(CheckboxInput):
+    """A checkbox with a hidden input before it, which is what is sent when the box is empty."""
+
+    def __call__(self, field: Field, **kwargs: Any) -> Markup:
+        absent = Markup('<input type="hidden" name="{}" value="0">').format(field.name)
+        return absent + super().__call__(field, value="1", **kwargs)
+
+
+class FlagField(TextValueField):
+    """Yes or no."""
+
+    widget = _FlagInput()
+    attributes: Mapping[str, str] = {}
+
+    @property
+    def checked(self) -> bool:
+        """Whether the box is ticked."""
+        return self.text == "1"
+
+    def parse(self, text: str) -> bool:
+        return text == "1"
+
+    def format(self, value: Any) -> str:
+        return "1" if value else "0"
+
+
+class DigitsField(TextValueField):
+    """Digits, which may be grouped by spaces."""
+
+    attributes: Mapping[str, str] = {**TextValueField.attributes, "inputmode": "numeric"}
+    complaint = "enter a whole number, digits only"
+
+    def digits(self, text: str) -> str | None:
+        """The digits; None for an empty text where it is allowed."""
+        if not self.needed and not without_spaces(text):
+            return None
+        digits = whole_digits(text)
+        if digits is None:
+            raise ValueError(self.complaint)
+        return digits
+
+
+class WholeField(DigitsField):
+    """A whole number."""
+
+    def parse(self, text: str) -> int | None:
+        digits = self.digits(text)
+        if digits is not None and len(digits) > 20:
+            raise ValueError("the number is too large")
+        return None if digits is None else int(digits)
+
+
+class FinalityField(WholeField):
+    """A number of blocks, or the nodes' own word."""
+
+    attributes = TextValueField.attributes
+    complaint = f"Enter a whole number of blocks, or {FINALIZED}."
+
+    def parse(self, text: str) -> Any:
+        return FINALIZED if text.strip().lower() == FINALIZED else super().parse(text)
+
+
+class SecondsField(TextValueField):
+    """A number of seconds."""
+
+    attributes: Mapping[str, str] = {**TextValueField.attributes, "inputmode": "decimal"}
+    complaint = "Enter a number of seconds, such as 5 or 0.5."
+
+    def parse(self, text: str) -> float:
+        try:
+            number = number_text(text, "0.5")
+        except ValueError:
+            raise ValueError(self.complaint) from None
+        if len(number) > _LONGEST_SECONDS:  # a float would not keep all of them
+            raise ValueError(self.complaint)
+        return float(number) if "." in number else int(number)
+
+
+class PpmField(WholeField):
+    """Parts per million."""
+
+    def hint_for(self, text: str, part: str = "") -> str:
+        return percent_of(text)
+
+
+class ChoiceField(TextValueField, SelectFieldBase):
+    """One of the ``choices``, which are found when the page is asked for.
+
+    :param empty: the label of no choice; without one, "Choose …" is offered until something is chosen.
+    """
+
+    widget = Select()
+    attributes: Mapping[str, str] = {}
+    complaint: str
+
+    def __init__(self, label: str, description: str = "", *, empty: str | None = None, **kwargs: Any) -> None:
+        super().__init__(label, description, **kwargs)
+        self.empty = empty
+
+    def iter_choices(self) -> Iterator[Choice]:
+        """The choices; before them that of nothing."""
+        choices = self.choices()
+        if self.empty is not None or self.text not in dict(choices):
+            yield Choice("", self.empty or "Choose …", False, {})
+        for value, label in choices:
+            yield Choice(value, label, value == self.text, {})
+
+    def parse(self, text: str) -> Any:
+        if text not in dict(self.choices()):
+            raise ValueError(self.complaint)
+        return text
+
+
+class ChainField(ChoiceField):
+    """One of the chains. Whether it is configured is for the document's rules."""
+
+    choices = staticmethod(chain_choices)
+    complaint = "choose a chain"
+    longest = 20
+    hint = ""  # the choice says the name itself
+
+    def parse(self, text: str) -> int:
+        if not is_ascii_digits(text) or len(text) > self.longest:
+            raise ValueError(self.complaint)
+        return int(text)
+
+    def hint_for(self, text: str, part: str = "") -> str:
+        return chain_names().get(int(text[:20]), "") if is_ascii_digits(text) else ""
+
+
+class SymbolField(LineField, ChoiceField):
+    """One of the tokens' symbols."""
+
+    choices = staticmethod(symbol_choices)
+    complaint = "choose a token"
+
+
+class RateModelField(ChoiceField):
+    """How a rate is found."""
+
+    choices = staticmethod(lambda: _RATE_MODELS)
+    complaint = "choose how the rate is found"
+
+
+class _RateForm(Form):
+    """The inputs of a rate."""
+
+    Meta = FieldIds
+    partial = True
+    model = RateModelField("Rate")
+    value = LineField(
+        "Fixed value",
+        "Destination tokens for one source token, for example 1 or 1.000001.",
+        needed=False,
+        only_for=("model", "fixed"),
+    )
+    amplification = WholeField(
+        "Amplification",
+        "The curve's A, from 1 to 1 000 000. A higher value keeps the rate near 1 for longer.",
+        only_for=("model", "stableswap"),
+    )
+
+
+class RateField(FormField):
+    """A fixed rate, or the curve over both pools."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        start = {"model": "fixed", "value": "1"}
+        super().__init__(_RateForm, separator="_", default=start, **kwargs)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        if self.form.model.data == "fixed":
+            return {"model": "fixed", "value": self.form.value.data or ""}
+        return {"model": self.form.model.data, "amplification": self.form.amplification.data}
+
+
+def locate(field: Field, path: str) -> tuple[Field, str]:
+    """The input that a path of the document is about, and which part of it.
+
+    :param path: such as ``rate.value`` or ``perc_fee_tiers[1].ppm``.
+    """
+    if isinstance(field, FormField):
+        part = path.partition(".")[2]
+        return field.form[part] if part in field.form else next(iter(field.form)), ""
+    return field, field.place(path)
+
+
+def percent_of(text: str) -> str:
+    """Parts per million as a percentage, where the text is such."""
+    return percent(int(text)) if is_ascii_digits(text) and len(text) < 10 else ""

@@ -1,0 +1,208 @@
+"""Lists of rows: search, filters, sorting and pages, from flask-admin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Final
+
+from flask import current_app, flash, has_request_context, request, url_for
+from flask_admin.contrib.sqla import ModelView
+from flask_admin.contrib.sqla.filters import BaseSQLAFilter
+from flask_admin.model.base import ViewArgs
+
+from app.console.access import READ
+from app.console.views import ConsoleView
+from app.db.base import Base, db
+from app.network.admin.names import Choices, chain_choices, symbol_choices
+from app.network.sections import SECTIONS, Section
+
+
+class Choice(BaseSQLAFilter):
+    """One of a few values. The list ignores any other value, with a message."""
+
+    def __init__(self, column: Any, name: str, options: Sequence[tuple[str, str]]) -> None:
+        super().__init__(column, name, options=list(options))
+
+    def validate(self, value: str) -> bool:
+        return value in {key for key, _ in self.options}
+
+    def apply(self, query: Any, value: str, alias: Any = None) -> Any:
+        return query.filter(self.get_column(alias) == self.stored(value))
+
+    def stored(self, value: str) -> Any:
+        """The choice as the column has it."""
+        return value
+
+    def operation(self) -> str:
+        return "is"
+
+
+class Flag(Choice):
+    """Yes or no."""
+
+    def __init__(self, column: Any, name: str, yes: str = "yes", no: str = "no") -> None:
+        super().__init__(column, name, [("1", yes), ("0", no)])
+
+    def stored(self, value: str) -> bool:
+        return value == "1"
+
+
+class Present(Choice):
+    """Whether a column has a value."""
+
+    def __init__(self, column: Any, name: str, yes: str = "yes", no: str = "no") -> None:
+        super().__init__(column, name, [("1", yes), ("0", no)])
+
+    def apply(self, query: Any, value: str, alias: Any = None) -> Any:
+        column = self.get_column(alias)
+        return query.filter(column.is_not(None) if value == "1" else column.is_(None))
+
+
+class _FromTheNetwork(Choice):
+    """One of the values that are configured when the page is requested."""
+
+    choices: ClassVar[Callable[[], Choices]]
+
+    def __init__(self, column: Any, name: str) -> None:
+        super().__init__(column, name, [])
+
+    @property
+    def options(self) -> Choices:
+        """The choices; empty while the library builds its menus at the start, without a database."""
+        return type(self).choices() if has_request_context() else []
+
+    @options.setter
+    def options(self, _given: object) -> None:
+        """Ignored: the library sets the empty list that it was given."""
+
+
+class ChainIs(_FromTheNetwork):
+    """One of the chains, in any of several columns."""
+
+    choices = staticmethod(chain_choices)
+
+    def __init__(self, column: Any, name: str, *others: Any) -> None:
+        super().__init__(column, name)
+        self.others = others
+
+    def apply(self, query: Any, value: str, alias: Any = None) -> Any:
+        condition = self.get_column(alias) == int(value)
+        for other in self.others:
+            condition = condition | (other == int(value))
+        return query.filter(condition)
+
+
+class SymbolIs(_FromTheNetwork):
+    """One of the tokens' symbols."""
+
+    choices = staticmethod(symbol_choices)
+
+    def __init__(self, column: Any, name: str = "Token") -> None:
+        super().__init__(column, name)
+
+
+_LONGEST_SEARCH: Final = 200
+_SECTION_OF: Final = {section.model: section for section in SECTIONS}
+_LAST_PAGE: Final = 1_000_000
+
+
+class ListView(ConsoleView, ModelView):
+    """A list of rows. Writing is left to routes of the subclass; the library's are taken away."""
+
+    model_class: ClassVar[type[Base]]
+    title: ClassVar[str]
+    explanation: ClassVar[str] = ""
+    """A sentence under the title: what the rows are for."""
+    nothing: ClassVar[str] = "No rows yet."
+    """What the page says where there is no row: what to do first."""
+    audit_subject: ClassVar[str] = ""
+    """How the audit log names a row that is none of the configuration, such as ``operator {email}``."""
+    row_endpoint: ClassVar[str | None] = None
+    """The route that a row's first cell leads to; its one argument is the row's id."""
+    new_endpoint: ClassVar[str | None] = None
+    new_label: ClassVar[str] = "New"
+    numbers: ClassVar[frozenset[str]] = frozenset()
+    """Columns that are set right-aligned, in tabular figures."""
+
+    access = {"index_view": READ}
+    menu_page = "index_view"
+    # Routes of the library that write without the services' checks, or that the console does not need.
+    create_view = edit_view = delete_view = details_view = None
+    action_view = ajax_lookup = ajax_update = export = None
+
+    can_create = can_edit = can_delete = can_view_details = False
+    page_size = 50
+    column_display_actions = False
+    column_display_pk = False
+    named_filter_urls = True
+    list_template = "console/list.html"
+
+    def __init__(self) -> None:
+        super().__init__(self.model_class, db, name=self.title, endpoint=self.model_class.__tablename__)
+
+    def get_column_name(self, field: str) -> str:
+        """A column's heading: its label, or in sentence case. The library writes each word large."""
+        words = field.replace("_", " ")
+        return (self.column_labels or {}).get(field, words[:1].upper() + words[1:])
+
+    def row_url(self, row: Any) -> str:
+        """Where a row's first cell leads."""
+        endpoint = self.row_endpoint or ""
+        (argument,) = next(current_app.url_map.iter_rules(endpoint)).arguments
+        return url_for(endpoint, **{argument: self.get_pk_value(row)})
+
+    @property
+    def _section(self) -> Section | None:
+        return _SECTION_OF.get(self.model_class)
+
+    @property
+    def has_history(self) -> bool:
+        """Whether the audit log tells the history of a row."""
+        return bool(self._section or self.audit_subject)
+
+    def subject(self, row: Any) -> str:
+        """The row as the audit log names it."""
+        values = {column.key: getattr(row, column.key) for column in self.model_class.__table__.columns}
+        return self._section.describe(values) if self._section else self.audit_subject.format_map(values)
+
+    def history_url(self, row: Any) -> str:
+        """The history of a row; of one that is none of the configuration, its records in the audit log."""
+        subject = self.subject(row)
+        if self._section:
+            return url_for("history.index", subject=subject)
+        return url_for("audit.index", subject=f'"{subject}"')
+
+    def filter_fields(self) -> list[tuple[str, Any, str]]:
+        """For each filter its name in the URL, itself, and its value now."""
+        fields = []
+        for index, found in enumerate(self.get_filters() or ()):
+            name = f"flt{index}_{self.get_filter_arg(index, found)}"
+            fields.append((name, found, request.args.get(name, "")))
+        return fields
+
+    def _get_list_filter_args(self) -> list[Any] | None:
+        # The library's version treats an empty field as an invalid value.
+        active = []
+        for index, (_, found, given) in enumerate(self.filter_fields()):
+            value = given.replace("\0", "")
+            if value and found.validate(value):
+                active.append((index, found.name, value))
+            elif value:
+                flash(
+                    f"{found.name}: “{value[:60]}” is not a valid filter value. The filter was ignored.",
+                    "warning",
+                )
+        return active
+
+    def _get_list_extra_args(self) -> ViewArgs:
+        """The arguments of the URL. Values out of range are ignored, and so are arguments that no list has:
+        the library would hand them on to what builds addresses, as if they were its parameters.
+        """
+        args = super()._get_list_extra_args()
+        sortable = args.sort is not None and 0 <= args.sort < len(self.get_list_columns())
+        return args.clone(
+            page=min(max(args.page or 0, 0), _LAST_PAGE),
+            sort=args.sort if sortable else None,
+            extra_args={},
+            search=(args.search or "").replace("\0", "").strip()[:_LONGEST_SEARCH] or None,
+        )

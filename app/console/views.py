@@ -1,0 +1,145 @@
+"""The base of the console's views: an access rule for each route, the menu, and messages on the next page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from textwrap import shorten
+from typing import Any, ClassVar, Final
+
+from flask import Blueprint, Flask, flash, redirect, url_for
+from flask.typing import ResponseReturnValue
+from flask_admin import Admin, BaseView
+from markupsafe import Markup
+
+from app.audit.services import EditRefused, Saved
+from app.console.access import READ, Access, may
+from app.console.formats import sentence
+from app.console.forms.base import PreviewedForm
+from app.console.requests import want_forms
+from app.network.edits.results import NotConfirmed
+from app.values.amounts import grouped
+
+_LONGEST_FLASH: Final = 240
+
+
+def flash_saved(saved: Saved) -> None:
+    """Say what was done or proposed, with a way to the record of it."""
+    if saved.record_id is None:
+        flash("No differences to the current values. Nothing was saved.", "warning")
+        return
+    if saved.proposal_id is not None:
+        flash("Proposed. The change takes effect when someone else approves it.", "success")
+        return
+    text = saved.brief or (
+        saved.changes[0] if len(saved.changes) == 1 else f"{grouped(len(saved.changes))} changes"
+    )
+    text = shorten(text, _LONGEST_FLASH, placeholder=" …")
+    link = url_for("audit.record", record_id=saved.record_id)
+    flash(Markup('Done: {}. <a href="{}">Audit record {}</a>').format(text, link, saved.record_id), "success")
+
+
+def after_saving(saved: Saved, url: str) -> ResponseReturnValue:
+    """The page that follows a change: where it was proposed, that of the proposal."""
+    flash_saved(saved)
+    if saved.proposal_id is not None:
+        return redirect(url_for("proposals.show", proposal_id=saved.proposal_id))
+    return redirect(url)
+
+
+def note_unconfirmed(form: PreviewedForm, refused: EditRefused) -> None:
+    """Say beside the field what was not typed before a change was confirmed."""
+    if isinstance(refused, NotConfirmed):
+        form.typed.errors = [f"Type “{refused.needs_typed}” to confirm. Nothing was saved."]
+    else:
+        form.proposal_reason.errors = [f"{sentence(str(refused))} Nothing was saved."]
+
+
+def confirmed(form: PreviewedForm) -> bool:
+    """Whether a preview is confirmed; not where its amounts are others by now, which the next page says."""
+    if form.confirm.data and not form.as_previewed:
+        flash(
+            "The decimals of a token were changed while you were editing. "
+            "Nothing was saved: check the amounts.",
+            "warning",
+        )
+        return False
+    return bool(form.confirm.data)
+
+
+SECTIONS: Final = ("Overview", "Network", "Records", "People")
+"""The groups of the menu, in its order."""
+
+
+class ConsoleView(BaseView):
+    """A view whose routes all have a rule in ``access``: a route without one fails the start.
+
+    A route of flask-admin that the console does not have is overridden by None.
+    """
+
+    section: ClassVar[str] = "Overview"
+    access: ClassVar[Mapping[str, Access]] = {}
+    menu_page: ClassVar[str] = "index"
+    """The route that the menu leads to."""
+    tabs: ClassVar[Sequence[tuple[str, str]]] = ()
+    """Endpoint and label of each view that is a tab of the same page. The menu has the first one."""
+    menu_name: ClassVar[str | None] = None
+    """What the menu calls the view, where it is not its name."""
+    largest_form: ClassVar[int | None] = None
+    """The most bytes that a form of the view may have, where the framework's limit is too low."""
+
+    def create_blueprint(self, admin: Admin) -> Blueprint:
+        """Register the routes."""
+        blueprint: Blueprint = super().create_blueprint(admin)
+        if self.largest_form is not None:
+            # Runs before the guard, which allows it to those who are signed in.
+            blueprint.before_request(partial(want_forms, self.largest_form))
+        return blueprint
+
+    def access_rules(self, app: Flask) -> dict[str, Access]:
+        """The rule of each endpoint.
+
+        :param app: has the routes of the view.
+        :raises RuntimeError: a route has none.
+        """
+        ways = (rule.endpoint.rpartition(".") for rule in app.url_map.iter_rules())
+        routes = {name for of, _, name in ways if of == self.endpoint} - {"static"}
+        if missing := routes - set(self.access):
+            raise RuntimeError(f"{type(self).__name__} has no access rule for {', '.join(sorted(missing))}")
+        return {f"{self.endpoint}.{name}": self.access[name] for name in routes}
+
+    def in_menu(self) -> bool:
+        """Whether the menu leads to the view."""
+        return not self.tabs or self.tabs[0][0] == self.endpoint
+
+    def badge(self) -> int:
+        """How many things wait there for somebody, for the menu; 0 shows no number."""
+        return 0
+
+    def _run_view(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
+        # The library's version runs a view again when it raises TypeError.
+        return fn(self, *args, **kwargs)
+
+
+@dataclass(frozen=True, slots=True)
+class MenuEntry:
+    """A link of the menu."""
+
+    name: str
+    url: str
+    endpoints: frozenset[str]
+    badge: int = 0
+
+
+def menu(views: Iterable[ConsoleView]) -> list[tuple[str, list[MenuEntry]]]:
+    """The menu of the current user, by section, without empty sections."""
+    entries: dict[str, list[MenuEntry]] = {section: [] for section in SECTIONS}
+    for view in views:
+        page = view.menu_page
+        rule = view.access.get(page, READ)
+        if view.section in entries and may(rule.read) and view.in_menu():
+            url = url_for(f"{view.endpoint}.{page}")
+            own = frozenset([view.endpoint, *(endpoint for endpoint, _ in view.tabs)])
+            entries[view.section].append(MenuEntry(view.menu_name or view.name, url, own, view.badge()))
+    return [(section, found) for section, found in entries.items() if found]

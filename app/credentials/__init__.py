@@ -1,0 +1,1 @@
+"""API keys of integrators and tokens of reporters."""

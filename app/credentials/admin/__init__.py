@@ -1,0 +1,1 @@
+"""Keys and tokens in the console."""

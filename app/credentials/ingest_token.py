@@ -1,0 +1,193 @@
+"""The tokens that reporters of events present: which event types, of which chains, how much in a time.
+
+A token made here is ``gwi_``, a public id of 16 hex digits, ``_`` and 43 characters that only its
+bearer knows (256 random bits). The id finds the token without looking at anything secret; what is
+kept of the rest is a SHA-256. A slow password hash would add no safety, because 2^256 values cannot be
+guessed at any speed, and it would slow down every request.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from math import ceil
+from typing import Final
+
+from app.transfers.event_types import EventType
+from app.transfers.events import (
+    ChainEvent,
+    ChainReorged,
+    Event,
+    FeeUpdated,
+    PlacedEvent,
+    TransferEvent,
+    TransferSent,
+)
+from app.transfers.ids import is_proven
+from app.transfers.reorganisations import Origin, concerned_chain
+from app.values.amounts import grouped
+from app.values.times import Epoch
+
+MAX_EVENTS: Final = 1_000_000_000
+MAX_SECONDS: Final = 31 * 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """At most so many events in each period of so many seconds, counted from the Unix epoch."""
+
+    events: int
+    seconds: int
+
+    def period(self, now: datetime) -> Epoch:
+        """The period that counts now."""
+        return Epoch.at(now, self.seconds)
+
+    def retry_after(self, now: datetime) -> int:
+        """Whole seconds until the next period begins, at least one."""
+        return max(1, ceil((self.period(now).ends_at - now).total_seconds()))
+
+    def __str__(self) -> str:
+        return f"{grouped(self.events)} events in {grouped(self.seconds)} s"
+
+
+def quota_fault(events: int | None, seconds: int | None) -> str | None:
+    """What is wrong with a quota of these; None where nothing is, or where there is none."""
+    if events is None and seconds is None:
+        return None
+    if events is None or seconds is None:
+        return "a quota needs both a number of events and a number of seconds"
+    if not 1 <= events <= MAX_EVENTS:
+        return f"the events of a quota must be from 1 to {grouped(MAX_EVENTS)} events, not {events}"
+    if not 1 <= seconds <= MAX_SECONDS:
+        return (
+            f"the period of a quota must be from 1 to {grouped(MAX_SECONDS)} seconds (31 days), not {seconds}"
+        )
+    return None
+
+
+UNPROVEN = (
+    "transfer_id: this token is limited to some chains, so a send of its must give the transfer id by the "
+    "contract's formula: send nonce, token and, of a deposit or burn, contract as the log has them"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Event types and chains; None is all of them.
+
+    ``is_exported``: what is reported was admitted once under these limits, and is only taken in again.
+    """
+
+    types: frozenset[EventType] | None = None
+    chains: frozenset[int] | None = None
+    is_exported: bool = False
+
+    def refusal(self, event: Event, known: Callable[[], Origin]) -> str | None:
+        """Why the event is outside of the scope; None where it is inside, or where that is not known yet.
+
+        :param known: for an event about a transfer, the transfer's chains as they are known.
+        """
+        if self.types is not None and event.type not in self.types:
+            return f"type: {event.type} is outside this token's scope"
+        if self.chains is None or self.is_exported:
+            return None
+        outside = sorted(_chains_of(event, known) - self.chains)
+        if outside:
+            return f"chain {outside[0]} is outside this token's scope"
+        is_unproven = isinstance(event, TransferSent) and not is_proven(event)
+        return UNPROVEN if is_unproven else None
+
+    def has_chain(self, chain_id: int | None) -> bool:
+        """Whether what is of this chain is the bearer's business; None: its chain is not known."""
+        return self.chains is None or chain_id in self.chains
+
+
+EVERYTHING = Scope()
+
+
+def _chains_of(event: Event, known: Callable[[], Origin]) -> frozenset[int]:
+    """The chains an event is of; none where that is not known (yet). A fee is of both chains of its route."""
+    if isinstance(event, ChainEvent | ChainReorged):
+        return frozenset({event.chain_id})
+    if isinstance(event, FeeUpdated):
+        return frozenset({event.src_chain_id, event.dst_chain_id})
+    if not isinstance(event, TransferEvent):
+        return frozenset()
+    read_on = event.chain_id if isinstance(event, PlacedEvent) else None
+    return frozenset(
+        chain_id for chain_id in (concerned_chain(event, known()), read_on) if chain_id is not None
+    )
+
+
+KEY_ID_BYTES = 8
+SECRET_BYTES = 32
+
+ENVIRONMENT = "env-"
+FROM_FILES = "cli"
+"""The reporter of what commands take from files, and of what they retract."""
+
+OWN_REPORTERS = frozenset({FROM_FILES, "operator", "sandbox", "watcher"})
+"""Reporters of this gateway itself; a token of their name would be taken for them."""
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
+_MADE_HERE = re.compile(rb"gwi_([0-9a-f]{16})_[A-Za-z0-9_-]{43}")
+
+
+@dataclass(frozen=True, slots=True)
+class IngestToken:
+    """What the gateway knows of a token: never the token itself.
+
+    ``name`` is its reporter's. ``key_id`` is the public part of its text; None for one of the environment.
+    """
+
+    name: str
+    digest: bytes
+    scope: Scope = EVERYTHING
+    key_id: str | None = None
+    expires_at: datetime | None = None
+    quota: Quota | None = None
+
+    def is_(self, presented: bytes) -> bool:
+        """Whether this is the token presented; takes the same time for every wrong one."""
+        return hmac.compare_digest(self.digest, digest_of(presented))
+
+
+def digest_of(token: bytes) -> bytes:
+    """What is kept of a token: its SHA-256."""
+    return hashlib.sha256(token).digest()
+
+
+def token_text(key_id: str, secret: str) -> str:
+    """The token with this public id and secret."""
+    return f"gwi_{key_id}_{secret}"
+
+
+def key_id_of(presented: bytes) -> str | None:
+    """The public id in a token that was made here; None for any other text."""
+    match = _MADE_HERE.fullmatch(presented)
+    return match[1].decode() if match else None
+
+
+def environment_token(token: str) -> IngestToken:
+    """A token of the environment, which may report everything.
+
+    It is named by its fingerprint, not by its position in the list: a reporter that asks for its cursor
+    must not get another's because the list was reordered.
+    """
+    digest = digest_of(token.encode(errors="surrogateescape"))  # the bytes that the environment holds
+    return IngestToken(ENVIRONMENT + digest.hex()[:8], digest)
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether it is a name as tokens and keys have them: one word that needs no quotes anywhere."""
+    return bool(_NAME.fullmatch(name))
+
+
+def is_token_name(name: str) -> bool:
+    """Whether a stored token may have this name."""
+    return is_plain_name(name) and name not in OWN_REPORTERS and not name.startswith(ENVIRONMENT)

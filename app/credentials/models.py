@@ -1,0 +1,73 @@
+"""The keys of integrators, how much each was used, and the tokens of reporters."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import JSON, BigInteger, ForeignKey, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.db.base import Base
+from app.db.types import BigId, Hash32, UtcTime
+
+LIMIT_LENGTH = 200
+
+
+class ApiKey(Base):
+    """A key, as far as it is kept. Rows are never deleted, and a name is never given again."""
+
+    __tablename__ = "api_keys"
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    name: Mapped[str] = mapped_column(String(64), unique=True)
+    key_id: Mapped[str] = mapped_column(String(16), unique=True, doc="the public part of the key")
+    digest: Mapped[bytes] = mapped_column(Hash32, doc="SHA-256 of the whole key")
+    scopes: Mapped[list[str]] = mapped_column(JSON, doc="values of Scope")
+    rate_limit: Mapped[str] = mapped_column(String(LIMIT_LENGTH), doc="as RATE_LIMIT; empty is none")
+    created_at: Mapped[datetime] = mapped_column(UtcTime)
+    revoked_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="null is valid")
+
+
+class ApiKeyUse(Base):
+    """How many requests came with a key on one day; all processes add to the same rows."""
+
+    __tablename__ = "api_key_uses"
+
+    api_key_id: Mapped[int] = mapped_column(ForeignKey("api_keys.id"), primary_key=True, autoincrement=False)
+    day: Mapped[int] = mapped_column(
+        BigInteger, primary_key=True, autoincrement=False, doc="Unix time // 86400 when they were written"
+    )
+    requests: Mapped[int] = mapped_column(BigInteger, doc="all of them, those beyond the limit too")
+    limited: Mapped[int] = mapped_column(BigInteger, doc="those beyond the key's limit")
+
+
+class IngestToken(Base):
+    """A reporter's token, as far as it is kept. Rows are never deleted.
+
+    The name is its reporter's and stands on every event of its bearer. It is never given to another
+    reporter; while a token is replaced, the old and the new one bear it.
+    """
+
+    __tablename__ = "ingest_tokens"
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    name: Mapped[str] = mapped_column(String(64), index=True)
+    key_id: Mapped[str] = mapped_column(String(16), unique=True, doc="the public part of the token")
+    digest: Mapped[bytes] = mapped_column(Hash32, doc="SHA-256 of the whole token")
+    types: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True), doc="null is all")
+    chains: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True), doc="null is all")
+    created_at: Mapped[datetime] = mapped_column(UtcTime)
+    revoked_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="null is valid")
+    expires_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="null is never")
+    quota_events: Mapped[int | None] = mapped_column(BigInteger, doc="null is no quota")
+    quota_seconds: Mapped[int | None] = mapped_column(BigInteger)
+
+
+class IngestUsage(Base):
+    """How many events of a reporter count against its quota in a period."""
+
+    __tablename__ = "ingest_usage"
+
+    reporter: Mapped[str] = mapped_column(String(64), primary_key=True)
+    period_start: Mapped[int] = mapped_column(BigInteger, doc="seconds since the Unix epoch")
+    events: Mapped[int] = mapped_column(BigInteger)

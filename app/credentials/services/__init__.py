@@ -1,0 +1,1 @@
+"""Keys and tokens: made, replaced, revoked, recognised, counted."""

@@ -1,0 +1,28 @@
+"""``flask --app wsgi backup FILE``: a copy of the embedded database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from flask.cli import with_appcontext
+
+from app.db.backup import BackupRefused, back_up
+from app.gateway import current_gateway
+from app.terminal import Refusal, say
+
+
+@click.command("backup")
+@click.argument("file", type=click.Path(path_type=Path))
+@with_appcontext
+def backup(file: Path) -> None:
+    """Write a copy of the SQLite database to FILE, while the gateway runs.
+
+    FILE must not exist yet. It is checked before it gets its name, and readable by its owner alone. The keys
+    (SECRET_KEY, AUDIT_KEY) are not in it: keep them elsewhere.
+    """
+    try:
+        made = back_up(current_gateway().engine.url, file)
+    except BackupRefused as refused:
+        raise Refusal(str(refused)) from None
+    say(f"{file}: {made.size} bytes, revision {made.revision}, integrity checked")

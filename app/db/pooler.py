@@ -1,0 +1,134 @@
+"""Whether what stands between this process and PostgreSQL is what the settings say.
+
+A pooler that shares connections between transactions is not seen by whoever uses it. Where it is not known
+of, a statement that one client prepared may be run for another: answers could be wrong
+(docs/decisions/0033-behind-a-pooler.md).
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.db.engine import reading
+from app.db.postgresql import is_pooled
+from app.db.queries import LIMITS, server_process, session_of
+from app.deadlines import within
+from app.gateway import Gateway
+
+_TRIES: Final = 5
+"""How often is looked for a shared connection: others may be quicker to borrow it."""
+
+_REPLICA_SECONDS: Final = 0.5
+"""How long to wait for it: the gateway serves without it, too."""
+
+_REFUSED_TRANSACTION: Final = "not allowed in statement pooling mode"
+_NO_TRANSACTIONS: Final = (
+    "DATABASE_URL leads through a pooler that keeps no transaction together: set its pool_mode = "
+    "transaction, and DATABASE_POOLER=1"
+)
+
+_SENSIBLE: Final = dict(zip(LIMITS, ("20s", "2s", "60s"), strict=True))
+
+_log = logging.getLogger(__name__)
+
+
+def check_pooler(gateway: Gateway) -> None:
+    """Say in one line what does not hold behind the pooler.
+
+    :raises SystemExit: it would not be safe to go on.
+    """
+    if complaint := pooler_complaint(gateway):
+        raise SystemExit(complaint)
+    if lack := missing_limits(gateway):
+        _log.warning("%s", lack)
+
+
+def pooler_complaint(gateway: Gateway) -> str | None:
+    """Why it is not safe to use the database this way, in words for the operator.
+
+    None where it is, and where the database cannot be asked.
+    """
+    if gateway.engine.dialect.name != "postgresql":
+        return None
+    try:
+        if not is_pooled(gateway.engine):
+            return _unknown_pooler(gateway)
+        return _wrong_zone(gateway.reads) or _wrong_zone_of_replica(gateway) or _parted_transactions(gateway)
+    except SQLAlchemyError as error:
+        return _NO_TRANSACTIONS if _REFUSED_TRANSACTION in str(error) else None
+
+
+def missing_limits(gateway: Gateway) -> str | None:
+    """Which limits of reads the role lacks behind a pooler, with what sets them; None where it has all."""
+    if not is_pooled(gateway.engine):
+        return None
+    try:
+        with reading(gateway.reads) as connection:
+            session = session_of(connection)
+    except SQLAlchemyError:
+        return None
+    if not (missing := [name for name in LIMITS if session.limits[name] == "0"]):
+        return None
+    alter = "; ".join(f"ALTER ROLE {session.role} SET {name} = '{_SENSIBLE[name]}'" for name in missing)
+    return f"DATABASE_POOLER: reads have no {' and no '.join(missing)}: {alter}"
+
+
+def _unknown_pooler(gateway: Gateway) -> str | None:
+    with reading(gateway.reads) as outside:
+        if server_process(outside) == _announced_process(outside) or not _is_shared(outside, gateway.engine):
+            return None
+    return (
+        "DATABASE_URL leads through a pooler that shares connections between transactions, such as PgBouncer "
+        "with pool_mode = transaction: set DATABASE_POOLER=1"
+    )
+
+
+def _announced_process(connection: Connection) -> int:
+    """The process that the connection was told to name when it cancels a statement; a pooler makes one up."""
+    dbapi: Any = connection.connection.dbapi_connection
+    announced: int = dbapi.info.backend_pid
+    return announced
+
+
+def _is_shared(outside: Connection, engine: Engine) -> bool:
+    """Whether what an open connection uses is lent to another one meanwhile, or changes."""
+    first = server_process(outside)
+    for _ in range(_TRIES):
+        with engine.connect() as connection, connection.begin():
+            if server_process(connection) == first:
+                return True
+        if server_process(outside) != first:
+            return True
+    return False
+
+
+def _wrong_zone_of_replica(gateway: Gateway) -> str | None:
+    if gateway.public_reads.replica is None:
+        return None
+    try:
+        with within(_REPLICA_SECONDS):
+            return _wrong_zone(gateway.public_reads.replica.engine)
+    except SQLAlchemyError:
+        return None
+
+
+def _wrong_zone(engine: Engine) -> str | None:
+    with reading(engine) as connection:
+        session = session_of(connection)
+    if session.in_utc:
+        return None
+    return (
+        f"DATABASE_POOLER: reads would have the time zone {session.time_zone}: "
+        f"ALTER ROLE {session.role} SET TimeZone = 'UTC', unset PGTZ, and let the pooler connect anew"
+    )
+
+
+def _parted_transactions(gateway: Gateway) -> str | None:
+    """PgBouncer refuses transactions in such a mode; others may not."""
+    with gateway.engine.connect() as connection, connection.begin():
+        same = server_process(connection) == server_process(connection)
+    return None if same else _NO_TRANSACTIONS

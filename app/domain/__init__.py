@@ -1,1 +1,0 @@
-"""What is true without a database or a web: pure functions over frozen data."""

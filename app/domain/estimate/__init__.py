@@ -1,1 +1,0 @@
-"""What would a transfer cost: from inputs to an answer or a refusal."""

@@ -1,1 +1,0 @@
-"""Refund evidence: the request, its signatures, the quorum, and the call that the contract takes."""

@@ -1,1 +1,0 @@
-"""Who may report what: ingest tokens and their scopes."""

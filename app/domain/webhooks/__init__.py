@@ -1,1 +1,0 @@
-"""Webhooks: what is told, when it is sent, how it is signed, and which addresses it may go to."""

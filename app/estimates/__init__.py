@@ -1,0 +1,1 @@
+"""What a transfer would cost, and what its receiver would get."""

@@ -1,0 +1,1 @@
+"""Estimates in the console."""

@@ -1,0 +1,54 @@
+"""The estimate: inputs in, an answer or a refusal out. Pure, and exact to the smallest unit.
+
+The rules: docs/interface.md#estimate, in the order of docs/interface.md#estimate-checks. ``estimate``
+answers; ``explain`` says how the same answer came about.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from app.estimates.checks import pass_checks
+from app.estimates.explanation import Explanation, explain
+from app.estimates.inputs import EstimateInputs
+from app.estimates.refusals import Check, EstimateRefused
+from app.values.codes import BridgeType
+
+__all__ = ["Check", "Estimate", "EstimateRefused", "Explanation", "estimate", "explain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The answer. Amounts are in the destination token's smallest units, from 0 to 2^256-1.
+
+    ``bridge_rate`` is exact; ``amounts.rate_as_number`` writes it for clients. ``max_slippage``
+    and ``slippage_tolerance`` are in parts per million, the latter an echo of the request.
+    """
+
+    eq_value_token_amt: int
+    bridge_rate: Fraction
+    perc_fee: int
+    base_fee: int
+    slippage_tolerance: int
+    max_slippage: int
+    estimated_receive_amt: int
+    drop_gas_amt: int
+    bridge_type: BridgeType
+
+
+def estimate(inputs: EstimateInputs) -> Estimate:
+    """What a transfer would cost and bring. Raises ``EstimateRefused`` and nothing else."""
+    passed = pass_checks(inputs)
+    transfer, result = passed.transfer, passed.calculation
+    return Estimate(
+        eq_value_token_amt=result.eq,
+        bridge_rate=passed.price.bridge_rate(result.amt, result.eq),
+        perc_fee=result.perc_fee,
+        base_fee=result.base_fee,
+        slippage_tolerance=inputs.request.slippage_tolerance,
+        max_slippage=result.max_slippage,
+        estimated_receive_amt=result.receive,
+        drop_gas_amt=transfer.dst_chain.drop_gas_amt,
+        bridge_type=transfer.bridge_type,
+    )

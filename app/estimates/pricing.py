@@ -1,0 +1,273 @@
+"""From inputs to numbers: which terms apply to a transfer, and what an amount comes to on these terms.
+
+The checks are in ``checks``, so the answer, the explanation and the search for amounts that would pass
+share one calculation.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from operator import attrgetter
+from typing import Final, Protocol
+
+from app.estimates.curve import CURVE_DECIMALS, invariant, swap_output
+from app.estimates.inputs import (
+    ChainTerms,
+    EstimateInputs,
+    FeeTier,
+    FixedRate,
+    PoolState,
+    StableSwapRate,
+    TokenTerms,
+)
+from app.values.amounts import PPM, mul_div_down, mul_div_up, ppm_up, scale_down, scale_factors
+from app.values.codes import BridgeType
+
+PEGGED_RATE: Final = FixedRate(Fraction(1), "1")
+
+_from_amount = attrgetter("from_amount")
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """The two pools that a pool transfer crosses."""
+
+    src: PoolState
+    dst: PoolState
+
+
+@dataclass(frozen=True, slots=True)
+class TransferTerms:
+    """How one transfer would cross and at what price. ``pools`` is None when pegged.
+
+    An amount in source units is ``amount * up / down`` in destination units. ``tolerance`` is in
+    parts per million, 0 for pegged transfers, which ignore it. Without ``fees_known`` the fees are 0 and
+    no tiers, and nothing may be worked out of them.
+    """
+
+    bridge_type: BridgeType
+    src_chain: ChainTerms
+    dst_chain: ChainTerms
+    src_token: TokenTerms
+    dst_token: TokenTerms
+    rate: FixedRate | StableSwapRate
+    base_fee: int
+    tiers: tuple[FeeTier, ...]
+    pools: Pools | None
+    up: int
+    down: int
+    tolerance: int
+    fees_known: bool = True
+
+
+def wants_pegged(inputs: EstimateInputs) -> bool:
+    """Whether the transfer is a pegged one (docs/interface.md#pegged).
+
+    As asked; left out, whenever a pair joins the two chains; asked for the pools, where there is only a pair.
+    """
+    return is_pegged(
+        inputs.request.is_pegged, joined=inputs.pegged is not None, routed=inputs.route is not None
+    )
+
+
+def is_pegged(asked: bool | None, *, joined: bool, routed: bool) -> bool:
+    """:func:`wants_pegged`, of what it depends on.
+
+    :param asked: what the request says; None where it says nothing.
+    :param joined: whether a pair joins the two chains.
+    :param routed: whether there is a route of the pools.
+    """
+    if asked is None:
+        return joined
+    return asked or (joined and not routed)
+
+
+def transfer_terms(inputs: EstimateInputs) -> TransferTerms | None:
+    """The terms that apply; None where a chain, a token, the route or the pair is missing."""
+    src_token, dst_token = inputs.src_token, inputs.dst_token
+    src_chain, dst_chain = inputs.src_chain, inputs.dst_chain
+    if src_chain is None or dst_chain is None or src_token is None or dst_token is None:
+        return None
+    pools: Pools | None = None
+    base_fee: int | None
+    tiers: tuple[FeeTier, ...] | None
+    rate: FixedRate | StableSwapRate = PEGGED_RATE
+    if wants_pegged(inputs):
+        pair = inputs.pegged
+        if pair is None:
+            return None
+        bridge_type, tolerance = pair.bridge_type, 0
+        src_token, dst_token = pair.src_token or src_token, pair.dst_token or dst_token
+        base_fee, tiers = pair.base_fee, pair.tiers
+    else:
+        route, src_pool, dst_pool = inputs.route, inputs.src_pool, inputs.dst_pool
+        if route is None or src_pool is None or dst_pool is None:
+            return None
+        bridge_type, rate, tolerance = BridgeType.POOL, route.rate, inputs.request.slippage_tolerance
+        base_fee = None if route.base_fee is None else route.base_fee.amount
+        tiers, pools = route.tiers, Pools(src_pool, dst_pool)
+    up, down = scale_factors(src_token.decimals, dst_token.decimals)
+    return TransferTerms(
+        bridge_type=bridge_type,
+        src_chain=src_chain,
+        dst_chain=dst_chain,
+        src_token=src_token,
+        dst_token=dst_token,
+        rate=rate,
+        base_fee=base_fee or 0,
+        tiers=tiers or (),
+        pools=pools,
+        up=up,
+        down=down,
+        tolerance=tolerance,
+        fees_known=base_fee is not None and tiers is not None,
+    )
+
+
+class Price(Protocol):
+    """What an amount is worth at the destination, before fees; more for a larger amount, or equal."""
+
+    def eq_down(self, amt: int) -> int:
+        """``eq_value_token_amt`` of ``amt``, rounded down."""
+        ...
+
+    def bridge_rate(self, amt: int, eq: int) -> Fraction:
+        """The rate that ``amt`` gets, exactly."""
+        ...
+
+    def least_amt(self, eq: int, low: int, high: int) -> int | None:
+        """The smallest amount from ``low`` to ``high`` that is worth ``eq`` or more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FixedPrice:
+    """A fixed rate: ``eq = amt * numerator / denominator``, scale and rate in one fraction."""
+
+    rate: Fraction
+    numerator: int
+    denominator: int
+
+    def eq_down(self, amt: int) -> int:
+        return mul_div_down(amt, self.numerator, self.denominator)
+
+    def bridge_rate(self, amt: int, eq: int) -> Fraction:
+        return self.rate
+
+    def least_amt(self, eq: int, low: int, high: int) -> int | None:
+        if self.numerator <= 0:
+            return low if eq <= 0 and low <= high else None
+        least = max(low, mul_div_up(eq, self.denominator, self.numerator))
+        return least if least <= high else None
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePrice:
+    """A StableSwap price: balances ``x``, ``y`` and invariant ``d`` in units of 18 decimals."""
+
+    amplification: int
+    x: int
+    y: int
+    d: int
+    src_decimals: int
+    dst_decimals: int
+
+    def eq_down(self, amt: int) -> int:
+        """As in the protocol. Raises ``CurveUnsettled``."""
+        dx = scale_down(amt, self.src_decimals, CURVE_DECIMALS)
+        output = swap_output(self.x, self.y, self.d, self.amplification, dx)
+        return scale_down(output, CURVE_DECIMALS, self.dst_decimals)
+
+    def bridge_rate(self, amt: int, eq: int) -> Fraction:
+        up, down = scale_factors(self.src_decimals, self.dst_decimals)
+        return Fraction(eq * down, amt * up)
+
+    def least_amt(self, eq: int, low: int, high: int) -> int | None:
+        """As in the protocol, by doubling steps from ``low``, then bisection. Raises ``CurveUnsettled``."""
+        if low > high or self.eq_down(high) < eq:
+            return None
+        step = 1
+        while low + step < high and self.eq_down(low + step) < eq:
+            low += step
+            step *= 2
+        high = min(high, low + step)
+        while low < high:
+            middle = (low + high) // 2
+            if self.eq_down(middle) >= eq:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+
+_kept_invariant = lru_cache(maxsize=1024)(invariant)
+"""Worked out once for the balances of two pools, whatever amounts are asked about."""
+
+
+def price_of(transfer: TransferTerms) -> Price | None:
+    """The price on these terms, or ``None`` for a curve with an empty side. Raises ``CurveUnsettled``."""
+    rate = transfer.rate
+    if isinstance(rate, FixedRate):
+        value = rate.value
+        return FixedPrice(value, transfer.up * value.numerator, transfer.down * value.denominator)
+    if transfer.pools is None:
+        return None
+    src_decimals, dst_decimals = transfer.src_token.decimals, transfer.dst_token.decimals
+    x = scale_down(transfer.pools.src.balance, src_decimals, CURVE_DECIMALS)
+    y = scale_down(transfer.pools.dst.balance, dst_decimals, CURVE_DECIMALS)
+    if x == 0 or y == 0:
+        return None
+    d = _kept_invariant(x, y, rate.amplification)
+    return CurvePrice(rate.amplification, x, y, d, src_decimals, dst_decimals)
+
+
+@dataclass(frozen=True, slots=True)
+class Calculation:
+    """What an amount comes to, in destination units, before any limit is checked.
+
+    ``minimum_ppm``: the estimated minimum destination amount times 1,000,000, an exact integer.
+    ``slippage_down``: what it implies as slippage in parts per million, rounded down; the larger of it and
+    ``minimal_max_slippage`` is ``max_slippage`` (docs/interface.md#max-slippage). Both are 0 when pegged.
+    """
+
+    amt: int
+    eq: int
+    tier: FeeTier | None
+    perc_fee: int
+    base_fee: int
+    receive: int
+    minimum_ppm: int
+    slippage_down: int
+    max_slippage: int
+
+
+def tier_at(tiers: tuple[FeeTier, ...], amt: int) -> FeeTier | None:
+    """The tier of an amount: the one with the greatest ``from_amount`` that is not over it."""
+    at = bisect_right(tiers, amt, key=_from_amount)
+    return tiers[at - 1] if at else None
+
+
+def minimum_times_ppm(eq: int, fees: int, tolerance: int) -> int:
+    """The minimum destination amount times 1e6: ``(eq * (1 - tolerance / 1e6) - fees) * 1e6``."""
+    return eq * (PPM - tolerance) - fees * PPM
+
+
+def calculate(transfer: TransferTerms, price: Price, amt: int) -> Calculation:
+    """Work out an amount over 0 (docs/interface.md#estimate-arithmetic). Raises ``CurveUnsettled``."""
+    eq = price.eq_down(amt)
+    tier = tier_at(transfer.tiers, amt)
+    perc_fee = ppm_up(eq, tier.ppm) if tier is not None else 0
+    fees = perc_fee + transfer.base_fee
+    minimum_ppm = slippage_down = max_slippage = 0
+    if transfer.pools is not None:
+        minimum_ppm = minimum_times_ppm(eq, fees, transfer.tolerance)
+        sent = amt * transfer.up
+        # Not negative wherever it is answered, so rounding down cuts it to an integer.
+        slippage_down = (PPM * sent - minimum_ppm * transfer.down) // sent
+        max_slippage = max(slippage_down, transfer.src_chain.minimal_max_slippage)
+    return Calculation(
+        amt, eq, tier, perc_fee, transfer.base_fee, eq - fees, minimum_ppm, slippage_down, max_slippage
+    )

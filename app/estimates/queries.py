@@ -1,0 +1,166 @@
+"""What an estimate is priced by that changes with every transfer, and how estimates ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import BindParameter, ColumnElement, Connection, Row, bindparam, literal, select
+from sqlalchemy.orm import aliased
+
+from app.db.direct import DirectSelect
+from app.db.types import exact_sum
+from app.estimates.models import EstimateCount
+from app.feed.models import PoolCounter, PoolVolume, ReportedFee
+from app.network.pools import PoolCounters
+from app.transfers.models import Transfer
+from app.values.codes import SendKind
+from app.values.identifiers import ChainId, PoolKey, RouteKey
+from app.values.times import Epoch
+
+_MINUTE_SECONDS: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateFacts:
+    """What events say about one route; ``reported_fee`` is its latest standing fee and the fee's time."""
+
+    src: PoolCounters
+    dst: PoolCounters
+    epoch_volume: int
+    reported_fee: tuple[int, datetime] | None
+
+
+_SYMBOL: BindParameter[str] = bindparam("symbol")
+_SRC: BindParameter[int] = bindparam("src_chain_id")
+_DST: BindParameter[int] = bindparam("dst_chain_id")
+
+_SUM_OF_MINUTES = (
+    select(exact_sum(PoolVolume.amount))
+    .where(
+        PoolVolume.chain_id == _SRC,
+        PoolVolume.symbol == _SYMBOL,
+        PoolVolume.minute >= bindparam("first_minute"),
+        PoolVolume.minute < bindparam("end_minute"),
+    )
+    .scalar_subquery()
+)
+_SUM_OF_SENDS = (
+    select(exact_sum(Transfer.amount))
+    .where(
+        Transfer.src_chain_id == _SRC,
+        Transfer.symbol == _SYMBOL,
+        Transfer.kind == SendKind.POOL.value,
+        Transfer.sent_at >= bindparam("start"),
+        Transfer.sent_at < bindparam("end"),
+    )
+    .scalar_subquery()
+)
+
+
+def _statement(volume: ColumnElement[Any]) -> DirectSelect[EstimateFacts]:
+    """One row whatever is known: counters of the source, of the destination, volume, fee and its time."""
+    src, dst = aliased(PoolCounter), aliased(PoolCounter)
+    one = select(literal(1).label("one")).subquery()
+    statement = select(
+        src.added, src.sent, src.relayed, src.withdrawn,
+        dst.added, dst.sent, dst.relayed, dst.withdrawn,
+        volume, ReportedFee.base_fee, ReportedFee.at,
+    ).select_from(
+        one.outerjoin(src, (src.chain_id == _SRC) & (src.symbol == _SYMBOL))
+        .outerjoin(dst, (dst.chain_id == _DST) & (dst.symbol == _SYMBOL))
+        .outerjoin(
+            ReportedFee,
+            (ReportedFee.symbol == _SYMBOL)
+            & (ReportedFee.src_chain_id == _SRC)
+            & (ReportedFee.dst_chain_id == _DST),
+        )
+    )  # fmt: skip
+    return DirectSelect(statement, _facts)
+
+
+def _facts(*row: Any) -> EstimateFacts:
+    counters = [value or 0 for value in row[:8]]
+    volume, fee, since = row[8:]
+    return EstimateFacts(
+        src=PoolCounters(*counters[:4]),
+        dst=PoolCounters(*counters[4:]),
+        epoch_volume=volume or 0,
+        reported_fee=None if fee is None else (fee, since),
+    )
+
+
+# Built once: building a statement costs more than running it.
+_WITHOUT_VOLUME = _statement(literal(0))
+_BY_MINUTES = _statement(_SUM_OF_MINUTES)
+_BY_SENDS = _statement(_SUM_OF_SENDS)
+
+
+def estimate_facts(connection: Connection, route: RouteKey, epoch: Epoch | None) -> EstimateFacts:
+    """Read the counters of both pools, the source pool's volume in the epoch, and the reported fee.
+
+    :param epoch: None where no epoch cap asks for the volume, which is then 0.
+    """
+    statement, values = _with_epoch(epoch)
+    values |= route._asdict()
+    (facts,) = statement.all(connection, values)
+    return facts
+
+
+def _with_epoch(epoch: Epoch | None) -> tuple[DirectSelect[EstimateFacts], dict[str, Any]]:
+    """Sums by the minute where the epoch begins and ends with one, else the sends themselves."""
+    if epoch is None:
+        return _WITHOUT_VOLUME, {}
+    if epoch.start % _MINUTE_SECONDS == 0 == epoch.end % _MINUTE_SECONDS:
+        first, end = epoch.start // _MINUTE_SECONDS, epoch.end // _MINUTE_SECONDS
+        return _BY_MINUTES, {"first_minute": first, "end_minute": end}
+    return _BY_SENDS, {"start": epoch.starts_at, "end": epoch.ends_at}
+
+
+def estimate_counts(connection: Connection, first_minute: int) -> Sequence[Row[*tuple[Any, ...]]]:
+    """How many estimates (``asked``) ended with each code and reason, by minute, from a minute on.
+
+    :param first_minute: Unix time // 60.
+    """
+    counts = select(
+        EstimateCount.minute, EstimateCount.code, EstimateCount.reason, EstimateCount.count.label("asked")
+    )
+    return connection.execute(
+        counts.where(EstimateCount.minute >= first_minute).order_by(EstimateCount.minute)
+    ).all()
+
+
+_COLUMNS = (PoolCounter.added, PoolCounter.sent, PoolCounter.relayed, PoolCounter.withdrawn)
+
+
+def pool_counters(connection: Connection) -> dict[PoolKey, PoolCounters]:
+    """The counters of every pool that events moved: as many rows as there are pools."""
+    rows = connection.execute(select(PoolCounter.chain_id, PoolCounter.symbol, *_COLUMNS))
+    return {PoolKey(row.chain_id, row.symbol): _counters(row) for row in rows}
+
+
+def counters_of(connection: Connection, pool: PoolKey) -> PoolCounters:
+    """The counters of one pool; all 0 where no event moved it."""
+    of_pool = (PoolCounter.chain_id == pool.chain_id, PoolCounter.symbol == pool.symbol)
+    row = connection.execute(select(*_COLUMNS).where(*of_pool)).one_or_none()
+    return PoolCounters() if row is None else _counters(row)
+
+
+def _counters(row: Row[*tuple[Any, ...]]) -> PoolCounters:
+    return PoolCounters(row.added, row.sent, row.relayed, row.withdrawn)
+
+
+def reported_fees(connection: Connection) -> dict[RouteKey, tuple[int, datetime]]:
+    """The latest standing fee of every route that has one, in destination units, and its time."""
+    rows = connection.execute(
+        select(
+            ReportedFee.symbol,
+            ReportedFee.src_chain_id,
+            ReportedFee.dst_chain_id,
+            ReportedFee.base_fee,
+            ReportedFee.at,
+        )
+    )
+    return {RouteKey(symbol, ChainId(src), ChainId(dst)): (fee, at) for symbol, src, dst, fee, at in rows}

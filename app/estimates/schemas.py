@@ -1,0 +1,332 @@
+"""The public shapes of explained estimates and of figures about latencies. Amounts and terms are strings.
+
+The first two, which look for blocks, are one here: which of them it was is told by nothing but the code that
+the estimate itself answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from marshmallow import fields
+
+from app.api.fields import BoundedText, Number
+from app.api.schemas import Answer, LatencyQuery, Shape, describe, enumerated
+from app.estimates.explanation import CheckOutcome, CheckResult, PassingRange, Refusal
+from app.estimates.inputs import BaseFee
+from app.estimates.refusals import Check
+from app.estimates.services import ExplainedEstimate
+from app.estimates.terms import Limit, Term
+from app.latency.services import LatencyStats
+from app.values.amounts import MAX_UINT256
+from app.values.codes import BridgeType, ErrCode, Reason
+from app.values.times import rfc3339
+from app.values.wire_values import MAX_SYMBOL_CHARACTERS
+
+ACCESS: Final = "access"
+
+_OF_BLOCKS: Final = (Check.CALLER_NETWORK, Check.ADDRESS)
+
+CHECK_NAMES: Final = (ACCESS, *(check.value for check in Check if check not in _OF_BLOCKS))
+
+
+def check_name(check: Check) -> str:
+    """The name of a check, one of ``CHECK_NAMES``."""
+    return ACCESS if check in _OF_BLOCKS else check.value
+
+
+def check_outcomes(results: Sequence[CheckResult]) -> list[tuple[str, CheckOutcome]]:
+    """Each check with its outcome, in their order."""
+    blocks = {result.outcome for result in results if result.check in _OF_BLOCKS}
+    access = CheckOutcome.REFUSED if CheckOutcome.REFUSED in blocks else CheckOutcome.PASSED
+    others = [(result.check.value, result.outcome) for result in results if result.check not in _OF_BLOCKS]
+    return [(ACCESS, access), *others]
+
+
+_NULLABLE: Final[dict[str, Any]] = {"allow_none": True, "dump_default": None}
+_MODELS: Final = ("fixed", "stableswap", "pegged", "")
+_SOURCES: Final = ("configured", "reported", "pinned", "")
+_EXACT: Final = "An integer, or an exact fraction written `a/b`."
+
+
+class LatencyStatsQuery(LatencyQuery):
+    """Parameters of a question about latencies."""
+
+    token_symbol = BoundedText(
+        MAX_SYMBOL_CHARACTERS,
+        metadata=describe("Only transfers of this token. If omitted, those of all tokens.", "USDT"),
+    )
+
+
+class LatencyStatsAnswer(Answer):
+    """How long transfers took, in seconds."""
+
+    count = fields.Integer(dump_default=0, metadata=describe("Number of transfers.", 1204))
+    window_seconds = fields.Integer(
+        dump_default=0,
+        metadata=describe(
+            "They were released in the last so many seconds: 604800, or fewer for a token of a busy pair.",
+            604800,
+        ),
+    )
+    median = Number(dump_default=0, metadata=describe("Median.", 612.5))
+    p90 = Number(dump_default=0, metadata=describe("90 of 100 transfers took at most as long.", 840.25))
+    p99 = Number(dump_default=0, metadata=describe("99 of 100 transfers took at most as long.", 2460))
+    as_of = fields.String(
+        dump_default="",
+        metadata=describe(
+            "When the gateway received its newest event (RFC 3339); empty before the first.",
+            "2026-11-21T12:00:00Z",
+        ),
+    )
+
+
+class TermInput(Shape):
+    """A number that a term is worked out from."""
+
+    name = fields.String(
+        metadata=describe("Its name: a term's, or that of what was asked or configured.", "amt")
+    )
+    value = fields.String(metadata=describe(_EXACT, "1000000"))
+
+
+class ExplainedTerm(Shape):
+    """One number of the estimate."""
+
+    name = fields.String(metadata=describe("Its name.", "perc_fee"))
+    formula = fields.String(
+        metadata=describe("How it is worked out.", "eq_value_token_amt * ppm / 1000000, rounded up")
+    )
+    inputs = fields.List(fields.Nested(TermInput))
+    value = fields.String(metadata=describe(_EXACT, "0"))
+    unit = fields.String(metadata=describe("What it is counted in.", "smallest units of USDT on BNB Chain"))
+    rounding = fields.String(metadata=describe("How it is rounded.", "up", enum=["up", "down", "none"]))
+
+
+class ExplainedLimit(Shape):
+    """One limit, and what this transfer leaves of it."""
+
+    name = fields.String(metadata=describe("Its name.", "inbound_limit"))
+    formula = fields.String(
+        metadata=describe(
+            "What it says.", "amt is at most liquidity added - relayed - withdrawn of the source pool"
+        )
+    )
+    value = fields.String(metadata=describe("The limit.", "5000000000000"))
+    counted = fields.String(metadata=describe("What counts against it, this transfer included.", "1000000"))
+    left = fields.String(metadata=describe("What is left; negative: it is broken.", "4999999000000"))
+    unit = fields.String(metadata=describe("Their unit.", "smallest units of USDT on Ethereum"))
+    largest_amt = fields.String(
+        allow_none=True,
+        metadata=describe("The largest amount that this limit alone allows; null if any.", "5000000000000"),
+    )
+    binds = fields.Boolean(
+        metadata=describe("Whether no upper limit is tighter; of a lower one, whether it is broken.", True)
+    )
+
+
+class ExplainedCheck(Shape):
+    """One check."""
+
+    name = fields.String(metadata=describe("Its name.", "inbound_limit", enum=list(CHECK_NAMES)))
+    outcome = fields.String(
+        metadata=describe(
+            "`not_reached`: an earlier check refused; `not_made`: it does not apply to this transfer.",
+            "passed",
+            enum=[outcome.value for outcome in CheckOutcome],
+        )
+    )
+
+
+class ExplainedRefusal(Shape):
+    """Why there is no estimate: what `estimateAmt` answers, which check refused, and what would pass."""
+
+    code = fields.Integer(
+        metadata=describe("ErrCode of the estimate.", 1005) | enumerated(code for code in ErrCode if code)
+    )
+    reason = fields.String(
+        metadata=describe(
+            "X-Gateway-Reason of the estimate.", "inbound_limit", enum=[each.value for each in Reason]
+        )
+    )
+    msg = fields.String(
+        metadata=describe("`msg` of the estimate.", "You can transfer up to 5000000 USDT at this moment")
+    )
+    check = fields.String(
+        metadata=describe("The check that refused.", "inbound_limit", enum=list(CHECK_NAMES))
+    )
+    largest_passing_amt = fields.String(
+        allow_none=True,
+        metadata=describe("The next smaller amount that passes, in source units.", "5000000000000"),
+    )
+    smallest_passing_amt = fields.String(
+        allow_none=True, metadata=describe("The next larger amount that passes, in source units.")
+    )
+    largest_passing_tolerance = fields.Integer(
+        allow_none=True, metadata=describe("The largest slippage_tolerance that passes with this amount.")
+    )
+
+
+class PassingAmounts(Shape):
+    """The amounts that pass, in source units."""
+
+    least_amt = fields.String(metadata=describe("The smallest.", "607261"))
+    most_amt = fields.String(metadata=describe("The largest.", "5000000000000"))
+
+
+class ExplainedAnswer(Answer):
+    """How an estimate comes about. `err` is null for a refusal, too: it is what is explained."""
+
+    refusal = fields.Nested(
+        ExplainedRefusal,
+        **_NULLABLE,
+        metadata=describe("Why there is no estimate; null if there is one."),
+    )
+    bridge_type = fields.Integer(
+        dump_default=0,
+        metadata=describe("BridgeType; 0 where no way is known.", 1) | enumerated(BridgeType),
+    )
+    rate_model = fields.String(
+        dump_default="",
+        metadata=describe("Where the rate is from; empty if no way is known.", "fixed", enum=list(_MODELS)),
+    )
+    base_fee_source = fields.String(
+        dump_default="",
+        metadata=describe(
+            "Where the base fee is from: the configuration, the event feed, or an operator who set it for a "
+            "time; empty where it is not known.",
+            "reported",
+            enum=list(_SOURCES),
+        ),
+    )
+    base_fee_since = fields.String(
+        **_NULLABLE,
+        metadata=describe(
+            "Since when it has this value (RFC 3339); null if unknown.", "2026-11-21T12:00:00Z"
+        ),
+    )
+    terms = fields.List(
+        fields.Nested(ExplainedTerm),
+        dump_default=list,
+        metadata=describe("Every number of the estimate, as far as it can be worked out, in this order."),
+    )
+    limits = fields.List(
+        fields.Nested(ExplainedLimit),
+        dump_default=list,
+        metadata=describe("Every limit that applies, also those that are not reached."),
+    )
+    checks = fields.List(
+        fields.Nested(ExplainedCheck),
+        dump_default=list,
+        metadata=describe("Every check in the order in which they are made."),
+    )
+    passing = fields.Nested(
+        PassingAmounts,
+        **_NULLABLE,
+        metadata=describe("The amounts that pass now, whatever was asked for; null if none."),
+    )
+    config_version = fields.Integer(
+        dump_default=0,
+        metadata=describe("A number that grows with each change of the configuration.", 118),
+    )
+    config_changed_at = fields.String(
+        **_NULLABLE, metadata=describe("When it last changed (RFC 3339).", "2026-11-21T09:30:00Z")
+    )
+    facts_age_seconds = fields.Float(
+        **_NULLABLE,
+        metadata=describe(
+            "How long ago the pools' balances and the reported fee were read; null if they do not count.", 0.4
+        ),
+    )
+
+
+def latency_stats_json(stats: LatencyStats) -> dict[str, Any]:
+    """The figures in the shape of :class:`LatencyStatsAnswer`."""
+    return {
+        "count": stats.count,
+        "window_seconds": stats.window_seconds,
+        "median": stats.median,
+        "p90": stats.p90,
+        "p99": stats.p99,
+        "as_of": _time(stats.as_of) or "",
+    }
+
+
+def explained_json(explained: ExplainedEstimate) -> dict[str, Any]:
+    """The explanation in the shape of :class:`ExplainedAnswer`."""
+    explanation = explained.explanation
+    return {
+        "refusal": _refusal(explanation.refusal) if explanation.refusal else None,
+        "bridge_type": explanation.bridge_type,
+        "rate_model": explained.rate_model,
+        "base_fee_source": _fee_source(explanation.bridge_type, explained.base_fee),
+        "base_fee_since": _time(explained.base_fee.since) if explained.base_fee else None,
+        "terms": [_term(term) for term in explanation.terms],
+        "limits": [_limit(limit) for limit in explanation.limits],
+        "checks": [
+            {"name": name, "outcome": outcome.value} for name, outcome in check_outcomes(explanation.checks)
+        ],
+        "passing": _passing(explained.passing) if explained.passing else None,
+        "config_version": explained.config_version,
+        "config_changed_at": _time(explained.config_changed_at),
+        "facts_age_seconds": None if explained.facts_age is None else round(explained.facts_age, 3),
+    }
+
+
+def _refusal(refusal: Refusal) -> dict[str, Any]:
+    return {
+        "code": refusal.code,
+        "reason": refusal.reason.value,
+        "msg": refusal.msg,
+        "check": check_name(refusal.check),
+        "largest_passing_amt": _text(refusal.largest_passing_amt),
+        "smallest_passing_amt": _text(refusal.smallest_passing_amt),
+        "largest_passing_tolerance": refusal.largest_passing_tolerance,
+    }
+
+
+def _fee_source(bridge_type: BridgeType, fee: BaseFee | None) -> str:
+    if fee is None:
+        return "" if bridge_type in (BridgeType.POOL, BridgeType.UNDEFINED) else "configured"
+    if fee.pinned_until is not None:
+        return "pinned"
+    return "reported" if fee.reported else "configured"
+
+
+def _term(term: Term) -> dict[str, Any]:
+    return {
+        "name": term.name,
+        "formula": term.formula,
+        "inputs": [{"name": name, "value": str(value)} for name, value in term.inputs],
+        "value": str(term.value),
+        "unit": term.unit,
+        "rounding": term.rounding if term.rounding in ("up", "down") else "none",
+    }
+
+
+def _limit(limit: Limit) -> dict[str, Any]:
+    return {
+        "name": limit.name,
+        "formula": limit.formula,
+        "value": str(limit.value),
+        "counted": str(limit.counted),
+        "left": str(limit.headroom),
+        "unit": limit.unit,
+        "largest_amt": _text(limit.largest_amt),
+        "binds": limit.binds,
+    }
+
+
+def _passing(passing: PassingRange) -> dict[str, Any]:
+    most = MAX_UINT256 if passing.most is None else passing.most
+    return {"least_amt": str(passing.least), "most_amt": str(most)}
+
+
+def _text(amount: int | None) -> str | None:
+    return None if amount is None else str(amount)
+
+
+def _time(at: datetime | None) -> str | None:
+    return None if at is None else rfc3339(at, "seconds")

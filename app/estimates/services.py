@@ -1,0 +1,296 @@
+"""Estimates: what a transfer or a withdrawal would cost, what its receiver would get, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from fractions import Fraction
+from typing import Any, Final
+
+from app.estimates import refusals as refuse
+from app.estimates.estimate import Estimate, Explanation, estimate, explain
+from app.estimates.explanation import CheckOutcome, PassingRange, passing_range
+from app.estimates.inputs import BaseFee, EstimateInputs, EstimateRequest, FixedRate, PoolState, RouteBlock
+from app.estimates.pricing import is_pegged
+from app.estimates.queries import EstimateFacts, estimate_facts
+from app.estimates.refusals import Check
+from app.gateway import Gateway
+from app.network.base_fees import base_fee_now
+from app.network.blocking import IPAddress
+from app.network.snapshot import NetworkSnapshot
+from app.network.terms import in_any_case
+from app.values.codes import BridgeType, Reason
+from app.values.errors import GatewayError
+from app.values.identifiers import ChainId, PoolKey, RouteKey
+from app.values.times import Epoch
+
+
+def kept_facts(
+    gateway: Gateway, route: RouteKey, src: PoolState, now: datetime
+) -> tuple[EstimateFacts, float]:
+    """The facts of a route, and how many seconds ago they were read: of one statement, all of one moment.
+
+    The epoch is that of ``now``, and facts are kept for one epoch each. So the volume of an epoch that has
+    ended is never counted.
+
+    :param src: the pool that the transfer is sent from. Without an epoch cap the volume is 0.
+    """
+    capped = src.epoch_cap is not None and src.epoch_seconds
+    epoch = Epoch.at(now, src.epoch_seconds) if capped and src.epoch_seconds else None
+    return gateway.kept_reads.ask(
+        (estimate_facts, route, epoch), lambda: gateway.public_reads.ask(estimate_facts, route, epoch)
+    )
+
+
+def estimate_transfer(
+    gateway: Gateway, request: EstimateRequest, usr_addr: str | None, caller: IPAddress | None
+) -> Estimate:
+    """The estimate by the present configuration, pools and fees, counted by how it ends.
+
+    :param usr_addr: the user's account on any chain, None where it was left out.
+    :param caller: the IP address of the caller (docs/interface.md#caller), None where it is not known.
+    :raises EstimateRefused: with the code of the first check that fails.
+    :raises Unavailable: when the configuration is too old to be trusted.
+    """
+    try:
+        answer = estimate(estimate_inputs(gateway, request, usr_addr, caller))
+    except Exception as error:
+        gateway.estimate_counts.refused(error)
+        raise
+    gateway.estimate_counts.answered()
+    return answer
+
+
+def estimate_inputs(
+    gateway: Gateway,
+    request: EstimateRequest,
+    usr_addr: str | None,
+    caller: IPAddress | None,
+    snapshot: NetworkSnapshot | None = None,
+) -> EstimateInputs:
+    """Everything that the estimate depends on: the configuration, and pools and fees, kept or read now.
+
+    :param snapshot: the configuration; None for the present one.
+    """
+    snapshot = snapshot or gateway.snapshots.current()
+    now, route_key = gateway.clock(), request.route_key
+    terms, src, dst = snapshot.terms, route_key.src, route_key.dst
+    route, pegged = terms.routes.get(route_key), terms.pegged.get(route_key)
+    src_pool, dst_pool, age = terms.pools.get(src), terms.pools.get(dst), None
+    by_pair = is_pegged(request.is_pegged, joined=pegged is not None, routed=route is not None)
+    if route is not None and src_pool is not None and dst_pool is not None and not by_pair:
+        facts, age = kept_facts(gateway, route_key, src_pool, now)
+        route = replace(route, base_fee=base_fee_now(route.pin, facts.reported_fee, route.base_fee, now))
+        src_pool = src_pool.moved_by(facts.src, facts.epoch_volume)
+        dst_pool = dst_pool.moved_by(facts.dst)
+    return EstimateInputs(
+        request=request,
+        now=now,
+        caller_blocked=caller is not None and snapshot.blocked_networks.blocks(caller, now),
+        address_blocked=bool(usr_addr) and snapshot.blocked_addresses.blocks(usr_addr or "", now),
+        src_chain=terms.chains.get(request.src_chain_id),
+        dst_chain=terms.chains.get(request.dst_chain_id),
+        src_token=terms.tokens.get(src),
+        dst_token=terms.tokens.get(dst),
+        route=route,
+        pegged=pegged,
+        block=terms.blocks.get(route_key, RouteBlock.NONE),
+        src_pool=src_pool,
+        dst_pool=dst_pool,
+        symbol_chains=terms.symbol_chains.get(route_key.symbol, ()),
+        open_destinations=terms.destinations.get(src, ()),
+        spelling=None if src in terms.tokens else terms.spellings.get(in_any_case(src)),
+        facts_age=age,
+    )
+
+
+def token_bound(gateway: Gateway, chain_id: ChainId | int, token_addr: str) -> int | None:
+    """What the inbound limit of the token's pool leaves, and its caps where these leave less; at least 0.
+
+    It is the largest amount that an estimate from this chain does not refuse with 1005 or 1017.
+
+    :param token_addr: as in the transfer configs, in any case.
+    :returns: in the token's smallest units; None where it has no pool, which then bounds nothing.
+    :raises GatewayError: the chain or its token is not known.
+    """
+    snapshot = gateway.snapshots.current()
+    if chain_id not in snapshot.terms.chains:
+        raise refuse.chain_unknown(chain_id)
+    symbol = _symbol(snapshot.configs.answer["chain_token"][str(chain_id)]["token"], token_addr)
+    pool = snapshot.terms.pools.get(PoolKey(ChainId(chain_id), symbol))
+    if pool is None:
+        return None
+    here = RouteKey(symbol, ChainId(chain_id), ChainId(chain_id))
+    facts, _ = kept_facts(gateway, here, pool, gateway.clock())
+    now = pool.moved_by(facts.src, facts.epoch_volume)
+    rests = (now.inbound_limit, now.epoch_rest, now.total_rest)
+    return max(0, min(rest for rest in rests if rest is not None))
+
+
+def _symbol(tokens: list[dict[str, Any]], address: str) -> str:
+    for each in tokens:
+        if each["token"]["address"].lower() == address.lower():
+            return str(each["token"]["symbol"])
+    raise GatewayError(
+        "this chain has no token with this address: use the addresses in /v2/getTransferConfigs",
+        reason=Reason.TOKEN_NOT_ON_SRC,
+    )
+
+
+BLOCKED: Final = frozenset({Check.CALLER_NETWORK, Check.ADDRESS})
+"""Who is refused by one of these gets no numbers: the estimate gives none either."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedEstimate:
+    """Everything behind one answer.
+
+    ``rate_model``: ``fixed``, ``stableswap`` or ``pegged``; empty where no route or pair is known.
+    ``base_fee`` is that of the route; None for a pegged transfer, and where it is not known. ``passing`` has
+    the amounts that pass, whatever was asked for; None where none does. ``config_version`` grows with each
+    change of the configuration, the last at ``config_changed_at``. ``facts_age``: how many seconds ago pools
+    and reported fee were read; None where they do not count.
+    """
+
+    explanation: Explanation
+    rate_model: str
+    base_fee: BaseFee | None
+    passing: PassingRange | None
+    config_version: int
+    config_changed_at: datetime | None
+    facts_age: float | None
+
+
+def explain_estimate(
+    gateway: Gateway, request: EstimateRequest, usr_addr: str | None, caller: IPAddress | None
+) -> ExplainedEstimate:
+    """How ``estimate_transfer`` would answer the same question now. A refusal is explained, not raised.
+
+    It is counted by how it ends, as the estimate is: an explanation has all that an estimate has, so a client
+    may ask for nothing else, and an operator has to see that its users are refused. Somebody who asks for an
+    estimate and then for its explanation has asked twice, as those do who ask for the same estimate again.
+
+    :raises Unavailable: when the configuration is too old to be trusted.
+    """
+    try:
+        explained = _explained(gateway, request, usr_addr, caller)
+    except Exception as error:
+        gateway.estimate_counts.refused(error)
+        raise
+    refusal = explained.explanation.refusal
+    if refusal is None:
+        gateway.estimate_counts.answered()
+    else:
+        gateway.estimate_counts.refused_for(refusal.code, refusal.reason)
+    return explained
+
+
+def _explained(
+    gateway: Gateway, request: EstimateRequest, usr_addr: str | None, caller: IPAddress | None
+) -> ExplainedEstimate:
+    snapshot = gateway.snapshots.current()
+    inputs = estimate_inputs(gateway, request, usr_addr, caller, snapshot)
+    explanation = explain(inputs)
+    if explanation.refusal is not None and explanation.refusal.check in BLOCKED:
+        return ExplainedEstimate(_bare(explanation), "", None, None, *_version(snapshot), None)
+    by_pools = explanation.bridge_type is BridgeType.POOL and inputs.route is not None
+    return ExplainedEstimate(
+        explanation,
+        _rate_model(inputs, explanation),
+        inputs.route.base_fee if by_pools and inputs.route is not None else None,
+        passing_range(inputs),
+        *_version(snapshot),
+        inputs.facts_age,
+    )
+
+
+def _bare(explanation: Explanation) -> Explanation:
+    """Without anything of the transfer: not even which checks are made for it is told."""
+    checks = tuple(
+        replace(each, outcome=CheckOutcome.NOT_REACHED) if each.outcome is CheckOutcome.NOT_MADE else each
+        for each in explanation.checks
+    )
+    return replace(explanation, bridge_type=BridgeType.UNDEFINED, terms=(), limits=(), checks=checks)
+
+
+def _rate_model(inputs: EstimateInputs, explanation: Explanation) -> str:
+    if explanation.bridge_type is BridgeType.UNDEFINED:
+        return ""
+    if explanation.bridge_type is not BridgeType.POOL or inputs.route is None:
+        return "pegged"
+    return "fixed" if isinstance(inputs.route.rate, FixedRate) else "stableswap"
+
+
+def _version(snapshot: NetworkSnapshot) -> tuple[int, datetime | None]:
+    """Each part has a number that grows, so that no two configurations have the same sum of them."""
+    parts = snapshot.versions.values()
+    return sum(part.version for part in parts), max((part.changed_at for part in parts), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """What is to be withdrawn from one chain: amount in its token's smallest unit, tolerance in ppm."""
+
+    chain_id: ChainId | int
+    amount: int
+    slippage_tolerance: int
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawals:
+    """Withdrawals of one token to one chain, each from another chain."""
+
+    sources: Sequence[Withdrawal]
+    dst_chain_id: ChainId | int
+    symbol: str
+
+
+def estimate_withdrawals(
+    gateway: Gateway,
+    withdrawals: Withdrawals,
+    usr_addr: str | None,
+    caller: IPAddress | None,
+) -> Mapping[int, Estimate]:
+    """The estimate of each withdrawal, by its source chain.
+
+    From a chain to itself it is a refund: the amount, without rate, fees and slippage, also while the chain
+    or the token is disabled, which may be why it is refunded. Any other is estimated as a transfer is.
+
+    :raises GatewayError: with the first withdrawal that is refused.
+    """
+    return {
+        each.chain_id: _refund(gateway, each)
+        if each.chain_id == withdrawals.dst_chain_id
+        else estimate_transfer(gateway, _transfer(each, withdrawals), usr_addr, caller)
+        for each in withdrawals.sources
+    }
+
+
+def _transfer(withdrawal: Withdrawal, withdrawals: Withdrawals) -> EstimateRequest:
+    return EstimateRequest(
+        src_chain_id=ChainId(withdrawal.chain_id),
+        dst_chain_id=ChainId(withdrawals.dst_chain_id),
+        token_symbol=withdrawals.symbol,
+        amt=withdrawal.amount,
+        slippage_tolerance=withdrawal.slippage_tolerance,
+        is_pegged=None,
+    )
+
+
+def _refund(gateway: Gateway, withdrawal: Withdrawal) -> Estimate:
+    if withdrawal.chain_id not in gateway.snapshots.current().terms.chains:
+        raise refuse.chain_unknown(withdrawal.chain_id)
+    if withdrawal.amount <= 0:
+        raise refuse.amount_zero()
+    return Estimate(
+        eq_value_token_amt=withdrawal.amount,
+        bridge_rate=Fraction(1),
+        perc_fee=0,
+        base_fee=0,
+        slippage_tolerance=withdrawal.slippage_tolerance,
+        max_slippage=0,
+        estimated_receive_amt=withdrawal.amount,
+        drop_gas_amt=0,
+        bridge_type=BridgeType.UNDEFINED,
+    )

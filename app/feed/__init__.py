@@ -1,0 +1,1 @@
+"""The event feed: lines are read, validated, stored, projected; replayed, retracted, verified, pruned."""

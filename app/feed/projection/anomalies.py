@@ -1,0 +1,154 @@
+"""Keeping the table of anomalies equal to what holds now."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, update
+
+from app.feed.queries.pools import load_pools_now
+from app.feed.queries.transfers import AnomalyRow, anomalies_of_subjects, first_raised, rotation_subjects
+from app.network.pools import PoolCounters
+from app.transfers import models as table
+from app.transfers.anomalies import Anomaly, AnomalyKind
+from app.transfers.events import Event
+from app.transfers.state import TransferState
+from app.values.identifiers import ChainId, PoolKey
+
+CHUNK = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What an anomaly is about."""
+
+    name: str
+    transfer_id: bytes | None = None
+    chain_id: ChainId | None = None
+
+    @classmethod
+    def transfer(cls, transfer_id: bytes) -> Subject:
+        """A transfer."""
+        return cls(f"transfer:0x{transfer_id.hex()}", transfer_id=transfer_id)
+
+    @classmethod
+    def pool(cls, chain_id: ChainId, symbol: str) -> Subject:
+        """A token's pool on a chain."""
+        return cls(f"pool:{chain_id}:{symbol}", chain_id=chain_id)
+
+    @classmethod
+    def event(cls, event: Event) -> Subject:
+        """An event, by its key."""
+        name = f"event:{event.subject}:{event.id}"
+        return cls(name, getattr(event, "transfer_id", None), getattr(event, "chain_id", None))
+
+
+def sync_anomalies(connection: Connection, found: Mapping[Subject, Sequence[Anomaly]]) -> None:
+    """Make the table say of each subject what was found, and nothing else."""
+    subjects = list(found)
+    for start in range(0, len(subjects), CHUNK):
+        chunk = subjects[start : start + CHUNK]
+        names = [subject.name for subject in chunk]
+        rows = anomalies_of_subjects(connection, names)
+        known = {(row.subject, row.kind): row for row in rows}
+        wanted = {(s.name, a.kind.value): (s, a) for s in chunk for a in found[s]}
+        gone = [row.id for key, row in known.items() if key not in wanted]
+        if gone:
+            connection.execute(delete(table.Anomaly).where(table.Anomaly.id.in_(gone)))
+        new = [anomaly_row(*pair) for key, pair in wanted.items() if key not in known]
+        if new:
+            connection.execute(insert(table.Anomaly), new)
+        for key, (subject, anomaly) in wanted.items():
+            if key in known:
+                _renew(connection, known[key], anomaly_row(subject, anomaly))
+
+
+def sync_transfer_anomalies(connection: Connection, states: Iterable[TransferState]) -> None:
+    """Make the table say of these transfers what their states say."""
+    sync_anomalies(connection, {Subject.transfer(state.transfer_id): state.anomalies for state in states})
+
+
+def anomaly_row(subject: Subject, anomaly: Anomaly) -> dict[str, Any]:
+    """The row of an anomaly."""
+    return {
+        "kind": anomaly.kind.value,
+        "subject": subject.name,
+        "transfer_id": subject.transfer_id,
+        "chain_id": subject.chain_id,
+        "detail": anomaly.detail,
+        "event_ids": list(anomaly.event_ids),
+        "first_at": anomaly.first_at,
+        "last_at": anomaly.last_at,
+    }
+
+
+def _renew(connection: Connection, known: AnomalyRow, row: dict[str, Any]) -> None:
+    """Write what has changed. One that rests on other events than before is open again."""
+    if not row["event_ids"]:
+        row = row | {"first_at": known.first_at}  # no event has a time for it: the gateway's clock had
+    if known.event_ids != row["event_ids"]:
+        row = row | {"acknowledged_at": None, "acknowledged_by": None}
+    if any(getattr(known, column) != value for column, value in row.items()):
+        connection.execute(update(table.Anomaly).where(table.Anomaly.id == known.id).values(row))
+
+
+def sync_rotation_anomalies(
+    connection: Connection,
+    chain_id: ChainId,
+    found: Iterable[Anomaly],
+    rotations: Collection[Event] | None = None,
+) -> None:
+    """Make the table say of a chain's rotations what was found; each has a subject of its own.
+
+    :param rotations: of these; None: of all that the chain ever had.
+    """
+    prefix = f"rotation:{chain_id}:"
+    if rotations is None:
+        subjects = rotation_subjects(connection, chain_id)
+    else:
+        subjects = [prefix + event.id for event in rotations]
+    wanted: dict[Subject, list[Anomaly]] = {Subject(name, chain_id=chain_id): [] for name in subjects}
+    for anomaly in found:
+        wanted[Subject(prefix + anomaly.event_ids[0], chain_id=chain_id)] = [anomaly]
+    sync_anomalies(connection, wanted)
+
+
+def raise_two_contents(connection: Connection, event: Event, now: datetime) -> None:
+    """Note that an id came with other content. The refused content itself is not kept."""
+    subject = Subject.event(event)
+    first = first_raised(connection, subject.name)
+    anomaly = Anomaly(
+        AnomalyKind.ID_WITH_TWO_CONTENTS,
+        "an id was reported again with other content; the second report was refused",
+        (event.id,),
+        first or now,
+        now,
+    )
+    sync_anomalies(connection, {subject: [anomaly]})
+    reopened = {"last_at": now, "acknowledged_at": None, "acknowledged_by": None}
+    connection.execute(update(table.Anomaly).where(table.Anomaly.subject == subject.name).values(reopened))
+
+
+def judge_pools(connection: Connection, pools: Iterable[PoolKey], now: datetime) -> None:
+    """Raise pools whose balance or inbound limit is under zero; estimates count 0 there."""
+    keys = list(pools)
+    liquidity = load_pools_now(connection, keys)
+    found: dict[Subject, list[Anomaly]] = {}
+    for key in keys:
+        under = under_zero(liquidity.get(key))
+        found[Subject.pool(*key)] = (
+            [Anomaly(AnomalyKind.POOL_UNDER_ZERO, under, (), now, now)] if under else []
+        )
+    sync_anomalies(connection, found)
+
+
+def under_zero(pool: PoolCounters | None) -> str:
+    """What of a pool is under zero, in words; nothing where it is not configured."""
+    if pool is None:
+        return ""  # not configured: no estimate rests on it
+    values = (("the balance", pool.balance), ("the inbound limit", pool.inbound_limit))
+    under = [f"{name} is {value}" for name, value in values if value < 0]
+    return f"{' and '.join(under)} (smallest units)" if under else ""

@@ -1,0 +1,181 @@
+"""Folding what is reported about chains: how far they are read, their validators, reorgs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import datetime
+from typing import cast
+
+from sqlalchemy import Connection, delete
+
+from app.db.upserts import upsert
+from app.feed.projection.anomalies import sync_rotation_anomalies
+from app.feed.projection.pools import take_back_liquidity
+from app.feed.projection.sums import advance, find_newest, go_back
+from app.feed.projection.transfers import refold
+from app.feed.queries.chains import (
+    accepted_of_chain,
+    is_told_from_block,
+    load_chain_events,
+    load_progress,
+    standing_of_chain,
+    transfers_from_block,
+)
+from app.feed.queries.facts import load_network_facts, load_opening_sets
+from app.feed.queries.log import latest_rotation
+from app.feed.queries.pools import Part, conditions_of
+from app.feed.queries.transfers import transfers_in_status, transfers_with_aside
+from app.network.models import ReportedValidatorSet
+from app.network.validators import ValidatorSet
+from app.refunds.queries import UsedId, refunded_by_one_of_several, transfers_with_ids, used_by_events
+from app.refunds.used_ids import write_used
+from app.transfers.anomalies import anomalies_of_rotations
+from app.transfers.event_types import EventType
+from app.transfers.events import ChainEvent, ChainReorged, LiquidityWithdrawn, ValidatorsUpdated, WithdrawDone
+from app.transfers.reorganisations import ChainReading
+from app.transfers.status_history import reported_set
+from app.values.codes import TransferHistoryStatus
+from app.values.identifiers import ChainId
+
+WITHDRAWS = (WithdrawDone, LiquidityWithdrawn)
+"""Events that use up a withdraw id."""
+
+_REFUND_OPEN = (
+    TransferHistoryStatus.TRANSFER_REQUESTING_REFUND,
+    TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED,
+)
+
+
+def fold_chain_readings(connection: Connection, accepted: Iterable[ChainEvent]) -> None:
+    """Note blocks and times of events about chains."""
+    readings: dict[ChainId, ChainReading] = {}
+    for event in accepted:
+        reading = ChainReading(event.block, event.at)
+        readings[event.chain_id] = reading.furthest(readings.get(event.chain_id))
+    advance(connection, readings)
+
+
+def fold_validators(connection: Connection, chain_id: ChainId, now: datetime) -> None:
+    """Let the chain's latest standing set count, and judge its open refunds again."""
+    events = load_chain_events(connection, chain_id, [EventType.VALIDATORS_UPDATED])
+    standing = sorted(cast("list[ValidatorsUpdated]", events), key=lambda e: e.order)
+    rotations = [(event, reported_set(event, version)) for version, event in enumerate(standing, start=1)]
+    if rotations:
+        _write_set(connection, *rotations[-1])
+    else:
+        connection.execute(delete(ReportedValidatorSet).where(ReportedValidatorSet.chain_id == chain_id))
+    opening = load_opening_sets(connection, chain_id).get(chain_id)
+    sync_rotation_anomalies(connection, chain_id, anomalies_of_rotations(opening, rotations))
+    judge_open_refunds(connection, {chain_id}, now)
+
+
+def fold_new_validators(
+    connection: Connection, chain_id: ChainId, reported: Iterable[ValidatorsUpdated], now: datetime
+) -> None:
+    """As :func:`fold_validators`, after some sets began to stand, which they did not before.
+
+    Nearly always they come after all others in the chain's order. Then these are not read.
+    """
+    latest, version = latest_rotation(connection, chain_id)
+    new = sorted(reported, key=lambda event: event.order)
+    if version and (latest is None or latest.order > new[0].order):
+        fold_validators(connection, chain_id, now)
+        return
+    if latest is None:
+        before = load_opening_sets(connection, chain_id).get(chain_id)
+    else:
+        before = reported_set(latest, version)
+    rotations = [(event, reported_set(event, number)) for number, event in enumerate(new, start=version + 1)]
+    _write_set(connection, *rotations[-1])
+    sync_rotation_anomalies(connection, chain_id, anomalies_of_rotations(before, rotations), new)
+    judge_open_refunds(connection, {chain_id}, now)
+
+
+def _write_set(connection: Connection, event: ValidatorsUpdated, members: ValidatorSet) -> None:
+    row = {
+        "chain_id": event.chain_id,
+        "version": members.version,
+        "members": [["0x" + address.hex(), str(power)] for address, power in members.members],
+        "at": event.at,
+        "event_id": event.id,
+    }
+    upsert(connection, ReportedValidatorSet, [row])
+
+
+def fold_accepted_withdraws(connection: Connection, accepted: Iterable[ChainEvent], now: datetime) -> None:
+    """Note the withdraw ids of those of the events that use one up."""
+    ids: dict[ChainId, set[str]] = defaultdict(set)
+    for event in accepted:
+        if isinstance(event, WITHDRAWS) and event.withdraw_id is not None:
+            ids[event.chain_id].add(event.id)
+    for chain_id, of_chain in sorted(ids.items()):
+        fold_withdraws(connection, chain_id, Part(ids=of_chain), now)
+
+
+def fold_withdraws(connection: Connection, chain_id: ChainId, part: Part | None, now: datetime) -> None:
+    """Note which withdraw ids are used up on the chain, and judge again the refunds whose requests have them.
+
+    :param part: of the chain's log, what may have changed; None: all of it.
+    """
+    types = (EventType.WITHDRAW_DONE, EventType.LIQUIDITY_WITHDRAWN)
+    conditions = [None] if part is None else conditions_of(connection, chain_id, part)
+    accepted = [
+        each for asked in conditions for each in accepted_of_chain(connection, chain_id, types, asked)
+    ]
+    # What is ahead of the clock is not among the accepted, and was noted if it counted before.
+    event_ids = {logged.event.id for logged in accepted}.union(() if part is None else part.ids)
+    before = used_by_events(connection, chain_id, event_ids)
+    after = {
+        event.id: UsedId(event.withdraw_id, event.ref_id if isinstance(event, WithdrawDone) else None)
+        for logged in standing_of_chain(connection, chain_id, accepted)
+        if isinstance(event := logged.event, WITHDRAWS) and event.withdraw_id is not None
+    }
+    gone = [event_id for event_id in before if before[event_id] != after.get(event_id)]
+    new = [event_id for event_id in after if after[event_id] != before.get(event_id)]
+    write_used(connection, chain_id, gone, {event_id: after[event_id] for event_id in new})
+    changed = {before[each].withdraw_id for each in gone} | {after[each].withdraw_id for each in new}
+    if affected := transfers_with_ids(connection, changed):
+        refold(connection, sorted(affected), load_network_facts(connection), now)
+
+
+def judge_open_refunds(connection: Connection, chain_ids: Iterable[int], now: datetime) -> None:
+    """Fold again the refunds whose answer depends on these chains' validators or contracts.
+
+    Of refunds that are over: those paid by one of several requests. Which one that was says what others are
+    answered that have the same withdraw id.
+    """
+    chains = list(chain_ids)
+    affected = [
+        *transfers_in_status(connection, chains, _REFUND_OPEN),
+        *transfers_with_aside(connection, chains),
+        *refunded_by_one_of_several(connection, chains),
+    ]
+    if affected:
+        refold(connection, affected, load_network_facts(connection), now)
+
+
+def fold_reorg(connection: Connection, reorg: ChainReorged, seq: int, now: datetime) -> None:
+    """Go back to the block before the reorg and fold again everything that the orphaned blocks touched.
+
+    The reorg itself is in the log already, and what stands follows from the log
+    (docs/interface.md#reorgs).
+
+    :param seq: its position in the log.
+    """
+    known = load_progress(connection, [reorg.chain_id]).get(reorg.chain_id)
+    advance(connection, {reorg.chain_id: ChainReading(None, reorg.at)})
+    go_back(connection, reorg.chain_id, reorg.from_block)
+    take_back_liquidity(connection, reorg.chain_id, reorg.from_block, seq, now)
+    fold_withdraws(connection, reorg.chain_id, Part(reorg.from_block), now)
+    fold_from_block(connection, reorg.chain_id, reorg.from_block, now)
+    if known is not None and known.newest_at > reorg.at:
+        find_newest(connection, reorg.chain_id)
+
+
+def fold_from_block(connection: Connection, chain_id: ChainId, block: int, now: datetime) -> None:
+    """Fold again everything but liquidity that events of the chain at this block or above contribute to."""
+    if is_told_from_block(connection, chain_id, block, EventType.VALIDATORS_UPDATED):
+        fold_validators(connection, chain_id, now)
+    reached = transfers_from_block(connection, chain_id, block)
+    refold(connection, reached, load_network_facts(connection), now)

@@ -1,0 +1,115 @@
+"""Folding what the feed says about pools and fees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, Connection, delete
+
+from app.db.upserts import upsert
+from app.feed.models import ReportedFee
+from app.feed.projection.sums import apply_shared
+from app.feed.queries.pools import Part, counting_fees, latest_fee, load_liquidity, standing_liquidity
+from app.network.pools import PoolCounters
+from app.transfers.effects import SharedChange
+from app.transfers.events import FeeUpdated, LiquidityAdded, LiquidityWithdrawn
+from app.values.identifiers import ChainId, PoolKey, RouteKey
+
+Liquidity = LiquidityAdded | LiquidityWithdrawn
+
+
+def fold_liquidity(connection: Connection, accepted: Iterable[Liquidity], now: datetime) -> None:
+    """Add newly standing deposits and withdrawals of liquidity providers to the pools."""
+    change = SharedChange()
+    for event in accepted:
+        change.counters[PoolKey(event.chain_id, event.symbol)] += _counted(event)
+    apply_shared(connection, change, now)
+
+
+def recount_liquidity(connection: Connection, chain_id: ChainId, now: datetime) -> None:
+    """Sum the chain's standing liquidity events anew."""
+    stood, stands = (
+        {PoolKey(chain_id, symbol): sums for symbol, sums in found.items()}
+        for found in (load_liquidity(connection, chain_id), standing_liquidity(connection, chain_id))
+    )
+    move_liquidity(connection, stood, stands, now)
+
+
+def take_back_liquidity(
+    connection: Connection, chain_id: ChainId, from_block: int, before: int, now: datetime
+) -> None:
+    """Subtract what stood in this block of the chain and above, before this position of the log."""
+    part = Part(from_block)
+    move_liquidity(connection, sums_of_parts(connection, {chain_id: part}, before), {}, now)
+
+
+Sums = Mapping[PoolKey, PoolCounters]
+
+
+def sums_of_parts(
+    connection: Connection, parts: Mapping[ChainId, Part], before: int | None = None
+) -> dict[PoolKey, PoolCounters]:
+    """What stands of parts of the chains' logs, as :func:`standing_liquidity` sums it."""
+    return {
+        PoolKey(chain_id, symbol): sums
+        for chain_id, part in parts.items()
+        for symbol, sums in standing_liquidity(connection, chain_id, part, before).items()
+    }
+
+
+def move_liquidity(connection: Connection, stood: Sums, stands: Sums, now: datetime) -> None:
+    """Subtract from the pools what stood, and add what stands in its place."""
+    change = SharedChange()
+    for pool in stood.keys() | stands.keys():
+        change.counters[pool] = stands.get(pool, PoolCounters()) - stood.get(pool, PoolCounters())
+    apply_shared(connection, change, now)
+
+
+def _counted(event: Liquidity) -> PoolCounters:
+    if isinstance(event, LiquidityAdded):
+        return PoolCounters(added=event.amount)
+    return PoolCounters(withdrawn=event.amount)
+
+
+def fold_fees(connection: Connection, accepted: Iterable[FeeUpdated]) -> None:
+    """Let the latest fee of each route count."""
+    latest: dict[RouteKey, FeeUpdated] = {}
+    for event in accepted:
+        known = latest.setdefault(event.route_key, event)
+        if known.order < event.order:
+            latest[event.route_key] = event
+    counting = counting_fees(connection, latest) if latest else {}
+    newer = [event for key, event in latest.items() if key not in counting or counting[key] < event.order]
+    upsert(connection, ReportedFee, [fee_row(event) for event in newer])
+
+
+def fold_fees_again(connection: Connection, routes: Iterable[RouteKey]) -> None:
+    """Find the latest standing fee of some routes anew, after fees were retracted."""
+    for key in sorted(routes):
+        fee = latest_fee(connection, key)
+        if fee is None:
+            connection.execute(delete(ReportedFee).where(*_of_route(key)))
+        else:
+            upsert(connection, ReportedFee, [fee_row(fee)])
+
+
+def _of_route(key: RouteKey) -> tuple[ColumnElement[bool], ...]:
+    symbol, src_chain_id, dst_chain_id = key
+    return (
+        ReportedFee.symbol == symbol,
+        ReportedFee.src_chain_id == src_chain_id,
+        ReportedFee.dst_chain_id == dst_chain_id,
+    )
+
+
+def fee_row(event: FeeUpdated) -> dict[str, object]:
+    """The row of the fee that counts."""
+    return {
+        "symbol": event.symbol,
+        "src_chain_id": event.src_chain_id,
+        "dst_chain_id": event.dst_chain_id,
+        "base_fee": event.base_fee,
+        "at": event.at,
+        "event_id": event.id,
+    }

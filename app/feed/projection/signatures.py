@@ -1,0 +1,121 @@
+"""Signatures beside the folded log: kept aside while nobody current made them, left out when not needed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from sqlalchemy import Connection, delete, insert
+
+from app.feed.queries.log import latest_acceptances
+from app.feed.queries.pruned import load_positions
+from app.feed.queries.transfers import AsideRow, count_aside, load_aside
+from app.feed.services.log import append
+from app.network.facts import NetworkFacts
+from app.refunds.models import SignatureAside, SignatureNotNeeded
+from app.transfers.events import RefundPrepared, RefundSigned
+from app.transfers.reorganisations import Logged
+from app.transfers.reported import TransferHistory
+from app.transfers.signatures import MAX_ASIDE, not_needed, signature_refusal, without
+from app.transfers.validation import LogEntry
+from app.values.identifiers import TransferId
+
+
+def keep_aside(
+    connection: Connection, refused: Iterable[RefundSigned], reporter: str, received_at: datetime
+) -> None:
+    """Keep refused signatures that may turn out right, at most ``MAX_ASIDE`` of a transfer."""
+    of_transfer: dict[bytes, dict[tuple[str, bytes], RefundSigned]] = defaultdict(dict)
+    for event in refused:
+        of_transfer[event.transfer_id][event.id, event.signature] = event
+    if not of_transfer:
+        return
+    for row in load_aside(connection, list(of_transfer)):
+        of_transfer[row.transfer_id].pop((row.event_id, row.signature), None)
+    counts = count_aside(connection, list(of_transfer))
+    rows = [
+        {
+            "transfer_id": transfer_id,
+            "event_id": event.id,
+            "signature": event.signature,
+            "at": event.at,
+            "received_at": received_at,
+            "reporter": reporter,
+        }
+        for transfer_id, new in of_transfer.items()
+        for event in list(new.values())[: max(0, MAX_ASIDE - counts.get(transfer_id, 0))]
+    ]
+    if rows:
+        connection.execute(insert(SignatureAside), rows)
+
+
+def with_signatures_now(
+    connection: Connection, histories: Iterable[TransferHistory], facts: NetworkFacts
+) -> list[TransferHistory]:
+    """The histories with the signatures that are right by now, and without those that are not needed.
+
+    What was kept aside and is right is taken into the log. The caller is the only writer.
+    """
+    by_id = {history.transfer_id: history for history in histories}
+    taken = _take_aside(connection, by_id, facts)
+    found = [taken.get(transfer_id, history) for transfer_id, history in by_id.items()]
+    left_out = {history.transfer_id: not_needed(history, facts) for history in found}
+    rows = [
+        {"seq": seq, "transfer_id": transfer_id}
+        for transfer_id, positions in left_out.items()
+        for seq in sorted(positions)
+    ]
+    if rows:
+        connection.execute(insert(SignatureNotNeeded), rows)
+    return [without(history, left_out[history.transfer_id]) for history in found]
+
+
+def _take_aside(
+    connection: Connection, histories: Mapping[TransferId, TransferHistory], facts: NetworkFacts
+) -> dict[bytes, TransferHistory]:
+    # Nothing can be said of a signature before its request is known: most transfers have none.
+    asked = [i for i, history in histories.items() if _has_request(history)]
+    rows = load_aside(connection, asked) if asked else ()
+    if not rows:
+        return {}
+    changed: dict[bytes, TransferHistory] = {}
+    seq = load_positions(connection).last_seq
+    for row in rows:
+        history = changed.get(row.transfer_id, histories[row.transfer_id])
+        if not history.log:
+            continue
+        event = RefundSigned(id=row.event_id, at=row.at, transfer_id=row.transfer_id, signature=row.signature)
+        if any(logged.event.id == event.id and logged.chains is None for logged in history.log):
+            _forget(connection, row)
+        elif signature_refusal(event, history, facts) is None:
+            seq += 1
+            latest = latest_acceptances(connection, [event.key]).get(event.key)
+            entry = LogEntry(seq, 0 if latest is None else latest.occurrence + 1, event)
+            append(connection, [entry], row.reporter, row.received_at)
+            _forget(connection, row)
+            changed[row.transfer_id] = replace(history, log=[*history.log, Logged(seq, event)])
+    return changed
+
+
+def _has_request(history: TransferHistory) -> bool:
+    return any(isinstance(logged.event, RefundPrepared) for logged in history.log)
+
+
+def _forget(connection: Connection, row: AsideRow) -> None:
+    table = SignatureAside
+    connection.execute(
+        delete(table).where(
+            table.transfer_id == row.transfer_id,
+            table.event_id == row.event_id,
+            table.signature == row.signature,
+        )
+    )
+
+
+def fold_all_signatures(connection: Connection, transfer_ids: Iterable[bytes]) -> None:
+    """Leave nothing out the next time these transfers are folded: what counted may stand no longer."""
+    connection.execute(
+        delete(SignatureNotNeeded).where(SignatureNotNeeded.transfer_id.in_(list(transfer_ids)))
+    )

@@ -1,0 +1,220 @@
+"""Adding to the sums that many transfers share: pools, volumes, courses, how far chains were read."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import asdict
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import Connection, delete, tuple_, update
+
+from app.db.upserts import upsert
+from app.feed.models import ChainProgress, CourseCount, PoolCounter, PoolVolume
+from app.feed.projection.anomalies import judge_pools
+from app.feed.queries.chains import (
+    HEADS,
+    highest_standing_block,
+    last_reorg,
+    load_progress,
+    logged_readings,
+    transfers_by_block,
+    transfers_by_update,
+)
+from app.feed.queries.histories import load_histories
+from app.feed.queries.pools import load_counters, load_volumes
+from app.feed.queries.pruned import pruned_readings, pruned_up_to
+from app.network.pools import PoolCounters
+from app.transfers.effects import CourseKey, Courses, SharedChange, VolumeKey
+from app.transfers.events import EVENT_CLASSES, ChainEvent
+from app.transfers.queries.trends import SPANS, SpanKey, load_courses
+from app.transfers.reorganisations import ChainReading
+from app.values.identifiers import BlockNumber, ChainId, PoolKey
+
+_FORGOTTEN_AT_ONCE: Final = 500
+
+_OF_CHAINS: Final = tuple(each.type for each in EVENT_CLASSES.values() if issubclass(each, ChainEvent))
+"""Types of the events of chains that may have a block."""
+
+
+def apply_shared(connection: Connection, change: SharedChange, now: datetime) -> None:
+    """Add a change to the pools' counters, epoch volumes and courses. The caller is the only writer."""
+    if counters := {key: moved for key, moved in change.counters.items() if moved}:
+        _apply_counters(connection, counters)
+        judge_pools(connection, counters, now)
+    if volumes := {key: amount for key, amount in change.volumes.items() if amount}:
+        apply_volumes(connection, volumes)
+    if courses := {key: change for key, change in change.courses.items() if change}:
+        apply_courses(connection, courses)
+
+
+def take_out(connection: Connection, change: SharedChange) -> None:
+    """Subtract what transfers contributed that are about to be folded anew in this transaction.
+
+    Pools are judged when that is added again.
+    """
+    if change.counters:
+        _apply_counters(connection, change.counters)
+    if change.volumes:
+        apply_volumes(connection, change.volumes)
+    apply_courses(connection, change.courses)
+
+
+def _apply_counters(connection: Connection, counters: Mapping[PoolKey, PoolCounters]) -> None:
+    known = load_counters(connection, counters)
+    rows = [
+        {**key._asdict(), **asdict(known.get(key, PoolCounters()) + moved)} for key, moved in counters.items()
+    ]
+    upsert(connection, PoolCounter, rows)
+
+
+def apply_volumes(connection: Connection, moved: Mapping[VolumeKey, int]) -> None:
+    """Add to the volumes of pools by the minute. The caller is the only writer."""
+    known = load_volumes(connection, moved)
+    rows = [
+        {"chain_id": key[0], "symbol": key[1], "minute": key[2], "amount": known.get(key, 0) + amount}
+        for key, amount in moved.items()
+    ]
+    upsert(connection, PoolVolume, rows)
+
+
+def apply_courses(connection: Connection, moved: Mapping[CourseKey, Courses], sign: int = 1) -> None:
+    """Add to what became of transfers, by the hour and by the day; with -1 subtract.
+
+    Spans of which nothing is left have no row. The caller is the only writer.
+    """
+    add_to_spans(connection, spans_of(moved, sign))
+
+
+def spans_of(moved: Mapping[CourseKey, Courses], sign: int = 1) -> dict[SpanKey, Courses]:
+    """The same by the spans that are counted."""
+    sums: dict[SpanKey, Courses] = defaultdict(Courses)
+    for key, change in moved.items():
+        for hours in SPANS:
+            sums[SpanKey.of(key, hours)].add(change, sign)
+    return sums
+
+
+def add_to_spans(connection: Connection, moved: Mapping[SpanKey, Courses]) -> None:
+    """Add to what is counted of spans. The caller is the only writer."""
+    sums: dict[SpanKey, Courses] = defaultdict(Courses)
+    for span, change in moved.items():
+        sums[span].add(change)
+    for span, known in load_courses(connection, sums).items():
+        sums[span].add(known)
+    kept = {span: counts for span, counts in sums.items() if counts}
+    upsert(connection, CourseCount, [{**span._asdict(), **asdict(counts)} for span, counts in kept.items()])
+    _forget_courses(connection, sums.keys() - kept.keys())
+
+
+def _forget_courses(connection: Connection, spans: Collection[SpanKey]) -> None:
+    """Delete rows by their keys: to look for empty ones would read the table, which only grows."""
+    key = tuple_(*(getattr(CourseCount, name) for name in SpanKey._fields))
+    keys = sorted(spans)
+    for start in range(0, len(keys), _FORGOTTEN_AT_ONCE):
+        some = keys[start : start + _FORGOTTEN_AT_ONCE]
+        connection.execute(delete(CourseCount).where(key.in_(some)))
+
+
+def advance(connection: Connection, readings: Mapping[ChainId, ChainReading]) -> None:
+    """Note how far chains have been read. A block never goes down here."""
+    if not readings:
+        return
+    known = load_progress(connection, list(readings))
+    rows = []
+    for chain_id, reading in readings.items():
+        furthest = reading.furthest(known.get(chain_id))
+        if furthest != known.get(chain_id):
+            rows.append(
+                {
+                    "chain_id": chain_id,
+                    "highest_block": furthest.highest_block,
+                    "newest_at": furthest.newest_at,
+                }
+            )
+    upsert(connection, ChainProgress, rows)
+
+
+def go_back(connection: Connection, chain_id: ChainId, from_block: BlockNumber) -> None:
+    """Note that a chain was read up to the block before a reorg: nothing at or above it stands any more."""
+    _write_highest(connection, chain_id, _before(from_block))
+
+
+def find_progress(connection: Connection, chain_id: ChainId) -> None:
+    """Find anew how far a chain was read, when what showed it may no longer do (docs/interface.md#reorgs)."""
+    find_newest(connection, chain_id)
+    _write_highest(connection, chain_id, highest_of(connection, chain_id))
+
+
+def highest_of(connection: Connection, chain_id: ChainId) -> BlockNumber | None:
+    """The highest block up to which a chain was read, from the log."""
+    found = [highest_standing_block(connection, chain_id, event_type) for event_type in _OF_CHAINS]
+    found.append(pruned_up_to(connection, chain_id))
+    if (from_block := last_reorg(connection, chain_id)) is not None:
+        found.append(_before(from_block))
+    known = max((BlockNumber(block) for block in found if block is not None), default=None)
+    return _highest_of_transfers(connection, chain_id, known)
+
+
+def find_newest(connection: Connection, chain_id: ChainId) -> None:
+    """Find anew when the newest event of a chain happened, when what showed it may no longer do."""
+    newest = newest_of(connection, chain_id)
+    of_chain = ChainProgress.chain_id == chain_id
+    if newest is None:
+        connection.execute(delete(ChainProgress).where(of_chain))
+    else:
+        advance(connection, {chain_id: ChainReading(None, newest)})
+        connection.execute(update(ChainProgress).where(of_chain).values(newest_at=newest))
+
+
+def newest_of(connection: Connection, chain_id: ChainId) -> datetime | None:
+    """When the newest event of a chain happened, from the log; None where nothing of it is there."""
+    readings = (logged_readings(connection, chain_id), pruned_readings(connection))
+    times = [found[chain_id].newest_at for found in readings if chain_id in found]
+    return _newest_of_transfers(connection, chain_id, max(times, default=None))
+
+
+def _newest_of_transfers(
+    connection: Connection, chain_id: ChainId, known: datetime | None
+) -> datetime | None:
+    """The newest time of a standing event of a transfer on the chain, or the known one if later.
+
+    The newest standing event of a transfer is no later than the transfer's ``updated_at``.
+    """
+    found = [] if known is None else [known]
+    offset = 0
+    while seen := transfers_by_update(connection, chain_id, known, offset):
+        for history in load_histories(connection, [row.transfer_id for row in seen]).values():
+            if (reading := dict(history.readings()).get(chain_id)) is not None:
+                found.append(reading.newest_at)
+        if found and max(found) >= seen[-1].updated_at:
+            break
+        offset += HEADS
+    return max(found, default=None)
+
+
+def _highest_of_transfers(
+    connection: Connection, chain_id: ChainId, known: BlockNumber | None
+) -> BlockNumber | None:
+    """The highest block that a standing event of a transfer has on the chain, or the known one if higher."""
+    found = [] if known is None else [known]
+    offset = 0
+    while seen := transfers_by_block(connection, chain_id, known, offset):
+        for history in load_histories(connection, [row.transfer_id for row in seen]).values():
+            reading = dict(history.readings()).get(chain_id)
+            if reading is not None and reading.highest_block is not None:
+                found.append(reading.highest_block)
+        if found and max(found) >= seen[-1].highest:
+            break
+        offset += HEADS
+    return max(found, default=None)
+
+
+def _before(block: BlockNumber) -> BlockNumber | None:
+    return BlockNumber(block - 1) if block else None
+
+
+def _write_highest(connection: Connection, chain_id: ChainId, highest: BlockNumber | None) -> None:
+    of_chain = ChainProgress.chain_id == chain_id
+    connection.execute(update(ChainProgress).where(of_chain).values(highest_block=highest))

@@ -1,0 +1,233 @@
+"""Writing what follows from transfers' logs: the transfers, their evidence, sums and latencies."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from operator import attrgetter
+from typing import Any, Final
+
+from sqlalchemy import Connection, bindparam, delete, insert
+
+from app.cooperation import in_turns
+from app.db.types import is_one_of
+from app.db.upserts import append, upsert
+from app.feed.models import TransferBlock
+from app.feed.projection.anomalies import sync_transfer_anomalies
+from app.feed.projection.latencies import write_latencies
+from app.feed.projection.signatures import with_signatures_now
+from app.feed.projection.sums import advance, apply_shared, find_progress
+from app.feed.queries.histories import load_histories
+from app.feed.queries.transfers import STATE_COLUMNS, load_states, refund_basis
+from app.network.facts import NetworkFacts
+from app.refunds.used_ids import WithdrawIds
+from app.transfers.effects import AccountEntry, Latency, SharedChange, account_entries, latency_of
+from app.transfers.models import Refund, RefundBasis, Transfer, TransferAccount, TransferHash
+from app.transfers.reorganisations import ChainReading
+from app.transfers.reported import TransferHistory
+from app.transfers.state import TransferState, transfer_state
+from app.values.codes import TransferHistoryStatus
+from app.values.identifiers import ChainId, TransferId
+from app.webhooks.services.outbox import tell_changes
+
+_STATE_VALUES: Final = attrgetter(*STATE_COLUMNS)
+
+CHUNK = 500
+"""Transfers folded at a time: bounds memory and the length of a statement."""
+
+
+class Folds:
+    """Folds histories by the same facts about the network, each once, and keeps what they come to."""
+
+    def __init__(self, facts: NetworkFacts) -> None:
+        """
+        :param facts: with the current validator sets of the source chains where refunds are prepared.
+        """
+        self.facts = facts
+        self._kept: dict[TransferId, tuple[TransferHistory, TransferState]] = {}
+
+    def state_of(self, history: TransferHistory) -> TransferState:
+        """What :func:`transfer_state` says of a history with at least one acceptance."""
+        kept = self._kept.get(history.transfer_id)
+        if kept is not None and kept[0] is history:
+            return kept[1]
+        state = transfer_state(history, self.facts)
+        self._kept[history.transfer_id] = history, state
+        return state
+
+
+def refold(connection: Connection, transfer_ids: Iterable[bytes], facts: NetworkFacts, now: datetime) -> None:
+    """Fold transfers anew from their logs and write what changed."""
+    ids = list(dict.fromkeys(transfer_ids))
+    for start in range(0, len(ids), CHUNK):
+        chunk = ids[start : start + CHUNK]
+        project(connection, load_histories(connection, chunk).values(), Folds(facts), now)
+
+
+def project(
+    connection: Connection, histories: Iterable[TransferHistory], folds: Folds, now: datetime
+) -> None:
+    """Fold these histories and write what changed, sums included."""
+    known = [history for history in histories if history.is_known]
+    logged = with_signatures_now(connection, known, folds.facts)
+    new = {history.transfer_id: folds.state_of(history) for history in in_turns(logged)}
+    if not new:
+        return
+    old = load_states(connection, new)
+    withdraw_ids = WithdrawIds.of(connection, logged, new)
+    for history in logged:
+        if history.paid_ids != (paid_ids := withdraw_ids.paid_elsewhere(history.transfer_id)):
+            new[history.transfer_id] = folds.state_of(replace(history, paid_ids=paid_ids))
+    _write_transfers(connection, old, new)
+    withdraw_ids.write(connection)
+    write_account_entries(connection, old.values(), new.values())
+    _write_hashes(connection, old, new)
+    _write_refunds(connection, old, new)
+    _write_basis(connection, logged, new)
+    write_latencies(connection, latencies_of(old), latencies_of(new), new.keys() - old.keys())
+    change = SharedChange()
+    for transfer_id, state in in_turns(new.items()):
+        change.replace(old.get(transfer_id), state)
+    apply_shared(connection, change, now)
+    sync_transfer_anomalies(connection, new.values())
+    _advance_chains(connection, new.values())
+    _settle_chains(connection, known, new)
+    tell_changes(connection, old, new, now)
+    refold(connection, sorted(withdraw_ids.others_to_fold(connection)), folds.facts, now)
+
+
+def _write_transfers(
+    connection: Connection, old: dict[TransferId, TransferState], new: dict[TransferId, TransferState]
+) -> None:
+    """The rows of the transfers and of their blocks. Of those that are not in ``old`` nothing is there."""
+    fresh = [state for transfer_id, state in new.items() if transfer_id not in old]
+    append(connection, Transfer, [transfer_row(state) for state in fresh])
+    append(connection, TransferBlock, [row for state in fresh for row in block_rows(state)])
+    known = [(old[transfer_id], state) for transfer_id, state in new.items() if transfer_id in old]
+    rows = [row for before, state in known if (row := transfer_row(state)) != transfer_row(before)]
+    upsert(connection, Transfer, rows)
+    upsert(connection, TransferBlock, [row for _, state in known for row in block_rows(state)])
+
+
+def transfer_row(state: TransferState) -> dict[str, Any]:
+    """The row of a transfer."""
+    return {
+        **dict(zip(STATE_COLUMNS, _STATE_VALUES(state), strict=True)),
+        "status": int(state.status),
+        "refund_reason": int(state.refund_reason),
+        "kind": state.kind.value if state.kind else None,
+    }
+
+
+def block_rows(state: TransferState) -> Iterable[dict[str, Any]]:
+    """By chain the highest block of a transfer."""
+    for chain_id, highest in state.blocks:
+        yield {"transfer_id": state.transfer_id, "chain_id": chain_id, "highest": highest}
+
+
+def _write_hashes(
+    connection: Connection, old: dict[TransferId, TransferState], new: dict[TransferId, TransferState]
+) -> None:
+    """The hashes that the row does not hold. Few transfers have any, so they are written anew."""
+    if old:
+        connection.execute(delete(TransferHash).where(is_one_of(connection, TransferHash.transfer_id, old)))
+    rows = [row for state in new.values() for row in hash_rows(state)]
+    if rows:
+        connection.execute(insert(TransferHash), rows)
+
+
+def hash_rows(state: TransferState) -> Iterable[dict[str, Any]]:
+    """The transactions of a transfer that its row does not name."""
+    for tx_hash in state.other_hashes:
+        yield {"transfer_id": state.transfer_id, "tx_hash": tx_hash}
+
+
+def _write_refunds(
+    connection: Connection, old: dict[TransferId, TransferState], new: dict[TransferId, TransferState]
+) -> None:
+    served = TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED
+    gone = [i for i, state in old.items() if state.status is served and new[i].evidence is None]
+    if gone:
+        connection.execute(delete(Refund).where(Refund.transfer_id.in_(gone)))
+    upsert(connection, Refund, [refund_row(state) for state in new.values() if state.evidence is not None])
+
+
+def _write_basis(
+    connection: Connection, histories: Iterable[TransferHistory], new: dict[TransferId, TransferState]
+) -> None:
+    refunds = [history.transfer_id for history in histories if history.has_request]
+    if not refunds:
+        return
+    known = refund_basis(connection, refunds)
+    changed = [i for i in refunds if known.get(i, set()) != new[i].refund_basis]
+    if changed:
+        connection.execute(delete(RefundBasis).where(RefundBasis.transfer_id.in_(changed)))
+    rows = [{"transfer_id": i, "event_id": event_id} for i in changed for event_id in new[i].refund_basis]
+    if rows:
+        connection.execute(insert(RefundBasis), rows)
+
+
+def refund_row(state: TransferState) -> dict[str, Any]:
+    """The evidence that is served of a transfer, which there must be."""
+    evidence = state.evidence
+    assert evidence is not None  # noqa: S101  the caller selects those that have evidence
+    return {
+        "transfer_id": state.transfer_id,
+        "wd_onchain": evidence.wd_onchain,
+        "sorted_sigs": _base64(evidence.sorted_sigs),
+        "signers": _base64(evidence.signers),
+        "powers": _base64(evidence.powers),
+    }
+
+
+def _base64(values: Iterable[bytes]) -> list[str]:
+    return [base64.b64encode(value).decode() for value in values]
+
+
+def latencies_of(states: Mapping[TransferId, TransferState]) -> dict[TransferId, Latency]:
+    """The latencies that states count for, of those that do."""
+    return {i: latency for i, state in states.items() if (latency := latency_of(state)) is not None}
+
+
+def _advance_chains(connection: Connection, states: Iterable[TransferState]) -> None:
+    readings: dict[ChainId, ChainReading] = {}
+    for state in states:
+        for chain_id, reading in state.readings:
+            readings[chain_id] = reading.furthest(readings.get(chain_id))
+    advance(connection, readings)
+
+
+def _settle_chains(
+    connection: Connection,
+    histories: Iterable[TransferHistory],
+    new: Mapping[TransferId, TransferState],
+) -> None:
+    """Of the transfers that are said to be on different chains, seldom any, let the send alone count."""
+    disputed: set[ChainId] = set()
+    for history in histories:
+        if not (chain_ids := history.disputed_chains()):
+            continue
+        disputed |= chain_ids
+        of_transfer = TransferBlock.transfer_id == history.transfer_id
+        gone = chain_ids - dict(new[history.transfer_id].blocks).keys()
+        connection.execute(delete(TransferBlock).where(of_transfer, TransferBlock.chain_id.in_(gone)))
+    for chain_id in sorted(disputed):
+        find_progress(connection, chain_id)
+
+
+def write_account_entries(
+    connection: Connection, before: Iterable[TransferState], after: Iterable[TransferState]
+) -> None:
+    """Put the entries of ``after`` in the place of those of ``before``; what is in both is left alone."""
+    old, new = account_entries(before), account_entries(after)
+    if gone := old - new:
+        of_entry = (
+            getattr(TransferAccount, name) == bindparam(f"old_{name}") for name in AccountEntry._fields
+        )
+        connection.execute(
+            delete(TransferAccount).where(*of_entry),
+            [{f"old_{name}": value for name, value in entry._asdict().items()} for entry in sorted(gone)],
+        )
+    append(connection, TransferAccount, [entry._asdict() for entry in sorted(new - old)])

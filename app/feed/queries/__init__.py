@@ -1,0 +1,1 @@
+"""What ingest, projection, replay and pruning need to know."""

@@ -1,0 +1,334 @@
+"""How far has each chain been read, which reorganisations, events and heads of it are in the log, and which
+transfers have a block of it?"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import accumulate
+from typing import Any, Final, NamedTuple, cast
+
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, exists, func, or_, select, text, true
+
+from app.db.types import UtcTime, is_one_of
+from app.feed.codec import decode_event
+from app.feed.models import ChainProgress, Event, EventAhead, RetractedEvent, TransferBlock
+from app.feed.queries.retractions import retracted_keys
+from app.transfers.event_types import EventType
+from app.transfers.events import ChainEvent
+from app.transfers.models import Transfer
+from app.transfers.reorganisations import ChainReading, Logged, Reorg
+from app.values.identifiers import BlockNumber, ChainId, TransferId
+
+PAGE = 500
+
+IS_REORG = text("type = 'chain.reorged'")  # spelled like the partial index, so that it serves
+
+IS_NOT_RETRACTED: Final = ~exists().where(
+    RetractedEvent.event_id == Event.event_id,
+    RetractedEvent.subject == Event.subject,
+    RetractedEvent.seq >= Event.seq,
+)
+"""Of an acceptance in the log: no standing retraction names it."""
+
+
+IS_NOT_AHEAD: Final = ~exists().where(EventAhead.seq == Event.seq)
+"""Of an acceptance in the log: its time has come."""
+
+
+class Reach(NamedTuple):
+    """Events of one chain that were accepted after a position in the log, up to a block."""
+
+    after_seq: int
+    up_to_block: int
+
+
+def load_reorgs(connection: Connection, reaches: Mapping[int, Reach]) -> list[Reorg]:
+    """Standing reorgs that may take back events of these chains, in the order of the log.
+
+    Those of blocks above reach none of the events: they are most of what came since, and are not read.
+
+    :param reaches: by chain.
+    """
+    if not reaches:
+        return []
+    may_reach = (
+        and_(Event.chain_id == chain_id, Event.seq > reach.after_seq, Event.block <= reach.up_to_block)
+        for chain_id, reach in reaches.items()
+    )
+    rows = connection.execute(
+        select(Event.seq, Event.chain_id, Event.block)
+        .where(IS_REORG, or_(*may_reach), IS_NOT_RETRACTED)
+        .order_by(Event.seq)
+    )
+    return [Reorg(row.seq, row.chain_id, row.block) for row in rows]
+
+
+def last_reorg(connection: Connection, chain_id: ChainId) -> BlockNumber | None:
+    """The first block that the chain's latest standing reorg took back."""
+    return connection.scalar(
+        select(Event.block)
+        .where(IS_REORG, Event.chain_id == chain_id, IS_NOT_RETRACTED)
+        .order_by(Event.seq.desc())
+        .limit(1)
+    )
+
+
+def load_chain_events(
+    connection: Connection, chain_id: ChainId, types: Iterable[EventType], symbol: str | None = None
+) -> list[ChainEvent]:
+    """The standing events of some types about one chain, in the order of the log."""
+    accepted = accepted_of_chain(connection, chain_id, types)
+    if symbol is not None:
+        accepted = [each for each in accepted if getattr(each.event, "symbol", None) == symbol]
+    return [logged.event for logged in standing_of_chain(connection, chain_id, accepted)]
+
+
+def accepted_of_chain(
+    connection: Connection,
+    chain_id: ChainId,
+    types: Iterable[EventType],
+    asked: ColumnElement[bool] | None = None,
+) -> list[Logged[ChainEvent]]:
+    """The latest acceptance of each event of some types about one chain, in the order of the log.
+
+    :param asked: of these alone; None: of all.
+    """
+    rows = connection.execute(
+        select(Event.seq, Event.event_id, Event.type, Event.body)
+        .where(Event.chain_id == chain_id, Event.type.in_([t.value for t in types]), IS_NOT_AHEAD)
+        .where(true() if asked is None else asked)
+        .order_by(Event.seq)
+    )
+    latest: dict[str, Logged[ChainEvent]] = {}
+    for row in rows:
+        event = cast("ChainEvent", decode_event(row.event_id, row.type, row.body))
+        latest[event.id] = Logged(row.seq, event)
+    return list(latest.values())
+
+
+def standing_of_chain(
+    connection: Connection, chain_id: ChainId, accepted: list[Logged[ChainEvent]]
+) -> list[Logged[ChainEvent]]:
+    """Of the latest acceptances of events about one chain those that stand."""
+    if not accepted:
+        return []
+    blocks = [logged.event.block for logged in accepted if logged.event.block is not None]
+    reorgs = []
+    if blocks:
+        reach = Reach(min(logged.seq for logged in accepted), max(blocks))
+        reorgs = load_reorgs(connection, {chain_id: reach})
+    retracted = retracted_keys(connection, dict.fromkeys(logged.event.key for logged in accepted))
+    seqs = [reorg.seq for reorg in reorgs]
+    # From each of them on, the lowest block that a later one reaches.
+    lowest = [*accumulate((reorg.from_block for reorg in reversed(reorgs)), min)][::-1]
+
+    def is_orphaned(logged: Logged[ChainEvent]) -> bool:
+        later = bisect_right(seqs, logged.seq)
+        return logged.event.block is not None and later < len(seqs) and lowest[later] <= logged.event.block
+
+    return [
+        logged
+        for logged in accepted
+        if logged.seq > retracted.get(logged.event.key, 0) and not is_orphaned(logged)
+    ]
+
+
+def highest_standing_block(connection: Connection, chain_id: ChainId, event_type: EventType) -> int | None:
+    """The highest block that a standing event of this type has on the chain.
+
+    Searched from the top, a page at a time: events that no longer stand are the exception.
+    """
+    offset = 0
+    while True:
+        rows = connection.execute(
+            select(Event.seq, Event.event_id, Event.type, Event.block, Event.body)
+            .where(Event.chain_id == chain_id, Event.type == event_type.value)
+            .where(Event.block.is_not(None), IS_NOT_AHEAD)
+            .order_by(Event.block.desc(), Event.seq.desc())
+            .limit(PAGE)
+            .offset(offset)
+        ).all()
+        accepted = [
+            Logged(row.seq, cast("ChainEvent", decode_event(row.event_id, row.type, row.body)))
+            for row in rows
+        ]
+        standing = standing_of_chain(connection, chain_id, accepted)
+        blocks = [logged.event.block for logged in standing if logged.event.block is not None]
+        if blocks or len(rows) < PAGE:
+            return max(blocks, default=None)
+        offset += PAGE
+
+
+HEADS = 100
+
+
+def load_progress(connection: Connection, chain_ids: Collection[ChainId]) -> dict[ChainId, ChainReading]:
+    """How far those of the chains were read that were read at all."""
+    rows = connection.execute(
+        select(ChainProgress.__table__).where(is_one_of(connection, ChainProgress.chain_id, chain_ids))
+    )
+    return {ChainId(row.chain_id): ChainReading(row.highest_block, row.newest_at) for row in rows}
+
+
+def transfers_by_block(
+    connection: Connection, chain_id: ChainId, above: BlockNumber | None, offset: int
+) -> Sequence[Row[TransferId, BlockNumber]]:
+    """A page of the transfers that were seen above a block of the chain, with their highest, descending.
+
+    Those whose send is known; None: all of these.
+    """
+    seen = select(TransferBlock.transfer_id, TransferBlock.highest).where(TransferBlock.chain_id == chain_id)
+    if above is not None:
+        seen = seen.where(TransferBlock.highest > above)
+    return connection.execute(
+        seen.join(Transfer, Transfer.transfer_id == TransferBlock.transfer_id)
+        .where(Transfer.kind.is_not(None))
+        .order_by(TransferBlock.highest.desc(), TransferBlock.transfer_id)
+        .limit(HEADS)
+        .offset(offset)
+    ).all()
+
+
+def transfers_by_update(
+    connection: Connection, chain_id: ChainId, since: datetime | None, offset: int
+) -> Sequence[Row[TransferId, datetime]]:
+    """A page of the transfers on the chain that changed after a time, or ever, the last changed first.
+
+    Those whose send is known.
+    """
+    on_chain = exists().where(
+        TransferBlock.transfer_id == Transfer.transfer_id, TransferBlock.chain_id == chain_id
+    )
+    changed = select(Transfer.transfer_id, Transfer.updated_at).where(
+        Transfer.kind.is_not(None),
+        or_(Transfer.src_chain_id == chain_id, Transfer.dst_chain_id == chain_id, on_chain),
+    )
+    if since is not None:
+        changed = changed.where(Transfer.updated_at > since)
+    newest = (Transfer.updated_at.desc(), Transfer.transfer_id)
+    return connection.execute(changed.order_by(*newest).limit(HEADS).offset(offset)).all()
+
+
+def logged_readings(connection: Connection, chain_id: ChainId | None = None) -> dict[ChainId, ChainReading]:
+    """The newest time of each chain, or of one, that the log has events about that no operator retracted.
+
+    Without a block.
+    """
+    of_chain = Event.chain_id.is_not(None) if chain_id is None else Event.chain_id == chain_id
+    rows = connection.execute(
+        select(Event.chain_id, func.max(Event.at).label("newest_at"))
+        .where(of_chain, IS_NOT_RETRACTED, IS_NOT_AHEAD)
+        .group_by(Event.chain_id)
+    )
+    return {ChainId(row.chain_id): ChainReading(None, row.newest_at) for row in rows}
+
+
+def is_told_from_block(connection: Connection, chain_id: ChainId, block: int, event_type: EventType) -> bool:
+    """Whether the log has an event of the type about the chain at this block or above."""
+    found = select(Event.seq).where(
+        Event.chain_id == chain_id, Event.type == event_type.value, Event.block >= block
+    )
+    return connection.scalar(found.limit(1)) is not None
+
+
+def transfers_from_block(connection: Connection, chain_id: ChainId, block: int) -> Sequence[bytes]:
+    """The transfers that have an event in this block of the chain or above."""
+    return connection.scalars(
+        select(TransferBlock.transfer_id).where(
+            TransferBlock.chain_id == chain_id, TransferBlock.highest >= block
+        )
+    ).all()
+
+
+def chains_of_transfers(connection: Connection, transfer_ids: Collection[bytes]) -> set[ChainId]:
+    """Both chains of each of the transfers, as far as they are known."""
+    both = select(Transfer.src_chain_id, Transfer.dst_chain_id).where(Transfer.transfer_id.in_(transfer_ids))
+    return {chain_id for row in connection.execute(both) for chain_id in row if chain_id is not None}
+
+
+IS_HEAD: Final = text("type = 'chain.head'")  # spelled like the partial index, so that it serves
+
+
+class HeadEntry(NamedTuple):
+    """A head in the log."""
+
+    block: BlockNumber
+    seq: int
+    at: datetime
+
+
+_OF_REPORTER: Final = (
+    IS_HEAD,
+    Event.reporter == bindparam("reporter"),
+    Event.chain_id == bindparam("chain_id"),
+)
+_LOWEST: Final = select(Event.block).where(*_OF_REPORTER, IS_NOT_RETRACTED).order_by(Event.block).limit(1)
+_HIGHEST: Final = (
+    select(Event.block, Event.seq, Event.at)
+    .where(*_OF_REPORTER, IS_NOT_RETRACTED, IS_NOT_AHEAD)
+    .order_by(Event.block.desc(), Event.seq.desc())
+    .limit(1)
+)
+_SECOND: Final = select(Event.block).where(*_OF_REPORTER).order_by(Event.block.desc()).offset(1).limit(1)
+OUT_OF_REACH: Final = (
+    select(Event.seq)
+    .where(
+        *_OF_REPORTER,
+        Event.block < bindparam("below"),
+        Event.block < _SECOND.scalar_subquery() - bindparam("depth"),
+        Event.seq < bindparam("before_seq"),
+        Event.at <= bindparam("up_to", type_=UtcTime()),
+    )
+    .order_by(Event.block)
+)
+"""Positions of heads, the lowest first, within the bounds of an ``OutOfReach``."""
+
+
+def lowest_head(connection: Connection, reporter: str, chain_id: ChainId) -> BlockNumber | None:
+    """The lowest block of a reporter's heads of a chain that no operator retracted. One index read."""
+    return connection.scalar(_LOWEST, {"reporter": reporter, "chain_id": chain_id})
+
+
+def highest_head(connection: Connection, reporter: str, chain_id: ChainId) -> HeadEntry | None:
+    """The highest of a reporter's heads of a chain that counts; None where there is none."""
+    row = connection.execute(_HIGHEST, {"reporter": reporter, "chain_id": chain_id}).one_or_none()
+    return None if row is None or row.block is None else HeadEntry(row.block, row.seq, row.at)
+
+
+def who_tells_heads(connection: Connection) -> list[tuple[str, ChainId]]:
+    """Each reporter with each chain of which the log has a head of it."""
+    told = select(Event.reporter, Event.chain_id).where(IS_HEAD).distinct()
+    return sorted((row[0], row[1]) for row in connection.execute(told) if row[1] is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfReach:
+    """A reporter's heads of a chain that are more than ``depth`` below its newest one.
+
+    Earlier in the log and no later in time. They are also that far below the second highest of its heads: a
+    single wrong one, which an operator retracts, leaves those before it.
+    """
+
+    reporter: str
+    chain_id: ChainId
+    newest: HeadEntry
+    depth: int
+
+    def count(self, connection: Connection) -> int:
+        """How many there are."""
+        return len(connection.scalars(OUT_OF_REACH, self.bounds).all())
+
+    @property
+    def bounds(self) -> dict[str, Any]:
+        """The values of ``OUT_OF_REACH``."""
+        return {
+            "reporter": self.reporter,
+            "chain_id": self.chain_id,
+            "below": self.newest.block - self.depth,
+            "depth": self.depth,
+            "before_seq": self.newest.seq,
+            "up_to": self.newest.at,
+        }

@@ -1,0 +1,248 @@
+"""What has moved through the pools, and which base fees were reported?"""
+
+from __future__ import annotations
+
+import typing
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    Text,
+    and_,
+    case,
+    cast,
+    exists,
+    func,
+    null,
+    or_,
+    outerjoin,
+    select,
+    text,
+    true,
+    tuple_,
+    union_all,
+)
+from sqlalchemy.dialects.postgresql import JSON
+from sqlalchemy.orm import aliased
+
+from app.db.types import ExactInteger, exact_sum, is_one_of
+from app.feed.codec import decode_event, with_keys
+from app.feed.models import Event, PoolCounter, PoolVolume, ReportedFee
+from app.feed.queries.chains import IS_NOT_AHEAD, IS_NOT_RETRACTED, IS_REORG
+from app.network.models import Pool
+from app.network.pools import PoolCounters
+from app.transfers.effects import VolumeKey
+from app.transfers.event_types import EventType
+from app.transfers.events import FeeUpdated
+from app.transfers.subjects import EventKey, route_of_subject, subject_of_chain, subject_of_route
+from app.values.identifiers import ChainId, PoolKey, RouteKey
+
+CHUNK = 500
+"""Minutes named in one statement."""
+
+LIQUIDITY = (EventType.LIQUIDITY_ADDED, EventType.LIQUIDITY_WITHDRAWN)
+
+_TYPES = tuple(each.value for each in LIQUIDITY)
+_REORG = EventType.CHAIN_REORGED.value
+
+_REPORTED = (PoolCounter.added, PoolCounter.sent, PoolCounter.relayed, PoolCounter.withdrawn)
+_OPENING = (Pool.liquidity_added, Pool.liquidity_sent, Pool.liquidity_relayed, Pool.liquidity_withdrawn)
+
+
+def load_counters(connection: Connection, pools: Collection[PoolKey]) -> dict[PoolKey, PoolCounters]:
+    """What events moved through those of the pools that they moved anything through."""
+    of_chains = is_one_of(connection, PoolCounter.chain_id, {pool.chain_id for pool in pools})
+    rows = connection.execute(select(PoolCounter.chain_id, PoolCounter.symbol, *_REPORTED).where(of_chains))
+    found = {PoolKey(row[0], row[1]): PoolCounters(*row[2:]) for row in rows}
+    return {pool: found[pool] for pool in pools if pool in found}
+
+
+def load_pools_now(connection: Connection, pools: Collection[PoolKey]) -> dict[PoolKey, PoolCounters]:
+    """The counters of those pools that are configured: opening values and what events moved since."""
+    of_pool = (PoolCounter.chain_id == Pool.chain_id) & (PoolCounter.symbol == Pool.symbol)
+    of_chains = is_one_of(connection, Pool.chain_id, {pool.chain_id for pool in pools})
+    rows = connection.execute(
+        select(Pool.chain_id, Pool.symbol, *_OPENING, *_REPORTED)
+        .select_from(outerjoin(Pool, PoolCounter, of_pool))
+        .where(of_chains)
+    )
+    found = {
+        PoolKey(row[0], row[1]): PoolCounters(*row[2:6]) + PoolCounters(*(value or 0 for value in row[6:]))
+        for row in rows
+    }
+    return {pool: found[pool] for pool in pools if pool in found}
+
+
+def load_liquidity(connection: Connection, chain_id: ChainId) -> dict[str, PoolCounters]:
+    """What providers added to each pool of a chain and withdrew from it, by symbol."""
+    columns = (PoolCounter.symbol, PoolCounter.added, PoolCounter.withdrawn)
+    rows = connection.execute(select(*columns).where(PoolCounter.chain_id == chain_id))
+    return {row.symbol: PoolCounters(added=row.added, withdrawn=row.withdrawn) for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a chain's log of liquidity and withdraws: what may stand, or not, because of one change.
+
+    :param from_block: all in this block and above; None: nothing is asked for by its block.
+    :param ids: besides, the events of these ids.
+    """
+
+    from_block: int | None = None
+    ids: Collection[str] = ()
+
+
+def standing_liquidity(
+    connection: Connection, chain_id: ChainId, part: Part | None = None, before: int | None = None
+) -> dict[str, PoolCounters]:
+    """The sums of a chain's standing deposits and withdrawals, by symbol.
+
+    :param part: of these alone, at the cost of these alone; None: of all.
+    :param before: as they were before this position of the log.
+    """
+    sums: dict[str, PoolCounters] = defaultdict(PoolCounters)
+    for asked in [true()] if part is None else conditions_of(connection, chain_id, part):
+        for row in connection.execute(_sums(connection, chain_id, asked, before)):
+            added = row.type == EventType.LIQUIDITY_ADDED.value
+            sums[row.symbol] += (
+                PoolCounters(added=row.amount) if added else PoolCounters(withdrawn=row.amount)
+            )
+    return sums
+
+
+def conditions_of(connection: Connection, chain_id: ChainId, part: Part) -> Iterator[ColumnElement[bool]]:
+    """Conditions of which each event of the part fulfils one."""
+    lower: ColumnElement[bool] = true()
+    if part.from_block is not None:
+        yield Event.block >= part.from_block
+        lower = or_(Event.block.is_(None), Event.block < part.from_block)
+    keys = (EventKey(subject_of_chain(chain_id), each) for each in part.ids)
+    for of_keys in with_keys(connection, Event.event_id, Event.subject, keys):
+        yield and_(of_keys, lower)
+
+
+def _sums(
+    connection: Connection, chain_id: ChainId, asked: ColumnElement[bool], before: int | None
+) -> Select[Any]:
+    """By type and symbol, the sums of those that stand of the chain's liquidity events asked for.
+
+    The database adds them up, in one walk from the end of the log: on the way it knows the lowest block that
+    any later reorg reaches. Neither the log nor the reorgs are held in this process. Reorgs from before the
+    first of the events reach none of them and are not walked through.
+    """
+    of_chain = Event.chain_id == chain_id
+    # By what is no column of an index, so that SQLite finds the events by their block.
+    so_far = true() if before is None else Event.seq + 0 < before
+    later = aliased(Event)
+    told_again = exists().where(
+        later.event_id == Event.event_id,
+        later.subject == Event.subject,
+        later.seq > Event.seq,
+        later.type.in_(_TYPES),
+        true() if before is None else later.seq < before,
+    )
+    symbol, amount = _of_body(connection, "symbol"), _of_body(connection, "amount")
+    liquidity = (
+        select(Event.type, Event.block, Event.seq, symbol.label("symbol"), amount.label("amount"))
+        .where(of_chain, Event.type.in_(_TYPES), asked, so_far, IS_NOT_RETRACTED, IS_NOT_AHEAD, ~told_again)
+        .cte()
+    )
+    nothing = [cast(null(), Text).label(name) for name in ("symbol", "amount")]
+    reorgs = select(Event.type, Event.block, Event.seq, *nothing).where(
+        of_chain,
+        IS_REORG,
+        Event.seq > select(func.min(liquidity.c.seq)).scalar_subquery(),
+        so_far,
+        IS_NOT_RETRACTED,
+    )
+    walked = union_all(select(liquidity), reorgs).subquery()
+    from_block = case((walked.c.type == _REORG, walked.c.block))
+    reached_from = func.min(from_block).over(order_by=walked.c.seq.desc()).label("reached_from")
+    told = select(walked, reached_from).subquery().c
+    stands = or_(told.block.is_(None), told.reached_from.is_(None), told.block < told.reached_from)
+    return (
+        select(told.type, told.symbol, exact_sum(cast(told.amount, ExactInteger)).label("amount"))
+        .where(told.type.in_(_TYPES), stands)
+        .group_by(told.type, told.symbol)
+    )
+
+
+def load_volumes(connection: Connection, minutes: Collection[VolumeKey]) -> dict[VolumeKey, int]:
+    """The volumes of pools by the minute, of those minutes that have any.
+
+    A statement a pool, so that both databases find the minutes by the primary key.
+    """
+    of_pools: dict[PoolKey, list[int]] = defaultdict(list)
+    for chain_id, symbol, minute in minutes:
+        of_pools[PoolKey(chain_id, symbol)].append(minute)
+    found: dict[VolumeKey, int] = {}
+    for (chain_id, symbol), asked in of_pools.items():
+        of_pool = (PoolVolume.chain_id == chain_id, PoolVolume.symbol == symbol)
+        for start in range(0, len(asked), CHUNK):
+            chunk = is_one_of(connection, PoolVolume.minute, asked[start : start + CHUNK])
+            rows = connection.execute(select(PoolVolume.minute, PoolVolume.amount).where(*of_pool, chunk))
+            found |= {(chain_id, symbol, row.minute): row.amount for row in rows}
+    return found
+
+
+def _of_body(connection: Connection, name: str) -> ColumnElement[Any]:
+    """A text of the event's body."""
+    if connection.dialect.name == "postgresql":
+        return func.json_extract_path_text(cast(Event.body, JSON), name, type_=Text)
+    return func.json_extract(Event.body, f"$.{name}", type_=Text)
+
+
+IS_FEE: Final = text("type = 'fee.updated'")  # spelled like the partial index, so that it serves
+
+
+def counting_fees(connection: Connection, routes: Iterable[RouteKey]) -> dict[RouteKey, tuple[datetime, str]]:
+    """Time and id of the event whose fee counts, for those of the routes that have one."""
+    route = (ReportedFee.symbol, ReportedFee.src_chain_id, ReportedFee.dst_chain_id)
+    rows = connection.execute(
+        select(*route, ReportedFee.at, ReportedFee.event_id).where(tuple_(*route).in_(list(routes)))
+    )
+    return {
+        RouteKey(row.symbol, ChainId(row.src_chain_id), ChainId(row.dst_chain_id)): (row.at, row.event_id)
+        for row in rows
+    }
+
+
+def latest_fee(connection: Connection, route: RouteKey) -> FeeUpdated | None:
+    """The latest standing fee event of a route, however many were ever reported. One index read."""
+    counts = (IS_FEE, Event.subject == subject_of_route(route), IS_NOT_AHEAD, IS_NOT_RETRACTED)
+    newest = connection.scalar(select(Event.at).where(*counts).order_by(Event.at.desc()).limit(1))
+    if newest is None:
+        return None
+    # The database may sort ids otherwise than the rule does.
+    rows = connection.execute(
+        select(Event.event_id, Event.type, Event.body).where(*counts, Event.at == newest)
+    )
+    events = (typing.cast("FeeUpdated", decode_event(row.event_id, row.type, row.body)) for row in rows)
+    return max(events, key=lambda event: event.order)
+
+
+def old_fees(connection: Connection, before: datetime) -> Sequence[int]:
+    """Positions in the log of the fees that were reported of times before this one."""
+    return connection.scalars(select(Event.seq).where(IS_FEE, Event.at < before)).all()
+
+
+def outranked_fees(connection: Connection, positions: Collection[int]) -> list[Row[*tuple[Any, ...]]]:
+    """Of the fees at these positions the entries that are older than the one that counts for their route."""
+    rows = connection.execute(
+        select(Event.__table__).where(is_one_of(connection, Event.seq, positions)).order_by(Event.seq)
+    ).all()
+    routes = {row.subject: route_of_subject(row.subject) for row in rows}
+    counting = counting_fees(connection, routes.values()) if routes else {}
+    return [row for row in rows if (fee := counting.get(routes[row.subject])) and row.at < fee[0]]
+
+
+def routes_with_fees(connection: Connection) -> set[RouteKey]:
+    """The routes that a fee was ever reported of."""
+    return set(map(route_of_subject, connection.scalars(select(Event.subject).where(IS_FEE).distinct())))

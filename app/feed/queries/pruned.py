@@ -1,0 +1,255 @@
+"""Which transfers can be pruned, what is retained of those that were, and how far does the log reach?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Row, exists, func, literal, select, tuple_
+
+from app.db.types import Hash32, UtcTime, is_one_of
+from app.feed import models as log
+from app.feed import models as table
+from app.feed.models import Event, PrunedReporter, PrunedTransfer, RetractedEvent
+from app.feed.pruned import id_digest, subject_digest
+from app.feed.queries.chains import IS_REORG
+from app.feed.queries.pools import LIQUIDITY
+from app.network.models import Pool
+from app.transfers.models import Anomaly, Transfer
+from app.transfers.reorganisations import ChainReading
+from app.transfers.subjects import EventKey
+from app.values.codes import TransferHistoryStatus
+from app.values.identifiers import ChainId, TransferId
+
+Cursor = tuple[datetime, bytes]
+"""The end of a page of transfers in one status: ``status_since`` and id of the last one."""
+
+START: Final[Cursor] = (datetime.min.replace(tzinfo=UTC), bytes(32))
+
+
+class EventSpan(NamedTuple):
+    """How many events a transfer has, and the times of the first and the last of them."""
+
+    events: int
+    oldest: datetime
+    newest: datetime
+
+
+def next_prunable(
+    connection: Connection, status: TransferHistoryStatus, cursor: Cursor, before: datetime, limit: int
+) -> tuple[list[bytes], Cursor | None]:
+    """The next page of transfers in a status since before a time, and its cursor; None at the end.
+
+    A status holds since one of its transfer's events, so the last event is no earlier: a transfer that
+    these pages leave out is not old enough.
+    """
+    position = tuple_(Transfer.status_since, Transfer.transfer_id)
+    rows = connection.execute(
+        select(Transfer.status_since, Transfer.transfer_id)
+        .where(
+            *_old(status, before),
+            position > tuple_(literal(cursor[0], UtcTime()), literal(cursor[1], Hash32())),
+        )
+        .order_by(Transfer.status_since, Transfer.transfer_id)
+        .limit(limit)
+    ).all()
+    ids = [row.transfer_id for row in rows]
+    return ids, (rows[-1].status_since, rows[-1].transfer_id) if len(rows) == limit else None
+
+
+def count_prunable(
+    connection: Connection, statuses: Collection[TransferHistoryStatus], before: datetime
+) -> int:
+    """How many transfers those pages have in all."""
+    counts = (select(func.count()).select_from(Transfer).where(*_old(s, before)) for s in statuses)
+    return sum(connection.scalar(count) or 0 for count in counts)
+
+
+def _old(status: TransferHistoryStatus, before: datetime) -> tuple[ColumnElement[bool], ...]:
+    return Transfer.status == int(status), Transfer.status_since < before
+
+
+def event_spans(connection: Connection, transfer_ids: Collection[bytes]) -> dict[bytes, EventSpan]:
+    """Number and times of the events of each of the transfers that has any."""
+    rows = connection.execute(
+        select(Event.transfer_id, func.count(), func.min(Event.at), func.max(Event.at))
+        .where(Event.transfer_id.in_(transfer_ids))
+        .group_by(Event.transfer_id)
+    )
+    return {row[0]: EventSpan(row[1], row[2], row[3]) for row in rows if row[0] is not None}
+
+
+def transfers_with_retractions(connection: Connection, transfer_ids: Collection[bytes]) -> set[TransferId]:
+    """Those of the transfers of which an event was retracted."""
+    found = connection.scalars(
+        select(RetractedEvent.transfer_id).where(RetractedEvent.transfer_id.in_(transfer_ids))
+    )
+    return {transfer_id for transfer_id in found if transfer_id is not None}
+
+
+def transfers_with_open_anomalies(connection: Connection, transfer_ids: Collection[bytes]) -> set[TransferId]:
+    """Those of the transfers of which an anomaly waits to be acknowledged."""
+    found = connection.scalars(
+        select(Anomaly.transfer_id).where(
+            Anomaly.transfer_id.in_(transfer_ids), Anomaly.acknowledged_at.is_(None)
+        )
+    )
+    return {transfer_id for transfer_id in found if transfer_id is not None}
+
+
+def capped_epoch_seconds(connection: Connection) -> Sequence[int]:
+    """The lengths of the epochs in which a pool's volume is capped, in seconds."""
+    return connection.scalars(select(Pool.epoch_seconds).where(Pool.epoch_cap.is_not(None)).distinct()).all()
+
+
+def liquidity_before(connection: Connection, before: datetime) -> Sequence[int]:
+    """Positions in the log of deposits and withdrawals of liquidity providers from before a time."""
+    types = [each.value for each in LIQUIDITY]
+    of_liquidity = (Event.chain_id.is_not(None), Event.type.in_(types), Event.at < before)
+    return connection.scalars(select(Event.seq).where(*of_liquidity)).all()
+
+
+def entries_at(connection: Connection, positions: Collection[int]) -> Sequence[Row[*tuple[Any, ...]]]:
+    """Every column of the entries at these positions that are still there, in the order of the log."""
+    query = select(Event.__table__).where(is_one_of(connection, Event.seq, positions))
+    return connection.execute(query.order_by(Event.seq)).all()
+
+
+def events_of_transfers(
+    connection: Connection, transfer_ids: Collection[bytes]
+) -> Sequence[Row[*tuple[Any, ...]]]:
+    """Every column of every event of the transfers, in the order of the log."""
+    return connection.execute(
+        select(Event.__table__).where(Event.transfer_id.in_(transfer_ids)).order_by(Event.seq)
+    ).all()
+
+
+CHUNK = 5_000
+"""Ids looked for in one statement."""
+
+
+def pruned_transfers(connection: Connection, transfer_ids: Collection[bytes]) -> frozenset[bytes]:
+    """Those of the transfers that were pruned."""
+    transfer_id = table.PrunedTransfer.transfer_id
+    return frozenset(
+        connection.scalars(select(transfer_id).where(is_one_of(connection, transfer_id, transfer_ids)))
+    )
+
+
+def pruned_contents(connection: Connection, keys: Iterable[EventKey]) -> dict[EventKey, bytes]:
+    """Of the keys of events those that were pruned, and the digests of their contents."""
+    of_subject: dict[str, dict[bytes, EventKey]] = defaultdict(dict)
+    for key in keys:
+        of_subject[key.subject][id_digest(key.id)] = key
+    event = table.PrunedEvent
+    found: dict[EventKey, bytes] = {}
+    for subject, digests in of_subject.items():
+        rows = connection.execute(
+            select(event.id_digest, event.content_digest).where(
+                is_one_of(connection, event.id_digest, digests),
+                event.subject_digest.in_([b"", subject_digest(subject)]),
+            )
+        )
+        found |= {digests[row.id_digest]: row.content_digest for row in rows}
+    return found
+
+
+def pruned_targets(connection: Connection, targets: Iterable[tuple[str | None, str]]) -> frozenset[str]:
+    """Those of the ids that belong to a pruned event.
+
+    :param targets: subjects and ids; without a subject, whatever the id belongs to counts.
+    """
+    wanted: dict[bytes, list[tuple[str | None, str]]] = defaultdict(list)
+    for subject, event_id in targets:
+        wanted[id_digest(event_id)].append((subject, event_id))
+    digests, event = list(wanted), table.PrunedEvent
+    found: set[str] = set()
+    for start in range(0, len(digests), CHUNK):
+        asked = is_one_of(connection, event.id_digest, digests[start : start + CHUNK])
+        for row in connection.execute(select(event.id_digest, event.subject_digest).where(asked)):
+            for subject, event_id in wanted[row.id_digest]:
+                if subject is None or row.subject_digest in (b"", subject_digest(subject)):
+                    found.add(event_id)
+    return frozenset(found)
+
+
+def last_pruned_of(connection: Connection, reporter: str) -> datetime | None:
+    """When the newest of a reporter's pruned events was received."""
+    of_reporter = table.PrunedReporter.reporter == reporter
+    return connection.scalar(select(table.PrunedReporter.received_at).where(of_reporter))
+
+
+def pruned_up_to(connection: Connection, chain_id: ChainId) -> int | None:
+    """The highest block of a chain in which a pruned event stands."""
+    return connection.scalar(
+        select(table.PrunedChain.highest_block).where(table.PrunedChain.chain_id == chain_id)
+    )
+
+
+def pruned_readings(connection: Connection) -> dict[ChainId, ChainReading]:
+    """The newest time of each chain that pruned events showed, without a block."""
+    rows = connection.execute(select(table.PrunedChain.chain_id, table.PrunedChain.newest_at))
+    return {
+        ChainId(row.chain_id): ChainReading(None, row.newest_at) for row in rows if row.newest_at is not None
+    }
+
+
+def pruned_chains(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
+    """Highest block and newest time of every chain that pruned events had."""
+    return connection.execute(select(table.PrunedChain.__table__)).all()
+
+
+def pruned_pools(connection: Connection) -> dict[tuple[int, str], tuple[int, int]]:
+    """What pruned transfers sent into and were relayed from each pool, by chain and symbol."""
+    rows = connection.execute(select(table.PrunedPool.__table__))
+    return {(row.chain_id, row.symbol): (row.sent, row.relayed) for row in rows}
+
+
+def last_pruned_seqs(connection: Connection) -> dict[str, int]:
+    """The highest position in the log of each reporter's pruned events."""
+    rows = connection.execute(select(table.PrunedReporter.reporter, table.PrunedReporter.seq))
+    return {row.reporter: row.seq for row in rows}
+
+
+def count_pruned_transfers(connection: Connection) -> int:
+    """How many transfers were ever pruned."""
+    return connection.scalar(select(func.count()).select_from(table.PrunedTransfer)) or 0
+
+
+@dataclass(frozen=True, slots=True)
+class LogPositions:
+    """Positions in the log; 0 where there is nothing of the kind."""
+
+    last_seq: int
+    """Of the newest acceptance there ever was, pruned ones included."""
+    last_reversal: int
+    """Of the newest reorg or retraction: whatever was accepted later stands."""
+    any_pruned: bool
+    """Whether any transfer was ever pruned."""
+
+
+_POSITIONS = select(
+    select(func.max(log.Event.seq)).scalar_subquery().label("newest"),
+    select(func.max(PrunedReporter.seq)).scalar_subquery().label("pruned"),
+    select(func.max(log.Event.seq)).where(IS_REORG).scalar_subquery().label("reorg"),
+    select(func.max(RetractedEvent.seq)).scalar_subquery().label("retraction"),
+    exists(select(PrunedTransfer.transfer_id)).label("any_pruned"),
+)
+
+
+def load_positions(connection: Connection) -> LogPositions:
+    """The positions, in one statement."""
+    row = connection.execute(_POSITIONS).one()
+    return LogPositions(
+        last_seq=max(row.newest or 0, row.pruned or 0),
+        last_reversal=max(row.reorg or 0, row.retraction or 0),
+        any_pruned=bool(row.any_pruned),
+    )
+
+
+def newest_seq(connection: Connection) -> int:
+    """The position of the newest acceptance that is still kept; 0 where there is none."""
+    return connection.scalar(select(func.max(log.Event.seq))) or 0

@@ -1,0 +1,175 @@
+"""What is projected of these transfers, which signatures are kept aside, and which anomalies were raised?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, Row, func, select, tuple_
+
+from app.cooperation import in_turns
+from app.db.types import is_one_of
+from app.feed.codec import decode_event
+from app.feed.models import Event
+from app.refunds.models import SignatureAside, SignatureNotNeeded
+from app.transfers.anomalies import AnomalyKind
+from app.transfers.effects import AccountEntry
+from app.transfers.events import RefundSigned
+from app.transfers.models import Anomaly, RefundBasis, Transfer, TransferAccount
+from app.transfers.state import TransferState
+from app.transfers.subjects import EventKey
+from app.transfers.validation import LatestAcceptance
+from app.values.codes import SendKind, TransferHistoryStatus, XferStatus
+from app.values.identifiers import ChainId, TransferId
+
+STATE_COLUMNS: Final = tuple(
+    column.name
+    for column in Transfer.__table__.columns
+    if column.name not in ("kind", "status", "refund_reason")
+)
+"""Columns that hold what the attribute of the same name of a ``TransferState`` holds."""
+
+AT_A_TIME: Final = 1_000
+"""Rows that are read at a time where there are many."""
+
+ENTRIES_AT_ONCE: Final = 250
+"""Entries of accounts named in one statement."""
+
+
+def load_states(connection: Connection, transfer_ids: Collection[bytes]) -> dict[TransferId, TransferState]:
+    """What is projected now; without evidence, blocks and readings, which are not summed."""
+    rows = connection.execute(
+        select(Transfer.__table__).where(is_one_of(connection, Transfer.transfer_id, transfer_ids))
+    )
+    return {row.transfer_id: _state(row) for row in in_turns(rows)}
+
+
+def states_where(connection: Connection, *conditions: ColumnElement[bool]) -> Iterator[TransferState]:
+    """What is projected now of all transfers that fulfil some conditions, read little by little."""
+    query = select(Transfer.__table__).where(*conditions).execution_options(yield_per=AT_A_TIME)
+    yield from map(_state, connection.execute(query))
+
+
+def _state(row: Row[*tuple[Any, ...]]) -> TransferState:
+    return TransferState(
+        **{name: getattr(row, name) for name in STATE_COLUMNS},
+        status=TransferHistoryStatus(row.status),
+        refund_reason=XferStatus(row.refund_reason),
+        kind=SendKind(row.kind) if row.kind else None,
+    )
+
+
+def stored_entries(connection: Connection, entries: Collection[AccountEntry]) -> set[AccountEntry]:
+    """Those of the entries that accounts list."""
+    key = [getattr(TransferAccount, name) for name in AccountEntry._fields]
+    wanted, found = sorted(entries), set[AccountEntry]()
+    for start in range(0, len(wanted), ENTRIES_AT_ONCE):
+        some = [tuple(entry) for entry in wanted[start : start + ENTRIES_AT_ONCE]]
+        found.update(
+            AccountEntry(*row) for row in connection.execute(select(*key).where(tuple_(*key).in_(some)))
+        )
+    return found
+
+
+def refund_basis(connection: Connection, transfer_ids: Collection[bytes]) -> dict[TransferId, set[str]]:
+    """By transfer the ids of the requests and signatures that its refund rests on."""
+    found: dict[TransferId, set[str]] = {}
+    rows = connection.execute(
+        select(RefundBasis.transfer_id, RefundBasis.event_id).where(
+            is_one_of(connection, RefundBasis.transfer_id, transfer_ids)
+        )
+    )
+    for row in rows:
+        found.setdefault(row.transfer_id, set()).add(row.event_id)
+    return found
+
+
+def transfers_in_status(
+    connection: Connection, src_chain_ids: Collection[int], statuses: Collection[TransferHistoryStatus]
+) -> Sequence[bytes]:
+    """The transfers that come from one of the chains and are in one of the statuses."""
+    return connection.scalars(
+        select(Transfer.transfer_id).where(
+            Transfer.src_chain_id.in_(src_chain_ids), Transfer.status.in_([int(s) for s in statuses])
+        )
+    ).all()
+
+
+def count_transfers(connection: Connection) -> int:
+    """How many transfers are known."""
+    return connection.scalar(select(func.count()).select_from(Transfer)) or 0
+
+
+AsideRow = Row[*tuple[Any, ...]]
+"""The columns of ``signatures_aside``."""
+
+
+def load_aside(connection: Connection, transfer_ids: Collection[bytes]) -> Sequence[AsideRow]:
+    """The signatures kept aside of these transfers, in an order that does not depend on their arrival."""
+    table = SignatureAside
+    of_transfers = select(table.__table__).where(is_one_of(connection, table.transfer_id, transfer_ids))
+    return connection.execute(of_transfers.order_by(table.at, table.event_id, table.signature)).all()
+
+
+def count_aside(connection: Connection, transfer_ids: Collection[bytes]) -> dict[bytes, int]:
+    """How many are kept aside of each of the transfers that has any."""
+    table = SignatureAside
+    counted = select(table.transfer_id, func.count()).where(
+        is_one_of(connection, table.transfer_id, transfer_ids)
+    )
+    return {row[0]: row[1] for row in connection.execute(counted.group_by(table.transfer_id))}
+
+
+def transfers_with_aside(connection: Connection, src_chain_ids: Collection[int]) -> Sequence[bytes]:
+    """The transfers from these chains of which signatures are kept aside."""
+    aside = select(SignatureAside.transfer_id)
+    return connection.scalars(
+        select(Transfer.transfer_id).where(
+            Transfer.transfer_id.in_(aside), Transfer.src_chain_id.in_(src_chain_ids)
+        )
+    ).all()
+
+
+def latest_not_needed(
+    connection: Connection, events: Collection[RefundSigned]
+) -> dict[EventKey, LatestAcceptance]:
+    """Of these events those whose acceptances are left out of the folded log."""
+    rows = connection.execute(
+        select(Event.event_id, Event.seq, Event.occurrence, Event.type, Event.body)
+        .join(SignatureNotNeeded, SignatureNotNeeded.seq == Event.seq)
+        .where(
+            is_one_of(connection, SignatureNotNeeded.transfer_id, {event.transfer_id for event in events}),
+            is_one_of(connection, Event.event_id, {event.id for event in events}),
+        )
+        .order_by(Event.seq)
+    )
+    found: dict[EventKey, LatestAcceptance] = {}
+    for row in rows:
+        event = decode_event(row.event_id, row.type, row.body)
+        found[event.key] = LatestAcceptance(row.seq, row.occurrence, event)
+    return found
+
+
+AnomalyRow = Row[*tuple[Any, ...]]
+
+
+def anomalies_of_subjects(connection: Connection, subjects: Collection[str]) -> Sequence[AnomalyRow]:
+    """All columns of the anomalies of these subjects."""
+    return connection.execute(
+        select(Anomaly.__table__).where(is_one_of(connection, Anomaly.subject, subjects))
+    ).all()
+
+
+def first_raised(connection: Connection, subject: str) -> datetime | None:
+    """When an anomaly of the subject was first raised; None where there is none."""
+    return connection.scalar(select(Anomaly.first_at).where(Anomaly.subject == subject))
+
+
+def rotation_subjects(connection: Connection, chain_id: ChainId) -> Sequence[str]:
+    """Subjects of the anomalies about rotations of a chain's validators."""
+    return connection.scalars(
+        select(Anomaly.subject).where(
+            Anomaly.chain_id == chain_id, Anomaly.kind == AnomalyKind.ROTATION_KEEPS_TOO_LITTLE.value
+        )
+    ).all()

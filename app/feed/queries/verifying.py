@@ -1,0 +1,134 @@
+"""What is projected, divided into parts: by transfer, account, chain, pool and day."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from heapq import merge
+from itertools import islice
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, Select, func, select, tuple_
+
+from app.feed.models import (
+    ChainProgress,
+    CourseCount,
+    Event,
+    PoolCounter,
+    PoolVolume,
+    PrunedChain,
+    PrunedPool,
+    ReportedFee,
+    TransferBlock,
+)
+from app.feed.queries.pools import routes_with_fees
+from app.network.models import ReportedValidatorSet
+from app.transfers.effects import AccountEntry
+from app.transfers.models import Transfer, TransferAccount, WithdrawDone
+from app.transfers.queries.trends import DAILY
+from app.values.codes import FINISHED_STATUSES, SendKind
+from app.values.identifiers import ChainId, PoolKey, RouteKey, TransferId
+
+_OF_CHAINS: Final[tuple[Any, ...]] = tuple(
+    model.chain_id
+    for model in (Event, ChainProgress, PoolCounter, PrunedChain, ReportedValidatorSet, WithdrawDone)
+)
+_READ_BY_TRANSFERS: Final[tuple[Any, ...]] = (
+    TransferBlock.chain_id, Transfer.src_chain_id, Transfer.dst_chain_id,
+)  # fmt: skip
+
+
+def next_transfers(connection: Connection, after: TransferId | None, most: int) -> list[TransferId]:
+    """The next ids of transfers that the log or the projection has, ascending."""
+    found = []
+    for column in (Event.transfer_id, Transfer.transfer_id):
+        query = select(column).where(column.is_not(None)).distinct().order_by(column).limit(most)
+        if after is not None:
+            query = query.where(column > after)
+        found.append([TransferId(each) for each in connection.scalars(query) if each is not None])
+    return list(islice(dict.fromkeys(merge(*found)), most))
+
+
+def next_entries(connection: Connection, after: AccountEntry | None, most: int) -> list[AccountEntry]:
+    """The next entries of the lists of accounts, in their order."""
+    key = [getattr(TransferAccount, name) for name in AccountEntry._fields]
+    query = select(*key).order_by(*key).limit(most)
+    if after is not None:
+        query = query.where(tuple_(*key) > tuple_(*after))
+    return [AccountEntry(*row) for row in connection.execute(query)]
+
+
+def every_chain(connection: Connection) -> list[ChainId]:
+    """The chains that an event or a row is about."""
+    return _chains(connection, _OF_CHAINS)
+
+
+def every_chain_read(connection: Connection) -> list[ChainId]:
+    """The chains that were read: those, and the chains of which transfers alone tell."""
+    return _chains(connection, (*_OF_CHAINS, *_READ_BY_TRANSFERS))
+
+
+def _chains(connection: Connection, columns: Sequence[Any]) -> list[ChainId]:
+    return sorted({chain_id for column in columns for chain_id in _chains_in(connection, column)})
+
+
+def _chains_in(connection: Connection, column: Any) -> Iterator[ChainId]:
+    """Each once, by an index: there are few of them in many rows."""
+    query = select(func.min(column))
+    found = connection.scalar(query)
+    while found is not None:
+        yield ChainId(found)
+        found = connection.scalar(query.where(column > found))
+
+
+def every_route(connection: Connection) -> list[RouteKey]:
+    """The routes that a fee was ever reported of, or counts."""
+    stored = select(ReportedFee.symbol, ReportedFee.src_chain_id, ReportedFee.dst_chain_id)
+    return sorted(routes_with_fees(connection) | {RouteKey(*row) for row in connection.execute(stored)})
+
+
+def every_pool(connection: Connection) -> list[PoolKey]:
+    """The pools that anything was moved through, or is said to have been."""
+    of_pool = Transfer.kind == SendKind.POOL.value
+    found: list[Select[*tuple[Any, ...]]] = [
+        select(model.chain_id, model.symbol).distinct() for model in (PoolCounter, PoolVolume, PrunedPool)
+    ]
+    found += [
+        select(chain_id, Transfer.symbol).where(of_pool, chain_id.is_not(None)).distinct()
+        for chain_id in (Transfer.src_chain_id, Transfer.dst_chain_id)
+    ]
+    rows = (row for query in found for row in connection.execute(query))
+    return sorted({PoolKey(*row) for row in rows if row[1] is not None})
+
+
+def days_of_courses(connection: Connection, most: int) -> Sequence[datetime]:
+    """Days that divide what became of transfers, so that about so many rows are between two of them."""
+    rows = connection.execute(
+        select(CourseCount.span, func.count())
+        .where(CourseCount.hours == DAILY)
+        .group_by(CourseCount.span)
+        .order_by(CourseCount.span)
+    )
+    bounds, so_far = list[datetime](), 0
+    for day, count in rows:
+        if so_far and so_far + count * DAILY > most:
+            bounds.append(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=day))
+            so_far = 0
+        so_far += count * DAILY
+    return bounds
+
+
+IS_UNLISTED: Final = Transfer.began_at.is_(None) & Transfer.src_chain_id.is_not(None)
+"""In no list: without the time since which it is listed, although its chains are known."""
+
+IS_UNSETTLED: Final = Transfer.status.in_(sorted(FINISHED_STATUSES)) & Transfer.settled_block.is_(None)
+"""At its end, and without the block that this rests on, which may be unknown."""
+
+
+def next_incomplete(
+    connection: Connection, after: bytes, rows: int, missing: ColumnElement[bool]
+) -> Sequence[tuple[bytes, bool]]:
+    """The transfers after an id, in the order of ids, each with whether something is missing of it."""
+    wanted = select(Transfer.transfer_id, missing).order_by(Transfer.transfer_id).limit(rows)
+    found = connection.execute(wanted.where(Transfer.transfer_id > after) if after else wanted)
+    return [(transfer_id, bool(is_missing)) for transfer_id, is_missing in found]

@@ -1,0 +1,1 @@
+"""The use cases of the feed: ingest, replay, retraction, pruning."""

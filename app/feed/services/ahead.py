@@ -1,0 +1,177 @@
+"""Events ahead of the clock: nothing follows from them until their time (docs/interface.md#ahead)."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, insert, select
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.db.engine import writing
+from app.feed import models as log
+from app.feed.lines import MAX_AHEAD
+from app.feed.models import EventAhead
+from app.feed.projection import chains, pools
+from app.feed.projection.signatures import fold_all_signatures
+from app.feed.projection.sums import find_progress
+from app.feed.projection.transfers import refold
+from app.feed.queries.chains import chains_of_transfers
+from app.feed.queries.facts import load_network_facts
+from app.feed.queries.log import (
+    due_positions,
+    events_at,
+    first_ahead,
+    newest_receipt,
+    positions_ahead,
+    received_later,
+)
+from app.feed.queries.pools import Part
+from app.gateway import Gateway
+from app.observability.outages import FAILURES
+from app.transfers.events import (
+    ChainEvent,
+    ChainReorged,
+    Event,
+    FeeUpdated,
+    LiquidityAdded,
+    LiquidityWithdrawn,
+    TransferEvent,
+    ValidatorsUpdated,
+    WithdrawDone,
+)
+from app.values.identifiers import ChainId, RouteKey
+
+CHUNK = 500
+
+_log = logging.getLogger(__name__)
+
+
+def settle(connection: Connection, now: datetime) -> None:
+    """Let count what is due, and no longer what turns out to be ahead. The caller is the only writer.
+
+    The latter where a clock that was far ahead was corrected: what came by it is at the end of the log. One
+    that was ahead by no more than reporters' clocks may be is let be.
+    """
+    newest = newest_receipt(connection)
+    if newest is not None and newest > now + MAX_AHEAD:
+        _put_ahead(connection, now)
+    positions = due_positions(connection, now)
+    for start in range(0, len(positions), CHUNK):
+        chunk = positions[start : start + CHUNK]
+
+        def let_count(chunk: Sequence[int] = chunk) -> None:
+            connection.execute(delete(EventAhead).where(EventAhead.seq.in_(chunk)))
+
+        fold_around(connection, events_at(connection, chunk), let_count, now)
+
+
+def settle_what_is_due(gateway: Gateway) -> None:
+    """Let count what is due, for an answer before which nothing was written since.
+
+    To know that nothing is costs a read that all share for a moment. No answer fails because of this: where
+    the database does, what the answer itself reads says so.
+    """
+    try:
+        first, _ = gateway.kept_reads.ask(first_ahead, lambda: gateway.public_reads.ask(first_ahead))
+        if first is not None and first <= gateway.clock():
+            with writing(gateway.feed) as connection:
+                settle(connection, gateway.clock())
+    except SQLAlchemyError as error:
+        FAILURES.report(_log, logging.WARNING, "what is due could not be counted", error=error)
+
+
+def _put_ahead(connection: Connection, now: datetime) -> None:
+    known = positions_ahead(connection)
+    new = [row for row in received_later(connection, now) if row.seq not in known]
+    for start in range(0, len(new), CHUNK):
+        chunk = new[start : start + CHUNK]
+
+        def leave_out(chunk: Sequence[Row[*tuple[Any, ...]]] = chunk) -> None:
+            _insert(connection, chunk)
+
+        events = events_at(connection, [row.seq for row in chunk])
+        fold_around(connection, events, leave_out, now)
+
+
+def _insert(connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]]) -> None:
+    if rows:
+        connection.execute(insert(EventAhead), [{"seq": row.seq, "at": row.at} for row in rows])
+
+
+def fold_around(
+    connection: Connection, events: Iterable[Event], change: Callable[[], None], now: datetime
+) -> None:
+    """Make a change by which some events count that did not, or no longer do, and fold again what follows."""
+    affected = _Affected()
+    for event in events:
+        affected.note(event)
+    parts = affected.parts()
+    stood = pools.sums_of_parts(connection, parts)
+    change()
+    pools.move_liquidity(connection, stood, pools.sums_of_parts(connection, parts), now)
+    for chain_id, part in parts.items():
+        chains.fold_withdraws(connection, chain_id, part, now)
+    _fold_again(connection, affected, now)
+
+
+@dataclass(slots=True)
+class _Affected:
+    """What has to be folded again because some events stand now, or no longer do."""
+
+    transfers: set[bytes] = field(default_factory=set)
+    liquidity: dict[ChainId, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """Ids of events of liquidity and withdraws by their chain."""
+    validators: set[ChainId] = field(default_factory=set)
+    chains: set[ChainId] = field(default_factory=set)
+    routes: set[RouteKey] = field(default_factory=set)
+    orphaned: dict[ChainId, int] = field(default_factory=dict)
+    """Chains to the lowest block that a reorg among the events reaches."""
+
+    def note(self, event: Event) -> None:
+        if isinstance(event, TransferEvent):
+            self.transfers.add(event.transfer_id)
+        elif isinstance(event, FeeUpdated):
+            self.routes.add(event.route_key)
+        elif isinstance(event, ChainReorged):
+            self.chains.add(event.chain_id)
+            lowest = self.orphaned.get(event.chain_id, event.from_block)
+            self.orphaned[event.chain_id] = min(lowest, event.from_block)
+        elif isinstance(event, ChainEvent):
+            self.chains.add(event.chain_id)
+            if isinstance(event, LiquidityAdded | LiquidityWithdrawn | WithdrawDone):
+                self.liquidity[event.chain_id].add(event.id)
+            elif isinstance(event, ValidatorsUpdated):
+                self.validators.add(event.chain_id)
+
+    def parts(self) -> dict[ChainId, Part]:
+        """What of the chains' logs of liquidity may stand now, or no longer does."""
+        return {
+            chain_id: Part(self.orphaned.get(chain_id), self.liquidity.get(chain_id, ()))
+            for chain_id in sorted(self.orphaned.keys() | self.liquidity.keys())
+        }
+
+
+def _fold_again(connection: Connection, affected: _Affected, now: datetime) -> None:
+    """Fold all but liquidity."""
+    for chain_id in sorted(affected.validators):
+        chains.fold_validators(connection, chain_id, now)
+    if affected.routes:
+        pools.fold_fees_again(connection, affected.routes)
+    for chain_id, from_block in sorted(affected.orphaned.items()):
+        chains.fold_from_block(connection, chain_id, from_block, now)
+    transfers = sorted(affected.transfers)
+    for start in range(0, len(transfers), CHUNK):
+        # An event may have been all that put a transfer on a chain, with a block or without.
+        of_chunk = log.TransferBlock.transfer_id.in_(transfers[start : start + CHUNK])
+        affected.chains |= set(connection.scalars(select(log.TransferBlock.chain_id).where(of_chunk)))
+        affected.chains |= chains_of_transfers(connection, transfers[start : start + CHUNK])
+        connection.execute(delete(log.TransferBlock).where(of_chunk))
+        fold_all_signatures(connection, transfers[start : start + CHUNK])
+    refold(connection, transfers, load_network_facts(connection), now)
+    for chain_id in sorted(affected.chains):
+        find_progress(connection, chain_id)

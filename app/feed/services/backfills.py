@@ -1,0 +1,155 @@
+"""Filling what migrations add, a range of keys at a time, from where it stopped."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, select
+
+from app.db.engine import reading, writing
+from app.db.models import BackfillProgress
+from app.db.upserts import upsert
+from app.feed.projection.transfers import refold
+from app.feed.queries.facts import load_network_facts
+from app.feed.queries.retractions import targets_are_noted
+from app.feed.queries.verifying import IS_UNLISTED, IS_UNSETTLED, next_incomplete
+from app.feed.services.log import note_every_target, refuse_grown
+from app.gateway import Gateway
+from app.webhooks.services.outbox import tell_nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """What was looked at in one transaction."""
+
+    last: bytes
+    """The greatest key of it."""
+    looked_at: int
+    changed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Backfill:
+    """Something to do for every row of a table, in the order of its key. To do it again changes nothing."""
+
+    name: str
+    about: str
+    fill: Callable[[Connection, bytes, int, datetime], Range | None]
+    """Fills the rows after a key, at most so many, at a time that is now; None when there are none."""
+
+
+def list_transfers(connection: Connection, after: bytes, rows: int, now: datetime) -> Range | None:
+    """Fold those transfers anew that code from before revision 0017 wrote while that was running."""
+    return _fold(connection, next_incomplete(connection, after, rows, IS_UNLISTED), now)
+
+
+def settle_transfers(connection: Connection, after: bytes, rows: int, now: datetime) -> Range | None:
+    """Fold those transfers anew whose end was written by code from before revision 0042."""
+    return _fold(connection, next_incomplete(connection, after, rows, IS_UNSETTLED), now)
+
+
+def _fold(connection: Connection, found: Sequence[tuple[bytes, bool]], now: datetime) -> Range | None:
+    refuse_grown(connection)
+    if not found:
+        return None
+    missing = [transfer_id for transfer_id, is_missing in found if is_missing]
+    if missing:
+        tell_nothing(connection)
+        refold(connection, missing, load_network_facts(connection), now)
+    return Range(found[-1][0], len(found), len(missing))
+
+
+def note_retractions(connection: Connection, after: bytes, _rows: int, _now: datetime) -> Range | None:
+    """Note what retractions from before revision 0041 name; in one step, for they are few and small."""
+    if after:
+        return None
+    if targets_are_noted(connection):
+        return Range(_DONE, 0, 0)
+    noted = note_every_target(connection)
+    return Range(_DONE, noted, noted)
+
+
+_DONE: Final = b"all"
+
+KNOWN: Final = (
+    Backfill("listed-transfers", "transfers that are in no list, since an upgrade over 0017", list_transfers),
+    Backfill("retraction-targets", "what retractions from before 0041 name", note_retractions),
+    Backfill("settled-transfers", "the blocks of ends, since an upgrade over 0042", settle_transfers),
+)
+"""In the order in which they run."""
+
+
+ROWS: Final = 500
+"""Rows of a range: about a tenth of a second of the writers' turn where all of them change."""
+
+PAUSE_SECONDS: Final = 0.05
+"""Between two ranges, for reporters who wait for their turn."""
+
+
+def progress_of(gateway: Gateway) -> dict[str, BackfillProgress]:
+    """How far the backfills are that have begun, by name."""
+    with reading(gateway.reads) as connection:
+        return {row.name: BackfillProgress(**row) for row in connection.execute(_ALL).mappings()}
+
+
+def run_backfill(
+    gateway: Gateway,
+    backfill: Backfill,
+    *,
+    rows: int = ROWS,
+    pause_seconds: float = PAUSE_SECONDS,
+    again: bool = False,
+    progress: Callable[[BackfillProgress], None] = lambda _progress: None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> BackfillProgress:
+    """Go on where an earlier run stopped, however it was ended, until no row is left.
+
+    Two runs at once do the same work in turns, which is slower and nothing worse.
+
+    :param rows: of a range.
+    :param pause_seconds: between two ranges.
+    :param again: begin anew, also where it has ended.
+    :param progress: told after each range.
+    """
+    while True:
+        with writing(gateway.engine) as connection:
+            done = _one_range(connection, backfill, rows, gateway.clock(), again=again)
+        again = False
+        progress(done)
+        if done.ended_at is not None:
+            return done
+        sleep(pause_seconds)
+
+
+def known_backfills() -> Sequence[Backfill]:
+    """Those of this version, in the order in which they run."""
+    return KNOWN
+
+
+_ALL: Final = select(*BackfillProgress.__table__.columns)
+
+
+def _one_range(
+    connection: Connection, backfill: Backfill, rows: int, now: datetime, *, again: bool
+) -> BackfillProgress:
+    found = connection.execute(_ALL.where(BackfillProgress.name == backfill.name)).mappings().first()
+    nothing = {"done_to": b"", "looked_at": 0, "changed": 0, "ended_at": None}
+    before: dict[str, Any] = dict(found) if found and not again else nothing
+    if before["ended_at"] is not None:
+        return BackfillProgress(**before)
+    filled = backfill.fill(connection, before["done_to"], rows, now)
+    over = filled or Range(before["done_to"], 0, 0)
+    after = {
+        "name": backfill.name,
+        "done_to": over.last,
+        "looked_at": before["looked_at"] + over.looked_at,
+        "changed": before["changed"] + over.changed,
+        "moved_at": now,
+        "ended_at": None if filled else now,
+    }
+    upsert(connection, BackfillProgress, [after])
+    return BackfillProgress(**after)

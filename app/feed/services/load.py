@@ -1,0 +1,164 @@
+"""Loading what is known about the events of one segment, before any of them is judged."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
+
+from sqlalchemy import Connection
+
+from app.credentials.ingest_token import OWN_REPORTERS
+from app.feed.codec import encode_event
+from app.feed.pruned import Pruned
+from app.feed.queries.chains import load_progress, standing_of_chain
+from app.feed.queries.facts import load_network_facts
+from app.feed.queries.histories import load_histories
+from app.feed.queries.log import count_rotations, latest_acceptances, taken_from
+from app.feed.queries.pruned import (
+    load_positions,
+    pruned_contents,
+    pruned_targets,
+    pruned_transfers,
+    pruned_up_to,
+)
+from app.feed.queries.retractions import retracted_keys
+from app.feed.queries.transfers import latest_not_needed
+from app.feed.services.heads import dropped_before
+from app.network.facts import NetworkFacts
+from app.transfers.event_types import EventType
+from app.transfers.events import (
+    ChainEvent,
+    ChainReorged,
+    Event,
+    EventsRetracted,
+    RefundSigned,
+    TransferEvent,
+    ValidatorsUpdated,
+)
+from app.transfers.reorganisations import Logged
+from app.transfers.reported import TransferHistory
+from app.transfers.subjects import EventKey
+from app.transfers.validation import MAX_REQUESTS, ChainLimits, Known, LatestAcceptance, ReporterScope, Told
+from app.values.identifiers import ChainId
+
+
+def load_known(
+    connection: Connection,
+    events: Collection[Event],
+    scope: ReporterScope,
+    max_reorg_blocks: int,
+    reporter: str,
+) -> Known:
+    """Everything that judging these events asks for. What none of them needs is not read.
+
+    :param events: one segment: between two barriers.
+    :param reporter: who reports them. The gateway's own may tell any number: they may bring a log back.
+    """
+    positions = load_positions(connection)
+    about_transfers = [event for event in events if isinstance(event, TransferEvent)]
+    transfer_ids = {event.transfer_id for event in about_transfers}
+    histories = load_histories(connection, transfer_ids, about_transfers) if transfer_ids else {}
+    others = {event.key for event in events if not isinstance(event, TransferEvent)}
+    of_others = latest_acceptances(connection, others)
+    signed = [event for event in events if isinstance(event, RefundSigned)]
+    not_needed = latest_not_needed(connection, signed) if signed else {}
+    return Known(
+        scope=scope,
+        max_reorg_blocks=max_reorg_blocks,
+        next_seq=positions.last_seq + 1,
+        last_reversal=positions.last_reversal,
+        latest=of_others | _latest_of(about_transfers, histories) | not_needed,
+        not_needed=frozenset(not_needed),
+        histories=histories,
+        fallen=_fallen(connection, of_others, positions.last_reversal),
+        dropped=dropped_before(
+            connection, (e for e in events if e.key not in of_others), reporter, max_reorg_blocks
+        ),
+        pruned=_pruned(connection, events, transfer_ids) if positions.any_pruned else Pruned(),
+        facts=load_network_facts(connection) if transfer_ids else NetworkFacts(),
+        chain_limits=_chain_limits(connection, events),
+        told=None if reporter in OWN_REPORTERS else _told(connection, events, histories, reporter),
+    )
+
+
+def _told(
+    connection: Connection,
+    events: Collection[Event],
+    histories: Mapping[bytes, TransferHistory],
+    reporter: str,
+) -> Told:
+    """What was taken from the reporter about those transfers and chains that may come near a bound."""
+    arriving = Counter(event.transfer_id for event in events if isinstance(event, TransferEvent))
+    # Signatures that are not needed are in no history.
+    signed = {event.transfer_id for event in events if isinstance(event, RefundSigned)}
+    long = [i for i, count in arriving.items() if i in signed or len(histories[i].log) + count > MAX_REQUESTS]
+    told: Told = {**taken_from(connection, reporter, long)} if long else {}
+    for chain_id in {event.chain_id for event in events if isinstance(event, ValidatorsUpdated)}:
+        told[chain_id, EventType.VALIDATORS_UPDATED] = count_rotations(connection, chain_id, reporter)
+    return told
+
+
+def _latest_of(
+    events: Iterable[TransferEvent], histories: Mapping[bytes, TransferHistory]
+) -> dict[EventKey, LatestAcceptance]:
+    """The latest acceptances of events about transfers: their transfers' logs are at hand."""
+    wanted: dict[bytes, set[str]] = defaultdict(set)
+    for event in events:
+        wanted[event.transfer_id].add(event.id)
+    latest: dict[EventKey, LatestAcceptance] = {}
+    for transfer_id, ids in wanted.items():
+        for logged in histories[transfer_id].log:
+            if logged.event.id in ids:
+                key = logged.event.key
+                occurrence = latest[key].occurrence + 1 if key in latest else 0
+                latest[key] = LatestAcceptance(logged.seq, occurrence, logged.event)
+    return latest
+
+
+def _pruned(connection: Connection, events: Iterable[Event], transfer_ids: Collection[bytes]) -> Pruned:
+    """What was pruned of the transfers, of their events, and of what retractions name."""
+    transfers = pruned_transfers(connection, transfer_ids)
+    keys = [e.key for e in events if isinstance(e, TransferEvent) and e.transfer_id in transfers]
+    targets = [target for e in events if isinstance(e, EventsRetracted) for target in _targets(e)]
+    return Pruned(
+        pruned_contents(connection, keys), transfers, pruned_targets(connection, targets), encode_event
+    )
+
+
+def _targets(event: EventsRetracted) -> Iterable[tuple[str | None, str]]:
+    subjects = event.subjects or (None,) * len(event.targets)
+    return zip(subjects, event.targets, strict=True)
+
+
+def _fallen(
+    connection: Connection, latest: Mapping[EventKey, LatestAcceptance], last_reversal: int
+) -> frozenset[EventKey]:
+    """Known events about no transfer that no longer stand: only a reversal since can have done it."""
+    of_chain: dict[ChainId, list[Logged[ChainEvent]]] = defaultdict(list)
+    others: dict[EventKey, int] = {}
+    for key, acceptance in latest.items():
+        event = acceptance.event
+        if acceptance.seq > last_reversal:
+            continue
+        if isinstance(event, ChainEvent):
+            of_chain[event.chain_id].append(Logged(acceptance.seq, event))
+        else:
+            others[key] = acceptance.seq
+    retracted = retracted_keys(connection, others)
+    fallen = {key for key, seq in others.items() if seq <= retracted.get(key, 0)}
+    for chain_id, accepted in of_chain.items():
+        standing = {logged.event.id for logged in standing_of_chain(connection, chain_id, accepted)}
+        fallen |= {logged.event.key for logged in accepted if logged.event.id not in standing}
+    return frozenset(fallen)
+
+
+def _chain_limits(connection: Connection, events: Iterable[Event]) -> dict[int, ChainLimits]:
+    chain_ids = {event.chain_id for event in events if isinstance(event, ChainReorged)}
+    progress = load_progress(connection, chain_ids) if chain_ids else {}
+    return {
+        chain_id: ChainLimits(
+            progress[chain_id].highest_block if chain_id in progress else None,
+            pruned_up_to(connection, chain_id),
+        )
+        for chain_id in chain_ids
+    }

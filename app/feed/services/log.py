@@ -1,0 +1,156 @@
+"""The event log: appending to it, and writing it out so that `events ingest` can take it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any, Final
+
+import orjson
+from sqlalchemy import Connection, delete, insert
+
+from app.cooperation import in_turns
+from app.db.engine import reading, reading_consistently
+from app.db.upserts import append as append_rows
+from app.feed import models as log
+from app.feed.codec import encode_event
+from app.feed.queries.log import grown_transfers, log_page
+from app.feed.queries.retractions import every_retraction, named_by, targets_are_noted
+from app.gateway import Gateway
+from app.transfers.events import ChainReorged, Event, EventsRetracted, TransferEvent, is_ahead
+from app.transfers.reorganisations import Logged, Retraction
+from app.transfers.validation import LogEntry
+from app.values.amounts import grouped
+
+_COMPLAINT = (
+    "this database was filled by `sandbox grow` for measurements: its {} transfers have no events; use "
+    "another database (DATABASE_URL)"
+)
+
+
+class NoEventLog(RuntimeError):
+    """Work on the log was asked of a database without one; the message says what to do."""
+
+
+def refuse_grown(connection: Connection) -> None:
+    """Refuse a database whose transfers have no events.
+
+    :raises NoEventLog: it is one.
+    """
+    transfers = grown_transfers(connection)
+    if transfers is not None:
+        raise NoEventLog(_COMPLAINT.format(grouped(transfers)))
+
+
+def grown_complaint(gateway: Gateway) -> str | None:
+    """Why commands about the log cannot be used, for the operator; None where they can."""
+    try:
+        with reading(gateway.reads) as connection:
+            refuse_grown(connection)
+    except NoEventLog as complaint:
+        return str(complaint)
+    return None
+
+
+PAGE = 500
+"""Acceptances read at a time."""
+
+TARGETS_AT_ONCE: Final = 1_000
+"""Of what retractions name, rows written by one statement."""
+
+
+def append(connection: Connection, entries: Iterable[LogEntry], reporter: str, received_at: datetime) -> None:
+    """Write acceptances to the end of the log; of those whose time is still to come, that it is; of
+    retractions, what they name."""
+    entries = list(entries)
+    rows = [_row(entry, reporter, received_at) for entry in in_turns(entries)]
+    append_rows(connection, log.Event, rows)
+    ahead = [entry for entry in entries if is_ahead(entry.event, received_at)]
+    if ahead:
+        rows = [{"seq": entry.seq, "at": entry.event.at} for entry in ahead]
+        connection.execute(insert(log.EventAhead), rows)
+    _note_targets(connection, entries)
+
+
+def _row(entry: LogEntry, reporter: str, received_at: datetime) -> dict[str, Any]:
+    event = entry.event
+    return {
+        "seq": entry.seq,
+        "event_id": event.id,
+        "subject": event.subject,
+        "occurrence": entry.occurrence,
+        "type": event.type.value,
+        "at": event.at,
+        "received_at": received_at,
+        "reporter": reporter,
+        "transfer_id": getattr(event, "transfer_id", None),
+        "chain_id": None if isinstance(event, TransferEvent) else getattr(event, "chain_id", None),
+        "block": _block(event),
+        "limited_to": entry.chains,
+        "body": encode_event(event),
+    }
+
+
+def _block(event: Event) -> int | None:
+    if isinstance(event, ChainReorged):
+        return event.from_block
+    return getattr(event, "block", None)
+
+
+def export_log(gateway: Gateway) -> Iterator[bytes]:
+    """The log as lines of JSON in its order, each with its ``seq``, ``reporter`` and ``received_at``.
+
+    ``events ingest`` takes the lines again: into an empty database with the same network it gives
+    the same answers.
+    """
+    with reading_consistently(gateway.engine) as connection:
+        last = 0
+        while rows := log_page(connection, last, PAGE):
+            for row in rows:
+                receipt = {
+                    "seq": row.seq,
+                    "id": row.event_id,
+                    "type": row.type,
+                    "reporter": row.reporter,
+                    "received_at": row.received_at.isoformat(),
+                }
+                if row.limited_to is not None:
+                    receipt["limited_to"] = sorted(row.limited_to)
+                yield orjson.dumps(receipt | orjson.loads(row.body), option=orjson.OPT_APPEND_NEWLINE)
+            last = rows[-1].seq
+
+
+def retractions_among(entries: Iterable[LogEntry]) -> list[Logged[EventsRetracted]]:
+    """Those of the entries that retract anything."""
+    return [
+        Logged(entry.seq, event) for entry in entries if isinstance(event := entry.event, EventsRetracted)
+    ]
+
+
+def _note_targets(connection: Connection, entries: Iterable[LogEntry]) -> None:
+    """Note what those of the entries name that are retractions. They are in the log already."""
+    retractions = retractions_among(entries)
+    if not retractions:
+        return
+    if targets_are_noted(connection):
+        _insert(connection, named_by(connection, retractions))
+    else:
+        note_every_target(connection)
+
+
+def note_every_target(connection: Connection) -> int:
+    """Note anew what every retraction in the log names; how many there are."""
+    retractions = every_retraction(connection)
+    connection.execute(delete(log.RetractionTarget))
+    _insert(connection, retractions)
+    return len(retractions)
+
+
+def _insert(connection: Connection, retractions: Iterable[Retraction]) -> None:
+    rows = [
+        {"subject": key.subject, "event_id": key.id, "seq": each.seq}
+        for each in retractions
+        for key in sorted(set(each.targets))
+    ]
+    for start in range(0, len(rows), TARGETS_AT_ONCE):
+        connection.execute(insert(log.RetractionTarget), rows[start : start + TARGETS_AT_ONCE])

@@ -1,0 +1,206 @@
+"""Pruning: transfers that finished long ago are removed with all their events. Answers stay the same."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import Connection
+
+from app.audit.records import Actor
+from app.audit.services import record_alone
+from app.db.engine import reading, reading_consistently, writing
+from app.feed.queries.chains import OutOfReach, highest_head, who_tells_heads
+from app.feed.queries.pruned import (
+    START,
+    Cursor,
+    capped_epoch_seconds,
+    count_prunable,
+    count_pruned_transfers,
+    event_spans,
+    next_prunable,
+    transfers_with_open_anomalies,
+    transfers_with_retractions,
+)
+from app.feed.queries.transfers import load_states
+from app.feed.services.heads import drop
+from app.feed.services.remove import KINDS, remove_entries, remove_transfers
+from app.gateway import Gateway
+from app.latency.median import WINDOW
+from app.network.pools import PoolCounters
+from app.transfers.effects import SharedChange
+from app.values.codes import FINISHED_STATUSES, TransferHistoryStatus
+from app.values.identifiers import PoolKey, TransferId
+from app.values.times import Epoch
+
+BATCH: Final = 100
+"""Transfers in one transaction: some hundred events, about a tenth of a second of the writers' turn."""
+
+OTHERS: Final = 500
+"""Events about no transfer in one transaction."""
+
+PAUSE_SECONDS: Final = 0.02
+"""Between two turns, so that reporters who wait for theirs get it on SQLite too, where nobody queues."""
+
+
+@dataclass(slots=True)
+class Pruning:
+    """What is removed, or would be."""
+
+    before: datetime
+    """The time in effect: the one asked for, or the earlier one from which on events are needed."""
+    transfers: Counter[TransferHistoryStatus] = field(default_factory=Counter)
+    events: int = 0
+    oldest: datetime | None = None
+    newest: datetime | None = None
+    """Times of the first and the last event of any of them."""
+    moved: dict[PoolKey, PoolCounters] = field(default_factory=dict)
+    """What they moved through the pools, which goes on to count."""
+    kept: Counter[str] = field(default_factory=Counter)
+    """Finished and old, and kept all the same: how many for which reason."""
+    others: Counter[str] = field(default_factory=Counter)
+    """Of what is about no transfer and decides nothing any more, how many events of which kind."""
+
+    def add(self, batch: _Batch) -> None:
+        """Count a batch in."""
+        self.kept.update(batch.kept.values())
+        for state in batch.states.values():
+            self.transfers[state.status] += 1
+        for events, oldest, newest in batch.spans.values():
+            self.events += events
+            self.oldest = min(oldest, self.oldest or oldest)
+            self.newest = max(newest, self.newest or newest)
+        for key, change in batch.change.counters.items():
+            self.moved[key] = self.moved.get(key, PoolCounters()) + change
+
+
+class _Batch:
+    """Some finished transfers, judged within one transaction."""
+
+    def __init__(self, connection: Connection, ids: Sequence[bytes], before: datetime) -> None:
+        old = {i: span for i, span in event_spans(connection, ids).items() if span.newest < before}
+        self.kept = _kept(connection, list(old))
+        self.spans = {i: span for i, span in old.items() if i not in self.kept}
+        self.states = load_states(connection, self.spans)
+        self.change = SharedChange()
+        for state in self.states.values():
+            self.change.add(state)
+
+
+def _kept(connection: Connection, ids: Sequence[bytes]) -> dict[TransferId, str]:
+    """Of old and finished transfers those that an operator may still have to look at, and why."""
+    kept = dict.fromkeys(transfers_with_retractions(connection, ids), "has retracted events")
+    return kept | dict.fromkeys(transfers_with_open_anomalies(connection, ids), "has an open anomaly")
+
+
+def prune(
+    gateway: Gateway,
+    before: datetime,
+    *,
+    actor: Actor,
+    dry_run: bool = False,
+    progress: Callable[[int], None] = lambda _transfers: None,
+) -> Pruning:
+    """Remove transfers that are finished and whose last event happened before a time, with their events.
+
+    Each batch is a transaction of its own, so that the feed and the answers go on in between, and a run
+    that was ended in any way is simply started again. What the transfers moved through the pools goes on
+    to count, also in a replay; their ids are known for ever.
+
+    The audit says that it began before anything goes, and at the end what went: a run that was ended in
+    between leaves its trace, too.
+
+    :param before: anything later than what answers still need is cut to that; see ``needed_since``.
+    :param dry_run: change nothing, and report what would be removed.
+    :param progress: called after each batch with the number of transfers looked at.
+    """
+    with reading(gateway.reads) as connection:
+        found = Pruning(min(before, needed_since(connection, gateway.clock())))
+    turn = reading_consistently if dry_run else writing
+    subject = f"finished transfers before {found.before.isoformat(timespec='seconds')}"
+    if not dry_run:
+        record_alone(gateway, actor, "events.prune", subject, detail="started")
+    for status in sorted(FINISHED_STATUSES):
+        cursor: Cursor | None = START
+        while cursor is not None:
+            with turn(gateway.engine) as connection:
+                # The configuration may have changed since: an epoch that is longer needs more.
+                bound = min(found.before, needed_since(connection, gateway.clock()))
+                ids, cursor = next_prunable(connection, status, cursor, bound, BATCH)
+                batch = _Batch(connection, ids, bound)
+                if batch.spans and not dry_run:
+                    remove_transfers(connection, batch.states, batch.change, gateway.clock())
+            found.add(batch)
+            progress(len(ids))
+            if not dry_run and cursor is not None:
+                time.sleep(PAUSE_SECONDS)
+    found.others.update(_prune_others(gateway, found.before, dry_run=dry_run))
+    if not dry_run:
+        removed = f"{found.transfers.total()} transfers and their {found.events} events removed"
+        if found.others:
+            removed += f", and {found.others.total()} events about no transfer"
+        record_alone(gateway, actor, "events.prune", subject, detail=removed)
+    return found
+
+
+def _prune_others(gateway: Gateway, before: datetime, *, dry_run: bool) -> Counter[str]:
+    """Remove fees, liquidity and heads that decide nothing any more, a batch in each transaction."""
+    turn = reading_consistently if dry_run else writing
+    found: Counter[str] = Counter()
+    for kind in KINDS:
+        with reading(gateway.reads) as connection:
+            positions = kind.candidates(connection, before)
+        for start in range(0, len(positions), OTHERS):
+            with turn(gateway.engine) as connection:
+                rows = kind.decided(connection, positions[start : start + OTHERS])
+                if rows and not dry_run:
+                    remove_entries(connection, rows)
+            found[kind.name] += len(rows)
+            if not dry_run:
+                time.sleep(PAUSE_SECONDS)
+    found["heads"] = _prune_heads(gateway, dry_run=dry_run)
+    return +found
+
+
+def _prune_heads(gateway: Gateway, *, dry_run: bool) -> int:
+    """Remove heads that are out of reach of reorganisations: what an earlier release left."""
+    turn = reading_consistently if dry_run else writing
+    count = 0
+    with reading(gateway.reads) as connection:
+        told = who_tells_heads(connection)
+    for reporter, chain_id in told:
+        gone = OTHERS
+        while gone == OTHERS:
+            with turn(gateway.engine) as connection:
+                if (newest := highest_head(connection, reporter, chain_id)) is None:
+                    break
+                these = OutOfReach(reporter, chain_id, newest, gateway.max_reorg_blocks)
+                gone = -these.count(connection) if dry_run else drop(connection, these, OTHERS)
+            count += abs(gone)
+            if gone > 0:
+                time.sleep(PAUSE_SECONDS)
+    return count
+
+
+def needed_since(connection: Connection, now: datetime) -> datetime:
+    """Since when answers need transfers: seven days of latencies, the current epochs of capped pools."""
+    needed = now - WINDOW
+    for seconds in capped_epoch_seconds(connection):
+        needed = min(needed, Epoch.at(now, seconds).starts_at)
+    return needed
+
+
+def count_candidates(gateway: Gateway, before: datetime) -> int:
+    """How many transfers a pruning will look at, about."""
+    with reading(gateway.reads) as connection:
+        return count_prunable(connection, FINISHED_STATUSES, before)
+
+
+def count_pruned(gateway: Gateway) -> int:
+    """How many transfers were ever pruned."""
+    with reading(gateway.reads) as connection:
+        return count_pruned_transfers(connection)

@@ -1,0 +1,177 @@
+"""Judges kept events again after a change of the configuration that they are judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from app.feed.projection.anomalies import judge_pools
+from app.feed.projection.chains import fold_validators
+from app.feed.projection.transfers import refold
+from app.feed.queries.facts import load_network_facts
+from app.network.changes import Change
+from app.network.sections import Row
+from app.transfers.queries.usage import (
+    paid_out_on_routes,
+    tokens_of_one_address,
+    transfers_naming_contracts,
+    transfers_naming_tokens,
+    transfers_of_tokens,
+)
+from app.values.amounts import parse_decimal
+from app.values.identifiers import ChainId, PoolKey, RouteKey
+
+_PAIR_SIDES: Final = (("org_chain_id", "org_token"), ("pegged_chain_id", "pegged_token"))
+
+_TOKEN_FACTS: Final = ("address", "decimal")
+"""Of a token that a pair has of its own, what its transfers are judged by."""
+
+_TOKEN_CHAINS: Final[dict[str, tuple[str, ...]]] = {
+    "tokens": ("chain_id",),
+    "pools": ("chain_id",),
+    "pegged_pairs": ("org_chain_id", "pegged_chain_id"),
+}
+"""By section the columns of the chains of whose tokens a row says something."""
+
+CONTRACT_COLUMNS: Final[dict[str, tuple[str, ...]]] = {
+    "chains": ("contract_addr",),
+    "pegged_pairs": (
+        "pegged_deposit_contract_addr", "deposit_contracts", "pegged_burn_contract_addr", "burn_contracts",
+    ),
+}  # fmt: skip
+"""By section the columns of the contracts that take sends."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContractsChanged:
+    """Contracts of a pegged pair, or without a symbol of a chain's pool, that came or went.
+
+    ``addresses`` is None where nothing was configured before or is any more: then every contract that a
+    send names turns out listed, or not.
+    """
+
+    chain_ids: frozenset[ChainId]
+    symbol: str | None
+    addresses: frozenset[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class FactsChanged:
+    """The facts by which kept events are judged and which a change added, removed or altered.
+
+    ``contracts`` are those that take sends and came or went: sends that name one are judged again.
+    ``chain_ids`` are chains whose contract, pegged pairs or opening validators changed; ``tokens``
+    and ``pools`` name a chain and a symbol; ``routes`` have another rate. The addresses of ``named`` tokens
+    may mean other symbols now.
+    """
+
+    chain_ids: frozenset[ChainId]
+    tokens: frozenset[PoolKey]
+    pools: frozenset[PoolKey]
+    named: frozenset[PoolKey] = frozenset()
+    contracts: frozenset[ContractsChanged] = frozenset()
+    routes: frozenset[RouteKey] = frozenset()
+
+    @classmethod
+    def by(cls, changes: Iterable[Change]) -> FactsChanged:
+        """The facts that these changes of the configuration touch."""
+        chain_ids: set[ChainId] = set()
+        tokens: set[PoolKey] = set()
+        pools: set[PoolKey] = set()
+        contracts: set[ContractsChanged] = set()
+        named: set[PoolKey] = set()
+        routes: set[RouteKey] = set()
+        for change in changes:
+            if change.section.name == "pools":
+                pools.add(PoolKey(change.row["chain_id"], change.row["symbol"]))
+            if (columns := _TOKEN_CHAINS.get(change.section.name)) and _says_what_is_named(change):
+                named.update(PoolKey(change.row[column], change.row["symbol"]) for column in columns)
+            if not _alters_facts(change):
+                continue
+            if change.section.name == "tokens":
+                tokens.add(PoolKey(change.row["chain_id"], change.row["symbol"]))
+            elif change.section.name == "routes":
+                routes.update(_rate_changed(change))
+            else:
+                chain_ids.update(change.row[column] for column in change.section.chains)
+                contracts.update(_contracts_changed(change))
+                tokens.update(_own_tokens_changed(change))
+        return cls(
+            frozenset(chain_ids), frozenset(tokens), frozenset(pools), frozenset(named), frozenset(contracts),
+            frozenset(routes),
+        )  # fmt: skip
+
+
+def _says_what_is_named(change: Change) -> bool:
+    """Whether by the change a token's address may mean another symbol: rows that came, went or moved."""
+    return change.before is None or change.after is None or _alters_facts(change)
+
+
+def _alters_facts(change: Change) -> bool:
+    """Whether the row came or went, or says another fact. A name or an icon judges nothing."""
+    facts, before, after = change.section.facts, change.before, change.after
+    if before is None or after is None:
+        return bool(facts)
+    return any(_fact(before[column]) != _fact(after[column]) for column in facts)
+
+
+def _fact(value: Any) -> Any:
+    """A column's value; of a token that a pair has of its own, what events are judged by."""
+    return {key: value[key] for key in _TOKEN_FACTS if key in value} if isinstance(value, dict) else value
+
+
+def _rate_changed(change: Change) -> Iterator[RouteKey]:
+    """The route, where payouts are judged by another rate than before. Without a fixed one it is 1."""
+    rates = ((row and row["rate_value"]) or "1" for row in (change.before, change.after))
+    if len({parse_decimal(rate) for rate in rates}) > 1:
+        yield RouteKey(*(change.row[column] for column in RouteKey._fields))
+
+
+def _own_tokens_changed(change: Change) -> Iterator[PoolKey]:
+    """The tokens, by chain, of which a pegged pair says something else than before."""
+    if change.section.name != "pegged_pairs":
+        return
+    for chain, side in _PAIR_SIDES:
+        before, after = (_fact({} if row is None else row[side]) for row in (change.before, change.after))
+        if before != after:
+            yield PoolKey(change.row[chain], change.row["symbol"])
+
+
+def _contracts_changed(change: Change) -> Iterator[ContractsChanged]:
+    columns = CONTRACT_COLUMNS.get(change.section.name, ())
+    before, after = (_contracts(row, columns) for row in (change.before, change.after))
+    if before != after:
+        addresses = before ^ after if before and after else None
+        chain_ids = frozenset(change.row[column] for column in change.section.chains)
+        yield ContractsChanged(chain_ids, change.row.get("symbol"), addresses)
+
+
+def _contracts(row: Row | None, columns: tuple[str, ...]) -> frozenset[str]:
+    values = (row[column] for column in columns) if row else ()
+    lists = (value if isinstance(value, list) else [value] for value in values)
+    return frozenset(contract for contracts in lists for contract in contracts if contract)
+
+
+def refold_after_network_change(connection: Connection, changed: FactsChanged, now: datetime) -> None:
+    """Judge those kept events again that the changed facts may concern, in the transaction of the change."""
+    transfers = set(transfers_of_tokens(connection, changed.tokens) if changed.tokens else ())
+    if changed.named:
+        # A pool on the destination decides among symbols of one address on the source, which is any chain.
+        sharing = tokens_of_one_address(connection, {key.symbol for key in changed.named})
+        chain_ids = {key.chain_id for key in (*changed.named, *sharing)}
+        transfers.update(transfers_naming_tokens(connection, chain_ids, {key.symbol for key in sharing}))
+    if changed.routes:
+        transfers.update(paid_out_on_routes(connection, changed.routes))
+    for contracts in changed.contracts:
+        transfers.update(
+            transfers_naming_contracts(connection, contracts.chain_ids, contracts.symbol, contracts.addresses)
+        )
+    if transfers:
+        refold(connection, sorted(transfers), load_network_facts(connection), now)
+    for chain_id in sorted(changed.chain_ids):
+        fold_validators(connection, chain_id, now)
+    judge_pools(connection, changed.pools, now)

@@ -1,0 +1,132 @@
+"""Making every projection agree with the log again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from sqlalchemy import Connection
+
+from app.audit.queries import newest_of_action
+from app.audit.records import Actor
+from app.audit.services import record, record_alone
+from app.db.base import Base
+from app.db.engine import reading_consistently, writing
+from app.feed.models import (
+    ChainProgress,
+    CourseCount,
+    PoolCounter,
+    PoolVolume,
+    ReportedFee,
+    RetractedEvent,
+    RetractionTarget,
+    TransferBlock,
+)
+from app.feed.services.ahead import settle
+from app.feed.services.log import refuse_grown
+from app.feed.verifying.differences import Difference, Part
+from app.feed.verifying.run import every_part
+from app.gateway import Gateway
+from app.network.models import ReportedValidatorSet
+from app.refunds.models import SignatureNotNeeded
+from app.transfers.models import (
+    LatencyRecord,
+    Refund,
+    RefundBasis,
+    Transfer,
+    TransferAccount,
+    TransferHash,
+    WithdrawDone,
+    WithdrawId,
+)
+from app.webhooks.services.outbox import tell_nothing
+
+PROJECTIONS: tuple[type[Base], ...] = (
+    LatencyRecord, Refund, RefundBasis, WithdrawId, TransferAccount, TransferBlock, TransferHash, Transfer,
+    PoolCounter, PoolVolume, CourseCount, ReportedFee, ReportedValidatorSet, WithdrawDone, ChainProgress,
+    RetractedEvent, RetractionTarget, SignatureNotNeeded,
+)  # fmt: skip
+"""What follows from the log, in an order in which rows can be deleted."""
+
+SUMS_AT_ONCE: Final = 2_000
+"""Rows of sums in one transaction: a pool has one for each minute of years, which all may be missing."""
+
+_ACTION = "events.replay"
+_SUBJECT = "event log"
+_STARTED = "started"
+
+
+class AnotherReplay(RuntimeError):
+    """Another replay began meanwhile: this one must not add what the other one may have added."""
+
+
+def replay(
+    gateway: Gateway,
+    progress: Callable[[int], None] = lambda _transfers: None,
+    *,
+    actor: Actor,
+    found: Callable[[Difference], None] = lambda _difference: None,
+) -> int:
+    """Compare every projection with the log, part by part, and write anew what differs.
+
+    Each part that differs is a transaction of its own; between them, and while parts are compared, the feed
+    and the answers go on. One that ended in any way leaves parts that agree and parts that do not yet, as
+    before, and is simply started again. Where everything agrees nothing is written.
+
+    Anomalies that hold again stay acknowledged. Those that came from a refused line stay: the log has no
+    trace of them.
+
+    :param progress: called after each chunk of transfers with their number.
+    :param found: called with each row that differed, once it is repaired.
+    :returns: how many transfers there are.
+    :raises NoEventLog: the transfers have no events.
+    :raises AnotherReplay: another one began.
+    """
+    with writing(gateway.engine) as connection:
+        refuse_grown(connection)
+        settle(connection, gateway.clock())
+        began = record(
+            connection, gateway.audit_keys, actor, _ACTION, _SUBJECT, now=gateway.clock(), detail=_STARTED
+        )
+    count = repaired = 0
+    for part in every_part(gateway):
+        with reading_consistently(gateway.engine) as connection:
+            differences = part.compare(connection)
+        if differences:
+            differences = _repair(gateway, part, differences, began)
+        for difference in differences:
+            found(difference)
+        repaired += len(differences)
+        if part.transfers:
+            count += part.transfers
+            progress(part.transfers)
+    detail = f"compared {count} transfers with the log, {repaired} rows differed and were repaired"
+    record_alone(gateway, actor, _ACTION, _SUBJECT, detail=detail)
+    return count
+
+
+def _repair(gateway: Gateway, part: Part, differences: list[Difference], began: int) -> list[Difference]:
+    """Repair what differs of a part; what did, once nothing else was written any more."""
+    if part.by_difference:
+        _add(gateway, part, differences, began)
+        return differences
+    with writing(gateway.engine) as connection:
+        tell_nothing(connection)
+        differences = part.compare(connection)
+        if differences:
+            part.repair(connection, differences, gateway.clock())
+        return differences
+
+
+def _add(gateway: Gateway, part: Part, differences: Sequence[Difference], began: int) -> None:
+    """Add what sums lack, some of them in each transaction."""
+    for start in range(0, len(differences), SUMS_AT_ONCE):
+        with writing(gateway.engine) as connection:
+            tell_nothing(connection)
+            _refuse_another(connection, began)
+            part.repair(connection, differences[start : start + SUMS_AT_ONCE], gateway.clock())
+
+
+def _refuse_another(connection: Connection, began: int) -> None:
+    if newest_of_action(connection, _ACTION, _STARTED) != began:
+        raise AnotherReplay("another replay began meanwhile, and this one ends: let that one come to its end")

@@ -1,0 +1,212 @@
+"""Retracting events: a retraction is appended to the log, folds like a reorg, and can be retracted itself."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, delete, insert
+
+from app.audit.records import Actor, AuditedChange, Source
+from app.audit.services import record
+from app.credentials.ingest_token import FROM_FILES
+from app.db.engine import writing
+from app.feed import models as log
+from app.feed.codec import with_keys
+from app.feed.queries.log import first_acceptances, keys_reported, load_events
+from app.feed.queries.pruned import last_pruned_of, load_positions, pruned_targets
+from app.feed.queries.retractions import (
+    affected_by,
+    every_retracted_key,
+    every_retraction,
+    named_by,
+    retracted_keys,
+    retractions_naming,
+)
+from app.feed.services.ahead import fold_around, settle
+from app.feed.services.log import append, note_every_target, retractions_among
+from app.gateway import Gateway
+from app.transfers.events import EventsRetracted
+from app.transfers.reorganisations import retracted_by
+from app.transfers.subjects import EventKey, transfer_of_subject
+from app.transfers.validation import LogEntry
+
+REPORTERS = {Source.CLI: FROM_FILES, Source.CONSOLE: "operator"}
+"""The reporter's name that a retraction bears."""
+
+MOST_NAMED: Final = 5
+"""Subjects that a complaint names."""
+
+CHUNK = 500
+"""Events named by one retraction, so that an entry of the log stays readable."""
+
+
+class NothingToRetract(ValueError):
+    """No event answers the description; the message says which."""
+
+
+def retract_ids(
+    gateway: Gateway, event_ids: Iterable[str], reason: str, *, actor: Actor, subject: str | None = None
+) -> list[str]:
+    """Retract events by their ids (docs/interface.md#retractions).
+
+    :param actor: who is recorded; the retraction's reporter is where they gave the command.
+    :param subject: what the events are about; needed where an id names several events.
+    :returns: the ids of the retractions appended, by which they can be retracted.
+    :raises NothingToRetract: when an id is not in the log, names several events, or was pruned; then
+        nothing is retracted.
+    """
+    with writing(gateway.engine) as connection:
+        settle(connection, gateway.clock())
+        wanted = list(dict.fromkeys(event_ids))
+        known = first_acceptances(connection, wanted)
+        keys = [_only(event_id, list(known.get(event_id, ())), subject) for event_id in wanted]
+        if pruned := pruned_targets(connection, ((subject, i) for i in wanted)):
+            raise NothingToRetract(f"{min(pruned)!r} belongs to a pruned transfer and cannot be retracted")
+        if missing := [i for i, key in zip(wanted, keys, strict=True) if key is None]:
+            where = f" about {subject}" if subject else ""
+            raise NothingToRetract(f"no event{where} has the id {missing[0]!r}")
+        return _retract(connection, gateway, [key for key in keys if key is not None], reason, actor)
+
+
+def _only(event_id: str, known: Sequence[EventKey], subject: str | None) -> EventKey | None:
+    """The event that is meant; None where there is none."""
+    meant = [key for key in known if subject in (None, key.subject)]
+    if len(meant) > 1:
+        some = ", ".join(sorted(key.subject for key in meant)[:MOST_NAMED])
+        more = ", …" if len(meant) > MOST_NAMED else ""
+        raise NothingToRetract(
+            f"{event_id!r} is the id of {len(meant)} events, about {some}{more}: "
+            "choose one with --transfer, --chain or --route"
+        )
+    return meant[0] if meant else None
+
+
+def retract_reporter(
+    gateway: Gateway, reporter: str, since: datetime, reason: str, *, actor: Actor
+) -> list[str]:
+    """Retract all that a token reported since a time (of receipt).
+
+    :raises NothingToRetract: when it reported nothing since then, or when some of it was pruned.
+    """
+    with writing(gateway.engine) as connection:
+        settle(connection, gateway.clock())
+        pruned = last_pruned_of(connection, reporter)
+        if pruned is not None and pruned >= since:
+            raise NothingToRetract(
+                f"some events that {reporter!r} reported up to {pruned.isoformat()} were pruned and cannot "
+                "be retracted: choose a later time, or retract events by their ids"
+            )
+        wanted = keys_reported(connection, reporter, since)
+        if not wanted:
+            raise NothingToRetract(
+                f"{reporter!r} has reported nothing since {since.isoformat()}, or only under ids that "
+                "reporters of other limits used, too"
+            )
+        return _retract(connection, gateway, wanted, reason, actor)
+
+
+def _retract(
+    connection: Connection, gateway: Gateway, keys: list[EventKey], reason: str, actor: Actor
+) -> list[str]:
+    now = gateway.clock()
+    seq = load_positions(connection).last_seq
+    entries = [
+        LogEntry(seq + number, 0, event)
+        for number, event in enumerate(retractions_of(keys, reason, now), start=1)
+    ]
+    append(connection, entries, REPORTERS[actor.source], now)
+    if pruned := pruned_targets(connection, fold_retractions(connection, entries, now)):
+        raise NothingToRetract(
+            f"this would change {min(pruned)!r}, which was pruned and cannot change any more"
+        )
+    retractions = [entry.event.id for entry in entries]
+    retracted = {
+        "events": [key.id for key in keys],
+        "subjects": [key.subject for key in keys],
+        "retractions": retractions,
+        "reason": reason,
+    }
+    _record(connection, gateway, actor, retracted)
+    return retractions
+
+
+def retractions_of(keys: Sequence[EventKey], reason: str, now: datetime) -> list[EventsRetracted]:
+    """The events by which these are retracted."""
+    events = []
+    for start in range(0, len(keys), CHUNK):
+        subjects, targets = zip(*keys[start : start + CHUNK], strict=True)
+        events.append(
+            EventsRetracted(
+                id=f"retract-{uuid.uuid4()}", at=now, targets=targets, subjects=subjects, reason=reason
+            )
+        )
+    return events
+
+
+def _record(
+    connection: Connection,
+    gateway: Gateway,
+    actor: Actor,
+    retracted: Mapping[str, Any],
+) -> None:
+    event_ids = retracted["events"]
+    subject = f"event {event_ids[0]}" if len(event_ids) == 1 else f"{len(event_ids)} events"
+    record(
+        connection,
+        gateway.audit_keys,
+        actor,
+        "events.retract",
+        subject,
+        now=gateway.clock(),
+        detail=f"retracted {subject}: {retracted['reason']}",
+        changes=[AuditedChange(subject, None, retracted)],
+    )
+
+
+def fold_retractions(connection: Connection, entries: Iterable[LogEntry], now: datetime) -> set[EventKey]:
+    """Fold again every event that is retracted now and was not before, or the reverse.
+
+    :param entries: retractions that were just appended to the log. Of the others those are read that name the
+        same events.
+    :returns: the keys of the events that were folded.
+    """
+    named = named_by(connection, retractions_among(entries))
+    affected = affected_by(connection, {target for each in named for target in each.targets})
+    retracted = retracted_by(retractions_naming(connection, affected))
+    wanted = {key: retracted[key] for key in affected & retracted.keys()}
+    known = retracted_keys(connection, affected)
+    changed = {key for key in affected if known.get(key) != wanted.get(key)}
+    events = load_events(connection, sorted(changed))
+    fold_around(connection, events, lambda: write_retracted(connection, wanted, changed), now)
+    return changed
+
+
+def rebuild_retracted(connection: Connection) -> None:
+    """Write anew what retractions name and which events those that stand retract. Nothing is folded."""
+    note_every_target(connection)
+    wanted, known = retracted_by(every_retraction(connection)), every_retracted_key(connection)
+    changed = {key for key in known.keys() | wanted.keys() if known.get(key) != wanted.get(key)}
+    write_retracted(connection, wanted, changed)
+
+
+def write_retracted(
+    connection: Connection, wanted: Mapping[EventKey, int], changed: Collection[EventKey]
+) -> None:
+    """Write which of the changed events are retracted, and the position in the log of what does it."""
+    table = log.RetractedEvent
+    for of_keys in with_keys(connection, table.event_id, table.subject, sorted(changed)):
+        connection.execute(delete(table).where(of_keys))
+    rows = [
+        {
+            "event_id": key.id,
+            "subject": key.subject,
+            "transfer_id": transfer_of_subject(key.subject),
+            "seq": wanted[key],
+        }
+        for key in sorted(wanted.keys() & changed)
+    ]
+    if rows:
+        connection.execute(insert(table), rows)

@@ -1,0 +1,117 @@
+"""Writing what verdicts come to: anomalies, the log, and everything that follows from the new entries."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from app.feed.projection import chains, pools
+from app.feed.projection.anomalies import raise_two_contents
+from app.feed.projection.signatures import keep_aside
+from app.feed.projection.transfers import Folds, project
+from app.feed.services import retract
+from app.feed.services.heads import drop_heads
+from app.feed.services.log import append
+from app.transfers.events import (
+    ChainEvent,
+    ChainReorged,
+    Event,
+    EventsRetracted,
+    FeeUpdated,
+    LiquidityAdded,
+    LiquidityWithdrawn,
+    RefundSigned,
+    TransferEvent,
+    ValidatorsUpdated,
+    is_ahead,
+)
+from app.transfers.validation import Accepted, Known, LogEntry, Refused, Verdict
+from app.values.identifiers import ChainId
+
+
+def write(
+    connection: Connection,
+    reported: Sequence[Event],
+    verdicts: Sequence[Verdict],
+    known: Known,
+    *,
+    reporter: str,
+    now: datetime,
+) -> None:
+    """Write one judged segment. The caller is the only writer.
+
+    :param verdicts: one for each event of ``reported``.
+    :param known: as judging has left it.
+    """
+    entries: list[LogEntry] = []
+    for event, verdict in zip(reported, verdicts, strict=True):
+        if isinstance(verdict, Refused):
+            if verdict.two_contents:
+                raise_two_contents(connection, event, now)
+        elif verdict.entry is not None:
+            entries.append(verdict.entry)
+    may_turn_out_right = (
+        event
+        for event, verdict in zip(reported, verdicts, strict=True)
+        if isinstance(event, RefundSigned) and isinstance(verdict, Refused) and verdict.aside
+    )
+    keep_aside(connection, may_turn_out_right, reporter, now)
+    touched = dict.fromkeys(e.event.transfer_id for e in entries if isinstance(e.event, TransferEvent))
+    ahead = {entry.seq for entry in entries if is_ahead(entry.event, now)}
+    histories = [known.histories[transfer_id] for transfer_id in touched]
+    if ahead:
+        histories = [replace(history, ahead=history.ahead | ahead) for history in histories]
+    new = [verdict.entry.event for verdict in verdicts if isinstance(verdict, Accepted)]
+    append(connection, entries, reporter, now)
+    if histories:
+        project(connection, histories, Folds(known.facts), now)
+    if ahead:
+        entries = [entry for entry in entries if entry.seq not in ahead]
+        new = [event for event in new if not is_ahead(event, now)]
+    _fold(connection, entries, new, now)
+    drop_heads(connection, entries, reporter, known.max_reorg_blocks)
+
+
+def _fold(connection: Connection, entries: Sequence[LogEntry], new: Sequence[Event], now: datetime) -> None:
+    """Write what follows for chains and pools from entries that are in the log already.
+
+    :param new: those of their events that did not stand before.
+    """
+    events = [entry.event for entry in entries]
+    of_chains = [e for e in events if isinstance(e, ChainEvent)]
+    if of_chains:
+        chains.fold_chain_readings(connection, of_chains)
+    liquidity = [e for e in new if isinstance(e, LiquidityAdded | LiquidityWithdrawn)]
+    if liquidity:
+        pools.fold_liquidity(connection, liquidity, now)
+    chains.fold_accepted_withdraws(connection, of_chains, now)
+    fees = [e for e in events if isinstance(e, FeeUpdated)]
+    if fees:
+        pools.fold_fees(connection, fees)
+    _fold_rotations(connection, events, new, now)
+    for entry in entries:
+        event = entry.event
+        if isinstance(event, ChainReorged):
+            chains.fold_reorg(connection, event, entry.seq, now)
+        elif isinstance(event, EventsRetracted):
+            retract.fold_retractions(connection, [entry], now)
+
+
+def _fold_rotations(
+    connection: Connection, events: Iterable[Event], new: Iterable[Event], now: datetime
+) -> None:
+    """Let validator sets count, those of a chain together."""
+    logged: dict[ChainId, int] = Counter(e.chain_id for e in events if isinstance(e, ValidatorsUpdated))
+    began: dict[ChainId, list[ValidatorsUpdated]] = defaultdict(list)
+    for event in new:
+        if isinstance(event, ValidatorsUpdated):
+            began[event.chain_id].append(event)
+    for chain_id, count in sorted(logged.items()):
+        if len(began[chain_id]) == count:
+            chains.fold_new_validators(connection, chain_id, began[chain_id], now)
+        else:  # more is reported of one that stands: where it is in the chain's order may be another place
+            chains.fold_validators(connection, chain_id, now)

@@ -1,0 +1,1 @@
+"""What is projected compared with the log, part by part, and repaired."""

@@ -1,0 +1,239 @@
+"""Request messages read strictly, and answers as protobuf messages (docs/interface.md#grpc-fields)."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.json_format import ParseDict
+from google.protobuf.message import DecodeError, Message
+
+from app.estimates.estimate import Estimate
+from app.gateway import Gateway
+from app.grpcweb.gateway_pb2 import (
+    Chain,
+    EstimateAmtResponse,
+    GetLatest7DayTransferLatencyForQueryResponse,
+    GetTransferConfigsResponse,
+    GetTransferStatusResponse,
+    Token,
+    TransferHistory,
+    TransferHistoryResponse,
+    WithdrawEstimate,
+)
+from app.network.blocking import IPAddress
+from app.network.snapshot import TransferConfigs
+from app.transfers.services.lookups import HistoryPage, Leg, ListedTransfer
+from app.transfers.services.status import TransferStatus
+from app.values.amounts import rate_as_number
+from app.values.codes import ErrCode
+from app.values.errors import BadRequest
+from app.values.wire_values import bounded_uint
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call: the bytes of its message, and the caller's address (None where it is no IP address).
+
+    ``headers`` are those of the answer, names and values; a method may add some.
+    """
+
+    gateway: Gateway
+    message: bytes
+    caller: IPAddress | None
+    headers: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """What a method does, and the message that it answers with."""
+
+    run: Callable[[Call], Message]
+    answer: type[Message]
+
+    def error(self, code: ErrCode, msg: str) -> Message:
+        """The answer that is an error: ``err``, and every other field zero."""
+        return self.answer(err={"code": code, "msg": msg})
+
+
+Rules = Mapping[str, Callable[[Any], Any]]
+"""For fields with a rule beyond their type: a function that reads the value or raises ValueError."""
+
+_BITS: Final = {FieldDescriptor.TYPE_UINT32: 32, FieldDescriptor.TYPE_UINT64: 64}
+_VARINT, _EIGHT_BYTES, _LENGTH, _GROUP, _END_OF_GROUP = range(5)
+
+
+def read_question(kind: type[Message], raw: bytes, rules: Rules) -> dict[str, Any]:
+    """The value of every field of a request by its name; zero where the field is not there.
+
+    :raises BadRequest: the bytes are no such message, or fields are malformed: then it names each of them.
+    """
+    try:
+        message = kind.FromString(raw)
+    except DecodeError:
+        raise BadRequest(f"body: must be a message {kind.DESCRIPTOR.name}") from None
+    values: dict[str, Any] = {}
+    faults = _too_large_numbers(kind, raw)
+    for described in kind.DESCRIPTOR.fields:
+        value = getattr(message, described.name)
+        try:
+            values[described.name] = rules[described.name](value) if described.name in rules else value
+        except ValueError as fault:
+            faults[described.name] = str(fault)
+    if faults:
+        raise BadRequest.naming(
+            {each.name: faults[each.name] for each in kind.DESCRIPTOR.fields if each.name in faults}
+        )
+    return values
+
+
+def _too_large_numbers(kind: type[Message], raw: bytes) -> dict[str, str]:
+    """Integers that do not fit their field's type: the fault by field name.
+
+    Protobuf itself drops the upper bits: chain 4294967297 would be read as chain 1
+    (docs/interface.md#integers). Of a message within the message the name is that of the outer field.
+    """
+    return dict(_oversized(kind.DESCRIPTOR, raw))
+
+
+def _oversized(kind: Any, raw: bytes) -> Iterator[tuple[str, str]]:
+    for number, value in _values(raw):
+        field = kind.fields_by_number.get(number)
+        if field is None:
+            continue
+        if isinstance(value, bytes):
+            if field.message_type is not None:
+                yield from (
+                    (field.name, f"{name} {fault}") for name, fault in _oversized(field.message_type, value)
+                )
+        elif field.type in _BITS:
+            try:
+                bounded_uint(value, _BITS[field.type])
+            except ValueError as fault:
+                yield field.name, str(fault)
+
+
+def _values(raw: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Field number and value of each variable-length integer of the message itself, and of what has a length.
+
+    :param raw: a message that protobuf has read without an error, so its lengths are valid.
+    """
+    at = depth = 0
+    while at < len(raw):
+        tag, at = _varint(raw, at)
+        kind = tag & 7
+        if kind == _VARINT:
+            value, at = _varint(raw, at)
+            if not depth:
+                yield tag >> 3, value
+        elif kind == _LENGTH:
+            length, at = _varint(raw, at)
+            if not depth:
+                yield tag >> 3, raw[at : at + length]
+            at += length
+        elif kind in (_GROUP, _END_OF_GROUP):
+            depth += 1 if kind == _GROUP else -1
+        else:
+            at += 8 if kind == _EIGHT_BYTES else 4
+
+
+def _varint(raw: bytes, at: int) -> tuple[int, int]:
+    """The integer at an offset, in groups of seven bits with the lowest first, and the offset after it."""
+    value = shift = 0
+    while True:
+        byte = raw[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, at
+
+
+MAX_FLOAT: Final = (2 - 2**-23) * 2.0**127
+"""The largest ``float`` of protobuf. A larger rate is sent as this one, not as infinity."""
+
+
+def estimate_answer(estimate: Estimate) -> EstimateAmtResponse:
+    """The estimate, its amounts as decimal strings."""
+    return EstimateAmtResponse(
+        eq_value_token_amt=str(estimate.eq_value_token_amt),
+        bridge_rate=min(rate_as_number(estimate.bridge_rate), MAX_FLOAT),
+        perc_fee=str(estimate.perc_fee),
+        slippage_tolerance=estimate.slippage_tolerance,
+        max_slippage=estimate.max_slippage,
+        base_fee=str(estimate.base_fee),
+        estimated_receive_amt=str(estimate.estimated_receive_amt),
+        drop_gas_amt=str(estimate.drop_gas_amt),
+    )
+
+
+def withdraw_estimate(estimate: Estimate) -> WithdrawEstimate:
+    """What withdrawing from one chain brings, its amounts as decimal strings."""
+    whole = estimate_answer(estimate)
+    return WithdrawEstimate(
+        **{name: getattr(whole, name) for name in WithdrawEstimate.DESCRIPTOR.fields_by_name}
+    )
+
+
+_STATUS_FIELDS: Final = frozenset(GetTransferStatusResponse.DESCRIPTOR.fields_by_name) - {"err"}
+
+
+def status_answer(status: TransferStatus) -> GetTransferStatusResponse:
+    """The status, its evidence as the bytes behind the base64."""
+    values: dict[str, Any] = {name: getattr(status, name) for name in _STATUS_FIELDS}
+    values["wd_onchain"] = b64decode(status.wd_onchain or "")
+    for name in ("sorted_sigs", "signers", "powers"):
+        values[name] = [b64decode(text) for text in values[name]]
+    return GetTransferStatusResponse(**values)
+
+
+def history_answer(page: HistoryPage) -> TransferHistoryResponse:
+    """The page; its messages have no accounts."""
+    return TransferHistoryResponse(
+        history=[_listed(transfer) for transfer in page.transfers],
+        next_page_token=page.next_page_token,
+        current_size=len(page.transfers),
+    )
+
+
+def _listed(transfer: ListedTransfer) -> TransferHistory:
+    status = transfer.status
+    values: dict[str, Any] = {
+        "transfer_id": "0x" + transfer.transfer_id.hex(),
+        "src_send_info": _leg(transfer.sent),
+        "dst_received_info": _leg(transfer.received),
+        "ts": transfer.began_ms,
+        "src_block_tx_link": status.src_block_tx_link,
+        "dst_block_tx_link": status.dst_block_tx_link,
+        "status": status.status,
+        "refund_reason": status.refund_reason,
+        "update_ts": transfer.updated_ms,
+        "bridge_type": status.bridge_type,
+    }
+    return TransferHistory(**values)
+
+
+_CHAIN_FIELDS: Final = tuple(field.name for field in Chain.DESCRIPTOR.fields)
+_TOKEN_FIELDS: Final = tuple(field.name for field in Token.DESCRIPTOR.fields)
+
+
+def _leg(leg: Leg) -> dict[str, Any]:
+    """Of chain and token what the messages have: the configs have further fields."""
+    return {
+        "chain": {name: leg.chain[name] for name in _CHAIN_FIELDS},
+        "token": {name: leg.token[name] for name in _TOKEN_FIELDS},
+        "amount": str(leg.amount),
+    }
+
+
+def latency_answer(seconds: float) -> GetLatest7DayTransferLatencyForQueryResponse:
+    """The median."""
+    return GetLatest7DayTransferLatencyForQueryResponse(median_transfer_latency_in_second=seconds)
+
+
+def configs_answer(configs: TransferConfigs) -> GetTransferConfigsResponse:
+    """The configs, as far as the messages have fields. This takes milliseconds, the others microseconds."""
+    return ParseDict(dict(configs.answer), GetTransferConfigsResponse(), ignore_unknown_fields=True)

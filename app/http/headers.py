@@ -1,0 +1,148 @@
+"""Every header of an answer that is not HTTP's own, and answers that no cache stores."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import lru_cache
+from itertools import count
+from typing import Any, Final
+
+import orjson
+from flask import Response
+
+from app.observability.logs import SERVED, Served
+from app.observability.private import PRIVATE
+from app.transfers.progress import Progress
+from app.values.identifiers import TransferId
+from app.values.times import rfc3339
+
+REASON: Final = "X-Gateway-Reason"
+"""The header of a refusal that names its cause (docs/interface.md#reasons)."""
+
+JSON: Final = ("Content-Type", "application/json")
+NO_STORE: Final = ("Cache-Control", "no-store")
+NO_SNIFF: Final = ("X-Content-Type-Options", "nosniff")
+NO_FRAMES: Final = ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+
+AS_IT_IS: Final = (NO_SNIFF, NO_FRAMES)
+"""A browser takes the answer for what its type says, loads nothing for it, and shows it in no other page."""
+
+PRIVATE_HEADERS: Final = (JSON, NO_STORE, *AS_IT_IS)
+"""Headers of an answer that pages of other origins may not read."""
+
+
+def private_answer(document: Any) -> Response:
+    """A document as a successful answer that pages of other origins may not read."""
+    return Response(orjson.dumps(document), 200, PRIVATE_HEADERS)
+
+
+TERMINAL: Final = "X-Transfer-Terminal"
+FINAL_BY: Final = "X-Transfer-Final-By"
+NEXT_ACTOR: Final = "X-Transfer-Next-Actor"
+NEXT_POLL: Final = "X-Transfer-Next-Poll-Seconds"
+AS_OF: Final = "X-Transfer-As-Of"
+
+PROGRESS_HEADERS: Final = (TERMINAL, FINAL_BY, NEXT_ACTOR, NEXT_POLL, AS_OF)
+
+MEANT: Final = "X-Transfer-Id"
+"""The transfer of a transaction whose hash was sent as an id (docs/interface.md#transaction-as-id)."""
+
+
+def meant_header(meant: TransferId | None) -> list[tuple[str, str]]:
+    """The header that names the transfer which was meant, where another id was sent."""
+    return [] if meant is None else [(MEANT, f"0x{meant.hex()}")]
+
+
+def progress_headers(progress: Progress | None, as_of: datetime | None) -> list[tuple[str, str]]:
+    """Names and values.
+
+    Where the transfer is over, there is no time of the next question; where it is not, no reason why it is.
+    There is no time of the newest fact where nothing was taken in.
+    """
+    headers: list[tuple[str, str]] = []
+    if progress is not None:
+        headers = [
+            (TERMINAL, "true" if progress.terminal else "false"),
+            (NEXT_ACTOR, progress.next_actor.value),
+        ]
+        if progress.final_by is not None:
+            headers.append((FINAL_BY, progress.final_by.value))
+        if progress.next_poll_seconds:
+            headers.append((NEXT_POLL, str(progress.next_poll_seconds)))
+    if as_of is not None:
+        headers.append((AS_OF, _written(as_of)))
+    return headers
+
+
+@lru_cache(maxsize=64)
+def _written(at: datetime) -> str:
+    """Many answers in a row have the same time, and writing it costs more than all else here."""
+    return rfc3339(at, "seconds")
+
+
+REQUEST_ID: Final = "X-Request-Id"
+
+_GIVEN: Final = "HTTP_X_REQUEST_ID"
+_HARMLESS: Final = re.compile(r"[A-Za-z0-9_-]{8,64}", re.ASCII)
+"""These end no header, steer no terminal, and write no address of a machine."""
+
+_PREFIX_BYTES: Final = 6
+
+
+class _Made:
+    """Ids that no other process makes: a random beginning for each process, then a number."""
+
+    def __init__(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
+        """Begin anew, as a process does that was forked."""
+        self._prefix = f"{secrets.token_hex(_PREFIX_BYTES)}-"
+        self._numbers = count(1)
+
+    def next(self) -> str:
+        """One more."""
+        return f"{self._prefix}{next(self._numbers):x}"
+
+
+_MADE: Final = _Made()
+os.register_at_fork(after_in_child=_MADE.renew)
+
+
+def request_of(environ: dict[str, Any]) -> Served:
+    """The request with its id, from its WSGI environment."""
+    given = environ.get(_GIVEN)
+    if given is None or not _HARMLESS.fullmatch(given) or PRIVATE.looks_secret(given):
+        return Served(_MADE.next(), environ)
+    if PRIVATE.is_free(given):
+        return Served(given, environ)
+    # A secret of ours. The log has another id, and the answer none: otherwise whoever guesses at a password
+    # could ask here whether it is the right one.
+    return Served(_MADE.next(), environ, told=given)
+
+
+@contextmanager
+def answering_unread() -> Iterator[None]:
+    """While a request is refused that could not be read: its log entry and its answer have the same id."""
+    token = SERVED.set(Served(_MADE.next(), {}))
+    try:
+        yield
+    finally:
+        SERVED.reset(token)
+
+
+def failed_request(status: int) -> str | None:
+    """The id that a page of an error shows, where the log has more to say about it."""
+    served = SERVED.get()
+    return served.told if served and status >= 500 else None
+
+
+def id_of_unread() -> str:
+    """The id of the request that is being refused."""
+    served = SERVED.get()
+    return served.told if served else _MADE.next()

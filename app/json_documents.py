@@ -1,0 +1,305 @@
+"""Reading JSON strictly, and by the fields of a marshmallow schema: what every document that comes in shares.
+
+The fields themselves do the work. What is left out is marshmallow's care for hooks, nested names and faults,
+where there are none; ``tests/services/test_plain.py`` compares both for every schema that is used so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import cache
+from typing import Any, Final
+
+import orjson
+from marshmallow import EXCLUDE, Schema, ValidationError, fields, missing
+
+from app.values.amounts import parse_uint256
+from app.values.crypto import checksum_address, parse_evm_address
+from app.values.times import parse_rfc3339, rfc3339
+
+MAX_DEPTH: Final = 64
+"""Levels of arrays and objects: no document of this gateway has more than ten."""
+
+
+class UnreadableJson(ValueError):
+    """The fault of the text, in words for the sender ("is not JSON: …")."""
+
+
+def loads(text: bytes, *, nul_allowed: bool = False) -> Any:
+    """Read one JSON document.
+
+    Refused beyond what JSON forbids: repeated keys, lone surrogates, NaN, infinities and numbers
+    that are read as one, NUL in a string (PostgreSQL cannot store it), nesting over ``MAX_DEPTH``
+    levels, integers over 4,300 digits. Integers are exact, of any size.
+
+    The text is read twice, unless it is plain. orjson is strict about encoding, surrogates and infinities,
+    and bounds the depth. The standard library shows repeated keys and keeps integers over 64 bits.
+
+    :param nul_allowed: for a reader that keeps none of the strings it does not know, and looks for NUL in the
+        others itself.
+    :raises UnreadableJson: for all of these.
+    """
+    try:
+        parsed = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise UnreadableJson(f"is not JSON: {error}") from None
+    if _is_plain(text, parsed):
+        return parsed
+    if text.count(b"{") + text.count(b"[") > MAX_DEPTH:  # so many at most are within each other
+        _bound_depth(parsed, MAX_DEPTH)
+    try:
+        value = _DECODER.decode(text.decode())
+    except UnreadableJson:
+        raise
+    except RecursionError:  # only below a repeated key, of which orjson keeps the last value alone
+        raise UnreadableJson("is nested too deeply") from None
+    except ValueError:  # the interpreter's bound on the digits of an integer
+        raise UnreadableJson("has an integer of too many digits") from None
+    if not nul_allowed and b"\\u0000" in text and _holds_nul(value):
+        raise UnreadableJson("has a NUL character in a string")
+    return value
+
+
+def _is_plain(text: bytes, parsed: Any) -> bool:
+    """Whether a text is an object as orjson read it: flat, and no key repeated.
+
+    Without a backslash each quotation mark begins or ends a string, and a key that was repeated has two of
+    them that nothing in the object stands for. An integer that orjson had no room for became a float.
+    """
+    if type(parsed) is not dict or b"\\" in text:
+        return False
+    strings = len(parsed)
+    for value in parsed.values():
+        kind = type(value)
+        if kind is str:
+            strings += 1
+        elif kind is float or kind is dict or kind is list:
+            return False
+    return text.count(b'"') == 2 * strings
+
+
+def _bound_depth(value: Any, levels: int) -> None:
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    if items is None:
+        return
+    if not levels:
+        raise UnreadableJson(f"is nested more than {MAX_DEPTH} levels deep")
+    for item in items:
+        _bound_depth(item, levels - 1)
+
+
+def _holds_nul(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any("\0" in key or _holds_nul(item) for key, item in value.items())
+    if isinstance(value, list):
+        return any(map(_holds_nul, value))
+    return isinstance(value, str) and "\0" in value
+
+
+def _no_repeated_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    read = dict(pairs)
+    if len(read) != len(pairs):
+        keys: set[str] = set()
+        for key, _ in pairs:
+            if key in keys:
+                raise UnreadableJson(f"repeats the key {key!r}")
+            keys.add(key)
+    return read
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_no_repeated_key)
+"""Made once: making one takes longer than reading a line with it."""
+
+
+Read = Callable[..., Any]
+Write = Callable[..., Any]
+
+
+def load(schema: Schema, data: dict[str, Any]) -> dict[str, Any]:
+    """What ``schema.load`` gives, without the optional fields that are null.
+
+    Marshmallow itself reads schemas that have lists, and all that is not right: it knows what to say.
+
+    :raises ValidationError: the data is not as the schema says.
+    """
+    plain = _read_fields(schema)
+    values: dict[str, Any] = {}
+    try:
+        for name, optional, nullable, read in plain:
+            value = data.get(name)
+            if value is not None:
+                values[name] = read(value, name, data)
+            elif not optional or (name in data and not nullable):
+                break
+        else:
+            if plain:
+                return values
+    except ValidationError:
+        pass  # said below, with the first fault in marshmallow's order
+    loaded: dict[str, Any] = schema.load(data)
+    nulls = {name for name, value in data.items() if value is None}
+    return {name: value for name, value in loaded.items() if value is not None or name not in nulls}
+
+
+def dump(schema: Schema, values: Any) -> dict[str, Any]:
+    """What ``schema.dump`` gives.
+
+    :param values: an object with the fields as attributes, or a mapping.
+    """
+    plain = _write_fields(schema)
+    if not plain:
+        dumped: dict[str, Any] = schema.dump(values)
+        return dumped
+    mapped = isinstance(values, Mapping)
+    written: dict[str, Any] = {}
+    for name, default, write in plain:
+        value = values.get(name, missing) if mapped else getattr(values, name, missing)
+        if value is missing:
+            value = default() if callable(default) else default
+            if value is missing:
+                continue
+        written[name] = write(value, name, values)
+    return written
+
+
+@cache
+def _read_fields(schema: Schema) -> tuple[tuple[str, bool, bool, Read], ...]:
+    """Name, whether it may be left out, whether it may be null, and reader of each field; empty where
+    marshmallow has more to do."""
+    found = schema.load_fields.items()
+    if _has_hooks(schema) or schema.unknown != EXCLUDE or not all(_is_read_plainly(f) for _, f in found):
+        return ()
+    return tuple((name, not field.required, field.allow_none, field._deserialize) for name, field in found)
+
+
+@cache
+def _write_fields(schema: Schema) -> tuple[tuple[str, Any, Write], ...]:
+    """Name, value where there is none, and writer of each field; empty where marshmallow has more to do."""
+    found = schema.dump_fields.items()
+    if _has_hooks(schema) or not all(_is_written_plainly(name, field) for name, field in found):
+        return ()
+    return tuple((name, field.dump_default, field._serialize) for name, field in found)
+
+
+def _has_hooks(schema: Schema) -> bool:
+    return any(schema._hooks.values())
+
+
+def _is_renamed(field: fields.Field[Any]) -> bool:
+    return field.data_key is not None or field.attribute is not None
+
+
+def _is_read_plainly(field: fields.Field[Any]) -> bool:
+    nested = isinstance(field, fields.List | fields.Nested)
+    checked = field.validators or field.pre_load or field.post_load
+    return not (_is_renamed(field) or nested or checked) and field.load_default is missing
+
+
+def _is_written_plainly(name: str, field: fields.Field[Any]) -> bool:
+    return not _is_renamed(field) and field._CHECK_ATTRIBUTE and "." not in name
+
+
+MAX_ACCOUNT: Final = 128
+
+
+def read_time(text: str) -> datetime:
+    """An RFC 3339 time with an offset, in UTC; digits past the microsecond are cut.
+
+    :raises ValueError: with what it must be.
+    """
+    try:
+        return Time().deserialize(text)
+    except ValidationError as error:
+        raise ValueError(str(error.messages[0])) from None
+
+
+class Time(fields.Field[datetime]):
+    """RFC 3339 with an offset; digits past the microsecond are cut."""
+
+    default_error_messages = {"invalid": "must be a time with an offset such as 2026-01-31T12:00:00Z"}
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> datetime:
+        if not isinstance(value, str):
+            raise self.make_error("invalid")
+        try:
+            return parse_rfc3339(value)
+        except ValueError:
+            raise self.make_error("invalid") from None
+
+    def _serialize(self, value: datetime | None, attr: str | None, obj: Any, **kwargs: Any) -> str | None:
+        return None if value is None else rfc3339(value)
+
+
+class WholeNumber(fields.Field[int]):
+    """A JSON integer in a range."""
+
+    default_error_messages = {"invalid": "must be an integer from {low} to {high}"}
+
+    def __init__(self, low: int, high: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.low, self.high = low, high
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
+        if type(value) is not int or not self.low <= value <= self.high:
+            raise self.make_error("invalid", low=self.low, high=self.high)
+        return value
+
+
+class Amount(fields.Field[int]):
+    """A uint256 as a decimal string."""
+
+    default_error_messages = {
+        "invalid": 'must be a string of decimal digits up to 2^256-1, such as "1000000"'
+    }
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
+        if not isinstance(value, str):
+            raise self.make_error("invalid")
+        try:
+            return parse_uint256(value)
+        except ValueError:
+            raise self.make_error("invalid") from None
+
+    def _serialize(self, value: int | None, attr: str | None, obj: Any, **kwargs: Any) -> str | None:
+        return None if value is None else str(value)
+
+
+class Text(fields.Field[str]):
+    """Text without NUL, which PostgreSQL cannot store."""
+
+    default_error_messages = {"invalid": "must be a text of {least} to {most} characters without NUL"}
+
+    def __init__(self, most: int, least: int = 1, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.most, self.least = most, least
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        if not isinstance(value, str) or not self.least <= len(value) <= self.most or "\x00" in value:
+            raise self.make_error("invalid", least=self.least, most=self.most)
+        return value
+
+
+class Account(Text):
+    """An account on any chain; an EVM address is kept with its checksum."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(MAX_ACCOUNT, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        account = super()._deserialize(value, attr, data, **kwargs)
+        address = parse_evm_address(account)
+        return checksum_address(address) if address is not None else account
+
+
+class Signer(fields.Field[str]):
+    """A validator: a 0x address other than the zero address, kept with its checksum."""
+
+    default_error_messages = {"invalid": "must be a 0x address of 20 bytes, not all zero"}
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        address = parse_evm_address(value) if isinstance(value, str) else None
+        if address is None or not any(address):
+            raise self.make_error("invalid")
+        return checksum_address(address)

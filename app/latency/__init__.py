@@ -1,0 +1,1 @@
+"""How long transfers between two chains take."""

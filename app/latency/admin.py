@@ -1,0 +1,52 @@
+"""Latencies between every two chains: shown on the dashboard, and the measure of a stuck transfer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.db.engine import reading
+from app.gateway import Gateway
+from app.latency.median import median_seconds, window
+from app.latency.queries import middles_by_pair, ninth_tenths_by_pair
+from app.transfers.admin.components import ChainName, chain_name
+from app.transfers.stages import Pair
+
+Middles = dict[Pair, tuple[int, ...]]
+"""The one or two latencies in the middle of each pair that has any, in microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairLatency:
+    """Transfers between two chains that were released in the last 7 days, exact to the microsecond."""
+
+    src: ChainName
+    dst: ChainName
+    count: int
+    median_seconds: float
+    p90_seconds: float
+
+
+def middles_of_the_week(gateway: Gateway) -> Middles:
+    """The middles of the last 7 days."""
+    with reading(gateway.reads) as connection:
+        return middles_by_pair(connection, *window(gateway.clock()))
+
+
+def slowest_pairs(gateway: Gateway, middles: Middles) -> tuple[PairLatency, ...]:
+    """The pairs of the last 7 days, the slowest median first."""
+    chains = gateway.snapshots.current().terms.chain_infos
+    with reading(gateway.reads) as connection:
+        ninth_tenths = ninth_tenths_by_pair(connection, *window(gateway.clock()))
+    pairs = (
+        PairLatency(
+            chain_name(chains, src),
+            chain_name(chains, dst),
+            count,
+            median_seconds(middle),
+            median_seconds([p90]),
+        )
+        for (src, dst), middle in middles.items()
+        for p90, count in [ninth_tenths.get((src, dst), (0, 0))]
+        if count  # 0: the last has left the window since the middles were read
+    )
+    return tuple(sorted(pairs, key=lambda pair: (-pair.median_seconds, pair.src.id, pair.dst.id)))

@@ -1,0 +1,182 @@
+"""How long transfers between two chains take: the median of the operation, and further figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import Connection
+
+from app.gateway import Gateway
+from app.latency.median import WINDOW, median_seconds, window
+from app.latency.queries import (
+    LatencyOrder,
+    Pair,
+    counted_since,
+    latency_order,
+    latency_order_of_token,
+    middle_and_p90,
+    middle_latencies,
+)
+from app.network.terms import ChainInfo
+from app.transfers.progress import UNKNOWN_TIMES, RouteTimes
+from app.transfers.queries.trends import last_event
+from app.values.codes import Reason
+from app.values.errors import GatewayError
+from app.values.identifiers import MAX_CHAIN_ID, ChainId, PoolKey
+
+
+def median_latency(gateway: Gateway, src_chain_id: ChainId, dst_chain_id: ChainId) -> float:
+    """The exact median, in seconds, of the transfers released in the last 7 days.
+
+    Disabled chains are answered too. A median is kept for a moment, and so is that there is none: the 7 days
+    then end when it was read.
+
+    :raises GatewayError: for equal or unknown chains, and when no transfer counts.
+    :raises Unavailable: the configuration cannot be read.
+    """
+    src, dst = two_chains(gateway, src_chain_id, dst_chain_id)
+    middle, _ = gateway.kept_reads.ask(
+        (middle_latencies, src_chain_id, dst_chain_id),
+        lambda: gateway.public_reads.ask(
+            middle_latencies, src_chain_id, dst_chain_id, *window(gateway.clock())
+        ),
+    )
+    if not middle:
+        raise GatewayError(
+            f"no transfer from {src.name} to {dst.name} was released in the last 7 days",
+            reason=Reason.NO_LATENCY_DATA,
+        )
+    return median_seconds(middle)
+
+
+def two_chains(gateway: Gateway, src_chain_id: ChainId, dst_chain_id: ChainId) -> tuple[ChainInfo, ChainInfo]:
+    """The two chains of a question about latencies.
+
+    :raises GatewayError: they are the same, or one is not known.
+    :raises Unavailable: the configuration cannot be read.
+    """
+    if src_chain_id == dst_chain_id:
+        raise GatewayError(
+            f"source and destination are the same chain ({src_chain_id}): choose two different chains",
+            reason=Reason.SAME_CHAIN,
+        )
+    chains = gateway.snapshots.current().terms.chain_infos
+    return _known(chains, src_chain_id), _known(chains, dst_chain_id)
+
+
+def route_times(gateway: Gateway, src_chain_id: ChainId, dst_chain_id: ChainId) -> RouteTimes:
+    """How long transfers between two chains usually take, as it was minutes ago: for hints alone.
+
+    Any two chains are answered, known or not; ``UNKNOWN_TIMES`` where no transfer was released, and for
+    numbers that no chain can be configured with.
+    """
+    if max(src_chain_id, dst_chain_id) > MAX_CHAIN_ID:
+        return UNKNOWN_TIMES
+    found, _ = gateway.kept_longer.ask(
+        (middle_and_p90, src_chain_id, dst_chain_id),
+        lambda: gateway.public_reads.ask(
+            middle_and_p90, src_chain_id, dst_chain_id, *window(gateway.clock())
+        ),
+    )
+    if found is None:
+        return UNKNOWN_TIMES
+    middle, p90 = found
+    return RouteTimes(median_seconds(middle), median_seconds([p90]))
+
+
+def _known(chains: Mapping[ChainId, ChainInfo], chain_id: ChainId) -> ChainInfo:
+    chain = chains.get(chain_id)
+    if chain is None:
+        raise GatewayError(
+            f"chain {chain_id} is unknown: choose one of the chains in /v2/getTransferConfigs",
+            reason=Reason.CHAIN_UNKNOWN,
+        )
+    return chain
+
+
+_WHOLE: Final = WINDOW // timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What is kept: the length of the window in seconds, and the figures; None where no transfer counts."""
+
+    as_of: datetime | None
+    seconds: int
+    order: LatencyOrder | None
+
+
+_NOTHING: Final = _Found(None, _WHOLE, None)
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyStats:
+    """Of ``count`` transfers that were released in the last ``window_seconds``; latencies in seconds.
+
+    ``as_of``: when the newest fact was taken in that they can rest on; None before the first.
+    """
+
+    count: int
+    window_seconds: int
+    median: float
+    p90: float
+    p99: float
+    as_of: datetime | None
+
+
+def latency_stats(
+    gateway: Gateway, src_chain_id: ChainId, dst_chain_id: ChainId, symbol: str | None
+) -> LatencyStats:
+    """The exact figures, of all tokens or of one. They are kept for a moment, and so is that there are none.
+
+    Of one token the window is shorter where more than ``of_token.MOST`` transfers of any token were released
+    between the two chains in 7 days.
+
+    :raises GatewayError: for equal or unknown chains, and when no transfer counts.
+    :raises Unavailable: the configuration cannot be read.
+    """
+    src, dst = two_chains(gateway, src_chain_id, dst_chain_id)
+    pair, found = (src_chain_id, dst_chain_id), _NOTHING
+    # A token that is not configured has no transfers, and strangers could think of any number of them.
+    if symbol is None or PoolKey(src_chain_id, symbol) in gateway.snapshots.current().terms.tokens:
+        found = _kept(gateway, pair, symbol)
+    if found.order is None:
+        what = "transfer" if symbol is None else "transfer of this token"
+        raise GatewayError(
+            f"no {what} from {src.name} to {dst.name} was released in the last {_in_words(found.seconds)}",
+            reason=Reason.NO_LATENCY_DATA,
+        )
+    return LatencyStats(
+        count=found.order.count,
+        window_seconds=found.seconds,
+        median=median_seconds(found.order.middle),
+        p90=median_seconds([found.order.p90]),
+        p99=median_seconds([found.order.p99]),
+        as_of=found.as_of,
+    )
+
+
+def _kept(gateway: Gateway, pair: Pair, symbol: str | None) -> _Found:
+    """All of one moment; ``as_of`` too, so that it is never newer than the figures."""
+    found, _ = gateway.kept_reads.ask(
+        (_read, pair, symbol),
+        lambda: gateway.public_reads.ask_consistently(_read, pair, symbol, gateway.clock()),
+    )
+    return found
+
+
+def _read(connection: Connection, pair: Pair, symbol: str | None, now: datetime) -> _Found:
+    newest, (after, until) = last_event(connection), window(now)
+    as_of = None if newest is None else newest.received_at
+    if symbol is None:
+        return _Found(as_of, _WHOLE, latency_order(connection, *pair, after, until))
+    after = counted_since(connection, pair, after, until)
+    order = latency_order_of_token(connection, pair, symbol, after, until)
+    return _Found(as_of, (until - after) // timedelta(seconds=1), order)
+
+
+def _in_words(seconds: int) -> str:
+    return "7 days" if seconds == _WHOLE else f"{seconds} seconds"

@@ -1,0 +1,165 @@
+"""What the database says about how the gateway does, in numbers: ages, levels of pools, counts, backlogs."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from app.credentials.queries import every_token, last_accepted
+from app.db.engine import ask, reading
+from app.estimates.queries import pool_counters
+from app.gateway import Gateway
+from app.latency.median import window
+from app.latency.queries import middles_by_pair
+from app.network.pools import PoolCounters
+from app.network.sections import Part
+from app.transfers.anomalies import AnomalyKind
+from app.transfers.queries.anomalies import open_anomalies_by_kind
+from app.transfers.queries.status import count_at_status
+from app.transfers.queries.trends import chain_progress
+from app.transfers.services.acknowledging import count_stuck
+from app.transfers.stages import MustAct, Thresholds
+from app.values.codes import TransferHistoryStatus as Status
+from app.values.identifiers import ChainId, PoolKey
+from app.watcher.services.chains import watched_chains
+from app.webhooks.queries import count_due, due_subscriptions
+
+NEVER: Final = math.inf
+
+MOST_REPORTERS: Final = 200
+"""So many are told; those beyond, by their names, are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainLag:
+    """How far a watched chain is behind.
+
+    :param seconds: the age of the newest block that a watcher knows of; ``NEVER`` before there is one.
+    :param blocks: how many of those that it knows of it has not read; None before it has read any.
+    """
+
+    seconds: float
+    blocks: int | None
+
+
+def reporter_ages(gateway: Gateway) -> Mapping[str, float]:
+    """For how many seconds nothing was accepted of each reporter whose token is valid."""
+    now, ages = gateway.clock(), {}
+    with reading(gateway.reads) as connection:
+        kept = every_token(connection)
+        valid = {
+            row.name
+            for row in kept
+            if row.revoked_at is None and (row.expires_at is None or row.expires_at > now)
+        }
+        names = valid | {token.name for token in gateway.environment_tokens}
+        for name in sorted(names)[:MOST_REPORTERS]:
+            row = last_accepted(connection, name)
+            ages[name] = _age(now, None if row is None else row.received_at)
+    return ages
+
+
+def chain_ages(gateway: Gateway) -> Mapping[ChainId, float]:
+    """How many seconds ago the newest event happened of each chain that is in service.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    now, terms = gateway.clock(), gateway.snapshots.current().terms
+    newest = {row.chain_id: row.newest_at for row in ask(gateway.reads, chain_progress)}
+    return {
+        chain_id: _age(now, newest.get(chain_id))
+        for chain_id, chain in terms.chains.items()
+        if not chain.disabled
+    }
+
+
+def chain_lags(gateway: Gateway) -> Mapping[ChainId, ChainLag]:
+    """How far each chain is behind that is configured to be watched.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    now = gateway.clock()
+    return {
+        chain.chain_id: ChainLag(_age(now, chain.head_at), chain.lag if chain.is_read else None)
+        for chain in watched_chains(gateway)
+    }
+
+
+def _age(now: datetime, at: datetime | None) -> float:
+    return NEVER if at is None else (now - at).total_seconds()
+
+
+@dataclass(frozen=True, slots=True)
+class PoolLevel:
+    """In tokens, as floating-point numbers: for graphs and nothing else. ``cap``: None without one."""
+
+    liquidity: float
+    cap: float | None
+
+
+def config_version(gateway: Gateway) -> int:
+    """The version of the network's configuration; 0 before anything was configured.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    version = gateway.snapshots.current().versions.get(Part.CORE.value)
+    return 0 if version is None else version.version
+
+
+def pool_levels(gateway: Gateway) -> Mapping[PoolKey, PoolLevel]:
+    """What each configured pool holds, and its total cap.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    terms = gateway.snapshots.current().terms
+    moved = ask(gateway.reads, pool_counters)
+    levels = {}
+    for key, opening in terms.pools.items():
+        pool, unit = opening.moved_by(moved.get(key, PoolCounters())), 10 ** terms.tokens[key].decimals
+        levels[key] = PoolLevel(
+            pool.counters.balance / unit, None if pool.total_cap is None else pool.total_cap / unit
+        )
+    return levels
+
+
+def transfers_by_status(gateway: Gateway) -> Mapping[int, int]:
+    """How many transfers are at each status; each counted up to ``COUNTED``."""
+    with reading(gateway.reads) as connection:
+        return {int(status): count_at_status(connection, int(status)) for status in Status}
+
+
+def stuck_transfers(gateway: Gateway) -> Mapping[MustAct, int]:
+    """How many are longer in their state than the rule allows, by who must act; counted up to ``COUNTED``."""
+    with reading(gateway.reads) as connection:
+        thresholds = Thresholds.of(middles_by_pair(connection, *window(gateway.clock())))
+    return {who: count_stuck(gateway, who, thresholds)[0] for who in MustAct}
+
+
+def open_anomalies(gateway: Gateway) -> Mapping[str, int]:
+    """How many anomalies of each kind nobody has acknowledged; in all counted up to ``COUNTED``."""
+    found = Counter({kind.value: 0 for kind in AnomalyKind})
+    found.update(ask(gateway.reads, open_anomalies_by_kind))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """``due``: deliveries, counted up to ``COUNTED``. ``oldest_seconds``: for how long the first of them is
+    due, 0 without any."""
+
+    due: int
+    oldest_seconds: float
+
+
+def webhook_backlog(gateway: Gateway) -> Backlog:
+    """What is due to receivers that may be sent to, and waits for a sender."""
+    now = gateway.clock()
+    with reading(gateway.reads) as connection:
+        due = count_due(connection, now)
+        waiting = due_subscriptions(connection, now) if due else ()
+    oldest = (now - waiting[0].first_at).total_seconds() if waiting else 0.0
+    return Backlog(due, oldest)

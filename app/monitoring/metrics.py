@@ -1,0 +1,314 @@
+"""All metrics in the text format of Prometheus; the database is asked when somebody looks."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, Generic, TypeVar
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.metrics_core import Metric
+
+from app.gateway import Gateway
+from app.monitoring import figures
+from app.observability.metric_files import MetricFiles
+from app.observability.outages import FAILURES
+from app.observability.process_metrics import CONFIG_GOOD_AT
+from app.transfers.stages import MustAct
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+SOON: Final = 5.0
+SELDOM: Final = 30.0
+"""Seconds between two readings: of a few rows, and of what is counted in an index."""
+
+TOO_OLD: Final = 60.0
+"""Seconds beyond its turn after which what could not be read again is told no more."""
+
+TIMEOUT_SECONDS: Final = 1.0
+"""How long an answer waits for what is being read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Generic[T]):
+    """What was read, and when that was begun, in monotonic seconds."""
+
+    at: float
+    value: T
+
+
+class Kept(Generic[T]):
+    """One thread reads at a time, however many ask and however long it takes. Thread-safe."""
+
+    def __init__(
+        self,
+        what: str,
+        read: Callable[[], T],
+        every: float,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """
+        :param what: is read, for the log.
+        :param read: what it raises is logged, and nothing new is kept.
+        :param every: the least seconds from the beginning of one reading to that of the next.
+        """
+        self.what = what
+        self.every = every
+        self._read = read
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._begun = float("-inf")
+        self._idle = threading.Event()
+        self._idle.set()
+        self._kept: Read[T] | None = None
+
+    def refresh(self) -> None:
+        """Begin to read where its turn has come and no reading goes on."""
+        with self._lock:
+            now = self._monotonic()
+            if not self._idle.is_set() or now - self._begun < self.every:
+                return
+            self._begun = now
+            self._idle.clear()
+        try:
+            threading.Thread(target=self._read_once, name=self.what, daemon=True).start()
+        except RuntimeError as error:  # no thread is to be had now: the next who asks tries again
+            self._idle.set()
+            FAILURES.report(_log, logging.WARNING, "%s cannot be read", self.what, error=error)
+
+    def current(self, until: float, oldest: float) -> Read[T] | None:
+        """The newest that is known, once no reading goes on or at ``until``, whichever is first.
+
+        :param until: monotonic seconds.
+        :param oldest: older than so many seconds it is not given: None, as where there is none.
+        """
+        self._idle.wait(max(0.0, until - self._monotonic()))
+        kept = self._kept
+        return kept if kept is not None and self._monotonic() - kept.at <= oldest else None
+
+    def _read_once(self) -> None:
+        try:
+            self._kept = Read(self._begun, self._read())
+        except Exception as error:
+            FAILURES.report(_log, logging.WARNING, "%s cannot be read", self.what, error=error)
+        finally:
+            self._idle.set()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Metrics that are read together. ``read`` raises where they cannot be read."""
+
+    name: str
+    every: float
+    read: Callable[[Gateway], Sequence[Metric]]
+
+
+def _family(
+    name: str, what: str, labels: Sequence[str], rows: Iterable[tuple[Sequence[str], float]]
+) -> Metric:
+    family = GaugeMetricFamily(name, what, labels=labels)
+    for values, value in rows:
+        family.add_metric(values, value)
+    return family
+
+
+def _one(name: str, what: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, what, value=value)
+
+
+def _configuration(gateway: Gateway) -> Sequence[Metric]:
+    version = figures.config_version(gateway)
+    levels = figures.pool_levels(gateway)
+    return [
+        _one("gateway_config_version", "Version of the network's configuration", version),
+        _family(
+            "gateway_pool_liquidity",
+            "Balance of the pool in tokens, rounded: for graphs alone",
+            ("chain_id", "token"),
+            [((str(key.chain_id), key.symbol), level.liquidity) for key, level in levels.items()],
+        ),
+        _family(
+            "gateway_pool_cap",
+            "Total cap of the pool in tokens, rounded: for graphs alone",
+            ("chain_id", "token"),
+            [
+                ((str(key.chain_id), key.symbol), level.cap)
+                for key, level in levels.items()
+                if level.cap is not None
+            ],
+        ),
+    ]
+
+
+def _feed(gateway: Gateway) -> Sequence[Metric]:
+    rows = [((name, ""), age) for name, age in figures.reporter_ages(gateway).items()]
+    rows += [(("", str(chain_id)), age) for chain_id, age in figures.chain_ages(gateway).items()]
+    lags = figures.chain_lags(gateway)
+    return [
+        _family(
+            "gateway_feed_age_seconds",
+            "Since an event was last accepted of the reporter, or since the newest event of the chain",
+            ("reporter", "chain_id"),
+            rows,
+        ),
+        _family(
+            "gateway_chain_lag_seconds",
+            "Age of the newest block that a watcher knows of",
+            ("chain_id",),
+            [((str(chain_id),), lag.seconds) for chain_id, lag in lags.items()],
+        ),
+        _family(
+            "gateway_chain_lag_blocks",
+            "Blocks that a watcher knows of and has not read",
+            ("chain_id",),
+            [((str(chain_id),), lag.blocks) for chain_id, lag in lags.items() if lag.blocks is not None],
+        ),
+    ]
+
+
+def _webhooks(gateway: Gateway) -> Sequence[Metric]:
+    backlog = figures.webhook_backlog(gateway)
+    return [
+        _one("gateway_webhooks_due", "Deliveries that are due and wait for a sender", backlog.due),
+        _one(
+            "gateway_webhooks_oldest_due_seconds",
+            "For how long the first of them is due",
+            backlog.oldest_seconds,
+        ),
+    ]
+
+
+def _transfers(gateway: Gateway) -> Sequence[Metric]:
+    statuses = figures.transfers_by_status(gateway)
+    stuck = figures.stuck_transfers(gateway)
+    anomalies = figures.open_anomalies(gateway)
+    return [
+        _family(
+            "gateway_transfers",
+            "Transfers at the status, counted up to 200000",
+            ("status",),
+            [((str(status),), number) for status, number in statuses.items()],
+        ),
+        _one(
+            "gateway_transfers_stuck",
+            "Transfers that the bridge should have moved on, counted up to 200000",
+            stuck[MustAct.BRIDGE],
+        ),
+        _family(
+            "gateway_anomalies",
+            "Anomalies that nobody has acknowledged",
+            ("kind",),
+            [((kind,), number) for kind, number in anomalies.items()],
+        ),
+    ]
+
+
+PARTS: Final = (
+    Part("configuration", SOON, _configuration),
+    Part("feed", SOON, _feed),
+    Part("webhooks", SOON, _webhooks),
+    Part("transfers", SELDOM, _transfers),
+)
+
+
+class StateMetrics:
+    """The metrics of the database. A part that cannot be read takes no other along."""
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        parts: Sequence[Part] = PARTS,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._monotonic = monotonic
+        self._parts = {
+            part.name: Kept(f"metrics of {part.name}", partial(part.read, gateway), part.every, monotonic)
+            for part in parts
+        }
+
+    def collect(self) -> list[Metric]:
+        """All that is known, and how old each part of it is, after ``TIMEOUT_SECONDS`` at most."""
+        until = self._monotonic() + TIMEOUT_SECONDS
+        for kept in self._parts.values():
+            kept.refresh()
+        metrics: list[Metric] = []
+        ages = []
+        for name, kept in self._parts.items():
+            found = kept.current(until, kept.every + TOO_OLD)
+            if found is not None:
+                ages.append(((name,), self._monotonic() - found.at))
+                metrics += found.value
+        metrics.append(
+            _family(
+                "gateway_state_age_seconds",
+                "Since the metrics of a part of the database were read",
+                ("part",),
+                ages,
+            )
+        )
+        return metrics
+
+
+CONTENT_TYPE: Final[str] = CONTENT_TYPE_PLAIN_0_0_4
+
+
+class Exposition:
+    """What somebody who looks is told."""
+
+    def __init__(
+        self,
+        files: MetricFiles | None,
+        state: StateMetrics,
+        ready: Callable[[], bool],
+        version: str,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """
+        :param files: what workers count into; None where nothing is counted.
+        :param ready: whether the gateway can serve. It answers soon.
+        :param version: of this code.
+        :param monotonic: the clock that workers note times by: one for all processes of a machine.
+        """
+        self._files = files
+        self._state = state
+        self._ready = ready
+        self._version = version
+        self._monotonic = monotonic
+
+    def text(self) -> bytes:
+        """Everything, in UTF-8."""
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(self)
+        return generate_latest(registry)
+
+    def collect(self) -> Iterable[Metric]:
+        """For the library."""
+        yield GaugeMetricFamily("gateway_ready", "1 while it can serve, as /readyz says", value=self._ready())
+        build = GaugeMetricFamily("gateway_build_info", "Which version runs", labels=("version",))
+        build.add_metric((self._version,), 1)
+        yield build
+        if self._files is not None:
+            yield from self._counted(self._files)
+        yield from self._state.collect()
+
+    def _counted(self, files: MetricFiles) -> Iterable[Metric]:
+        for metric in files.collected():
+            if metric.name == CONFIG_GOOD_AT:
+                oldest = min((sample.value for sample in metric.samples), default=None)
+                if oldest is not None:
+                    yield GaugeMetricFamily(
+                        "gateway_config_age_seconds",
+                        "Since the configuration was known to be the newest, of the worker with the oldest",
+                        value=max(0.0, self._monotonic() - oldest),
+                    )
+            else:
+                yield metric

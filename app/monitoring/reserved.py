@@ -1,0 +1,205 @@
+"""The addresses for health and metrics, which callers cannot fill, and what a worker answers there.
+
+Each has its own queue and its own places in every worker, so that callers cannot fill the others.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, Protocol
+
+from flask import Flask
+
+from app.api.health import is_ready
+from app.monitoring.metrics import CONTENT_TYPE, Exposition, Kept, StateMetrics
+from app.monitoring.unread import refusal
+from app.observability.metric_files import MetricFiles
+from app.release import VERSION
+
+HEALTH: Final = "health"
+METRICS: Final = "metrics"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where to listen; port 0 is chosen by the system."""
+
+    host: str
+    port: int
+    purpose: str = ""
+    """Empty for the one of callers."""
+
+    @property
+    def bind(self) -> str:
+        """As gunicorn takes it."""
+        return bind_of(self.host, self.port)
+
+    @property
+    def setting(self) -> str:
+        """The setting of its port."""
+        return f"{self.purpose}_port".upper().removeprefix("_")
+
+    def refuse_if_taken(self) -> None:
+        """Gunicorn tries for seconds, and names no setting.
+
+        :raises SystemExit: with the setting to change.
+        """
+        try:
+            family, _, _, _, place = socket.getaddrinfo(
+                self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )[0]
+        except OSError as error:
+            raise SystemExit(f"HOST: {self.host}: {error.strerror}") from None
+        with socket.socket(family, socket.SOCK_STREAM) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                tried.bind(place)
+                tried.listen()  # with SO_REUSEADDR two may bind, and one may listen
+            except OSError as error:
+                if error.errno == errno.EADDRNOTAVAIL:
+                    where = f"HOST: {self.host} is not an address of this machine"
+                    raise SystemExit(where) from None
+                where = f"{self.setting}: {self.port} on {self.host}"
+                raise SystemExit(f"{where}: {error.strerror}") from None
+
+
+def bind_of(host: str, port: int) -> str:
+    """An address as gunicorn takes it."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def url_of(listener: socket.socket) -> str:
+    """Its base address, with the port that the system chose."""
+    host, port = listener.getsockname()[:2]
+    return f"http://{bind_of(host, port)}"
+
+
+class Places(Protocol):
+    """The settings of these addresses."""
+
+    @property
+    def host(self) -> str: ...
+    @property
+    def health_port(self) -> int | None: ...
+    @property
+    def metrics_host(self) -> str: ...
+    @property
+    def metrics_port(self) -> int | None: ...
+
+
+def further_addresses(settings: Places) -> list[Address]:
+    """Those of health and metrics that are configured."""
+    found = []
+    if settings.metrics_port is not None:
+        found.append(Address(settings.metrics_host, settings.metrics_port, METRICS))
+    if settings.health_port is not None:
+        found.append(Address(settings.host, settings.health_port, HEALTH))
+    return found
+
+
+def purposes(listeners: Sequence[Any], further: Sequence[Address]) -> Mapping[int, str]:
+    """What the listeners are for that are not for callers, by their number.
+
+    :param listeners: gunicorn's, in the order in which it binds them: the further ones are last. An upgrade
+        (USR2) takes over those of the master before, whose settings may have been others.
+    :raises SystemExit: these are not the addresses of the settings.
+    """
+    first = len(listeners) - len(further)
+    found = dict(enumerate(further, start=first))
+    for number, address in found.items():
+        port = listeners[number].sock.getsockname()[1] if number > 0 else None
+        if port is None or address.port not in (0, port):
+            raise SystemExit(
+                f"{address.setting}: {address.port} is not listened at: leave out --bind, and "
+                "restart the server instead of upgrading it by USR2"
+            )
+    return {number: address.purpose for number, address in found.items()}
+
+
+TEXT_SECONDS: Final = 0.25
+"""For how long all who request metrics of a worker get the same text: nobody keeps it busy by requesting."""
+
+TEXT_TIMEOUT_SECONDS: Final = 8.0
+"""Prometheus waits for ten seconds where nothing else is said."""
+
+STOPPING: Final = "this gateway is being stopped"
+
+_HEALTH_PATHS: Final = ("/healthz", "/readyz")
+_PLAIN: Final = [("Content-Type", "text/plain; charset=utf-8")]
+
+Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
+"""Of WSGI."""
+
+
+def reserved_application(
+    purpose: str, application: Flask, files: MetricFiles | None, stopping: Callable[[], bool]
+) -> Application:
+    """What answers at an address of this purpose. To be called in the worker: it reads the database.
+
+    :param files: what all workers count into.
+    :param stopping: whether the server is being stopped.
+    """
+    if purpose == HEALTH:
+        return partial(_health, application.wsgi_app, stopping)
+    assert purpose == METRICS  # noqa: S101  there is no third
+    gateway = application.extensions["gateway"]
+    exposition = Exposition(files, StateMetrics(gateway), lambda: is_ready(gateway), VERSION)
+    return partial(_metrics, Kept("metrics", exposition.text, TEXT_SECONDS))
+
+
+def dispatcher(application: Application) -> Application:
+    """Hand each request to the application of the address that it came to."""
+
+    def dispatch(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        reserved: Application | None = environ["gunicorn.socket"].application
+        return (reserved or application)(environ, start_response)
+
+    return dispatch
+
+
+def _health(
+    application: Application, stopping: Callable[[], bool], environ: dict[str, Any], start_response: Any
+) -> Iterable[bytes]:
+    path = environ["PATH_INFO"]
+    if path not in _HEALTH_PATHS:
+        return _plain(environ, start_response, "404 Not Found")
+    if path == "/readyz" and stopping():
+        headers, body = refusal(503, STOPPING)
+        return _answer(environ, start_response, "503 Service Unavailable", headers, body)
+    return application(environ, start_response)
+
+
+def _metrics(text: Kept[bytes], environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    if environ["PATH_INFO"] != "/metrics":
+        return _plain(environ, start_response, "404 Not Found")
+    if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
+        return _plain(environ, start_response, "405 Method Not Allowed", ("Allow", "GET, HEAD"))
+    text.refresh()
+    found = text.current(time.monotonic() + TEXT_TIMEOUT_SECONDS, TEXT_TIMEOUT_SECONDS)
+    if found is None:
+        return _plain(environ, start_response, "503 Service Unavailable")
+    headers = [("Content-Type", CONTENT_TYPE), ("Cache-Control", "no-store")]
+    return _answer(environ, start_response, "200 OK", headers, found.value)
+
+
+def _plain(
+    environ: Mapping[str, Any], start_response: Any, status: str, *headers: tuple[str, str]
+) -> list[bytes]:
+    """Nothing of the request is repeated."""
+    return _answer(environ, start_response, status, [*_PLAIN, *headers], f"{status[4:]}\n".encode())
+
+
+def _answer(
+    environ: Mapping[str, Any],
+    start_response: Any,
+    status: str,
+    headers: list[tuple[str, str]],
+    body: bytes,
+) -> list[bytes]:
+    start_response(status, [*headers, ("Content-Length", str(len(body)))])
+    return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]

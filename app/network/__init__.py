@@ -1,0 +1,1 @@
+"""What operators configure: chains, tokens, pools, routes, pairs, blocks, validators; and edits of it."""

@@ -1,0 +1,1 @@
+"""The network document in the console, a section a file."""

@@ -1,0 +1,207 @@
+"""Blocked addresses, networks and routes: their lists, and the form that blocks one or many."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Final
+
+from flask import flash, redirect, request
+from flask.typing import ResponseReturnValue
+from flask_admin import expose
+
+from app.console.access import EDIT
+from app.console.formats import pill, when
+from app.console.lists import ChainIs, Choice, Flag, SymbolIs
+from app.console.requests import actor
+from app.console.views import flash_saved
+from app.gateway import current_gateway
+from app.network.admin.editing import LONGEST_GIVEN, NetworkView, concerned_transfers
+from app.network.admin.forms import BlockedAddressForm, BlockedNetworkForm, RouteBlockForm
+from app.network.admin.names import chain_cell
+from app.network.admin.row_forms import LARGEST_LIST, BlocksForm
+from app.network.edits.blocks import BlockEdit, preview_blocks, save_blocks
+from app.network.edits.results import Invalid
+from app.network.models import BlockedAddress, BlockedNetwork, RouteBlock
+
+
+class InForce(Choice):
+    """Whether a block is in force."""
+
+    def __init__(self, column: Any) -> None:
+        super().__init__(column, "State", [("1", "active"), ("0", "ended"), ("never", "no end")])
+
+    def apply(self, query: Any, value: str, alias: Any = None) -> Any:
+        column, now = self.get_column(alias), current_gateway().clock()
+        if value == "never":
+            return query.filter(column.is_(None))
+        return query.filter(column.is_(None) | (column > now) if value == "1" else column <= now)
+
+
+def state_of_block(row: Any) -> Any:
+    """Whether a block is in force."""
+    ended = row.expires_at is not None and row.expires_at <= current_gateway().clock()
+    return pill("ended", "plain") if ended else pill("active", "bad")
+
+
+BLOCKS: Final = (
+    ("blocked_addresses", "Addresses"), ("blocked_networks", "Networks"), ("route_blocks", "Routes"),
+)  # fmt: skip
+"""The lists that are tabs of one page, by their endpoints."""
+
+
+class BlockedView(NetworkView):
+    """What both kinds of blocked callers have in common: when a block ends, and how to add one or many."""
+
+    tabs = BLOCKS
+    many: ClassVar[str]
+    """What is blocked, such as ``addresses``."""
+    lines_help: ClassVar[str]
+    access = {**NetworkView.access, "add_many": EDIT}
+    largest_form = LARGEST_LIST
+
+    @expose("/add")
+    def add_many(self) -> ResponseReturnValue:
+        """Where several were blocked once."""
+        return redirect(self.get_url(".new"))
+
+    @expose("/new", methods=("GET", "POST"))
+    def new(self) -> ResponseReturnValue:
+        """Block one or many, after a preview of each line. It waits for nobody."""
+        given = {"text": request.args.get(self.of.key[0], "")[:LONGEST_GIVEN]}
+        names = f"{self.many.capitalize()}, one per line"
+        form = BlocksForm(names, self.lines_help, self.of.schema.fields, data=given)
+        if form.validate_on_submit() and not form.back.data:
+            answer = self._preview_or_save(form)
+            if answer is not None:
+                return answer
+        page = self.render("console/network/blocks.html", form=form)
+        return (page, 400) if form.form_errors else page
+
+    def _preview_or_save(self, form: BlocksForm) -> ResponseReturnValue | None:
+        """The preview, or the page after the save; None where the form has errors now."""
+        edit = BlockEdit(self.of.name, form.text.text, form.shared())
+        try:
+            preview = preview_blocks(current_gateway(), edit)
+            if form.confirm.data and not preview.invalid:
+                note = form.note.data or ""
+                saved = save_blocks(current_gateway(), edit, actor=actor(), note=note)
+                if saved.record_id is None:
+                    flash("All of it was blocked already. Nothing was changed.", "warning")
+                else:
+                    flash_saved(saved)
+                return redirect(self.get_url(".index_view"))
+        except Invalid as refused:
+            form.add_errors(refused.errors)
+            return None
+        return self.render(
+            "console/network/blocks_preview.html",
+            preview=preview,
+            form=form,
+            concerned=concerned_transfers(preview.effects),
+        )
+
+
+class BlockedAddressesView(BlockedView):
+    """Accounts that get no estimate."""
+
+    model_class = BlockedAddress
+    title = "Blocked addresses"
+    menu_name = "Blocks"
+    one = "blocked address"
+    many = "addresses"
+    lines_help = (
+        "Accounts on any chain, in upper or lower case. A list with a reason for each goes into the network "
+        "document."
+    )
+    explanation = (
+        "Accounts that get no estimates. Upper and lower case are the same. Users never see the reason."
+    )
+    nothing = "No address is blocked. Block one or a whole list here."
+    row_endpoint = "blocked_addresses.edit"
+    new_endpoint = "blocked_addresses.new"
+    new_label = "Block addresses"
+    column_list = ("address", "state", "reason", "source", "expires_at")
+    column_labels = {"expires_at": "Ends"}
+    column_sortable_list = ("address", "reason", "source", "expires_at")
+    column_searchable_list = ("address", "reason", "source")
+    column_default_sort = ("id", True)
+    column_filters = (InForce(BlockedAddress.expires_at),)
+    column_formatters = {
+        "address": lambda v, c, m, p: m.address,
+        "state": lambda v, c, m, p: state_of_block(m),
+        "expires_at": lambda v, c, m, p: when(m.expires_at),
+    }
+    row_form = BlockedAddressForm
+
+
+class BlockedNetworksView(BlockedView):
+    """Ranges of callers that get no estimate."""
+
+    model_class = BlockedNetwork
+    title = "Blocked networks"
+    one = "blocked network"
+    many = "networks"
+    lines_help = "IPv4 or IPv6, such as 203.0.113.7, 203.0.113.0/24 or 2001:db8::/32."
+    explanation = (
+        "Networks and single IP addresses of callers that get no estimates, such as VPN exits. Users never "
+        "see the reason."
+    )
+    nothing = "No network is blocked. Block one or a whole list here."
+    row_endpoint = "blocked_networks.edit"
+    new_endpoint = "blocked_networks.new"
+    new_label = "Block networks"
+    column_list = ("cidr", "state", "reason", "expires_at")
+    column_labels = {"cidr": "Network", "expires_at": "Ends"}
+    column_sortable_list = ("cidr", "reason", "expires_at")
+    column_searchable_list = ("cidr", "reason")
+    column_default_sort = ("id", True)
+    column_filters = (InForce(BlockedNetwork.expires_at),)
+    column_formatters = {
+        "state": lambda v, c, m, p: state_of_block(m),
+        "expires_at": lambda v, c, m, p: when(m.expires_at),
+    }
+    row_form = BlockedNetworkForm
+
+
+class RouteBlocksView(NetworkView):
+    """Routes that are stopped."""
+
+    model_class = RouteBlock
+    title = "Route blocks"
+    one = "route block"
+    tabs = BLOCKS
+    explanation = (
+        "Stops one token between two chains, in one or both directions. Applies to pegged pairs too."
+    )
+    nothing = "No route is blocked. Block one to stop a token between two chains at once."
+    row_endpoint = "route_blocks.edit"
+    new_endpoint = "route_blocks.new"
+    new_label = "Block route"
+    column_list = (
+        "symbol", "src_chain_id", "dst_chain_id", "state", "both_directions", "reason", "expires_at",
+    )  # fmt: skip
+    column_labels = {
+        "symbol": "Token",
+        "src_chain_id": "From",
+        "dst_chain_id": "To",
+        "both_directions": "Directions",
+        "expires_at": "Ends",
+    }
+    column_sortable_list = ("symbol", "src_chain_id", "dst_chain_id", "both_directions", "expires_at")
+    column_searchable_list = ("symbol", "reason")
+    column_default_sort = [("symbol", False), ("src_chain_id", False)]
+    column_filters = (
+        SymbolIs(RouteBlock.symbol),
+        ChainIs(RouteBlock.src_chain_id, "Chain", RouteBlock.dst_chain_id),
+        Flag(RouteBlock.both_directions, "Directions", "both", "one"),
+        InForce(RouteBlock.expires_at),
+    )
+    column_formatters = {
+        "src_chain_id": lambda v, c, m, p: chain_cell(m.src_chain_id),
+        "dst_chain_id": lambda v, c, m, p: chain_cell(m.dst_chain_id),
+        "state": lambda v, c, m, p: state_of_block(m),
+        "expires_at": lambda v, c, m, p: when(m.expires_at),
+        "both_directions": lambda v, c, m, p: (
+            pill("both", "bad") if m.both_directions else pill("one", "warn")
+        ),
+    }
+    row_form = RouteBlockForm

@@ -1,0 +1,271 @@
+"""The page of chains, and the switches that stop one or several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final
+
+from flask import flash, redirect, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_admin import expose
+from markupsafe import Markup
+from werkzeug.datastructures import MultiDict
+from wtforms import HiddenField
+
+from app.accounts.services.proposals import ReasonMissing, TooManyProposals
+from app.accounts.sign_in.step_up import step_up
+from app.audit.services import Conflict, EditRefused
+from app.console.access import EDIT, Access, Audience, may
+from app.console.formats import cut, pill, sentence
+from app.console.forms.base import PreviewedForm
+from app.console.forms.fields import ReasonField
+from app.console.lists import Flag
+from app.console.requests import actor
+from app.console.views import after_saving, note_unconfirmed
+from app.db.engine import reading
+from app.gateway import current_gateway
+from app.network.admin.editing import Attempt, NetworkView
+from app.network.admin.forms import ChainForm
+from app.network.admin.names import chain_names, percent
+from app.network.admin.row_forms import StopChainForm
+from app.network.admin.stopped import stopped_chains
+from app.network.edits.planning import Edit
+from app.network.edits.results import Invalid, NotConfirmed
+from app.network.edits.rows import ShownRow, preview_edit
+from app.network.edits.stops import Switch, preview_switch, save_switch
+from app.network.models import Chain
+from app.network.queries import chain_row_id
+from app.values.amounts import is_ascii_digits
+
+PICKED: Final = "chain"
+"""The name of the inputs that hold the chains."""
+
+
+class SwitchChainsForm(PreviewedForm):
+    """Which chains, why, and what has to be typed."""
+
+    disabled_reason = ReasonField("Reason", "Other operators see it on every page. Users never see it.")
+    chain = HiddenField()
+
+    def __init__(self, *, stop: bool, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.stop = stop
+
+    def picked(self, given: MultiDict[str, str]) -> Switch:
+        """The chains that the request names; with ``all`` every chain."""
+        if given.get("all"):
+            return Switch(frozenset(chain_names()), self.stop)
+        texts = (text for text in given.getlist(PICKED) if is_ascii_digits(text) and len(text) < 20)
+        return Switch(frozenset(map(int, texts)), self.stop)
+
+
+_SWITCH = Access(Audience.OPERATOR, Audience.OPERATOR, grave=True)
+
+
+class StopSeveral:
+    """The pages that stop and resume the chains that were picked in the list, or all of them."""
+
+    more_access: ClassVar[dict[str, Access]] = {"stop_several": _SWITCH, "resume_several": _SWITCH}
+    render: Callable[..., str]
+    get_url: Callable[..., str]
+
+    @expose("/stop", methods=("GET", "POST"))
+    def stop_several(self) -> ResponseReturnValue:
+        """Stop them: the effects, the reason and what to type, on one page."""
+        return self._switch(stop=True)
+
+    @expose("/resume", methods=("GET", "POST"))
+    def resume_several(self) -> ResponseReturnValue:
+        """Put them into service again."""
+        return self._switch(stop=False)
+
+    def _switch(self, *, stop: bool) -> ResponseReturnValue:
+        form = SwitchChainsForm(stop=stop)
+        if request.method == "GET":
+            return self._page(form, form.picked(request.args))
+        switch = Switch(form.picked(request.form).chain_ids, stop, form.disabled_reason.data or "")
+        if not form.validate():
+            return self._page(form, switch)
+        try:
+            saved = save_switch(
+                current_gateway(), switch, shown=form.fingerprint.data or "", actor=actor(),
+                typed=form.typed.data or "", reason=form.proposal_reason.data or "",
+            )  # fmt: skip
+        except (NotConfirmed, ReasonMissing, TooManyProposals) as refused:
+            note_unconfirmed(form, refused)
+        except Conflict as refused:
+            form.form_errors.append(f"{sentence(str(refused))} Nothing was saved. These are the effects now.")
+        except Invalid as refused:
+            form.add_errors(refused.first_of_each())
+        else:
+            return after_saving(saved, self.get_url(".index_view"))
+        return self._page(form, switch)
+
+    def _page(self, form: SwitchChainsForm, switch: Switch) -> ResponseReturnValue:
+        """The page with the effects of now; the list where no chain would be switched."""
+        try:
+            preview = preview_switch(current_gateway(), switch)
+        except EditRefused as refused:
+            text = str(refused)
+            flash(sentence(text), "warning")
+            return redirect(self.get_url(".index_view"))
+        if preview.needs_typed:
+            form.ask_to_type(preview.needs_typed)
+        changed = [(change.after or {}) for change in preview.audited]
+        return self.render(
+            "console/network/switch.html",
+            form=form,
+            preview=preview,
+            stop=switch.stop,
+            chains=sorted((row["name"], row["id"]) for row in changed),
+            everything=len(changed) == len(chain_names()),
+        )
+
+
+def _pick(chain: Chain) -> Any:
+    """The box that picks a chain for the buttons above the list."""
+    if not may(EDIT.change):
+        return ""
+    return Markup(
+        '<input type="checkbox" name="{}" form="several" value="{}" aria-label="Select {}">'
+    ).format(PICKED, chain.chain_id, chain.name)
+
+
+def _state(chain: Chain) -> Any:
+    """Whether the chain is in service; where it is not, since when, by whom and why."""
+    if not chain.disabled:
+        return pill("running", "good")
+    stop = next((stop for stop in stopped_chains() if stop.chain_id == chain.chain_id), None)
+    lines = Markup('{}<small class="smallest">{}</small>').format(
+        pill("stopped", "bad"), chain.disabled_reason
+    )
+    if stop is None or stop.by is None:
+        return lines
+    return lines + Markup('<small class="smallest">{} ago by {}</small>').format(stop.ago, stop.by)
+
+
+class ChainsView(StopSeveral, NetworkView):
+    """Chains, and the switch that stops one."""
+
+    model_class = Chain
+    title = "Chains"
+    one = "chain"
+    explanation = "Where transfers start and end. A stopped chain gets no estimates, in either direction."
+    nothing = "No chain is configured yet. Connect one, or import a network document on the server."
+    row_endpoint = "chains.edit"
+    new_endpoint = "connect.index"
+    new_label = "Connect a chain"
+    access = {**NetworkView.access, **StopSeveral.more_access, "stop": EDIT, "resume": EDIT}
+    column_list = (
+        "name", "act", "disabled", "chain_id", "gas_token_symbol", "block_delay", "minimal_max_slippage",
+        "contract_addr", "pick",
+    )  # fmt: skip
+    column_labels = {
+        "pick": "Select",
+        "chain_id": "ID",
+        "disabled": "State",
+        "gas_token_symbol": "Gas token",
+        "minimal_max_slippage": "Minimum slippage",
+        "contract_addr": "Contract",
+        "act": "Action",
+        "block_delay": "Block delay",
+        "disabled_reason": "Reason",
+    }
+    column_sortable_list = ("name", "chain_id", "disabled", "block_delay", "minimal_max_slippage")
+    column_searchable_list = ("name", "chain_id", "contract_addr", "disabled_reason")
+    column_default_sort = "name"
+    column_filters = (Flag(Chain.disabled, "State", "stopped", "running"),)
+    numbers = frozenset({"chain_id", "block_delay", "minimal_max_slippage"})
+    column_formatters = {
+        "pick": lambda v, c, m, p: _pick(m),
+        "disabled": lambda v, c, m, p: _state(m),
+        "minimal_max_slippage": lambda v, c, m, p: percent(m.minimal_max_slippage),
+        "contract_addr": lambda v, c, m, p: cut(m.contract_addr),
+        "act": lambda v, c, m, p: v.switch(m),
+    }
+    row_form = ChainForm
+
+    @expose("/new")
+    def new(self) -> ResponseReturnValue:
+        """Where chains were added once."""
+        return redirect(url_for("connect.index"))
+
+    def switch(self, chain: Chain) -> Any:
+        """The button that stops or resumes a chain."""
+        if not may(EDIT.change):
+            return ""
+        action, label = ("resume", "Resume") if chain.disabled else ("stop", "Stop")
+        return Markup('<a class="button quiet small{}" href="{}" aria-label="{} {}">{}</a>').format(
+            "" if chain.disabled else " danger",
+            url_for(f"chains.{action}", key=chain.chain_id),
+            label,
+            chain.name,
+            label,
+        )
+
+    def row_url(self, row: Any) -> str:
+        """Chains go by their own ids."""
+        return url_for("chains.edit", key=row.chain_id)
+
+    def row_id(self, key: int) -> int | None:
+        """The row of the chain with this id."""
+        with reading(current_gateway().reads) as connection:
+            return chain_row_id(connection, key)
+
+    def key_of(self, values: Mapping[str, Any], row_id: int) -> int:
+        """The chain's id."""
+        return int(values["id"])
+
+    def attempt(self, on: Attempt, *, save: bool = False) -> ResponseReturnValue:
+        """Ask who it is again before a chain is stopped, by its button or by its form."""
+        stops = (on.edit.values or {}).get("disabled") and on.row and not on.row.values["disabled"]
+        asks = step_up(needed=True) if stops and (save or on.form.confirm.data) else None
+        return asks or super().attempt(on, save=save)
+
+    @expose("/<int:key>/stop", methods=("GET", "POST"))
+    def stop(self, key: int) -> ResponseReturnValue:
+        """Stop a chain: the reason, its name typed, and what it will do, on one page."""
+        row = self.shown_row(key)
+        if row.values["disabled"]:
+            flash(f"{row.values['name']} is already stopped.", "warning")
+            return redirect(url_for("chains.edit", key=key))
+        form = StopChainForm()
+        form.ask_to_type(row.values["name"])
+        if request.method == "GET":
+            form.fingerprint.data = row.fingerprint
+            return self._stop_page(form, row)
+
+        def again(form: PreviewedForm) -> ResponseReturnValue:
+            return self._stop_page(form, row)
+
+        values = {"disabled": True, "disabled_reason": form.disabled_reason.data}
+        edit = Edit("chains", row.row_id, values, form.fingerprint.data)
+        return self.attempt(Attempt(edit, form, row, again), save=True)
+
+    def _stop_page(self, form: PreviewedForm, row: ShownRow) -> str:
+        # The effects do not depend on the reason, but the service requires one.
+        values = {"disabled": True, "disabled_reason": "to be given"}
+        return self.render(
+            "console/network/stop.html",
+            preview=preview_edit(current_gateway(), Edit("chains", row.row_id, values, row.fingerprint)),
+            form=form,
+            chain=row.values["name"],
+        )
+
+    @expose("/<int:key>/resume", methods=("GET", "POST"))
+    def resume(self, key: int) -> ResponseReturnValue:
+        """Put a stopped chain into service again, after a preview of what opens."""
+        row = self.shown_row(key)
+        if not row.values["disabled"]:
+            flash(f"{row.values['name']} is already running.", "warning")
+            return redirect(url_for("chains.edit", key=key))
+        # Nothing is typed on this page, so nothing is handed on.
+        form = self.row_form(row=row.values, locked=dict.fromkeys(row.values, ""))
+        if request.method == "GET":
+            form.fingerprint.data = row.fingerprint
+        edit = Edit("chains", row.row_id, {"disabled": False}, form.fingerprint.data)
+
+        def again(form: PreviewedForm) -> ResponseReturnValue:
+            return redirect(url_for("chains.edit", key=key))
+
+        return self.attempt(Attempt(edit, form, row, again, filled_in=False))

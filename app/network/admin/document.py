@@ -1,0 +1,240 @@
+"""The network document: exported, compared with the configuration, and taken over in part or as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from flask import Response, flash, redirect, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_admin import expose
+from flask_wtf.file import FileField
+from wtforms import HiddenField, ValidationError
+
+from app.accounts.services.proposals import ReasonMissing, TooManyProposals
+from app.audit.services import Conflict
+from app.console.access import READ, Access, Audience
+from app.console.forms.base import PreviewedForm
+from app.console.forms.fields import NoteField
+from app.console.forms.numbers import written_time
+from app.console.requests import actor
+from app.console.views import ConsoleView, after_saving, note_unconfirmed
+from app.gateway import current_gateway
+from app.json_documents import read_time
+from app.network.admin.words import ToldChange, told
+from app.network.document import export_network
+from app.network.edits.compare import Compared, NetworkRefused, Picked, compare_document, picked_edits
+from app.network.edits.results import InUse, Invalid, NotConfirmed
+from app.network.edits.rows import Edits, preview_edits, save_edits
+from app.network.history import network_at
+from app.values.amounts import grouped
+
+LARGEST_DOCUMENT: Final = 8 * 1024 * 1024
+"""Bytes of a document: a hundred thousand blocked addresses take about as much."""
+
+LARGEST_FORM: Final = 4 * LARGEST_DOCUMENT
+"""Bytes of a form that hands a document on: each quotation mark takes three."""
+
+
+class DocumentForm(PreviewedForm):
+    """A network document, as a file or pasted."""
+
+    file = FileField("File", render_kw={"accept": ".json,application/json"})
+    text = NoteField("Or paste the document")
+
+    def validate_text(self, field: NoteField) -> None:
+        """Take the file where there is one."""
+        if self.file.data:
+            content = self.file.data.stream.read(LARGEST_DOCUMENT + 1)
+            try:
+                field.text = content.decode("utf-8-sig")
+            except UnicodeDecodeError:
+                raise ValidationError("The file is not UTF-8 text. Choose a network document.") from None
+        if not field.text.strip():
+            raise ValidationError("Choose a file, or paste a network document.")
+        if len(field.text) > LARGEST_DOCUMENT:
+            raise ValidationError(
+                f"The document is longer than {grouped(LARGEST_DOCUMENT)} characters. "
+                "Use the command line instead."
+            )
+
+    @property
+    def document(self) -> bytes:
+        """The document. Only after ``validate`` was true."""
+        return self.text.text.strip().encode("utf-8", "replace")
+
+
+class ApplyForm(DocumentForm):
+    """What was picked of a document."""
+
+    row = HiddenField()
+    whole = HiddenField()
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        del self.file
+        self.picked = Picked(frozenset(request.form.getlist("row")), frozenset(request.form.getlist("whole")))
+
+    def validate_text(self, field: NoteField) -> None:
+        """The document comes from the page before."""
+        if not field.text.strip() or len(field.text) > LARGEST_DOCUMENT:
+            raise ValidationError("The document is missing. Compare it again.")
+
+
+_LONGEST: Final = 64
+
+
+def typed_time() -> tuple[str, datetime | None]:
+    """The time in the address as it was typed, and as it is read; None, with a message, where it is none."""
+    text = request.args.get("time", "").replace("\0", "").strip()[:_LONGEST]
+    written = written_time(text)
+    if written is None:
+        return text, None
+    try:
+        at = read_time(written)
+    except ValueError:
+        flash(f"“{text[:60]}” is not a time. Enter one such as 2026-01-31 18:00.", "warning")
+        return text, None
+    if at > current_gateway().clock():
+        flash("That time is in the future. Enter a past time.", "warning")
+        return text, None
+    return text, at
+
+
+_ONE_BY_ONE: Final = 100
+"""Of so many rows of a section each is picked by itself; more are picked as one, and the first are shown."""
+_MOST_ERRORS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """The differences of a section for the page."""
+
+    name: str
+    title: str
+    count: int
+    rows: list[ToldChange]
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether each row can be picked."""
+        return self.count <= _ONE_BY_ONE
+
+
+class DocumentView(ConsoleView):
+    """The whole configuration as a file. Everybody may read and compare it; administrators take one over."""
+
+    section = "Network"
+    largest_form = LARGEST_FORM
+    access = {
+        "index": READ,
+        "export": READ,
+        "at": READ,
+        "compare": Access(Audience.NOBODY, Audience.VIEWER),
+        "apply": Access(Audience.NOBODY, Audience.ADMIN, grave=True),
+    }
+
+    def __init__(self) -> None:
+        super().__init__(name="Network document", endpoint="document")
+
+    @expose("/")
+    def index(self) -> str:
+        """Export and upload."""
+        return self.render("console/document/index.html", form=DocumentForm(formdata=None))
+
+    @expose("/network.json")
+    def export(self) -> Response:
+        """The configuration as a network document, as the command writes it."""
+        return Response(
+            export_network(current_gateway()),
+            mimetype="application/json",
+            headers={"Content-Disposition": "attachment; filename=network.json"},
+        )
+
+    @expose("/compare", methods=("POST",))
+    def compare(self) -> ResponseReturnValue:
+        """What a document has otherwise than the configuration."""
+        form = DocumentForm()
+        if not form.validate():
+            return self.render("console/document/index.html", form=form), 400
+        return self._compare(form, form.document)
+
+    @expose("/at")
+    def at(self) -> ResponseReturnValue:
+        """What the configuration of a time has otherwise than that of now."""
+        text, at = typed_time()
+        if at is None:
+            return redirect(url_for("history.at", time=text))
+        return self._compare(
+            DocumentForm(formdata=None),
+            network_at(current_gateway(), at).document,
+            f"{at:%Y-%m-%d %H:%M:%S} UTC",
+        )
+
+    @expose("/apply", methods=("POST",))
+    def apply(self) -> ResponseReturnValue:
+        """Take over what was picked, after a preview."""
+        form = ApplyForm()
+        if not form.validate():
+            flash("The form could not be read. Nothing was changed. Compare the document again.", "error")
+            return redirect(url_for("document.index"))
+        gateway, source = current_gateway(), request.args.get("source", "")[:60]
+        if form.back.data:
+            return self._compare(form, form.document, source)
+        try:
+            edits = picked_edits(gateway, form.document, form.picked, shown=form.fingerprint.data or "")
+            if form.confirm.data:
+                typed, reason = form.typed.data or "", form.proposal_reason.data or ""
+                note = form.note.data or ""
+                saved = save_edits(gateway, edits, actor=actor(), typed=typed, reason=reason, note=note)
+                return after_saving(saved, url_for("document.index"))
+            return self._preview(form, edits)
+        except (NotConfirmed, ReasonMissing, TooManyProposals) as refused:
+            note_unconfirmed(form, refused)
+            return self._preview(form, edits)
+        except (Conflict, InUse) as refused:
+            form.form_errors.append(f"Nothing was changed: {refused}.")
+        except Invalid as refused:
+            form.form_errors += [f"Nothing was changed: {error}." for error in refused.errors[:_MOST_ERRORS]]
+        return self._compare(form, form.document, source)
+
+    def _compare(self, form: DocumentForm, document: bytes, source: str = "") -> ResponseReturnValue:
+        try:
+            found = compare_document(current_gateway(), document)
+        except NetworkRefused as refused:
+            form.form_errors += refused.errors[:_MOST_ERRORS]
+            if len(refused.errors) > _MOST_ERRORS:
+                form.form_errors.append(f"and {grouped(len(refused.errors) - _MOST_ERRORS)} further errors")
+            return self.render("console/document/index.html", form=form), 400
+        picked = getattr(form, "picked", None)
+        return self.render(
+            "console/document/compare.html",
+            form=form,
+            found=found,
+            text=document.decode(),
+            source=source,
+            sections=[_told(section) for section in found.sections],
+            picked=picked if picked is not None and (picked.subjects or picked.sections) else None,
+        )
+
+    def _preview(self, form: ApplyForm, edits: Edits) -> ResponseReturnValue:
+        preview = preview_edits(current_gateway(), edits)
+        if preview.needs_typed:
+            form.ask_to_type(preview.needs_typed)
+        return self.render(
+            "console/document/preview.html",
+            form=form,
+            preview=preview,
+            told=[told(change) for change in preview.audited[: 2 * _ONE_BY_ONE]],
+            rows=[
+                *((name, "row") for name in form.picked.subjects),
+                *((n, "whole") for n in form.picked.sections),
+            ],
+        )
+
+
+def _told(section: Compared) -> _Section:
+    title = section.section.replace("_", " ")
+    rows = [told(change) for change in section.changes[:_ONE_BY_ONE]]
+    return _Section(section.section, title[:1].upper() + title[1:], len(section.changes), rows)

@@ -1,0 +1,353 @@
+"""Lists and edits of the network document's sections: the same steps for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final
+
+from flask import abort, flash, redirect, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_admin import expose
+from werkzeug.datastructures import MultiDict
+
+from app.accounts.services.proposals import ReasonMissing, TooManyProposals
+from app.audit.services import Conflict, Saved, shown_values
+from app.console.access import EDIT, READ, Access, Audience
+from app.console.forms.base import PreviewedForm, inputs_of
+from app.console.lists import ListView
+from app.console.requests import actor
+from app.console.views import after_saving, confirmed, note_unconfirmed
+from app.db.engine import reading
+from app.gateway import current_gateway
+from app.network.admin.names import decimals_by_pool, row_title
+from app.network.admin.row_forms import DiffLine, RowForm
+from app.network.edits.planning import BLOCKED, EDITABLE, Edit
+from app.network.edits.results import Effect, InUse, Invalid, NotConfirmed, Preview, RowUsers, counted
+from app.network.edits.rows import ShownRow, locked_fields, preview_edit, save_edit, show_row
+from app.network.history import restoring
+from app.network.queries import load_rows
+from app.network.sections import Section
+from app.transfers.admin.components import TransferLine, transfer_line
+from app.transfers.queries.lists import transfers_by_id
+from app.values.differences import FieldDifference, difference
+
+
+def concerned_transfers(effects: Iterable[Effect]) -> Mapping[bytes, TransferLine]:
+    """What a page says of the transfers that the effects name, by their ids."""
+    wanted = [transfer_id for effect in effects for transfer_id in effect.transfer_ids]
+    if not wanted:
+        return {}
+    terms = current_gateway().snapshots.current().terms
+    with reading(current_gateway().reads) as connection:
+        rows = transfers_by_id(connection, wanted)
+    return {row.transfer_id: transfer_line(terms, row) for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedUsers:
+    """Users of a kind: how many, the names of the first with their pages, and how many more there are."""
+
+    title: str
+    links: tuple[tuple[str, str | None], ...]
+    more: int
+
+
+def users_with_links(users: Iterable[RowUsers]) -> list[LinkedUsers]:
+    """The users with links; None where a user has no page of its own."""
+    pages = _pages()
+    return [
+        LinkedUsers(
+            ("over " if each.at_least else "") + counted(each.count, each.kind),
+            tuple(pages.get(name) or (name, _transfer_page(name)) for name in each.names),
+            each.count - len(each.names),
+        )
+        for each in users
+    ]
+
+
+def _pages() -> dict[str, tuple[str, str]]:
+    """Title and page of each row, by the name that the service uses for it."""
+    found: dict[str, tuple[str, str]] = {}
+    with reading(current_gateway().reads) as connection:
+        for section in EDITABLE.values():
+            if section.part in BLOCKED:
+                continue
+            for row in load_rows(connection, section.model):
+                key = row["chain_id"] if section.name == "chains" else row["id"]
+                one = section.name.removesuffix("s").replace("_", " ")
+                title = row_title(one, section.documented(row))
+                found[section.describe(row)] = title, url_for(f"{section.name}.edit", key=key)
+    return found
+
+
+def _transfer_page(name: str) -> str | None:
+    return f"{url_for('admin.index')}transfers/{name}" if name.startswith("0x") else None
+
+
+LONGEST_GIVEN: Final = 256
+"""Characters of a value that the address of a new row's page gives."""
+_NO_ROW: Final = 0
+"""The number of no row: an edit of it is refused, since the row was removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A small table of facts beside a form, which cannot be edited."""
+
+    title: str
+    explanation: str
+    headings: tuple[str, ...] = ()
+    rows: tuple[tuple[Any, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An edit that is previewed or saved: its form, the row as it is now, and how to show the form again.
+
+    ``filled_in`` is false where the values do not come from the form: then there is no way back to it.
+    """
+
+    edit: Edit
+    form: PreviewedForm
+    row: ShownRow | None
+    again: Callable[[PreviewedForm], ResponseReturnValue]
+    filled_in: bool = True
+
+
+class NetworkView(ListView):
+    """Rows of one section. Everybody reads them; operators change them after a preview of the effects."""
+
+    section = "Network"
+    row_form: ClassVar[type[RowForm]]
+    one: ClassVar[str]
+    """What a row is called in headings, such as ``route``."""
+    form_help: ClassVar[str] = ""
+    list_template = "console/network/list.html"
+    column_list: Any
+    column_labels: Any
+    column_formatters: Any
+
+    access = {
+        "index_view": READ,
+        "new": EDIT,
+        "edit": Access(Audience.VIEWER, Audience.OPERATOR),
+        "remove": EDIT,
+        "restore": EDIT,
+    }
+
+    def __init__(self) -> None:
+        self.of: Section = EDITABLE[self.model_class.__tablename__]
+        super().__init__()
+
+    def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
+        """Facts to show beside the form of this row (as the document writes it)."""
+        return ()
+
+    def title_of(self, values: Mapping[str, Any]) -> str:
+        """What a row is called in headings."""
+        title = row_title(self.one, values)
+        return title[:1].upper() + title[1:]
+
+    def row_id(self, key: int) -> int | None:
+        """The id of the row with this number in the address."""
+        return key or None
+
+    def key_of(self, values: Mapping[str, Any], row_id: int) -> int:
+        """The number of a row in the address of its pages."""
+        return row_id
+
+    # --- The list
+
+    def search_placeholder(self) -> str | None:
+        """The searched columns as one phrase."""
+        text = super().search_placeholder()
+        return text and text.capitalize()
+
+    # --- The pages
+
+    @expose("/new", methods=("GET", "POST"))
+    def new(self) -> ResponseReturnValue:
+        """Add a row."""
+        if request.method == "GET":
+            given = {name: text[:LONGEST_GIVEN] for name, text in request.args.items()}
+            return self._form_page(self.row_form(formdata=MultiDict(given)), None)
+        return self._submitted(self.row_form(), None, None)
+
+    @expose("/<int:key>", methods=("GET", "POST"))
+    def edit(self, key: int) -> ResponseReturnValue:
+        """Look at a row and change it."""
+        row = self._row(key)
+        if request.method == "GET":
+            if row is None:
+                abort(404)
+            return self._form_page(self._form(row), row)
+        return self._submitted(self._form(row), row, row.row_id if row else _NO_ROW)
+
+    @expose("/<int:key>/remove", methods=("GET", "POST"))
+    def remove(self, key: int) -> ResponseReturnValue:
+        """Remove a row that nothing uses."""
+        row = self._row(key)
+        form = self.row_form(row=row.values if row else None)
+        if request.method == "GET":
+            if row is None:
+                abort(404)
+            form.fingerprint.data = row.fingerprint
+        edit = Edit(self.of.name, row.row_id if row else _NO_ROW, None, form.fingerprint.data)
+        return self.attempt(Attempt(edit, form, row, lambda form: self._form_page(form, row)))
+
+    @expose("/restore/<int:record_id>/<int:number>", methods=("GET", "POST"))
+    def restore(self, record_id: int, number: int) -> ResponseReturnValue:
+        """Give a row the values that it had after a change, or before it, as the audit log tells them."""
+        before = request.args.get("before") == "1"
+        found = restoring(current_gateway(), record_id, number, before=before)
+        if found is None or found.section is not self.of:
+            abort(404)
+        history = url_for("history.index", subject=found.subject)
+        row = None if found.row_id is None else show_row(current_gateway(), self.of.name, found.row_id)
+        if found.edit is None:
+            if row is None:
+                flash(
+                    "The row did not exist then and does not exist now. There is nothing to restore.",
+                    "warning",
+                )
+                return redirect(history)
+            return redirect(self.get_url(".remove", key=self.key_of(row.values, row.row_id)))
+        # Nothing is typed on this page, so nothing is handed on.
+        form = self.row_form(row=found.now, locked=dict.fromkeys(found.edit.values or (), ""))
+        edit = found.edit
+        if request.method == "POST":
+            edit = replace(edit, shown=form.fingerprint.data)
+        else:
+            form.fingerprint.data = edit.shown
+
+        def again(form: PreviewedForm) -> ResponseReturnValue:
+            for message in (*form.form_errors, *(e for errors in form.errors.values() for e in errors)):
+                flash(f"This version cannot be restored: {message}", "error")
+            return redirect(history)
+
+        return self.attempt(Attempt(edit, form, row, again, filled_in=False))
+
+    # --- The steps of an edit
+
+    def _row(self, key: int) -> ShownRow | None:
+        row_id = self.row_id(key)
+        return None if row_id is None else show_row(current_gateway(), self.of.name, row_id)
+
+    def shown_row(self, key: int) -> ShownRow:
+        """The row of a page.
+
+        :raises NotFound: there is none.
+        """
+        row = self._row(key)
+        if row is None:
+            abort(404)
+        return row
+
+    def _form(self, row: ShownRow | None) -> RowForm:
+        if row is None:
+            return self.row_form()
+        return self.row_form(
+            row=row.values, locked=locked_fields(current_gateway(), self.of.name, row.values)
+        )
+
+    def _submitted(self, form: RowForm, row: ShownRow | None, row_id: int | None) -> ResponseReturnValue:
+        """The form that was posted: shown again with its errors, previewed, or saved."""
+
+        def again(form: PreviewedForm) -> ResponseReturnValue:
+            return self._form_page(form, row)
+
+        if not form.validate() or form.back.data:
+            return self._form_page(form, row), 400 if form.form_errors else 200
+        edit = Edit(self.of.name, row_id, form.values(), form.fingerprint.data)
+        return self.attempt(Attempt(edit, form, row, again))
+
+    def attempt(self, on: Attempt, *, save: bool = False) -> ResponseReturnValue:
+        """Preview the edit, or save it where it is confirmed; where it is refused, say why.
+
+        :param save: save it without a preview: the page of the form has shown the effects already.
+        """
+        gateway, form = current_gateway(), on.form
+        try:
+            if save or confirmed(form):
+                typed, reason = form.typed.data or "", form.proposal_reason.data or ""
+                note = form.note.data or ""
+                saved = save_edit(gateway, on.edit, actor=actor(), typed=typed, reason=reason, note=note)
+                return self.done(saved)
+            return self._preview_page(preview_edit(gateway, on.edit), on)
+        except (NotConfirmed, ReasonMissing, TooManyProposals) as refused:
+            note_unconfirmed(form, refused)
+            if save:
+                return on.again(form)
+            return self._preview_page(preview_edit(gateway, on.edit), on)
+        except Invalid as refused:
+            on.form.add_errors(refused.errors)
+            return on.again(on.form)
+        except Conflict as refused:
+            return self._conflict_page(refused, on)
+        except InUse as refused:
+            users = users_with_links(refused.users)
+            subject = row_title(self.one, on.row.values if on.row else {})
+            return self.render("console/network/in_use.html", refused=refused, users=users, subject=subject)
+
+    def done(self, saved: Saved) -> ResponseReturnValue:
+        """The list, or the page of the proposal, with a message about what was done."""
+        return after_saving(saved, self.get_url(".index_view"))
+
+    def _form_page(self, form: PreviewedForm, row: ShownRow | None) -> str:
+        if row is not None and form.fingerprint.data is None:
+            form.fingerprint.data = row.fingerprint
+        return self.render(
+            "console/network/form.html",
+            form=form,
+            row=row,
+            key=self.key_of(row.values, row.row_id) if row else None,
+            decimals=decimals_by_pool(),
+            facts=self.beside(row.values) if row else (),
+        )
+
+    def _preview_page(self, preview: Preview, on: Attempt) -> ResponseReturnValue:
+        if not preview.changes:
+            flash("Nothing was changed, so there is nothing to save.", "warning")
+            return on.again(on.form)
+        if preview.needs_typed:
+            on.form.ask_to_type(preview.needs_typed)
+        values = {**(on.row.values if on.row else {}), **(on.edit.values or {})}
+        return self.render(
+            "console/network/preview.html",
+            preview=preview,
+            concerned=concerned_transfers(preview.effects),
+            subject=row_title(self.one, values),
+            lines=self._in_words(values, preview.differences),
+            form=on.form,
+            removing=on.edit.values is None,
+            adding=on.edit.row_id is None,
+            form_is_filled_in=on.filled_in,
+        )
+
+    def _conflict_page(self, refused: Conflict, on: Attempt) -> str:
+        now = self.of.with_defaults(on.row.values) if on.row else {}
+        own, seen = on.edit.values or {}, shown_values(on.edit.shown)
+        shown = self.of.with_defaults(seen or {})
+        kept = {key: now[key] for key in own if on.row and own[key] not in (now[key], shown.get(key, ...))}
+        return self.render(
+            "console/network/conflict.html",
+            refused=refused,
+            meanwhile=self._in_words(now, refused.meanwhile),
+            own=self._in_words(now, difference(kept, {key: own[key] for key in kept})),
+            row=on.row,
+            key=self.key_of(now, on.row.row_id) if on.row else None,
+            again=None if seen is None else self._own_texts(on, shown),
+        )
+
+    @staticmethod
+    def _own_texts(on: Attempt, shown: Mapping[str, Any]) -> dict[str, str]:
+        """What was typed in the fields that the operator changed, to be applied to the row of now."""
+        own = on.edit.values or {}
+        changed = {key for key, value in own.items() if value != shown.get(key, ...)}
+        inputs = (field for key in changed if key in on.form for field in inputs_of(on.form[key]))
+        return {field.name: field.text for field in inputs} if on.filled_in else {}
+
+    def _in_words(self, values: Mapping[str, Any], differences: Iterable[FieldDifference]) -> list[DiffLine]:
+        """Differences in the words of the form; ``values`` say which chains and token the row is about."""
+        return self.row_form(formdata=None, row=values).in_words(differences)

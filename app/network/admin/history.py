@@ -1,0 +1,135 @@
+"""The history of a row of the configuration, and the configuration as it was at a time."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from flask import Response, abort, redirect, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_admin import expose
+
+from app.audit.records import AuditedChange
+from app.audit.services import show_audit
+from app.console.access import READ
+from app.console.requests import read_id
+from app.console.views import ConsoleView
+from app.gateway import current_gateway
+from app.network.admin.document import typed_time
+from app.network.admin.names import row_title
+from app.network.admin.words import BY_SECTION, restore_page, told
+from app.network.history import RowHistory, network_at, row_history, row_of_change
+
+_PAGE: Final = 20
+_LONGEST: Final = 256
+_MOST_ROWS: Final = 200
+_AGO: Final = (
+    ("1 hour ago", timedelta(hours=1)),
+    ("24 hours ago", timedelta(hours=24)),
+    ("7 days ago", timedelta(days=7)),
+)
+
+
+class HistoryView(ConsoleView):
+    """What the audit log tells of the configuration's rows."""
+
+    section = "Records"
+    access = {"index": READ, "row": READ, "at": READ, "at_document": READ}
+    menu_page = "at"
+
+    def __init__(self) -> None:
+        super().__init__(name="Past configuration", endpoint="history")
+
+    @expose("/")
+    def index(self) -> str:
+        """Every change of one row, newest first."""
+        subject = request.args.get("subject", "").replace("\0", "")[:_LONGEST]
+        before = read_id(request.args.get("before", ""))
+        found = row_history(current_gateway(), subject, before=before, limit=_PAGE)
+        if not found.changes and found.now is None:
+            abort(404)
+        return self.render(
+            "console/history/row.html",
+            found=found,
+            title=_title(found),
+            page_of_row=_page_of(found),
+            one=BY_SECTION[found.section.name].one if found.section and _page_of(found) else "",
+            entries=[
+                {
+                    "record": each.record,
+                    "told": told(each.change),
+                    "is_now": each.change.after == found.now and number == 0 and before is None,
+                    "restore": _restore(found, each.record.id, each.number, before=False),
+                    "restore_before": _restore(found, each.record.id, each.number, before=True),
+                    "change": each.change,
+                    "last": found.older is None and number == len(found.changes) - 1,
+                }
+                for number, each in enumerate(found.changes)
+            ],
+            first_page=before is None,
+            unseen=told(AuditedChange(subject, None, found.now)).lines if not found.changes else (),
+        )
+
+    @expose("/record/<int:record_id>/<int:number>")
+    def row(self, record_id: int, number: int) -> ResponseReturnValue:
+        """From a change in the log to its row; to its history where the row is gone or has no page."""
+        entry = show_audit(current_gateway(), record_id)
+        if entry is None or number >= len(entry.changes):
+            abort(404)
+        change = entry.changes[number]
+        found = row_of_change(current_gateway(), change)
+        if found is None:
+            abort(404)
+        section, row = found
+        if row is None or section.name not in BY_SECTION:
+            return redirect(url_for("history.index", subject=change.subject))
+        key = row["chain_id"] if section.name == "chains" else row["id"]
+        return redirect(url_for(f"{section.name}.edit", key=key))
+
+    @expose("/at")
+    def at(self) -> str:
+        """The configuration at a time, beside that of now."""
+        text, at = typed_time()
+        found = None if at is None else network_at(current_gateway(), at)
+        now = current_gateway().clock()
+        return self.render(
+            "console/history/at.html",
+            text=text,
+            found=found,
+            told=[told(change) for change in found.changes[:_MOST_ROWS]] if found else (),
+            presets=[(label, f"{now - ago:%Y-%m-%d %H:%M}") for label, ago in _AGO],
+        )
+
+    @expose("/at.json")
+    def at_document(self) -> Response:
+        """The configuration at a time as a network document."""
+        _, at = typed_time()
+        if at is None:
+            abort(404)
+        name = f"network-{at:%Y-%m-%dT%H%M%SZ}.json"
+        return Response(
+            network_at(current_gateway(), at).document,
+            mimetype="application/json",
+            headers={"Content-Disposition": f"attachment; filename={name}"},
+        )
+
+
+def _title(found: RowHistory) -> str:
+    view = BY_SECTION.get(found.section.name) if found.section else None
+    change = found.changes[0].change if found.changes else None
+    row = found.now or (change and (change.after or change.before)) or {}
+    title = row_title(view.one, row) if view else found.subject
+    return title[:1].upper() + title[1:]
+
+
+def _page_of(found: RowHistory) -> str | None:
+    if found.section is None or found.row_id is None or found.section.name not in BY_SECTION:
+        return None
+    key = (found.now or {})["id"] if found.section.name == "chains" else found.row_id
+    return url_for(f"{found.section.name}.edit", key=key)
+
+
+def _restore(found: RowHistory, record_id: int, number: int, *, before: bool) -> str | None:
+    if found.section is None:
+        return None
+    return restore_page(found.section.name, record_id, number, before=before)

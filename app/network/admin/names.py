@@ -1,0 +1,149 @@
+"""Names of chains and decimals of tokens for the console's pages, read once per request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from flask import g
+from markupsafe import Markup
+
+from app.console.formats import grouped, units
+from app.db.engine import reading
+from app.gateway import current_gateway
+from app.network import queries
+from app.values.amounts import format_units
+
+_ENDS = ("src_chain_id", "dst_chain_id", "org_chain_id", "pegged_chain_id", "chain_id")
+
+NOT_KNOWN = "not known"
+"""What stands in place of a fee that nobody has given yet."""
+
+_PLACES: Final = 6
+_DIGITS: Final = 3
+"""Decimals of an amount in a table; a smaller amount has more of them, so that so many digits are seen."""
+
+Choices = list[tuple[str, str]]
+"""Values of a select and what they are called."""
+
+
+def chain_names() -> Mapping[int, str]:
+    """Names of the chains by id, in the order of the names."""
+    if "network_chain_names" not in g:
+        with reading(current_gateway().reads) as connection:
+            found = queries.chain_names(connection)
+        g.network_chain_names = dict(sorted(found.items(), key=lambda item: item[1].casefold()))
+    names: Mapping[int, str] = g.network_chain_names
+    return names
+
+
+def name_for_this_page(chain_id: int, name: str) -> None:
+    """Let the page call a chain by a name that is not saved yet."""
+    g.network_chain_names = {**chain_names(), chain_id: name}
+
+
+def token_decimals() -> Mapping[tuple[int, str], int]:
+    """Decimals by chain id and symbol."""
+    if "network_decimals" not in g:
+        with reading(current_gateway().reads) as connection:
+            g.network_decimals = queries.token_decimals(connection)
+    decimals: Mapping[tuple[int, str], int] = g.network_decimals
+    return decimals
+
+
+def chain_choices() -> Choices:
+    """The chains for a select."""
+    return [(str(chain_id), f"{name} ({chain_id})") for chain_id, name in chain_names().items()]
+
+
+def symbol_choices() -> Choices:
+    """The symbols of all tokens for a select."""
+    symbols = sorted({symbol for _, symbol in token_decimals()}, key=str.casefold)
+    return [(symbol, symbol) for symbol in symbols]
+
+
+def decimals_by_pool() -> dict[str, int]:
+    """Decimals by ``"CHAIN SYMBOL"``, for the page's script."""
+    return {f"{chain_id} {symbol}": found for (chain_id, symbol), found in token_decimals().items()}
+
+
+def chain_cell(chain_id: int | None) -> Markup:
+    """A chain's name with its id beside it."""
+    if chain_id is None:
+        return Markup('<span class="none">–</span>')
+    name = chain_names().get(chain_id)
+    if name is None:
+        return Markup('chain {} <span class="faint">not configured</span>').format(chain_id)
+    return Markup('{} <span class="faint">{}</span>').format(name, chain_id)
+
+
+def row_title(one: str, values: Mapping[str, Any]) -> str:
+    """What a row is called in headings and links, by the names of its chains.
+
+    :param one: what such rows are called, such as ``route``.
+    :param values: the row as the document writes it, or as much of it as is known.
+    """
+    if "address" in values and "symbol" not in values:
+        return f"{one} {values['address']}"
+    if "cidr" in values:
+        return f"{one} {values['cidr']}"
+    if "id" in values:
+        return f"{one} {values.get('name', '')} ({values['id']})"
+    names, symbol = chain_names(), values.get("symbol", "")
+    ends = [values[key] for key in _ENDS if key in values]
+    called = [names.get(end, f"chain {end}") for end in ends]
+    if len(called) == 2:
+        return f"{one} of {symbol} from {called[0]} to {called[1]}"
+    return f"{one} {symbol} on {called[0]}" if called else one
+
+
+def amount_cell(
+    smallest: int | None, chain_id: int, symbol: str, none: str = "–", own_decimals: int | None = None
+) -> Markup:
+    """An amount in tokens, cut where it has many decimals; all of it, and the smallest units, on hover.
+
+    :param own_decimals: those of a pair's own token, where it has some.
+    """
+    if smallest is None:
+        return Markup('<span class="none">{}</span>').format(none)
+    decimals = token_decimals().get((chain_id, symbol)) if own_decimals is None else own_decimals
+    if decimals is None:
+        return Markup('<span title="{0} smallest units of {1}">{0}</span>').format(grouped(smallest), symbol)
+    if smallest < 0:
+        return Markup("−{}").format(amount_cell(-smallest, chain_id, symbol, own_decimals=own_decimals))
+    whole = units(smallest, decimals)
+    return Markup(
+        '<span class="nowrap" title="{} {} = {} smallest units">{} <span class="faint">{}</span></span>'
+    ).format(whole, symbol, grouped(smallest), _for_reading(whole), symbol)
+
+
+def _for_reading(amount: str) -> str:
+    """An amount with as many decimals as people read; an ellipsis says that there are more."""
+    whole, _, fraction = amount.partition(".")
+    zeros = len(fraction) - len(fraction.lstrip("0"))
+    places = max(_PLACES, zeros + _DIGITS)
+    return amount if len(fraction) <= places else f"{whole}.{fraction[:places]}…"
+
+
+def percent(ppm: int | None) -> str:
+    """``400`` parts per million is ``0.04 %``."""
+    return "–" if ppm is None else f"{format_units(ppm, 4)} %"
+
+
+def tiers_cell(
+    tiers: Sequence[tuple[int, int]] | None, chain_id: int, symbol: str, own_decimals: int | None = None
+) -> Markup:
+    """The first tier's share and the last one's; all of them on hover."""
+    if tiers is None:
+        return Markup('<span class="none">{}</span>').format(NOT_KNOWN)
+    (_, first), *more = tiers
+    if not more:
+        return Markup("{}").format(percent(first))
+    decimals = token_decimals().get((chain_id, symbol)) if own_decimals is None else own_decimals
+    lines = [
+        f"from {grouped(start) if decimals is None else units(start, decimals)}: {percent(ppm)}"
+        for start, ppm in tiers
+    ]
+    return Markup(
+        '<span class="nowrap" title="{}">{} to {}</span><small class="smallest">{} tiers</small>'
+    ).format("\n".join(lines), percent(first), percent(tiers[-1][1]), len(tiers))

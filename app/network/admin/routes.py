@@ -1,0 +1,247 @@
+"""The page of routes, the base fee that counts on each, and the base fees of all routes to a chain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar, Final
+
+from flask import g, request
+from flask.typing import ResponseReturnValue
+from flask_admin import expose
+from markupsafe import Markup
+
+from app.accounts.services.proposals import ReasonMissing, TooManyProposals
+from app.audit.services import Conflict
+from app.console.access import EDIT, Access
+from app.console.formats import pill, span, when
+from app.console.lists import ChainIs, Choice, SymbolIs
+from app.console.requests import actor
+from app.console.views import after_saving, confirmed, note_unconfirmed
+from app.db.engine import reading
+from app.estimates.inputs import BaseFee, PinnedFee
+from app.estimates.queries import reported_fees
+from app.gateway import current_gateway
+from app.network.admin.editing import Beside, NetworkView
+from app.network.admin.forms import RouteForm
+from app.network.admin.names import NOT_KNOWN, amount_cell, chain_cell, decimals_by_pool, tiers_cell
+from app.network.admin.row_forms import BaseFeesForm
+from app.network.base_fees import Reported, base_fee_now, overdue_by_limit
+from app.network.edits.consequences import is_open
+from app.network.edits.fees import preview_fees, save_fees
+from app.network.edits.results import Invalid
+from app.network.models import Route
+from app.values.identifiers import ChainId, RouteKey
+from app.values.times import parse_rfc3339
+
+PINNED: Final = "pinned"
+REPORTED: Final = "reported"
+CONFIGURED: Final = "configured"
+
+
+@dataclass(frozen=True, slots=True)
+class FeeNow:
+    """The fee that counts, None where none is known; ``stale``: it is too old to be quoted."""
+
+    fee: BaseFee | None
+    stale: bool
+
+    @property
+    def source(self) -> str:
+        """Where it comes from; empty where there is none."""
+        if self.fee is None:
+            return ""
+        return PINNED if self.fee.pinned_until else REPORTED if self.fee.reported else CONFIGURED
+
+
+def fee_now(route: Route) -> FeeNow:
+    """What an estimate on the route would be made with at this moment."""
+    pin = None
+    if route.pinned_base_fee is not None and route.pinned_until is not None:
+        pin = PinnedFee(route.pinned_base_fee, route.pinned_until)
+    configured = None if route.base_fee is None else BaseFee(route.base_fee, since=route.base_fee_changed_at)
+    route_key = RouteKey(route.symbol, ChainId(route.src_chain_id), ChainId(route.dst_chain_id))
+    return _fee_now(pin, _reported().get(route_key), configured, route.base_fee_max_age_seconds)
+
+
+def _fee_now(
+    pin: PinnedFee | None, reported: Reported | None, configured: BaseFee | None, limit: int | None
+) -> FeeNow:
+    now = current_gateway().clock()
+    fee = base_fee_now(pin, reported, configured, now)
+    return FeeNow(fee, overdue_by_limit(fee, limit, now) is not None)
+
+
+def fee_lines(row: Mapping[str, Any]) -> tuple[tuple[Any, ...], ...]:
+    """The pinned, the reported and the configured fee of a documented route, as far as there are, with marks.
+
+    The document does not say since when the configured fee has stood, so whether it is too old is not marked.
+    """
+    route_key = RouteKey(row["symbol"], row["src_chain_id"], row["dst_chain_id"])
+    reported, pin = _reported().get(route_key), None
+    if row.get("pinned_base_fee") is not None:
+        pin = PinnedFee(int(row["pinned_base_fee"]), parse_rfc3339(row["pinned_until"]))
+    configured = None if row["base_fee"] is None else BaseFee(int(row["base_fee"]))
+    limit = row["base_fee_max_age_seconds"]
+    found = _fee_now(pin, reported, configured, limit)
+
+    def line(name: str, amount: int, time: Markup, source: str) -> tuple[Any, ...]:
+        counts = pill("used now", "good") if found.source == source else ""
+        stale = pill("too old", "bad") if counts and found.stale and source == REPORTED else ""
+        cell = amount_cell(amount, route_key.dst_chain_id, route_key.symbol)
+        return name, cell, time, Markup("{} {}").format(counts, stale)
+
+    lines = []
+    if pin is not None:
+        lines.append(line("Pinned", pin.amount, Markup("until {}").format(when(pin.until)), PINNED))
+    if reported is not None:
+        lines.append(
+            line("Reported by the feed", reported[0], Markup("since {}").format(when(reported[1])), REPORTED)
+        )
+    if configured is not None:
+        lines.append(line("Configured", configured.amount, Markup(""), CONFIGURED))
+    return tuple(lines)
+
+
+def _reported() -> Mapping[RouteKey, Reported]:
+    """The reported fees of all routes, read once per request."""
+    if "network_reported_fees" not in g:
+        with reading(current_gateway().reads) as connection:
+            g.network_reported_fees = reported_fees(connection)
+    fees: Mapping[RouteKey, Reported] = g.network_reported_fees
+    return fees
+
+
+def fee_cell(route: Route) -> Markup:
+    """The fee, and under it where it comes from and since when."""
+    found = fee_now(route)
+    smallest = None if found.fee is None else found.fee.amount
+    amount = amount_cell(smallest, route.dst_chain_id, route.symbol, NOT_KNOWN)
+    return Markup("{}{}").format(amount, _source_line(found))
+
+
+def _source_line(found: FeeNow) -> Markup:
+    fee = found.fee
+    if fee is None:
+        return Markup("")
+    if fee.pinned_until is not None:
+        text = Markup("{} until {}").format(pill(PINNED, "warn"), when(fee.pinned_until))
+    else:
+        text = Markup("{}{}").format("reported" if fee.reported else "configured", _age(fee.since))
+    stale = Markup(" {}").format(pill("too old", "bad")) if found.stale else ""
+    return Markup('<small class="fee-source faint">{}{}</small>').format(text, stale)
+
+
+def _age(since: datetime | None) -> str:
+    return "" if since is None else f" {span(current_gateway().clock() - since)} ago"
+
+
+class BaseFees:
+    """The page "Base fees by destination" of the routes."""
+
+    more_access: ClassVar[dict[str, Access]] = {"base_fees": EDIT}
+    render: Any
+    get_url: Any
+
+    @expose("/base-fees", methods=("GET", "POST"))
+    def base_fees(self) -> ResponseReturnValue:
+        """Set or multiply base fees: a form, a preview row by row, a save."""
+        form = BaseFeesForm(formdata=request.form if request.method == "POST" else request.args)
+        if form.is_submitted() and form.validate() and not form.back.data:
+            answer = self._preview_or_save(form)
+            if answer is not None:
+                return answer
+        page: str = self.render("console/network/fees.html", form=form, decimals=decimals_by_pool())
+        return (page, 400) if form.form_errors else page
+
+    def _preview_or_save(self, form: BaseFeesForm) -> ResponseReturnValue | None:
+        """The preview, or the list after the save; None where the form has errors now."""
+        gateway, edit, changed = current_gateway(), form.edit(), None
+        try:
+            if confirmed(form):
+                shown, reason = form.fingerprint.data or "", form.proposal_reason.data or ""
+                note = form.note.data or ""
+                saved = save_fees(gateway, edit, shown=shown, actor=actor(), reason=reason, note=note)
+                return after_saving(saved, self.get_url(".index_view"))
+        except (ReasonMissing, TooManyProposals) as refused:
+            note_unconfirmed(form, refused)
+        except Conflict as refused:
+            changed = refused
+        except Invalid as refused:
+            form.add_errors(refused.errors)
+            return None
+        try:
+            preview = preview_fees(gateway, edit)
+        except Invalid as refused:
+            form.add_errors(refused.errors)
+            return None
+        return self.render("console/network/fees_preview.html", preview=preview, form=form, changed=changed)
+
+
+def _rate(route: Route) -> str:
+    return f"fixed {route.rate_value}" if route.rate_model == "fixed" else f"curve, A {route.amplification}"
+
+
+def _state(symbol: str, src: int, dst: int) -> Any:
+    """Whether estimates are given for a route now."""
+    terms = current_gateway().snapshots.current().terms
+    route_key = RouteKey(symbol, ChainId(src), ChainId(dst))
+    if route_key not in terms.routes:  # just added, and not loaded by this process yet
+        return pill("new")
+    return pill("open", "good") if is_open(terms, route_key, False) else pill("stopped", "bad")
+
+
+class RoutesView(BaseFees, NetworkView):
+    """Routes through pools: rates and fees."""
+
+    model_class = Route
+    title = "Routes"
+    one = "route"
+    explanation = "One token in one direction between two pools, with its rate and fees."
+    nothing = "No route is configured yet. Add both pools first, then the route."
+    row_endpoint = "routes.edit"
+    new_endpoint = "routes.new"
+    new_label = "Add route"
+    access = {**NetworkView.access, **BaseFees.more_access}
+    column_list = (
+        "symbol", "src_chain_id", "dst_chain_id", "state", "rate_model", "base_fee", "perc_fee_tiers",
+    )  # fmt: skip
+    column_labels = {
+        "symbol": "Token",
+        "src_chain_id": "From",
+        "dst_chain_id": "To",
+        "rate_model": "Rate",
+        "perc_fee_tiers": "Protocol fee",
+        "rate_value": "rate",
+    }
+    column_sortable_list = ("symbol", "src_chain_id", "dst_chain_id", "rate_model")
+    column_searchable_list = ("symbol", "rate_value")
+    column_default_sort = [("symbol", False), ("src_chain_id", False), ("dst_chain_id", False)]
+    column_filters = (
+        SymbolIs(Route.symbol),
+        ChainIs(Route.src_chain_id, "From"),
+        ChainIs(Route.dst_chain_id, "To"),
+        Choice(Route.rate_model, "Rate", [("fixed", "fixed"), ("stableswap", "curve")]),
+    )
+    numbers = frozenset({"base_fee", "perc_fee_tiers"})
+    column_formatters = {
+        "src_chain_id": lambda v, c, m, p: chain_cell(m.src_chain_id),
+        "dst_chain_id": lambda v, c, m, p: chain_cell(m.dst_chain_id),
+        "state": lambda v, c, m, p: _state(m.symbol, m.src_chain_id, m.dst_chain_id),
+        "rate_model": lambda v, c, m, p: _rate(m),
+        "base_fee": lambda v, c, m, p: fee_cell(m),
+        "perc_fee_tiers": lambda v, c, m, p: tiers_cell(m.perc_fee_tiers, m.src_chain_id, m.symbol),
+    }
+    row_form = RouteForm
+
+    def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
+        """The base fees of the route, where there is another than the configured one, and which counts."""
+        lines = fee_lines(row)
+        if len(lines) < 2:
+            return ()
+        title = "Base fee in use"
+        words = (
+            "A pinned fee takes precedence over the reported one, and a reported one over the configured one."
+        )
+        return [Beside(title, words, ("", "Base fee", "Time", "State"), lines)]

@@ -1,0 +1,216 @@
+"""A form about one row, differences in the form's words, and forms about one field of many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+from wtforms import Field, FormField, ValidationError
+from wtforms.utils import unset_value
+
+from app.console.forms.amounts import AmountField, UnitOf
+from app.console.forms.base import PreviewedForm, inputs_of
+from app.console.forms.ends import EndField
+from app.console.forms.fields import (
+    ChainField,
+    ChoiceField,
+    LineField,
+    NoteField,
+    RateField,
+    ReasonField,
+    SymbolField,
+    TextValueField,
+    locate,
+)
+from app.console.forms.numbers import number_text
+from app.network.admin.field_types import PairTokenField
+from app.network.edits.fees import FeeEdit
+from app.values.amounts import grouped
+from app.values.differences import FieldDifference
+
+VALUES: Final = (TextValueField, RateField, PairTokenField)
+"""The types of fields that are keys of the row."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLine:
+    """A difference in the form's words; human units and names stand beside the bare values."""
+
+    label: str
+    before: str | None
+    after: str | None
+    before_hint: str
+    after_hint: str
+
+
+class RowForm(PreviewedForm):
+    """The fields of one section. A field is named like the key of the row that it edits.
+
+    :param row: the row as the document writes it; None for a new one, which starts with the defaults.
+    :param locked: keys that cannot be changed, with the reason.
+    """
+
+    partial = True
+    """A field that is not sent keeps its value."""
+
+    def __init__(
+        self, *, row: Mapping[str, Any] | None = None, locked: Mapping[str, str] | None = None, **kwargs: Any
+    ) -> None:
+        self.row = row or {}
+        self.locked = locked or {}
+        super().__init__(data=self.row, **kwargs)
+
+    def validate(self, extra_validators: Any = None) -> bool:
+        if super().validate(extra_validators):
+            return True
+        if self.form_errors:  # it says that the page is to be loaded again: show what that would show
+            for key, field in self._row_fields():
+                field.process(None, self.row.get(key, unset_value))
+            self.settle()
+        return False
+
+    def values(self) -> dict[str, Any]:
+        """The values that were sent, by the document's keys."""
+        return {
+            key: field.data
+            for key, field in self._row_fields()
+            if any(each.raw_data for each in inputs_of(field))
+        }
+
+    def in_words(self, differences: Iterable[FieldDifference]) -> list[DiffLine]:
+        """Differences with the labels of the form."""
+        return [self._line(each) for each in differences]
+
+    def _row_fields(self) -> list[tuple[str, Field]]:
+        return [(field.short_name, field) for field in self if isinstance(field, VALUES)]
+
+    def _line(self, each: FieldDifference) -> DiffLine:
+        ends = [at for at in (each.field.find("."), each.field.find("[")) if at >= 0]
+        at = min(ends, default=len(each.field))
+        key, part = each.field[:at], each.field[at:]
+        compound = key in self and isinstance(self[key], FormField)
+        if key not in self or (compound and part.removeprefix(".") not in self[key].form):
+            return DiffLine(each.field, each.before, each.after, "", "")
+        field, place = locate(self[key], each.field)
+        label = field.label.text
+        if place:
+            label += f", {place}"
+        elif part and not compound:
+            label += f", {part.lstrip('.')}"
+        before, after = (
+            (None, "") if text is None else field.in_words(text, part) for text in (each.before, each.after)
+        )
+        return DiffLine(label, before[0], after[0], before[1], after[1])
+
+
+LARGEST_LIST: Final = 8 * 1024 * 1024
+"""Bytes of a form with a hundred thousand addresses or networks."""
+
+_LARGEST_FACTOR: Final = 1_000_000
+_CHANGES: Final = [
+    ("factor", "Multiply each fee by a factor"),
+    ("amount", "Set the same fee on all routes of the token"),
+]
+
+
+class _FactorField(TextValueField):
+    """A factor of fees."""
+
+    def parse(self, text: str) -> Fraction:
+        factor = Fraction(number_text(text, "1.5"))
+        if not 0 < factor <= _LARGEST_FACTOR:
+            raise ValueError(f"Enter a factor above 0 and at most {grouped(_LARGEST_FACTOR)}.")
+        return factor
+
+
+class _DestinationField(ChainField):
+    """The chain of the fees."""
+
+    complaint = "Choose the destination chain."
+    longest = 18
+
+
+class _ChangeField(ChoiceField):
+    """What to do with the fees."""
+
+    choices = staticmethod(lambda: _CHANGES)
+    complaint = "Choose how to change the fees."
+
+
+class BaseFeesForm(PreviewedForm):
+    """New base fees for the routes to one chain."""
+
+    dst_chain_id = _DestinationField("Destination chain", empty="Choose …")
+    symbol = SymbolField(
+        "Token",
+        "To set a fee, choose one token: each token has its own unit. Fees of all tokens can be multiplied.",
+        needed=False,
+        empty="All tokens",
+    )
+    how = _ChangeField("Change", empty="Choose …")
+    factor = _FactorField(
+        "Factor",
+        "Such as 1.5 or 0.8. New fees are rounded up to a whole smallest unit.",
+        only_for=("how", "factor"),
+    )
+    amount = AmountField(
+        "New base fee",
+        "In the destination token.",
+        unit_of=UnitOf("dst_chain_id"),
+        only_for=("how", "amount"),
+    )
+
+    def validate_symbol(self, field: SymbolField) -> None:
+        if self.how.text == "amount" and not field.data:
+            raise ValidationError("Choose a token: each token has its own unit.")
+
+    def edit(self) -> FeeEdit:
+        """What is asked for. Only after ``validate`` was true."""
+        by_amount = self.how.data == "amount"
+        return FeeEdit(
+            self.dst_chain_id.data,
+            self.symbol.data or None,
+            int(self.amount.data) if by_amount else None,
+            None if by_amount else self.factor.data,
+        )
+
+
+class BlocksForm(PreviewedForm):
+    """Addresses or networks to block, one per line, and what counts for all of them.
+
+    :param names: how the lines are called.
+    :param keys: the other keys of the row, as the network document has them.
+    """
+
+    text = NoteField()
+    reason = NoteField("Reason", "For operators only. Users never see it.")
+    source = LineField("Source", "The list or case that it comes from.", needed=False)
+    expires_at = EndField()
+
+    def __init__(self, names: str, description: str, keys: Collection[str], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if "source" not in keys:
+            del self.source
+        self.text.label.text = names
+        self.text.description = description
+        self.text.render_kw = {"spellcheck": "false", "rows": "8"}
+
+    def validate_text(self, field: NoteField) -> None:
+        if not (field.text.strip() or self.back.data):
+            raise ValidationError("Enter at least one.")
+
+    def shared_fields(self) -> list[TextValueField]:
+        """The fields of what counts for all lines."""
+        return [field for field in self.value_lines() if field.name != self.text.name]
+
+    def shared(self) -> dict[str, Any]:
+        """What counts for all lines, as the network document writes it."""
+        return {field.name: field.data for field in self.shared_fields()}
+
+
+class StopChainForm(PreviewedForm):
+    """Stopping a chain: why, and its name typed."""
+
+    disabled_reason = ReasonField("Reason", "Other operators see it on every page. Users never see it.")

@@ -1,0 +1,83 @@
+"""How the rows of each section are called, and their changes in the words of their own forms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from flask import url_for
+
+from app.audit.records import AuditedChange
+from app.console.access import may
+from app.network.admin.blocks import BlockedAddressesView, BlockedNetworksView, RouteBlocksView
+from app.network.admin.chains import ChainsView
+from app.network.admin.editing import NetworkView
+from app.network.admin.names import row_title
+from app.network.admin.pegged_pairs import PeggedPairsView
+from app.network.admin.pools import PoolsView
+from app.network.admin.routes import RoutesView
+from app.network.admin.row_forms import DiffLine
+from app.network.admin.tokens import TokensView
+from app.network.sections import Section, section_of
+from app.values.differences import FieldDifference, difference
+
+EDITED_VIEWS: Final[tuple[type[NetworkView], ...]] = (
+    ChainsView, TokensView, PoolsView, RoutesView, RouteBlocksView, PeggedPairsView,
+    BlockedAddressesView, BlockedNetworksView,
+)  # fmt: skip
+BY_SECTION: Final = {view.model_class.__tablename__: view for view in EDITED_VIEWS}
+
+
+@dataclass(frozen=True, slots=True)
+class ToldChange:
+    """A change of a row for a page.
+
+    ``what`` is Added, Changed or Removed; ``history`` is the address of that of the row.
+    """
+
+    what: str
+    subject: str
+    title: str
+    lines: Sequence[DiffLine]
+    history: str | None
+    section: str
+
+
+def told(change: AuditedChange) -> ToldChange:
+    """A change with its fields as the section's form calls them."""
+    what = "Added" if change.before is None else "Removed" if change.after is None else "Changed"
+    row = {**(change.before or {}), **(change.after or {})}
+    section = section_of(change.subject, row)
+    history = url_for("history.index", subject=change.subject) if section else None
+    view = BY_SECTION.get(section.name) if section else None
+    title = row_title(view.one, row) if view else change.subject
+    return ToldChange(
+        what, change.subject, title[:1].upper() + title[1:], lines_of(change, section), history,
+        section.name if section else "",
+    )  # fmt: skip
+
+
+def lines_of(change: AuditedChange, section: Section | None) -> Sequence[DiffLine]:
+    """The fields that differ, as far as the section has a form in its words."""
+    before, after = change.before, change.after
+    if section is not None and before is not None and after is not None:
+        before, after = section.with_defaults(before), section.with_defaults(after)
+    view = BY_SECTION.get(section.name) if section else None
+    differences = difference(before, after)
+    if view is None:
+        return [_plain(each) for each in differences]
+    row = {**(change.before or {}), **(change.after or {})}
+    return view.row_form(formdata=None, row=row).in_words(differences)
+
+
+def restore_page(section: str, record_id: int, number: int, *, before: bool) -> str | None:
+    """The page that brings back the values before or after a change; None where that cannot be done here."""
+    if section not in BY_SECTION or not may(BY_SECTION[section].access["restore"].change):
+        return None
+    asked = 1 if before else None
+    return url_for(f"{section}.restore", record_id=record_id, number=number, before=asked)
+
+
+def _plain(each: FieldDifference) -> DiffLine:
+    return DiffLine(each.field, each.before, each.after, "", "")

@@ -1,0 +1,154 @@
+"""Who is calling, and who gets no estimate: accounts and networks, each for ever or until a time."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable
+from datetime import datetime
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import TypeVar
+
+from app.values.identifiers import account_key
+
+IPAddress = IPv4Address | IPv6Address
+
+K = TypeVar("K", str, int)
+
+_FAMILIES = ((4, socket.AF_INET, 32), (6, socket.AF_INET6, 128))
+
+
+class BlockedAddresses:
+    """Accounts of any chain, compared without regard to letter case. Never changes once built."""
+
+    __slots__ = ("_until",)
+
+    def __init__(self, blocks: Iterable[tuple[str, datetime | None]]) -> None:
+        """Take accounts with the time their block ends, None for never; the longest block counts."""
+        self._until: dict[str, datetime | None] = {}
+        for address, until in blocks:
+            _keep_longest(self._until, account_key(address), until)
+
+    def __len__(self) -> int:
+        return len(self._until)
+
+    def blocks(self, address: str, now: datetime) -> bool:
+        """Whether the account is blocked at this moment."""
+        return _lasts(self._until, account_key(address), now)
+
+
+class BlockedNetworks:
+    """Ranges of caller addresses. Never changes once built.
+
+    One dictionary for each prefix length that occurs, from the leading bits to the end of the
+    block: a lookup costs one probe a length, however many networks there are.
+    """
+
+    __slots__ = ("_size", "_tables")
+
+    def __init__(self, blocks: Iterable[tuple[str, datetime | None]]) -> None:
+        """Take networks such as ``203.0.113.0/24``, without host bits, with the time their block ends.
+
+        :raises ValueError: for what is no network.
+        """
+        tables: dict[tuple[int, int], dict[int, datetime | None]] = {}
+        for cidr, until in blocks:
+            version, shift, prefix = _leading_bits(cidr)
+            _keep_longest(tables.setdefault((version, shift), {}), prefix, until)
+        self._tables = {
+            version: tuple((shift, table) for (of, shift), table in sorted(tables.items()) if of == version)
+            for version, _, _ in _FAMILIES
+        }
+        self._size = sum(map(len, tables.values()))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def blocks(self, address: IPAddress, now: datetime) -> bool:
+        """Whether a caller from here is blocked; an IPv4-mapped IPv6 address counts as its IPv4 address."""
+        if isinstance(address, IPv6Address):
+            address = address.ipv4_mapped or address
+        bits = int(address)
+        return any(_lasts(table, bits >> shift, now) for shift, table in self._tables[address.version])
+
+
+def as_network(text: str) -> str:
+    """A single IP address as the network of itself; any other text as it is."""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return text
+    return f"{address}/{address.max_prefixlen}"
+
+
+def _leading_bits(cidr: str) -> tuple[int, int, int]:
+    """The IP version, the number of host bits, and the prefix. Ten times as fast as ``ipaddress``."""
+    address, _, length = cidr.partition("/")
+    version, family, bits = _FAMILIES[":" in address]
+    try:
+        number = int.from_bytes(socket.inet_pton(family, address), "big")
+        shift = bits - int(length)
+    except (OSError, ValueError):
+        raise ValueError(f"{cidr} is no network") from None
+    if not 0 <= shift <= bits:
+        raise ValueError(f"{cidr} is no network")
+    return version, shift, number >> shift
+
+
+def _keep_longest(table: dict[K, datetime | None], key: K, until: datetime | None) -> None:
+    if key in table:
+        before = table[key]
+        until = None if before is None or until is None else max(before, until)
+    table[key] = until
+
+
+def _lasts(table: dict[K, datetime | None], key: K, now: datetime) -> bool:
+    if key not in table:
+        return False
+    until = table[key]
+    return until is None or now < until
+
+
+def caller_address(peer: str | None, forwarded_for: str | None, trusted_proxies: int) -> IPAddress | None:
+    """The caller's address: the peer, or what the outermost trusted proxy saw.
+
+    :param peer: the address at the other end of the connection.
+    :param forwarded_for: the ``X-Forwarded-For`` header, several of them joined by commas.
+    :param trusted_proxies: n proxies append to that header, so its n-th entry from the right was
+        written by the first of them; entries to its left may be forged. With fewer entries, or
+        an unreadable one, the request did not come through all of them: the peer counts.
+    :return: an IPv4-mapped IPv6 address as its IPv4 address; None where there is no address at
+        all (a Unix socket).
+    """
+    if trusted_proxies and forwarded_for:
+        entries = forwarded_for.split(",")
+        if len(entries) >= trusted_proxies:
+            address = _parse(entries[-trusted_proxies].strip())
+            if address is not None:
+                return address
+    return _parse(peer) if peer else None
+
+
+@lru_cache(maxsize=4096)
+def counted_network(address: IPAddress) -> str:
+    """What guesses, requests and refund asks from this address are counted by.
+
+    Whoever has one IPv6 address has the whole /64 that it is in, 2^64 of them.
+    """
+    if isinstance(address, IPv6Address):
+        return str(ip_network((address, 64), strict=False))
+    return str(address)
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str) -> IPAddress | None:
+    """An address, also as ``1.2.3.4:567``, ``[2001:db8::1]`` or ``[2001:db8::1]:567``."""
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address

@@ -1,0 +1,280 @@
+"""The transfer configs: chains, tokens, pairs and ways for clients (docs/interface.md#transfer-configs).
+
+A client takes a way through the pools to exist for every symbol that two chains list with
+``token.xfer_disabled`` false, unless ``blocked_bridge_direct`` names it (docs/interface.md#transfer-configs).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from itertools import permutations
+from operator import itemgetter
+from typing import Any, Final
+
+import orjson
+
+from app.network.schemas.config_fields import CHAIN_COLUMNS, PAIR_COLUMNS, TOKEN_PASSED
+from app.network.sections import Row
+from app.network.snapshot import TransferConfigs
+
+MAX_WITHOUT_ROUTE: Final = 2000
+"""Ways without a route that are listed. Where there are more, tokens are marked at their chains instead."""
+
+Token = tuple[int, str]
+"""Chain id and symbol."""
+
+Way = tuple[str, int, int]
+"""Symbol, source, destination."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedWays:
+    """``closed``: the tokens not to be sent through the pool; ``blocked``: the directions that are listed."""
+
+    closed: frozenset[Token]
+    blocked: tuple[Way, ...]
+
+
+def offered_ways(rows: Mapping[str, Sequence[Row]]) -> OfferedWays:
+    """What to close and to block, so that exactly the ways with a route can be derived.
+
+    Only where more than ``MAX_WITHOUT_ROUTE`` ways have no route, a few that have one are closed with them.
+    """
+    routes = {_way(row) for row in rows["routes"]}
+    blocked = set(_blocked(rows["route_blocks"]))
+    routed = {token for way in routes for token in _ends(way)}
+    paired = {
+        (row[column], row["symbol"])
+        for row in rows["pegged_pairs"]
+        for column in ("org_chain_id", "pegged_chain_id")
+    }
+    disabled = {row["chain_id"] for row in rows["chains"] if row["disabled"]}
+    tokens = {(row["chain_id"], row["symbol"]): row for row in rows["tokens"]}
+    closed = {
+        token
+        for token, row in tokens.items()
+        if row["xfer_disabled"]
+        or row["pool_disabled"]
+        or token[0] in disabled
+        or (token in paired and token not in routed)
+    }
+    is_open = tokens.keys() - closed
+    known = {way for way in routes | blocked if is_open.issuperset(_ends(way))}
+    marked = _marked(is_open, known, routes)
+    return OfferedWays(
+        frozenset(closed | marked), tuple(sorted(blocked.union(_missing(is_open - marked, known))))
+    )
+
+
+def _marked(is_open: Set[Token], known: Iterable[Way], routes: Iterable[Way]) -> set[Token]:
+    """Tokens to close until few enough ways are without a route: those that have the fewest routes first."""
+    tally = _Tally(is_open, known)
+    routes_of = Counter(token for way in routes for token in _ends(way))
+    marked: set[Token] = set()
+    for token in sorted(is_open, key=lambda each: (routes_of[each], -tally.missing(each), each)):
+        if tally.total <= MAX_WITHOUT_ROUTE:
+            break
+        if tally.missing(token):
+            tally.close(token)
+            marked.add(token)
+    return marked
+
+
+class _Tally:
+    """How many ways would be derived that are not known, counted without listing them."""
+
+    def __init__(self, is_open: Iterable[Token], known: Iterable[Way]) -> None:
+        self._chains: defaultdict[str, set[int]] = defaultdict(set)
+        for chain_id, symbol in is_open:
+            self._chains[symbol].add(chain_id)
+        self._known: defaultdict[Token, set[Way]] = defaultdict(set)
+        self.total = sum(len(of) * (len(of) - 1) for of in self._chains.values())
+        for way in known:
+            self.total -= 1
+            for token in _ends(way):
+                self._known[token].add(way)
+
+    def missing(self, token: Token) -> int:
+        """The ways that go when the token is closed."""
+        return 2 * (len(self._chains[token[1]]) - 1) - len(self._known[token])
+
+    def close(self, token: Token) -> None:
+        """Take the token, and the ways from and to it, out of the count."""
+        self.total -= self.missing(token)
+        self._chains[token[1]].discard(token[0])
+        for way in self._known.pop(token):
+            for end in _ends(way):
+                self._known[end].discard(way)
+
+
+def _missing(is_open: Iterable[Token], known: set[Way]) -> Iterator[Way]:
+    """The ways that would be derived, but are neither a route nor blocked."""
+    chains: defaultdict[str, list[int]] = defaultdict(list)
+    for chain_id, symbol in is_open:
+        chains[symbol].append(chain_id)
+    for symbol, of in chains.items():
+        for src, dst in permutations(of, 2):
+            if (symbol, src, dst) not in known:
+                yield symbol, src, dst
+
+
+def _blocked(blocks: Iterable[Row]) -> Iterator[Way]:
+    for row in blocks:
+        symbol, src, dst = _way(row)
+        yield symbol, src, dst
+        if row["both_directions"]:
+            yield symbol, dst, src
+
+
+def _way(row: Row) -> Way:
+    return row["symbol"], row["src_chain_id"], row["dst_chain_id"]
+
+
+def _ends(way: Way) -> tuple[Token, Token]:
+    symbol, src, dst = way
+    return (src, symbol), (dst, symbol)
+
+
+_OF_POOL: Final[Mapping[str, Any]] = dict.fromkeys(TOKEN_PASSED, False) | {
+    "transfer_disabled": False,
+    "delay_threshold": "",
+    "delay_period": 0,
+}
+"""What a pair's token has in the fields that say something of the pool, or of the chain's own token."""
+
+_OF_PAIR: Final = ("name", "address", "icon", "decimal", "min_send", "max_send")
+"""What a pair may say of its token."""
+
+_NO_SENDS: Final[Mapping[str, Any]] = {"min_send": None, "max_send": None}
+
+Rows = Mapping[str, Sequence[Row]]
+Json = dict[str, Any]
+
+
+def build_configs(rows: Rows) -> TransferConfigs:
+    """The answer from the rows of the core sections, sorted so that the same network gives the same bytes."""
+    answer = configs_answer(rows)
+    body = orjson.dumps(answer)
+    return TransferConfigs(answer, body, hashlib.sha256(body).hexdigest()[:32])
+
+
+def configs_answer(rows: Rows) -> Json:
+    """The answer as plain data."""
+    chains = {row["chain_id"]: row for row in sorted(rows["chains"], key=itemgetter("chain_id"))}
+    tokens = {(row["chain_id"], row["symbol"]): row for row in rows["tokens"]}
+    ways = offered_ways(rows)
+    pairs = sorted(rows["pegged_pairs"], key=itemgetter("org_chain_id", "pegged_chain_id", "symbol"))
+    return {
+        "err": None,
+        "chains": [_chain(row) for row in chains.values()],
+        "chain_token": _tokens_by_chain(chains, rows, ways),
+        "farming_reward_contract_addr": "",
+        "pegged_pair_configs": [_pair(chains, tokens, row) for row in pairs],
+        "blocked_bridge_direct": [
+            {"symbol": symbol, "src_chain_id": str(src), "dst_chain_id": str(dst)}
+            for symbol, src, dst in ways.blocked
+        ],
+        "redirect_to_aggregators_config": [],
+    } | {row["name"]: row["value"] for row in sorted(rows["config_fields"], key=itemgetter("name"))}
+
+
+def _chain(row: Row) -> Json:
+    shown = {field: row[column] for field, column in CHAIN_COLUMNS}
+    return {**shown, "drop_gas_amt": str(row["drop_gas_amt"]), **row["extra"]}
+
+
+def _tokens_by_chain(
+    chains: Mapping[int, Row], rows: Rows, ways: OfferedWays
+) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """An entry for every chain, also where it has no token."""
+    pool_of = {(row["chain_id"], row["symbol"]): row for row in rows["pools"]}
+    listed: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
+    for row in sorted(rows["tokens"], key=itemgetter("symbol")):
+        key = row["chain_id"], row["symbol"]
+        listed[row["chain_id"]].append(
+            _token(row, disabled=chains[row["chain_id"]]["disabled"], closed=key in ways.closed)
+            | {
+                "inbound_lmt": _amount(pool_of.get(key), "total_cap"),
+                "inbound_epoch_cap": _amount(pool_of.get(key), "epoch_cap"),
+            }
+            | row["extra"]
+        )
+    return {str(chain_id): {"token": listed[chain_id]} for chain_id in chains}
+
+
+def _token(row: Row, *, disabled: bool, closed: bool) -> dict[str, Any]:
+    """A token of a chain, without caps.
+
+    :param disabled: whether its chain is.
+    :param closed: whether it cannot be sent through the pool, which ``xfer_disabled`` tells clients here.
+    """
+    return {
+        "token": {
+            "symbol": row["symbol"],
+            "address": row["address"],
+            "decimal": row["decimal"],
+            "xfer_disabled": closed,
+        },
+        "name": row["name"],
+        "icon": row["icon"],
+        "inbound_lmt": "",
+        "inbound_epoch_cap": "",
+        "transfer_disabled": row["transfer_disabled"] or disabled,
+        **{field: row[field] for field in TOKEN_PASSED},
+        "min_send": _amount(row, "min_send"),
+        "max_send": _amount(row, "max_send"),
+    }
+
+
+def _amount(row: Row | None, column: str) -> str:
+    """An amount of the row, empty where there is none."""
+    return "" if row is None or row[column] is None else str(row[column])
+
+
+def _pair(chains: Mapping[int, Row], tokens: Mapping[Token, Row], row: Row) -> dict[str, Any]:
+    """A pair. ``xfer_disabled`` of both its tokens tells clients whether it works."""
+    symbol, ids = row["symbol"], (row["org_chain_id"], row["pegged_chain_id"])
+    listed = [tokens.get((chain_id, symbol)) for chain_id in ids]
+    own = row["org_token"], row["pegged_token"]
+    stopped = (
+        any(of.get("xfer_disabled", False) for of in own)
+        or any(token is not None and token["xfer_disabled"] for token in listed)
+        or any(chains[chain_id]["disabled"] for chain_id in ids)
+    )
+    org_token, pegged_token = (
+        _pair_token(symbol, token, {**of, **bounds}, disabled=chains[chain_id]["disabled"], stopped=stopped)
+        for chain_id, token, of, bounds in zip(ids, listed, own, _bounds(row), strict=True)
+    )
+    return {
+        "org_chain_id": row["org_chain_id"],
+        "org_token": org_token,
+        "pegged_chain_id": row["pegged_chain_id"],
+        "pegged_token": pegged_token,
+        **{column: row[column] for column in PAIR_COLUMNS},
+        **row["extra"],
+    }
+
+
+def _bounds(row: Row) -> tuple[Json, Json]:
+    """The pair's bounds of deposits and of burns, as those of its original and its pegged token."""
+    deposits, burns = (
+        {f"{end}_send": row[f"{end}_{send}"] for end in ("min", "max") if row[f"{end}_{send}"] is not None}
+        for send in ("deposit", "burn")
+    )
+    return deposits, burns
+
+
+def _pair_token(
+    symbol: str, listed: Row | None, own: Mapping[str, Any], *, disabled: bool, stopped: bool
+) -> dict[str, Any]:
+    """A pair's token: the chain's, as far as the pair says nothing else. What is of the pool is zero.
+
+    :param own: what the pair says, its bounds included.
+    """
+    base = {"symbol": symbol, "name": symbol, "icon": "", **_NO_SENDS}
+    of_pair = {name: own[name] for name in _OF_PAIR if name in own}
+    row = {**base, **(listed or {}), **_OF_POOL, **of_pair}
+    return {**_token(row, disabled=disabled, closed=stopped), **own.get("extra", {})}

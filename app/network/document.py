@@ -1,0 +1,232 @@
+"""Import and export of the network document (docs/interface.md#network-document)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import orjson
+from marshmallow import ValidationError
+from sqlalchemy import Connection
+
+from app.accounts.services.proposals import require_leave
+from app.audit.records import Actor
+from app.audit.services import record
+from app.db.engine import reading_consistently, writing
+from app.feed.services.refold import FactsChanged, refold_after_network_change
+from app.gateway import Gateway
+from app.json_documents import UnreadableJson, loads
+from app.network.base_fees import LONGEST_PIN
+from app.network.changes import Change, apply, audited, compare, in_brief, raise_versions
+from app.network.edits.saving import sections_that_wait
+from app.network.guards import faults, refusals
+from app.network.queries import load_rows, token_decimals
+from app.network.schemas.sections import DOCUMENT_VERSION, NetworkDocumentSchema
+from app.network.sections import SECTIONS, Row
+
+Document = Mapping[str, list[Row]]
+"""The rows of each section, in the document's order."""
+
+_SCHEMA: Final = NetworkDocumentSchema()
+_PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_LONGEST_KEY: Final = 80
+
+
+class NetworkRefused(ValueError):
+    """A document that was not taken. ``errors`` are sentences, each after the JSON path it is about."""
+
+    def __init__(self, errors: tuple[str, ...]) -> None:
+        super().__init__("\n".join(errors))
+        self.errors = errors
+
+
+def read_document(text: bytes) -> Document:
+    """Read a document and check everything that can be checked without the database.
+
+    :raises NetworkRefused: with every error of the first stage that has any: JSON, the shape of
+        the parts, the rules between them.
+    """
+    try:
+        data = loads(text)
+    except UnreadableJson as error:
+        raise NetworkRefused((f"the document {error}",)) from None
+    return read_rows(data)
+
+
+def read_rows(data: Any) -> Document:
+    """As :func:`read_document`, of a document as plain data."""
+    try:
+        read: dict[str, Any] = _SCHEMA.load(data)
+    except ValidationError as error:
+        raise NetworkRefused(
+            tuple(
+                f"{path or 'the document'}: {message}" for path, message in messages_by_path(error.messages)
+            )
+        ) from None
+    document = {section.name: read[section.name] for section in SECTIONS}
+    if broken := tuple(faults(document)):
+        raise NetworkRefused(broken)
+    return document
+
+
+def messages_by_path(messages: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Marshmallow's nested messages, each after its path (``routes[3].rate.value``; empty for the whole)."""
+    if isinstance(messages, dict):
+        for key, inner in messages.items():
+            yield from messages_by_path(inner, path if key == "_schema" else _join(path, key))
+        return
+    for message in messages if isinstance(messages, list) else [messages]:
+        yield path, message
+
+
+def _join(path: str, key: Any) -> str:
+    if isinstance(key, int):
+        return f"{path}[{key}]"
+    if not _PLAIN_KEY.fullmatch(str(key)):
+        shown = json.dumps(str(key)[:_LONGEST_KEY])
+        return f"{path}[{shown}]"
+    return f"{path}.{key}" if path else str(key)
+
+
+def pins_too_long(changes: Iterable[Change], now: datetime) -> Iterator[str]:
+    """The reason for each pin that would last too long, after its JSON path.
+
+    A pin that stands is not judged again, and one that has ended may be imported: an export has both.
+    """
+    for change in changes:
+        row = change.after
+        if change.section.name != "routes" or row is None or "pinned_until" not in change.columns:
+            continue
+        until = row["pinned_until"]
+        if until is not None and until - now > LONGEST_PIN:
+            latest = f"{now + LONGEST_PIN:%Y-%m-%d %H:%M}Z"
+            yield (
+                f"routes[{change.index}].pinned_until: must be at most {LONGEST_PIN.days} days ahead, "
+                f"no later than {latest}: a pinned fee hides what the event feed reports"
+            )
+
+
+__all__ = ["ImportResult", "NetworkRefused", "export_network", "import_network", "import_within"]
+
+
+_NOT_EMPTY: Final = (
+    "the configuration is not empty, and this import would replace all of it, with its fees, balances and "
+    "validators: export it first, or write the document with --print, edit it and import that"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportResult:
+    """What an import changed, or would change: a sentence for each row, in the order of the document.
+
+    ``guarded`` are the sections among them that one person alone may not change.
+    """
+
+    changes: tuple[str, ...]
+    applied: bool
+    guarded: tuple[str, ...] = ()
+
+
+def import_network(
+    gateway: Gateway,
+    text: bytes,
+    *,
+    actor: Actor,
+    dry_run: bool = False,
+    break_glass: str | None = None,
+    only_first: bool = False,
+) -> ImportResult:
+    """Make the document the whole configuration, all or nothing, in one transaction, and record it.
+
+    Rows that agree with it are not written. So unchanged parts keep their versions, and unchanged routes
+    the age of their base fee.
+
+    :param break_glass: why one person alone changes sections that ``TWO_PERSONS`` names.
+    :param only_first: refuse it unless the configuration is empty.
+    :raises NetworkRefused: with every error; then nothing has changed.
+    :raises SecondPersonNeeded: it changes such sections, and ``break_glass`` is not given.
+    """
+    document = read_document(text)
+    if dry_run:
+        with reading_consistently(gateway.engine) as connection:
+            changes = _changes(connection, document, gateway.clock(), only_first=only_first)
+        guarded = sections_that_wait(gateway.two_persons, changes)
+        return ImportResult(tuple(map(str, changes)), applied=False, guarded=tuple(guarded))
+    with writing(gateway.engine) as connection:
+        now = gateway.clock()
+        changes = import_within(connection, document, now, only_first=only_first)
+        guarded = sections_that_wait(gateway.two_persons, changes)
+        require_leave(
+            connection, gateway, actor, guarded, subject="network document", break_glass=break_glass
+        )
+        if changes:
+            record(
+                connection, gateway.audit_keys, actor, "network.import", "network document",
+                now=now, detail=in_brief(changes, token_decimals(connection)), changes=audited(changes),
+            )  # fmt: skip
+    return ImportResult(tuple(map(str, changes)), applied=True, guarded=tuple(guarded))
+
+
+def import_within(
+    connection: Connection, document: Document, now: datetime, *, only_first: bool = False
+) -> list[Change]:
+    """As :func:`import_network`, within a transaction that the caller opened by ``writing`` and records.
+
+    :returns: what changed, in the document's order.
+    :raises NetworkRefused: for what the database refuses; the caller's transaction must then not commit.
+    """
+    changes = _changes(connection, document, now, only_first=only_first)
+    if changes:
+        apply(connection, changes, now)
+        raise_versions(connection, {change.section.part for change in changes}, now)
+        refold_after_network_change(connection, FactsChanged.by(changes), now)
+    return changes
+
+
+def export_network(gateway: Gateway) -> bytes:
+    """The whole configuration as a document that imports without a change, indented, in UTF-8."""
+    with reading_consistently(gateway.engine) as connection:
+        rows = {
+            section.name: [section.documented(row) for row in load_rows(connection, section.model)]
+            for section in SECTIONS
+        }
+    return document_of(rows)
+
+
+def document_of(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> bytes:
+    """Documented rows, by section, as a network document."""
+    document: dict[str, object] = {"version": DOCUMENT_VERSION}
+    for section in SECTIONS:
+        if rows[section.name] or not section.optional:
+            document[section.name] = rows[section.name]
+    return written(document)
+
+
+def written(document: Mapping[str, object]) -> bytes:
+    """A document as it is exported."""
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def _changes(
+    connection: Connection, document: Document, now: datetime, *, only_first: bool = False
+) -> list[Change]:
+    present = {section.name: load_rows(connection, section.model) for section in SECTIONS}
+    if only_first and any(present.values()):
+        raise NetworkRefused((_NOT_EMPTY,))
+    changes = changes_between(present, document)
+    if refused := (*refusals(connection, changes), *pins_too_long(changes, now)):
+        raise NetworkRefused(refused)
+    return changes
+
+
+def changes_between(present: Document, document: Document) -> list[Change]:
+    """What the document would change in the rows of now, whether or not it would be taken."""
+    return [
+        change
+        for section in SECTIONS
+        for change in compare(section, present[section.name], document[section.name])
+    ]

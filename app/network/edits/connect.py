@@ -1,0 +1,276 @@
+"""Connecting a chain: its tokens, pools, routes and opening validators at once, like those of another."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import orjson
+
+from app.audit.services import fingerprint
+from app.db.engine import reading, reading_consistently
+from app.gateway import Gateway
+from app.network.edits.planning import SECTION_BY_NAME, Edit
+from app.network.edits.results import counted
+from app.network.edits.rows import Edits
+from app.network.models import OpeningValidator
+from app.network.queries import load_rows, rows_with
+from app.network.sections import Row
+from app.values.amounts import format_units, mul_div_up, scale_factors
+
+_VALIDATORS = SECTION_BY_NAME["validators"]
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningSet:
+    """The members as the document writes them, by row number, and their fingerprint."""
+
+    members: Mapping[int, Mapping[str, Any]]
+
+    @property
+    def fingerprint(self) -> str:
+        """That of all members together."""
+        return fingerprint({str(number): dict(row) for number, row in self.members.items()})
+
+
+def opening_set(gateway: Gateway, chain_id: int) -> OpeningSet:
+    """The opening validators of the chain; without a member where none is known."""
+    with reading(gateway.engine) as connection:
+        rows = rows_with(connection, OpeningValidator, "chain_id", [chain_id])
+    found = {row["id"]: _VALIDATORS.documented(row) for row in sorted(rows, key=lambda row: row["id"])}
+    return OpeningSet(found)
+
+
+def opening_edits(chain_id: int, shown: OpeningSet, wanted: Sequence[Mapping[str, Any]]) -> Edits:
+    """The edits that make these the opening validators of the chain.
+
+    :param wanted: members as the document writes them.
+    """
+    by_signer = {str(row["signer"]).casefold(): (number, row) for number, row in shown.members.items()}
+    edits = []
+    for row in wanted:
+        number, before = by_signer.pop(str(row["signer"]).casefold(), (None, None))
+        values = dict(row) if before is None else dict(row) | {"signer": before["signer"]}
+        edits.append(Edit("validators", number, values, None if before is None else fingerprint(before)))
+    edits += [Edit("validators", number, None, fingerprint(row)) for number, row in by_signer.values()]
+    words = f"set the opening validators of chain {chain_id}: {counted(len(wanted), 'member')}"
+    return Edits(tuple(edits), "network.validators", words, about=f"validators of chain {chain_id}")
+
+
+Documented = Mapping[str, Any]
+
+_OWN_OF_A_ROUTE: Final = ("pinned_base_fee", "pinned_until")
+"""What a new route does not get from its example: a fee is pinned because of what happens on one route."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenExample:
+    """A token of the example, and its pool; None where it has none."""
+
+    token: Documented
+    pool: Documented | None
+    decimals: int
+
+
+@dataclass(frozen=True, slots=True)
+class RouteExample:
+    """The routes of a token between the new chain and another one, each as the example has one like it.
+
+    ``there`` leads from the new chain, ``back`` to it; None where the example has no such route. Their base
+    fees are in whole tokens, as the new chain may have other decimals; None is not known.
+    """
+
+    symbol: str
+    peer: int
+    peer_name: str
+    there: Documented | None
+    back: Documented | None
+    fee_there: str | None
+    fee_back: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A chain that a new one is made like."""
+
+    chain: Documented
+    tokens: tuple[TokenExample, ...]
+    routes: tuple[RouteExample, ...]
+    decimals: Mapping[tuple[int, str], int]
+
+    @property
+    def fingerprint(self) -> str:
+        """That of all that is copied, and of its order, by which a form numbers its lines."""
+        copied = [self.tokens, self.routes, sorted(self.decimals.items())]
+        return hashlib.sha256(orjson.dumps(copied, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class NewToken:
+    """A token of the new chain. Amounts are in its smallest units; ``total_cap`` None is no cap."""
+
+    example: TokenExample
+    address: str
+    decimals: int
+    liquidity: int
+    total_cap: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewRoute:
+    """A route from or to the new chain; ``base_fee`` is in the destination token's smallest units."""
+
+    example: RouteExample
+    there: bool
+    base_fee: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewChain:
+    """All of a new chain."""
+
+    chain: Documented
+    tokens: Sequence[NewToken]
+    routes: Sequence[NewRoute]
+    validators: Sequence[Documented]
+
+
+NO_EXAMPLE: Final = Example({}, (), (), {})
+"""Of a chain that is connected by itself: its tokens and routes are added afterwards."""
+
+
+def example_of(gateway: Gateway, chain_id: int) -> Example | None:
+    """The chain as an example; None where there is no such chain."""
+    with reading_consistently(gateway.engine) as connection:
+        rows = {
+            name: load_rows(connection, SECTION_BY_NAME[name].model)
+            for name in ("chains", "tokens", "pools", "routes")
+        }
+    names = {row["chain_id"]: row["name"] for row in rows["chains"]}
+    if chain_id not in names:
+        return None
+    decimals = {(row["chain_id"], row["symbol"]): row["decimal"] for row in rows["tokens"]}
+    pools = {row["symbol"]: row for row in rows["pools"] if row["chain_id"] == chain_id}
+    tokens = tuple(
+        TokenExample(
+            _documented("tokens", row),
+            _documented("pools", pools[row["symbol"]]) if row["symbol"] in pools else None,
+            row["decimal"],
+        )
+        for row in rows["tokens"]
+        if row["chain_id"] == chain_id
+    )
+    (chain,) = (row for row in rows["chains"] if row["chain_id"] == chain_id)
+    routes = tuple(_routes(rows["routes"], chain_id, names, decimals))
+    return Example(_documented("chains", chain), tokens, routes, decimals)
+
+
+def connection_edits(example: Example, new: NewChain) -> Edits:
+    """The rows of the new chain, in the order chain, validators, tokens, pools, routes.
+
+    The edits of a token, its pool and each route stand in the order of ``new``.
+    """
+    chain_id = new.chain["id"]
+    tokens = [_token(chain_id, each) for each in new.tokens]
+    pools = [_pool(chain_id, each) for each in new.tokens if each.example.pool is not None]
+    decimals = dict(example.decimals)
+    decimals |= {(chain_id, each.example.token["symbol"]): each.decimals for each in new.tokens}
+    routes = [_route(chain_id, each, decimals) for each in new.routes]
+    rows = [("chains", new.chain), *(("validators", row) for row in new.validators)]
+    for section, found in (("tokens", tokens), ("pools", pools), ("routes", routes)):
+        rows += [(section, row) for row in found]
+    counts = (
+        ("token", tokens), ("pool", pools), ("route", routes), ("opening validator", new.validators),
+    )  # fmt: skip
+    parts = ", ".join(counted(len(found), name) for name, found in counts if found)
+    words = f"connect {new.chain['name']} (chain {chain_id})" + (f": {parts}" if parts else "")
+    edits = tuple(Edit(section, None, row) for section, row in rows)
+    return Edits(edits, "network.connect", words, about=f"chain {chain_id}")
+
+
+def rescaled(smallest: int, decimals: int, to: int) -> int:
+    """An amount in the smallest units of a token with other decimals, rounded up."""
+    return mul_div_up(smallest, *scale_factors(decimals, to))
+
+
+def _routes(
+    routes: Sequence[Row], like: int, names: Mapping[int, str], decimals: Mapping[tuple[int, str], int]
+) -> Sequence[RouteExample]:
+    by_key = {(row["symbol"], row["src_chain_id"], row["dst_chain_id"]): row for row in routes}
+    peers = sorted(
+        {(symbol, src if dst == like else dst) for symbol, src, dst in by_key if like in (src, dst)},
+        key=lambda pair: (pair[0], names[pair[1]]),
+    )
+
+    def pair(symbol: str, peer: int, there: Row | None, back: Row | None) -> RouteExample:
+        examples = [None if row is None else _documented("routes", row) for row in (there, back)]
+        fees = [_fee(row, decimals) for row in (there, back)]
+        return RouteExample(symbol, peer, names[peer], examples[0], examples[1], fees[0], fees[1])
+
+    found = [
+        pair(symbol, peer, by_key.get((symbol, like, peer)), by_key.get((symbol, peer, like)))
+        for symbol, peer in peers
+    ]
+    # Between the new chain and the example itself: as between the example and the first other chain, both
+    # with the fee to the example, as the new chain is like it.
+    for symbol in dict.fromkeys(symbol for symbol, _ in peers):
+        first = next(peer for token, peer in peers if token == symbol)
+        there, back = by_key.get((symbol, like, first)), by_key.get((symbol, first, like))
+        own, fee = pair(symbol, like, there or back, back or there), _fee(back or there, decimals)
+        found.append(replace(own, fee_there=fee, fee_back=fee))
+    return sorted(found, key=lambda each: (each.symbol, each.peer_name))
+
+
+def _fee(route: Row | None, decimals: Mapping[tuple[int, str], int]) -> str | None:
+    """The base fee in whole tokens; None where it is not known."""
+    if route is None or route["base_fee"] is None:
+        return None
+    return format_units(route["base_fee"], decimals[route["dst_chain_id"], route["symbol"]])
+
+
+def _token(chain_id: int, new: NewToken) -> dict[str, Any]:
+    like = new.example.token
+    return {
+        "chain_id": chain_id,
+        "symbol": like["symbol"],
+        "name": like["name"],
+        "icon": like["icon"],
+        "address": new.address,
+        "decimal": new.decimals,
+    }
+
+
+def _pool(chain_id: int, new: NewToken) -> dict[str, Any]:
+    like = new.example.pool or {}
+    cap = like["epoch_cap"]
+    return {
+        "chain_id": chain_id,
+        "symbol": like["symbol"],
+        "liquidity_added": str(new.liquidity),
+        "total_cap": None if new.total_cap is None else str(new.total_cap),
+        "epoch_cap": None if cap is None else str(rescaled(int(cap), new.example.decimals, new.decimals)),
+        "epoch_seconds": like["epoch_seconds"],
+    }
+
+
+def _route(chain_id: int, new: NewRoute, decimals: Mapping[tuple[int, str], int]) -> dict[str, Any]:
+    like = (new.example.there if new.there else new.example.back) or {}
+    symbol, peer = new.example.symbol, new.example.peer
+    src, dst = (chain_id, peer) if new.there else (peer, chain_id)
+    was, will = decimals[like["src_chain_id"], symbol], decimals[src, symbol]
+    tiers = like["perc_fee_tiers"]
+    own = {key: value for key, value in like.items() if key not in _OWN_OF_A_ROUTE}
+    return own | {
+        "src_chain_id": src,
+        "dst_chain_id": dst,
+        "base_fee": None if new.base_fee is None else str(new.base_fee),
+        "perc_fee_tiers": None
+        if tiers is None
+        else [{"from": str(rescaled(int(tier["from"]), was, will)), "ppm": tier["ppm"]} for tier in tiers],
+    }
+
+
+def _documented(section: str, row: Row) -> Documented:
+    return SECTION_BY_NAME[section].written_out(row)

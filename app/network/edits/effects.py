@@ -1,0 +1,361 @@
+"""What an edit of the configuration will do, and what to look at twice, worked out before it is saved."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from ipaddress import ip_network
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from app.estimates.queries import estimate_facts, reported_fees
+from app.network.changes import Change
+from app.network.edits.consequences import RouteChanges, chain_names, is_open, price_effects, watching_effects
+from app.network.edits.planning import BLOCKED, PlannedEdits
+from app.network.edits.results import Effect, Severity, counted
+from app.network.models import Chain, PeggedPair, Token
+from app.network.queries import load_rows
+from app.network.sections import Part, Row
+from app.network.terms import NetworkTerms, build_terms, in_force
+from app.transfers.queries.usage import (
+    COUNT_LIMIT,
+    count_under_way,
+    latest_sent,
+    sent_since,
+    transfers_of_accounts,
+)
+from app.values.amounts import grouped, tokens_text
+from app.values.crypto import checksum_address, parse_evm_address
+from app.values.identifiers import PoolKey, RouteKey, account_key
+from app.values.times import Epoch
+
+SHOWN: Final = 10
+"""Accounts that are named one by one."""
+
+_HASH: Final = re.compile(r"0[xX][0-9a-fA-F]{64}", re.ASCII)
+_OF_PAIRS: Final = (
+    ("pegged_deposit_contract_addr", "vault"),
+    ("pegged_burn_contract_addr", "bridge"),
+    ("canonical_token_contract_addr", "canonical token"),
+    ("migration_peg_burn_contract_addr", "earlier bridge"),
+)
+_LISTS_OF_PAIRS: Final = (("deposit_contracts", "further vault"), ("burn_contracts", "further bridge"))
+_OF_CHAINS: Final = (
+    ("contract_addr", "bridge contract"),
+    ("farming_reward_contract_addr", "farming contract"),
+    ("transfer_agent_contract_addr", "transfer agent"),
+)
+
+
+def account_doubts(connection: Connection, typed: Collection[str]) -> Iterator[Effect]:
+    """Warnings about accounts that are to be blocked.
+
+    :param typed: as they were typed: the letter case of an EVM address holds its checksum.
+    """
+    own = _own_contracts(connection)
+    ours = [f"{text}: {own[account_key(text)]}" for text in typed if account_key(text) in own]
+    if ours:
+        yield _effect(ours, "is one of our contracts", "are our own contracts", Severity.GRAVE)
+    none = [f"{text}: {reason}" for text in typed if (reason := _why_no_account(text))]
+    if none:
+        yield _effect(none, "does not look like an account", "do not look like accounts", Severity.NOTICE)
+
+
+def _effect(lines: list[str], one: str, several: str, severity: Severity) -> Effect:
+    shown = lines[:SHOWN] + ([f"and {grouped(len(lines) - SHOWN)} more"] if len(lines) > SHOWN else [])
+    if len(lines) == 1:
+        text, _, reason = lines[0].partition(": ")
+        return Effect(f"{text} {one}: {reason}", severity)
+    return Effect(f"{grouped(len(lines))} of these {several}", severity, tuple(shown))
+
+
+def _why_no_account(text: str) -> str:
+    """Why a text looks like no account; empty where it looks like one."""
+    raw = parse_evm_address(text)
+    if raw is None:
+        if _HASH.fullmatch(text):
+            return "32 bytes are a transaction hash or a transfer ID on most chains"
+        return "it is not an EVM address; check that the chain uses such accounts"
+    if not any(raw):
+        return "it is the zero address"
+    digits = text[2:]
+    if digits not in (digits.lower(), digits.upper()) and checksum_address(raw)[2:] != digits:
+        return "its checksum is wrong, so it probably has a typing error"
+    return ""
+
+
+def _own_contracts(connection: Connection) -> dict[str, str]:
+    """What each configured contract is, by its account key."""
+    chains = load_rows(connection, Chain)
+    names = {row["chain_id"]: row["name"] for row in chains}
+    found: dict[str, str] = {}
+    every = (
+        *((row[column], f"the {what} of {row['name']}") for row in chains for column, what in _OF_CHAINS),
+        *(
+            (row["address"], f"the token {row['symbol']} on {names[row['chain_id']]}")
+            for row in load_rows(connection, Token)
+        ),
+        *(of for row in load_rows(connection, PeggedPair) for of in _of_pair(row, names)),
+    )
+    for address, what in every:
+        if address:
+            found.setdefault(account_key(address), what)
+    return found
+
+
+def _of_pair(row: Mapping[str, Any], names: Mapping[int, str]) -> Iterator[tuple[str, str]]:
+    pair = f"{row['symbol']} from {names[row['org_chain_id']]} to {names[row['pegged_chain_id']]}"
+    for column, what in _OF_PAIRS:
+        yield row[column], f"the {what} of {pair}"
+    for column, what in _LISTS_OF_PAIRS:
+        yield from ((address, f"a {what} of {pair}") for address in row[column])
+    for side in ("org_token", "pegged_token"):
+        yield row[side].get("address", ""), f"a token of {pair}"
+
+
+RECENT: Final = timedelta(hours=24)
+
+LISTED: Final = 20
+"""Transfers that are listed one by one."""
+
+ENDED: Final = "its end is in the past: it blocks nothing"
+
+_BLOCKS_ONE_BY_ONE: Final = 20
+
+WIDE: Final = {4: 8, 6: 19}
+"""Prefix lengths by IP version: so short, or shorter, a network takes in whole providers."""
+
+
+def effects_of(
+    connection: Connection, plan: PlannedEdits, now: datetime, typed: Mapping[str, Any] | None = None
+) -> Iterator[Effect]:
+    """Every effect of the planned changes, from the same view of the database as the plan.
+
+    :param typed: the values as they were typed, where one row is edited.
+    """
+    blocks = [change for change in plan.changes if change.section.part in BLOCKED]
+    for change in blocks[:_BLOCKS_ONE_BY_ONE]:
+        yield from _of_block(connection, change, now, typed or {})
+    if len(blocks) > _BLOCKS_ONE_BY_ONE:
+        yield Effect(f"{counted(len(blocks) - _BLOCKS_ONE_BY_ONE, 'more change')} of blocked entries")
+    yield from _of_validators(plan.changes)
+    changes = [change for change in plan.changes if change.section.part is Part.CORE]
+    if changes:
+        yield from _of_core(connection, changes, plan, now)
+
+
+def _of_core(
+    connection: Connection, changes: Sequence[Change], plan: PlannedEdits, now: datetime
+) -> Iterator[Effect]:
+    """What becomes of chains, tokens, routes and prices."""
+    before, after = (build_terms(_dated(rows, now)) for rows in (plan.before, plan.after))
+    for change in changes:
+        yield from _of_chain(connection, change)
+    route_changes = RouteChanges.between(before, after)
+    recent = sent_since(connection, now - RECENT, {stopped.route_key for stopped in route_changes.stopped})
+    yield from route_changes.effects(recent)
+    yield from price_effects(before, after, reported_fees(connection), now)
+    for change in changes:
+        yield from _of_unknown_fees(change)
+        yield from _of_token(change)
+        yield from _of_pool(connection, change, after, now)
+        yield from _of_route_block(change, before, route_changes, now)
+    if recent and any(change.section.name == "route_blocks" for change in changes):
+        ids = latest_sent(connection, now - RECENT, recent.keys(), LISTED)
+        yield Effect("the latest transfers there", Severity.PLAIN, transfer_ids=tuple(ids))
+    yield from watching_effects(plan.before, plan.after)
+
+
+def needs_typed(changes: Sequence[Change]) -> str | None:
+    """What to type before the changes are saved: the name of a chain that is stopped, or how many are."""
+    stopped = [change.row["name"] for change in changes if _stops(change)]
+    if len(stopped) < 2:
+        return stopped[0] if stopped else None
+    return f"stop {counted(len(stopped), 'chain')}"
+
+
+def _stops(change: Change) -> bool:
+    if change.section.name != "chains" or change.before is None or change.after is None:
+        return False
+    return bool(change.after["disabled"] and not change.before["disabled"])
+
+
+def _of_validators(changes: Sequence[Change]) -> Iterator[Effect]:
+    """Who signs refunds, as far as no rotation is reported yet."""
+    by_chain: dict[int, list[Change]] = {}
+    for change in changes:
+        if change.section.part is Part.VALIDATORS:
+            by_chain.setdefault(change.row["chain_id"], []).append(change)
+    new = {
+        change.row["chain_id"] for change in changes if change.section.name == "chains" and not change.before
+    }
+    for chain_id, found in sorted(by_chain.items()):
+        if chain_id in new:
+            many = counted(len(found), "opening validator")
+            yield Effect(f"refunds on chain {chain_id} are verified against {many}", Severity.PLAIN)
+            continue
+        yield Effect(
+            f"refunds on chain {chain_id} are verified against the new opening validators until the feed "
+            "reports a rotation",
+            Severity.GRAVE,
+        )
+
+
+def _dated(rows: Mapping[str, list[Row]], now: datetime) -> Mapping[str, Sequence[Row]]:
+    """The rows that count now, with the time that a new route gets only when it is saved."""
+    dated: list[Row] = [{"base_fee_changed_at": now} | row for row in rows["routes"]]
+    return {**in_force(rows, now), "routes": dated}
+
+
+def _of_chain(connection: Connection, change: Change) -> Iterator[Effect]:
+    if not _stops(change):
+        return
+    count = count_under_way(connection, change.row["chain_id"])
+    if count:
+        over = "over " if count > COUNT_LIMIT else ""
+        many = counted(min(count, COUNT_LIMIT), "transfer")
+        verb = "is" if count == 1 else "are"
+        yield Effect(
+            f"{over}{many} {verb} in progress from or to {change.row['name']}: no change, and clients still "
+            "see the status"
+        )
+    yield Effect(f"no estimates from or to {change.row['name']} until it is resumed", Severity.GRAVE)
+
+
+def _of_unknown_fees(change: Change) -> Iterator[Effect]:
+    """A new route or pair that cannot be quoted. What an edit makes unknown is told with the prices."""
+    row = change.after
+    if change.before is not None or row is None:
+        return
+    names = ("base_fee", "deposit_base_fee", "burn_base_fee", "perc_fee_tiers")
+    if any(row.get(name, ()) is None for name in names):
+        yield Effect("a fee is not known: no estimates that need it", Severity.GRAVE)
+
+
+def _of_token(change: Change) -> Iterator[Effect]:
+    before, after = change.before, change.after
+    if change.section.name != "tokens" or before is None or after is None:
+        return
+    if before["decimal"] != after["decimal"]:
+        yield Effect(
+            f"amounts of {change.section.describe(before)} are read with {after['decimal']} decimals "
+            f"instead of {before['decimal']}: caps, fees and counters keep their number of smallest units",
+            Severity.GRAVE,
+        )
+    if before["address"] != after["address"]:
+        yield Effect(f"clients see a new contract: {after['address']}", Severity.GRAVE)
+
+
+def _of_pool(connection: Connection, change: Change, after: NetworkTerms, now: datetime) -> Iterator[Effect]:
+    """What new caps mean for the balance and the volume of this epoch (docs/interface.md#pools)."""
+    row = change.after
+    if change.section.name != "pools" or row is None:
+        return
+    pool_key = PoolKey(row["chain_id"], row["symbol"])
+    terms, token = after.pools[pool_key], after.tokens[pool_key]
+    epoch = None if row["epoch_cap"] is None else Epoch.at(now, row["epoch_seconds"])
+    facts = estimate_facts(connection, RouteKey(pool_key.symbol, pool_key.chain_id, pool_key.chain_id), epoch)
+    pool = terms.moved_by(facts.src)
+    name = f"{row['symbol']} on {chain_names(after)[row['chain_id']]}"
+    for column, cap, used, until in (
+        ("total_cap", row["total_cap"], pool.balance, "until the balance is lower"),
+        ("epoch_cap", row["epoch_cap"], facts.epoch_volume, "until the next epoch"),
+    ):
+        if column not in change.columns:
+            continue
+        what = "total cap" if column == "total_cap" else f"epoch cap ({grouped(row['epoch_seconds'])} s)"
+        if cap is None and change.before is None:
+            yield Effect(f"{name} has no {what}", Severity.PLAIN)
+        elif cap is None:
+            yield Effect(f"the {what} of {name} is removed: there is no limit")
+        elif cap <= used:
+            shown = (tokens_text(amount, token.decimals, row["symbol"]) for amount in (cap, used))
+            yield Effect(
+                f"the new {what} of {name} is {next(shown)}, but {next(shown)} is used already: "
+                f"no transfers to it {until}",
+                Severity.GRAVE,
+            )
+        else:
+            left = tokens_text(cap - used, token.decimals, row["symbol"])
+            yield Effect(f"the new {what} of {name} leaves room for {left} now", Severity.PLAIN)
+
+
+def _of_route_block(
+    change: Change, before: NetworkTerms, route_changes: RouteChanges, now: datetime
+) -> Iterator[Effect]:
+    """A new block that stops nothing now may name another route than the operator meant, so it is noted."""
+    row = change.after
+    if (
+        change.section.name != "route_blocks"
+        or row is None
+        or change.before is not None
+        or route_changes.stopped
+    ):
+        return
+    if has_ended(row, now):
+        yield Effect(ENDED)
+        return
+    route_key = RouteKey(row["symbol"], row["src_chain_id"], row["dst_chain_id"])
+    known = [w for w in (route_key, route_key.reverse) if w in before.routes or w in before.pegged]
+    if not known:
+        yield Effect("there is no such route or pegged pair: the block has no effect now")
+    elif not any(is_open(before, key) for key in known):
+        yield Effect("these routes are stopped already: the block has no effect now")
+
+
+def has_ended(row: Row, now: datetime) -> bool:
+    """Whether the end of a block has passed."""
+    return row["expires_at"] is not None and row["expires_at"] <= now
+
+
+def _of_block(
+    connection: Connection, change: Change, now: datetime, typed: Mapping[str, Any]
+) -> Iterator[Effect]:
+    """The effects of a blocked address or network."""
+    row = change.after
+    if row is None:
+        yield Effect("blocked callers get estimates again at once")
+        return
+    new = [str(typed.get("address", row.get("address"))).strip()] if change.before is None else []
+    yield from block_effects(connection, change.section.name, [row], new, now)
+
+
+def block_effects(
+    connection: Connection, section: str, rows: Sequence[Row], typed: Collection[str], now: datetime
+) -> Iterator[Effect]:
+    """The effects of blocked addresses or networks.
+
+    :param typed: the addresses that were not blocked before, as they were typed.
+    """
+    if ended := sum(has_ended(row, now) for row in rows):
+        several = f"{counted(ended, 'entry', 'entries')} with an end in the past: no effect"
+        yield Effect(ENDED if len(rows) == 1 else several)
+    if section == "blocked_networks":
+        yield from network_effects([row["cidr"] for row in rows])
+        return
+    yield from account_doubts(connection, typed)
+    if rows and (ids := recent_transfers(connection, {row["address"].casefold() for row in rows}, now)):
+        many = f"{counted(len(ids), 'transfer')} in the last 24 hours"
+        one = f"this address sent or received {many}"
+        text = one if len(rows) == 1 else f"{many} came from or went to one of these"
+        yield Effect(text, transfer_ids=ids[:LISTED])
+
+
+def network_effects(cidrs: list[str]) -> Iterator[Effect]:
+    """A warning where networks are so wide that they block more than was likely meant."""
+    wide = [n for n in map(ip_network, cidrs) if n.prefixlen <= WIDE[n.version]]
+    if wide:
+        lines = tuple(f"{n}: {grouped(n.num_addresses)} addresses" for n in wide[:10])
+        name = "a very wide network" if len(wide) == 1 else f"{grouped(len(wide))} very wide networks"
+        yield Effect(f"{name}: check that you want to block all of it", Severity.GRAVE, lines)
+
+
+def recent_transfers(connection: Connection, addresses: set[str], now: datetime) -> tuple[bytes, ...]:
+    """The transfers of the last 24 hours that have one of the (casefolded) addresses on either side.
+
+    The newest come first.
+    """
+    found = transfers_of_accounts(connection, now - RECENT, addresses)
+    return tuple(transfer_id for _, transfer_id in found)

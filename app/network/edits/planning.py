@@ -1,0 +1,383 @@
+"""Plans an edit: turns what an operator entered into one change of the configuration, or refuses it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final, cast
+
+from marshmallow import ValidationError
+from sqlalchemy import ColumnElement, Connection
+
+from app.audit.services import Conflict, require_unchanged
+from app.cooperation import in_turns
+from app.network.changes import Change
+from app.network.document import messages_by_path, pins_too_long
+from app.network.edits.results import FieldError, InUse, Invalid, RowUsers
+from app.network.guards import faults, refusals
+from app.network.queries import load_rows, row_by_id, rows_with
+from app.network.sections import SECTIONS, Part, Row, Section
+from app.transfers.queries.usage import COUNT_LIMIT, count_transfers, of_chain, of_token, some_transfers
+
+NAMED: Final = 10
+"""How many rows or transfers of a kind are named in the refusal."""
+
+_KINDS: Final = {
+    "tokens": "token",
+    "pools": "pool",
+    "routes": "route",
+    "route_blocks": "route block",
+    "pegged_pairs": "pegged pair",
+    "validators": "validator",
+}
+_CHAIN_COLUMNS: Final = ("chain_id", "src_chain_id", "dst_chain_id", "org_chain_id", "pegged_chain_id")
+_ADVICE: Final = {
+    "chains": "Stop the chain instead, or remove everything that uses it first.",
+    "tokens": "Stop transfers of the token instead, or remove everything that uses it first.",
+    "pools": "Remove everything that uses it first.",
+}
+
+RowsBySection = Mapping[str, list[Row]]
+
+
+def require_unused(connection: Connection, section: Section, row: Row, rows: RowsBySection) -> None:
+    """Make sure that neither rows nor transfers use the row.
+
+    :param rows: of every section but the blocked accounts and networks.
+    :raises InUse: with what uses it.
+    """
+    users = tuple(_users(connection, section, row, rows))
+    if users:
+        raise InUse(section.describe(row), users, _ADVICE[section.name])
+
+
+def _users(connection: Connection, section: Section, row: Row, rows: RowsBySection) -> Iterator[RowUsers]:
+    if section.name == "chains":
+        yield from _referring(rows, tuple(_KINDS), row["chain_id"], None)
+        yield from _transfers(connection, of_chain(row["chain_id"]))
+    elif section.name == "tokens":
+        names = ("pools", "routes", "route_blocks", "pegged_pairs")
+        yield from _referring(rows, names, row["chain_id"], row["symbol"])
+        yield from _transfers(connection, of_token(row["chain_id"], row["symbol"]))
+    elif section.name == "pools":
+        yield from _referring(rows, ("routes",), row["chain_id"], row["symbol"])
+
+
+def _referring(
+    rows: RowsBySection, names: tuple[str, ...], chain_id: int, symbol: str | None
+) -> Iterator[RowUsers]:
+    """Rows that name the chain, and the symbol where it matters."""
+    for section in SECTIONS:
+        if section.name not in names:
+            continue
+        found = [
+            section.describe(row)
+            for row in rows[section.name]
+            if any(row.get(column) == chain_id for column in _CHAIN_COLUMNS)
+            and symbol in (None, row.get("symbol"))
+        ]
+        if found:
+            yield RowUsers(_KINDS[section.name], len(found), tuple(found[:NAMED]))
+
+
+def _transfers(connection: Connection, which: ColumnElement[bool]) -> Iterator[RowUsers]:
+    if count := count_transfers(connection, which):
+        names = tuple(f"0x{i.hex()}" for i in some_transfers(connection, which, NAMED))
+        yield RowUsers("transfer", min(count, COUNT_LIMIT), names, at_least=count > COUNT_LIMIT)
+
+
+BLOCKED: Final = (Part.BLOCKED_ADDRESSES, Part.BLOCKED_NETWORKS)
+"""Parts that may have a hundred thousand rows, with no rules between them: they are never read whole."""
+
+_BY_DOCUMENT: Final = ("validators", "config_fields")
+
+EDITABLE: Final = {section.name: section for section in SECTIONS if section.name not in _BY_DOCUMENT}
+"""The sections that operators edit. Validators come from the chains, further fields by the document."""
+
+COUNTED_BY_FEED: Final = {
+    "pools": ("liquidity_added", "liquidity_sent", "liquidity_relayed", "liquidity_withdrawn")
+}
+"""Opening values: given with a new row, and not edited afterwards, as the feed counts what follows."""
+
+_MESSAGE: Final = re.compile(
+    r"(?P<row>[a-z_]+(?:\[\d+\])?)(?:\.(?P<path>[^:]+))?: (?P<message>.+)", re.DOTALL
+)
+
+SECTION_BY_NAME: Final = {section.name: section for section in SECTIONS}
+
+_CHUNK: Final = 500
+
+Rows = Mapping[str, list[Row]]
+
+ByIdentity = dict[tuple[Any, ...], Row]
+"""Rows of a section by their keys, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One row to add, change or remove.
+
+    ``values`` are fields as the network document writes them; those left out keep what they have,
+    or the document's default in a new row. None removes the row. ``row_id`` is the row's number in
+    its table, None for a new row. ``shown`` is the fingerprint of the row as the operator was shown it.
+    """
+
+    section: str
+    row_id: int | None = None
+    values: Mapping[str, Any] | None = None
+    shown: str | None = None
+
+    def as_input(self) -> dict[str, Any]:
+        """The edit for a proposal, from which ``Edit(**input)`` makes it again."""
+        values = None if self.values is None else dict(self.values)
+        shown = None if self.row_id is None else self.shown  # a new row is based on none
+        return {"section": self.section, "row_id": self.row_id, "values": values, "shown": shown}
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedEdits:
+    """Checked edits: the changes that they make, without those of rows that would stay as they are.
+
+    ``before`` and ``after`` are the rows of every section but the blocked ones, empty where only those are
+    edited.
+    """
+
+    changes: tuple[Change, ...]
+    before: Rows
+    after: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedEdit:
+    """One checked edit. ``change`` is None where the row would stay as it is."""
+
+    subject: str
+    change: Change | None
+    plan: PlannedEdits
+
+
+def plan_edit(connection: Connection, edit: Edit, now: datetime) -> PlannedEdit:
+    """The change that the edit makes, checked against everything it must agree with.
+
+    :param connection: in a transaction with one consistent view; for a save, the writing one.
+    :raises EditRefused: ``Invalid``, ``Conflict`` or ``InUse``.
+    """
+    section = SECTION_BY_NAME[edit.section]
+    plan = plan_edits(connection, (edit,), now)
+    if plan.changes:
+        return PlannedEdit(section.describe(plan.changes[0].row), plan.changes[0], plan)
+    row = row_by_id(connection, section.model, edit.row_id or 0)
+    return PlannedEdit(section.describe(row) if row else section.name, None, plan)
+
+
+def plan_edits(
+    connection: Connection, edits: Sequence[Edit], now: datetime, *, as_document: bool = False
+) -> PlannedEdits:
+    """The changes that several edits make together, checked as if they were one.
+
+    So a route may come with the pools that it needs, and a chain may go with its tokens.
+
+    :param as_document: whether they come from a network document, which may hold what the console's forms
+        refuse: opening values of a pool that is there, a stopped chain without a reason, a pin that has
+        ended.
+    :raises EditRefused: ``Invalid``, ``Conflict`` or ``InUse``. The errors say which edit they are about.
+    """
+    rows = _rows(connection, edits)
+    standing = _edited_rows(connection, edits)
+    planned = {name: _by_identity(SECTION_BY_NAME[name], found) for name, found in rows.items()}
+    changes: list[tuple[int, Change]] = []
+    for number, edit in enumerate(in_turns(edits)):
+        section = SECTION_BY_NAME[edit.section]
+        before = _row_to_edit(section, edit, standing)
+        after = (
+            None
+            if edit.values is None
+            else _read(section, before, edit.values, now, number=number, as_document=as_document)
+        )
+        if before is None and after is not None:
+            _require_new(section, after, planned[section.name], number)
+        elif before is not None and after is not None:
+            if section.identity(after) != section.identity(before):
+                raise Invalid(_renamed(section, before, after, number))
+            if all(before[name] == value for name, value in after.items()):
+                continue
+        _place(planned[section.name], section, before, after)
+        changes.append((number, Change(section, before, after, None)))
+    after_all = {name: list(found.values()) for name, found in planned.items()}
+    _require_not_blocked(connection, changes)
+    _require_unused(connection, (change for _, change in changes), after_all)
+    return _checked(connection, changes, rows, after_all, now)
+
+
+def _checked(
+    connection: Connection, changes: list[tuple[int, Change]], before: Rows, after: Rows, now: datetime
+) -> PlannedEdits:
+    """The plan, once the rows keep every rule together and no transfer depends on what changes."""
+    places = {
+        name: {SECTION_BY_NAME[name].identity(row): at for at, row in enumerate(rows)}
+        for name, rows in after.items()
+    }
+    placed = [
+        (number, replace(each, index=_place_of(places, each)) if each.after else each)
+        for number, each in changes
+    ]
+    plan = PlannedEdits(tuple(change for _, change in placed), before, after)
+    if found := [*faults(after), *refusals(connection, plan.changes), *pins_too_long(plan.changes, now)]:
+        owners = {f"{change.section.name}[{change.index}]": number for number, change in placed}
+        raise Invalid(_row_errors(owners, found))
+    return plan
+
+
+def _place_of(places: Mapping[str, Mapping[tuple[Any, ...], int]], change: Change) -> int:
+    """Where the changed row stands in its section of the planned document."""
+    return places[change.section.name][change.section.identity(cast(Row, change.after))]
+
+
+def _require_unused(connection: Connection, changes: Iterable[Change], rows: Rows) -> None:
+    """Make sure that nothing that stays uses a row that goes."""
+    for change in changes:
+        if change.after is None and change.before is not None:
+            require_unused(connection, change.section, change.before, rows)
+
+
+def _edited_rows(connection: Connection, edits: Sequence[Edit]) -> dict[tuple[str, int], Row]:
+    """The rows that are edited as they are now, by section and number."""
+    wanted: dict[str, list[int]] = {}
+    for edit in edits:
+        if edit.row_id is not None:
+            wanted.setdefault(edit.section, []).append(edit.row_id)
+    found: dict[tuple[str, int], Row] = {}
+    for name, numbers in wanted.items():
+        for start in range(0, len(numbers), _CHUNK):
+            for row in rows_with(
+                connection, SECTION_BY_NAME[name].model, "id", numbers[start : start + _CHUNK]
+            ):
+                found[name, row["id"]] = row
+    return found
+
+
+def _row_to_edit(section: Section, edit: Edit, standing: Mapping[tuple[str, int], Row]) -> Row | None:
+    """The row that is edited; None for a new one."""
+    if edit.row_id is None:
+        if edit.values is None:
+            raise Conflict("there is nothing to remove", ())
+        if edit.shown:  # of the row that was there when the edit was previewed
+            require_unchanged("the row", edit.shown, None)
+        return None
+    row = standing.get((section.name, edit.row_id))
+    name = "the row" if row is None else section.describe(row)
+    require_unchanged(name, edit.shown, None if row is None else section.documented(row))
+    return row
+
+
+def _rows(connection: Connection, edits: Iterable[Edit]) -> Rows:
+    """The rows that the rules between rows concern: none where only blocked accounts and networks change."""
+    if all(SECTION_BY_NAME[edit.section].part in BLOCKED for edit in edits):
+        return {of.name: [] for of in SECTIONS}
+    return {of.name: [] if of.part in BLOCKED else load_rows(connection, of.model) for of in SECTIONS}
+
+
+def _read(
+    section: Section, before: Row | None, values: Mapping[str, Any], now: datetime, *,
+    number: int, as_document: bool,
+) -> Row:  # fmt: skip
+    whole = dict(values) if before is None else section.documented(before) | dict(values)
+    if section.name == "chains" and whole.get("disabled") is False and not as_document:
+        whole["disabled_reason"] = ""
+    try:
+        row: Row = section.schema.load(whole)
+    except ValidationError as error:
+        raise Invalid(FieldError(*pair, number) for pair in messages_by_path(error.messages)) from None
+    if as_document:
+        return row
+    pin = _pin_rules(section, before, row, now, number)
+    if errors := [*_console_rules(section, before, row, number), *pin]:
+        raise Invalid(errors)
+    return row
+
+
+def _console_rules(section: Section, before: Row | None, row: Row, number: int) -> Iterator[FieldError]:
+    """What the console refuses although an imported document may have it."""
+    if section.name == "chains" and row["disabled"] and not row["disabled_reason"].strip():
+        yield FieldError(
+            "disabled_reason",
+            "Enter why the chain is stopped. Operators see it; users never do.",
+            number,
+        )
+    for column in COUNTED_BY_FEED.get(section.name, ()) if before is not None else ():
+        if before is not None and row[column] != before[column]:
+            yield FieldError(column, "cannot be changed: the event feed counts it", number)
+
+
+def _pin_rules(
+    section: Section, before: Row | None, row: Row, now: datetime, number: int
+) -> Iterator[FieldError]:
+    """A pin that has ended can be imported with the document it stands in, but not be made."""
+    if section.name != "routes" or row["pinned_until"] is None:
+        return
+    columns = ("pinned_base_fee", "pinned_until")
+    stays = before is not None and all(row[column] == before[column] for column in columns)
+    if not stays and row["pinned_until"] <= now:
+        yield FieldError("pinned_until", "is in the past: enter a later time", number)
+
+
+def _require_new(section: Section, row: Row, planned: ByIdentity, number: int) -> None:
+    if section.identity(row) in planned:
+        raise Invalid([_there_already(section, row, number)])
+
+
+def _require_not_blocked(connection: Connection, changes: Sequence[tuple[int, Change]]) -> None:
+    """As ``_require_new``, for what may have a hundred thousand rows, which are not all read."""
+    for part in BLOCKED:
+        new = [(at, c) for at, c in changes if c.section.part is part and c.before is None]
+        for start in range(0, len(new), _CHUNK):
+            chunk = new[start : start + _CHUNK]
+            section = chunk[0][1].section
+            column = section.key[0]
+            values = [change.row[column] for _, change in chunk]
+            there = {section.identity(row) for row in rows_with(connection, section.model, column, values)}
+            if errors := [
+                _there_already(section, c.row, at) for at, c in chunk if section.identity(c.row) in there
+            ]:
+                raise Invalid(errors)
+
+
+def _there_already(section: Section, row: Row, number: int) -> FieldError:
+    return FieldError("", f"{section.describe(row)} exists already: change that one", number)
+
+
+def _renamed(section: Section, before: Row, after: Row, number: int) -> Iterator[FieldError]:
+    """The errors of an edit that changes a row's key. Other rows refer to it, so it must stay."""
+    old, new = section.documented(before), section.documented(after)
+    fields = section.schema.fields
+    for name in (fields[column].data_key or column for column in section.key):
+        if old[name] != new[name]:
+            text = f"cannot be changed ({old[name]}): add a new row and remove this one"
+            yield FieldError(name, text, number)
+
+
+def _by_identity(section: Section, rows: Iterable[Row]) -> ByIdentity:
+    return {section.identity(row): row for row in rows}
+
+
+def _place(planned: ByIdentity, section: Section, before: Row | None, after: Row | None) -> None:
+    """Make the edit among the planned rows. A changed row keeps its place, a new one comes last."""
+    if after is None:
+        planned.pop(section.identity(cast(Row, before)), None)
+    else:
+        planned[section.identity(after)] = after if before is None else before | after
+
+
+def _row_errors(owners: Mapping[str, int], lines: Iterable[str]) -> Iterator[FieldError]:
+    """Messages about a document as errors of the rows that are edited.
+
+    :param owners: the number of the edit by the path of its row, such as ``routes[3]``.
+    """
+    for line in lines:
+        match = _MESSAGE.fullmatch(line)
+        if match is None or match["row"] not in owners:
+            yield FieldError("", line if match is None else match["message"])
+        else:
+            yield FieldError(match["path"] or "", match["message"], owners[match["row"]])

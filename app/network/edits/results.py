@@ -1,0 +1,126 @@
+"""What an edit of the configuration would do, and the reasons for which it is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+from app.audit.records import AuditedChange
+from app.audit.services import EditRefused
+from app.values.amounts import grouped
+from app.values.differences import FieldDifference
+
+
+class Severity(IntEnum):
+    """How much an effect deserves a second look."""
+
+    PLAIN = 0
+    NOTICE = 1
+    GRAVE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One consequence in words; ``details`` are what it consists of, a line each.
+
+    ``transfer_ids`` are the last transfers that it is about, the newest first.
+    """
+
+    text: str
+    severity: Severity = Severity.NOTICE
+    details: tuple[str, ...] = ()
+    transfer_ids: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What an edit would do. Without ``changes`` it would do nothing.
+
+    ``needs_typed``: a name that has to be typed before the edit is saved. With ``waits`` it is not saved
+    but proposed to a second operator. ``audited`` are the rows before and after, where several are edited
+    together; ``fingerprint`` is that of the rows as they are, for the save to hand back.
+    """
+
+    subject: str
+    changes: tuple[str, ...]
+    differences: tuple[FieldDifference, ...]
+    effects: tuple[Effect, ...]
+    needs_typed: str | None = None
+    waits: bool = False
+    audited: tuple[AuditedChange, ...] = ()
+    fingerprint: str = ""
+
+    @property
+    def severity(self) -> Severity:
+        """That of the gravest effect."""
+        return max((effect.severity for effect in self.effects), default=Severity.PLAIN)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """What is wrong with a value. ``path`` is empty, or such as ``perc_fee_tiers[1].ppm``.
+
+    ``edit`` is the number of the edit that it is about, where several are made together.
+    """
+
+    path: str
+    message: str
+    edit: int = 0
+
+    @property
+    def field(self) -> str:
+        """The field of the document's row that the path is in; empty for the row as a whole."""
+        return self.path.partition(".")[0].partition("[")[0]
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+class Invalid(EditRefused):
+    """Values that cannot be saved."""
+
+    def __init__(self, errors: Iterable[FieldError]) -> None:
+        self.errors = tuple(errors)
+        super().__init__("\n".join(map(str, self.errors)))
+
+    def first_of_each(self) -> tuple[FieldError, ...]:
+        """The errors without repetition, where several rows have the same one."""
+        return tuple({(error.path, error.message): error for error in reversed(self.errors)}.values())
+
+
+class NotConfirmed(EditRefused):
+    """The name that has to be typed was not. ``needs_typed`` is that name."""
+
+    def __init__(self, needs_typed: str) -> None:
+        super().__init__(f"type {needs_typed} to confirm")
+        self.needs_typed = needs_typed
+
+
+@dataclass(frozen=True, slots=True)
+class RowUsers:
+    """What uses a row: how many of a kind, exactly or at least, and the names of the first of them."""
+
+    kind: str
+    count: int
+    names: tuple[str, ...]
+    at_least: bool = False
+
+    def __str__(self) -> str:
+        more = self.count - len(self.names)
+        names = ", ".join(self.names) + (f" and {grouped(more)} more" if more > 0 else "")
+        return f"{'over ' if self.at_least else ''}{counted(self.count, self.kind)} ({names})"
+
+
+class InUse(EditRefused):
+    """A row that others use cannot be removed. ``advice`` is what to do instead."""
+
+    def __init__(self, subject: str, users: tuple[RowUsers, ...], advice: str) -> None:
+        used = "; ".join(map(str, users))
+        super().__init__(f"{subject} cannot be removed: it is used by {used}. {advice}")
+        self.subject, self.users, self.advice = subject, users, advice
+
+
+def counted(count: int, kind: str, plural: str = "") -> str:
+    """The number with its noun in the singular or plural: ``1 route``, ``1 204 transfers``."""
+    return f"{grouped(count)} {kind}" if count == 1 else f"{grouped(count)} {plural or f'{kind}s'}"

@@ -1,0 +1,239 @@
+"""Editing one row, or several as one: shown, previewed, saved or proposed with one audit record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from app.accounts.proposal import ONE_ROW
+from app.audit.records import Actor
+from app.audit.services import Saved, fingerprint
+from app.cooperation import in_turns
+from app.db.engine import reading, reading_consistently, writing
+from app.gateway import Gateway
+from app.network.changes import Change, audited, in_words
+from app.network.edits.effects import effects_of, needs_typed
+from app.network.edits.planning import COUNTED_BY_FEED, EDITABLE, Edit, plan_edit, plan_edits
+from app.network.edits.results import Preview
+from app.network.edits.saving import Planned, save_or_propose, waits
+from app.network.guards import PAIR_SIDES, sent_through
+from app.network.queries import row_by_id
+from app.network.sections import Section
+from app.transfers.queries.usage import transfers_use_chain, transfers_use_token
+from app.values.differences import difference
+
+KEY_REASON: Final = "it identifies the row. To change it, add a new row and remove this one"
+COUNTED_REASON: Final = "opening values are set once; the event feed counts everything after that"
+
+
+def locked_fields(gateway: Gateway, section: str, documented: Mapping[str, Any]) -> dict[str, str]:
+    """The keys of the document that an edit of this row may not change, each with the reason.
+
+    This only helps the form. A save makes its own checks (``plan_edit``).
+
+    :param documented: the row as the document writes it.
+    """
+    of = EDITABLE[section]
+    locked = dict.fromkeys((_key(of, column) for column in of.key), KEY_REASON)
+    locked |= dict.fromkeys((_key(of, column) for column in COUNTED_BY_FEED.get(section, ())), COUNTED_REASON)
+    with reading_consistently(gateway.engine) as connection:
+        locked |= _locked_by_transfers(connection, section, documented)
+    return locked
+
+
+def _locked_by_transfers(connection: Connection, section: str, row: Mapping[str, Any]) -> Iterator[Any]:
+    if section == "chains" and row["contract_addr"] and transfers_use_chain(connection, row["id"]):
+        yield "contract_addr", "transfers use this chain, and their refunds are signed for its contract"
+    if section == "tokens" and transfers_use_token(connection, row["chain_id"], row["symbol"]):
+        for name in ("address", "decimal"):
+            yield name, "transfers use this token, and their amounts and refunds depend on it"
+    for side in PAIR_SIDES if section == "pegged_pairs" else ():
+        if sent_through(connection, side, row, {None, row[side.own]}):
+            for name in (side.own, side.version):
+                yield name, "transfers in progress use this contract, and their refunds are signed for it"
+
+
+def _key(section: Section, column: str) -> str:
+    """The document's name of a column."""
+    name: str = section.schema.fields[column].data_key or column
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    """A row for a form: its name, its values as the document writes them, and their fingerprint."""
+
+    row_id: int
+    subject: str
+    values: dict[str, Any]
+    fingerprint: str
+
+
+def show_row(gateway: Gateway, section: str, row_id: int) -> ShownRow | None:
+    """The row as it is now; None where there is none."""
+    of = EDITABLE[section]
+    with reading(gateway.reads) as connection:
+        row = row_by_id(connection, of.model, row_id)
+    if row is None:
+        return None
+    values = of.documented(row)
+    return ShownRow(row_id, of.describe(row), values, fingerprint(values))
+
+
+def preview_edit(gateway: Gateway, edit: Edit) -> Preview:
+    """What the edit would do. Nothing is written.
+
+    :raises EditRefused: why it would be refused (``Invalid``, ``Conflict``, ``InUse``).
+    """
+    now = gateway.clock()
+    with reading_consistently(gateway.engine) as connection:
+        planned = plan_edit(connection, edit, now)
+        effects = tuple(effects_of(connection, planned.plan, now, edit.values))
+    if planned.change is None:
+        return Preview(planned.subject, (), (), ())
+    audited = planned.change.audited
+    return Preview(
+        planned.subject,
+        (str(planned.change),),
+        difference(audited.before, audited.after),
+        effects,
+        needs_typed([planned.change]),
+        waits(gateway, [planned.change]),
+    )
+
+
+def save_edit(
+    gateway: Gateway, edit: Edit, *, actor: Actor, typed: str = "", reason: str = "", note: str = ""
+) -> Saved:
+    """Make the edit in one transaction and record it in the audit log.
+
+    Where it waits for a second operator (``TWO_PERSONS``), it is kept as a proposal instead.
+
+    :param typed: what was typed to confirm, where the preview asks for a name.
+    :param reason: why, for the second operator.
+    :param note: a remark for the audit log; may be empty.
+    :raises EditRefused: why it is refused (``Invalid``, ``Conflict``, ``InUse``, ``NotConfirmed``,
+        ``ReasonMissing``).
+    """
+    with writing(gateway.engine) as connection:
+        planned = replace(planned_edit(connection, edit, gateway.clock()), note=note)
+        planned.require_typed(typed)
+        return save_or_propose(connection, gateway, actor, planned, reason)
+
+
+def planned_edit(connection: Connection, edit: Edit, now: datetime) -> Planned:
+    """What the edit comes to, from the rows of now.
+
+    :param connection: in a transaction with one consistent view; for a save, the writing one.
+    :raises EditRefused: ``Invalid``, ``Conflict`` or ``InUse``.
+    """
+    change = plan_edit(connection, edit, now).change
+    if change is None:
+        return Planned(ONE_ROW, edit.as_input(), "network.edit", ())
+    action = "create" if change.before is None else "remove" if change.after is None else "edit"
+    return Planned(ONE_ROW, edit.as_input(), f"network.{action}", (change,), needs_typed([change]))
+
+
+SEVERAL: Final = "rows"
+"""What proposals call several rows that are edited together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """Edits that are made together or not at all.
+
+    :param action: what the audit log calls it, such as ``network.connect``.
+    :param words: what it does, in a few words.
+    :param about: the subject of the audit record; empty: the row, or the number of rows.
+    :param as_document: whether the rows come from a network document (``planning.plan_edits``).
+    """
+
+    edits: tuple[Edit, ...]
+    action: str
+    words: str
+    about: str = ""
+    as_document: bool = False
+
+    def as_input(self) -> dict[str, Any]:
+        """The edits for a proposal."""
+        return {
+            "edits": [edit.as_input() for edit in self.edits],
+            "action": self.action,
+            "words": self.words,
+            "about": self.about,
+            "as_document": self.as_document,
+        }
+
+    @classmethod
+    def of_input(cls, data: Mapping[str, Any]) -> Edits:
+        """The edits that a proposal was made of."""
+        edits = tuple(Edit(**each) for each in data["edits"])
+        return cls(edits, data["action"], data["words"], data["about"], data["as_document"])
+
+
+def preview_edits(gateway: Gateway, edits: Edits) -> Preview:
+    """What the edits would do together. Nothing is written.
+
+    :raises EditRefused: why they would be refused (``Invalid``, ``Conflict``, ``InUse``).
+    """
+    now = gateway.clock()
+    with reading_consistently(gateway.engine) as connection:
+        plan = plan_edits(connection, edits.edits, now, as_document=edits.as_document)
+        effects = tuple(effects_of(connection, plan, now))
+    changes = plan.changes
+    return Preview(
+        edits.about or in_words(changes),
+        tuple(map(str, in_turns(changes))),
+        (),
+        effects,
+        needs_typed(changes),
+        waits(gateway, changes),
+        tuple(audited(changes)),
+    )
+
+
+def save_edits(
+    gateway: Gateway, edits: Edits, *, actor: Actor, typed: str = "", reason: str = "", note: str = ""
+) -> Saved:
+    """Make the edits in one transaction, with one audit record; or propose them, where any of them waits.
+
+    :param typed: what was typed to confirm, where the preview asks for a name.
+    :param reason: why, for the second operator.
+    :param note: a remark for the audit log; may be empty.
+    :raises EditRefused: why they are refused; then nothing has changed.
+    """
+    with writing(gateway.engine) as connection:
+        planned = replace(planned_edits(connection, edits, gateway.clock()), note=note)
+        planned.require_typed(typed)
+        return save_or_propose(connection, gateway, actor, planned, reason)
+
+
+def planned_edits(connection: Connection, edits: Edits, now: datetime) -> Planned:
+    """What the edits come to, from the rows of now.
+
+    :param connection: in a transaction with one consistent view; for a save, the writing one.
+    :raises EditRefused: ``Invalid``, ``Conflict`` or ``InUse``.
+    """
+    changes = plan_edits(connection, edits.edits, now, as_document=edits.as_document).changes
+    typed = needs_typed(changes)
+    return Planned(SEVERAL, edits.as_input(), edits.action, changes, typed, edits.words, edits.about)
+
+
+def edits_of(changes: Sequence[Change], shown: Mapping[str, str]) -> tuple[Edit, ...]:
+    """Changes as edits that can be planned again.
+
+    :param shown: the fingerprint of each row that is edited, by its name.
+    """
+    return tuple(
+        Edit(
+            change.section.name,
+            None if change.before is None else change.before["id"],
+            None if change.after is None else change.section.written_out(change.after),
+            None if change.before is None else shown[change.section.describe(change.before)],
+        )
+        for change in in_turns(changes)
+    )

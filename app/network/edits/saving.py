@@ -1,0 +1,206 @@
+"""The one way of every edit into the tables: saved at once, or kept as a proposal for a second operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from app.accounts.proposal import Proposal, TwoPersons
+from app.accounts.services.proposals import Draft, SecondPersonNeeded, propose
+from app.audit.records import Actor
+from app.audit.services import DETAIL_LENGTH, Saved, record
+from app.feed.services.refold import FactsChanged, refold_after_network_change
+from app.gateway import Gateway
+from app.network.changes import Change, Decimals, apply, audited, in_brief, raise_versions
+from app.network.edits.results import NotConfirmed
+from app.network.queries import token_decimals
+from app.network.sections import SECTIONS, Row
+from app.values.amounts import grouped
+
+_SWITCHES: Final = {
+    "chains": ({"disabled"}, {"disabled_reason"}),
+    "tokens": ({"xfer_disabled", "pool_disabled", "transfer_disabled"}, set[str]()),
+}
+"""By section: the columns that stop more when they are true, and the notes that may change with them."""
+
+_BLOCKS: Final = ("route_blocks", "blocked_addresses", "blocked_networks")
+_NOTES_OF_BLOCKS: Final = {"reason", "source", "expires_at"}
+
+
+def sections_that_wait(rule: TwoPersons, changes: Iterable[Change]) -> list[str]:
+    """The guarded sections that the changes are about, in the document's order.
+
+    A change that only stops something is none of them: an incident does not wait for a second person.
+    """
+    found = {c.section.name for c in changes if rule.guards(c.section.name) and not only_stops(c)}
+    return [section.name for section in SECTIONS if section.name in found]
+
+
+def only_stops(change: Change) -> bool:
+    """Whether all that the change does is to stop a chain or a token, or to block something, or for longer.
+
+    Together with anything else it is no stop: otherwise a new contract could slip in beside one.
+    """
+    section, before, after = change.section.name, change.before, change.after
+    if after is None:
+        return False
+    if before is None:
+        return section in _BLOCKS
+    if section in _BLOCKS:
+        return _blocks_more(set(change.columns), before, after)
+    if section == "pegged_pairs":
+        return _stops_pair(change.columns, before, after)
+    if section not in _SWITCHES:
+        return False
+    switches, notes = _SWITCHES[section]
+    turned = switches.intersection(change.columns)
+    return bool(turned) and all(after[switch] for switch in turned) and set(change.columns) <= turned | notes
+
+
+def _blocks_more(columns: set[str], before: Row, after: Row) -> bool:
+    """Whether a block lasts longer, or stops the way back, too, and nothing but its notes changed with it."""
+    ends, ended = after["expires_at"], before["expires_at"]
+    longer = ended is not None and (ends is None or ends > ended)
+    shorter = "expires_at" in columns and not longer
+    wider = "both_directions" in columns and after["both_directions"]
+    notes = _NOTES_OF_BLOCKS | ({"both_directions"} if wider else set())
+    return (longer or wider) and not shorter and columns <= notes
+
+
+def _stops_pair(columns: Iterable[str], before: Row, after: Row) -> bool:
+    """Whether the pair's switch was turned on, on either side, and nothing else changed."""
+    sides = set(columns)
+    return sides <= {"org_token", "pegged_token"} and all(
+        after[side] == before[side] | {"xfer_disabled": True} for side in sides
+    )
+
+
+LONGEST_NOTE: Final = 500
+
+_NOTE: Final = "; note: "
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What an edit comes to now.
+
+    ``kind`` and ``input`` are how it is planned again when somebody approves it; ``action`` is what the
+    audit log calls it. ``needs_typed`` is a name that has to be typed before it is saved. ``words`` say
+    what several changes together do, ``about`` what they are about, where it is not their number.
+    ``note`` is a remark for the audit log.
+    """
+
+    kind: str
+    input: Mapping[str, Any]
+    action: str
+    changes: Sequence[Change]
+    needs_typed: str | None = None
+    words: str = ""
+    about: str = ""
+    note: str = ""
+
+    def summary(self, decimals: Decimals) -> str:
+        """What it would do, in a sentence."""
+        if len(self.changes) == 1 or not self.words:
+            return in_brief(self.changes, decimals, done=False)
+        return self.words
+
+    @property
+    def subject(self) -> str:
+        """What it changes: one row by its name, several by their number."""
+        first = self.changes[0]
+        if self.about or len(self.changes) == 1:
+            return self.about or first.section.describe(first.row)
+        return f"{grouped(len(self.changes))} {first.section.name}"
+
+    def require_typed(self, typed: str) -> None:
+        """Make sure that the name was typed, in upper or lower case.
+
+        :raises NotConfirmed: it was not.
+        """
+        if self.needs_typed is not None and not same_name(typed, self.needs_typed):
+            raise NotConfirmed(self.needs_typed)
+
+
+def same_name(typed: str, name: str) -> bool:
+    """Whether a name was typed, whatever the case and the spaces around it and between its words."""
+    return " ".join(typed.split()).casefold() == " ".join(name.split()).casefold()
+
+
+def waits(gateway: Gateway, changes: Sequence[Change]) -> bool:
+    """Whether the changes wait for a second operator."""
+    return bool(sections_that_wait(gateway.two_persons, changes))
+
+
+def save_or_propose(
+    connection: Connection, gateway: Gateway, actor: Actor, planned: Planned, reason: str = ""
+) -> Saved:
+    """Make the planned changes; where they wait for a second operator, keep them as a proposal instead.
+
+    :param reason: why, for the second operator.
+    :raises ReasonMissing: they wait, and no reason is given.
+    """
+    if not planned.changes:
+        return Saved((), None)
+    if not waits(gateway, planned.changes):
+        return save_changes(connection, gateway, actor, planned)
+    draft = Draft(
+        kind=planned.kind,
+        section=sections_that_wait(gateway.two_persons, planned.changes)[0],
+        subject=planned.subject,
+        summary=planned.summary(token_decimals(connection)),
+        input=planned.input,
+        changes=audited(planned.changes),
+    )
+    return propose(connection, gateway, actor, draft, reason)
+
+
+def save_changes(
+    connection: Connection,
+    gateway: Gateway,
+    actor: Actor,
+    planned: Planned,
+    approved: Proposal | None = None,
+) -> Saved:
+    """Write checked changes, raise the versions, judge kept events again, and add one audit record.
+
+    :param approved: the proposal that the actor approves, where the changes were proposed.
+    :raises SecondPersonNeeded: the changes wait, and no proposal of them is approved.
+    """
+    changes, now = planned.changes, gateway.clock()
+    waiting = sections_that_wait(gateway.two_persons, changes)
+    if waiting and approved is None:
+        raise SecondPersonNeeded(waiting)
+    _write(connection, changes, now)
+    by_two = f"{approved.by_two(actor.name)}: " if approved else ""
+    words = planned.words or in_brief(changes, token_decimals(connection))
+    record_id = record(
+        connection,
+        gateway.audit_keys,
+        actor,
+        planned.action,
+        planned.subject,
+        now=now,
+        detail=with_note(by_two + words, planned.note),
+        changes=audited(changes),
+    )
+    return Saved(tuple(map(str, changes)), record_id, brief=words)
+
+
+def with_note(words: str, note: str) -> str:
+    """The sentence of an audit record with the operator's note, for which the sentence is cut."""
+    line = " ".join(note.replace("\0", " ").split())[:LONGEST_NOTE]
+    if not line:
+        return words
+    room = DETAIL_LENGTH - len(line) - len(_NOTE)
+    return f"{words if len(words) <= room else words[: room - 1] + '…'}{_NOTE}{line}"
+
+
+def _write(connection: Connection, changes: Sequence[Change], now: datetime) -> None:
+    apply(connection, changes, now)
+    raise_versions(connection, {change.section.part for change in changes}, now)
+    refold_after_network_change(connection, FactsChanged.by(changes), now)

@@ -1,0 +1,96 @@
+"""Stopping several chains at once, and putting them into service again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from sqlalchemy import Connection
+
+from app.audit.records import Actor
+from app.audit.services import Saved, fingerprint, require_unchanged
+from app.db.engine import reading_consistently, writing
+from app.gateway import Gateway
+from app.network.edits.planning import SECTION_BY_NAME, Edit
+from app.network.edits.results import FieldError, Invalid, Preview, counted
+from app.network.edits.rows import Edits, planned_edits, preview_edits
+from app.network.edits.saving import save_or_propose
+from app.network.models import Chain
+from app.network.queries import load_rows
+from app.network.sections import Row
+
+_CHAINS = SECTION_BY_NAME["chains"]
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """Chains to stop, or with ``stop`` false to resume. Those in that state already are left alone."""
+
+    chain_ids: frozenset[int]
+    stop: bool
+    reason: str = ""
+
+
+def preview_switch(gateway: Gateway, switch: Switch) -> Preview:
+    """What the switch would do, with the fingerprint of the rows that it is based on. Nothing is written.
+
+    :raises Invalid: no chain would change its state.
+    """
+    with reading_consistently(gateway.engine) as connection:
+        rows = _rows(connection, switch)
+    # The effects do not depend on the reason, but the plan requires one.
+    preview = preview_edits(gateway, _edits(rows, replace(switch, reason=switch.reason or "to be given")))
+    return replace(preview, fingerprint=_fingerprint(rows))
+
+
+def save_switch(
+    gateway: Gateway, switch: Switch, *, shown: str, actor: Actor, typed: str = "", reason: str = ""
+) -> Saved:
+    """Stop the chains, or resume them, in one transaction.
+
+    :param shown: the fingerprint of the preview. A stop does not depend on it: nobody who changes a chain
+        meanwhile delays it.
+    :param typed: what the preview asks to type.
+    :param reason: why chains are resumed, for the second operator, where that waits.
+    :raises EditRefused: ``Invalid``, ``Conflict``, ``NotConfirmed`` or ``ReasonMissing``.
+    """
+    with writing(gateway.engine) as connection:
+        rows = _rows(connection, switch)
+        if not switch.stop:
+            require_unchanged("one of the chains", shown, _documented(rows))
+        planned = planned_edits(connection, _edits(rows, switch), gateway.clock())
+        planned.require_typed(typed)
+        return save_or_propose(connection, gateway, actor, planned, reason)
+
+
+def _rows(connection: Connection, switch: Switch) -> list[Row]:
+    """The chains that the switch changes."""
+    rows = load_rows(connection, Chain)
+    found = [
+        row for row in rows if row["chain_id"] in switch.chain_ids and row["disabled"] is not switch.stop
+    ]
+    if not found:
+        if not switch.chain_ids:
+            raise Invalid([FieldError("", "Select at least one chain.")])
+        state = "stopped" if switch.stop else "running"
+        raise Invalid([FieldError("", f"All of these chains are already {state}.")])
+    return found
+
+
+def _edits(rows: Collection[Row], switch: Switch) -> Edits:
+    values = {"disabled": True, "disabled_reason": switch.reason} if switch.stop else {"disabled": False}
+    edits = tuple(Edit("chains", row["id"], values, fingerprint(_CHAINS.documented(row))) for row in rows)
+    verb = "stop" if switch.stop else "resume"
+    names = ", ".join(sorted((row["name"] for row in rows), key=str.casefold))
+    words = f"{verb} {counted(len(rows), 'chain')}: {names}"
+    if switch.stop:
+        words += f"; reason: {' '.join(switch.reason.split())}"
+    return Edits(edits, f"network.{verb}", words)
+
+
+def _documented(rows: Collection[Row]) -> dict[str, object]:
+    return {_CHAINS.describe(row): _CHAINS.documented(row) for row in rows}
+
+
+def _fingerprint(rows: Collection[Row]) -> str:
+    return fingerprint(_documented(rows))

@@ -1,0 +1,281 @@
+"""What the network's configuration says about transfers: tokens, contracts, validators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import NamedTuple
+
+from app.network.validators import ValidatorSet
+from app.values.codes import SendKind
+from app.values.crypto import parse_evm_address
+from app.values.identifiers import ChainId, PoolKey, RouteKey
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFacts:
+    """A token on one chain; ``address`` is None where it is not an EVM address."""
+
+    address: bytes | None
+    decimals: int
+
+
+@dataclass(frozen=True, slots=True)
+class PairFacts:
+    """A pegged pair's contracts: vaults on the original chain, bridges on the pegged one.
+
+    The first of each is the pair's own, the others serve it beside that. One that is not an EVM address is
+    None. ``org_token`` and ``pegged_token`` are set where the pair has a token of its own, not the chain's.
+    """
+
+    symbol: str
+    org_chain_id: ChainId
+    pegged_chain_id: ChainId
+    vaults: tuple[bytes | None, ...]
+    bridges: tuple[bytes | None, ...]
+    org_token: TokenFacts | None = None
+    pegged_token: TokenFacts | None = None
+
+    def source(self, kind: SendKind) -> ChainId:
+        """The chain that takes deposits, or burns."""
+        return self.org_chain_id if kind is SendKind.DEPOSIT else self.pegged_chain_id
+
+    def destination(self, kind: SendKind) -> ChainId:
+        """The other chain."""
+        return self.pegged_chain_id if kind is SendKind.DEPOSIT else self.org_chain_id
+
+    def contracts(self, kind: SendKind) -> tuple[bytes | None, ...]:
+        """The contracts on the source of that kind."""
+        return self.vaults if kind is SendKind.DEPOSIT else self.bridges
+
+
+class Taken(NamedTuple):
+    """What a send says of the funds taken: from it follow the token, and the contract that has them.
+
+    ``symbol`` is None where the send names the token's address alone, ``token`` where it names the symbol
+    alone. ``contract`` is None where it names none.
+    """
+
+    kind: SendKind
+    symbol: str | None
+    token: str | None
+    src_chain_id: ChainId
+    dst_chain_id: ChainId
+    contract: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkFacts:
+    """The configuration that folding a transfer looks at, as of one transaction."""
+
+    tokens: Mapping[PoolKey, TokenFacts] = field(default_factory=dict)
+    pool_bridges: Mapping[ChainId, bytes] = field(default_factory=dict)
+    pools: Set[PoolKey] = frozenset()
+    """Tokens that have a pool."""
+    symbols: Mapping[tuple[ChainId, bytes], Sequence[str]] = field(default_factory=dict)
+    """The symbols that a chain lists at an address, in the document's order; maybe several."""
+    pairs: tuple[PairFacts, ...] = ()
+    validators: Mapping[ChainId, ValidatorSet] = field(default_factory=dict)
+    rates: Mapping[RouteKey, Fraction] = field(default_factory=dict)
+    """Of the routes with a fixed rate other than 1."""
+
+    def symbol_of(self, taken: Taken) -> str | None:
+        """The symbol of what was taken: the one that the send names, else that of its token's address.
+
+        Where a chain lists several symbols at one address, such as a native coin and its wrapped token, the
+        one counts that has a pool on both chains; then one that has a pool on the source; then the first.
+        """
+        if taken.symbol is not None or taken.token is None:
+            return taken.symbol
+        address = parse_evm_address(taken.token)
+        if address is None:
+            return None
+        if taken.kind is not SendKind.POOL:
+            symbols = {pair.symbol for pair in self._pairs_of_token(taken, address)}
+            return symbols.pop() if len(symbols) == 1 else None
+        listed = self.symbols.get((taken.src_chain_id, address), ())
+        here = [symbol for symbol in listed if PoolKey(taken.src_chain_id, symbol) in self.pools] or listed
+        both = (symbol for symbol in here if PoolKey(taken.dst_chain_id, symbol) in self.pools)
+        return next(both, here[0] if here else None)
+
+    def _pairs_of_token(self, taken: Taken, address: bytes) -> list[PairFacts]:
+        """The pairs that have the token on the source of a deposit or burn, at the contract that it names.
+
+        Those of the destination where there are any.
+        """
+        contract = None if taken.contract is None else parse_evm_address(taken.contract)
+        found = [
+            pair
+            for pair in self._taking(taken)
+            if (contract is None or contract in pair.contracts(taken.kind))
+            and (token := self._taken_token(pair, taken)) is not None
+            and token.address == address
+        ]
+        return [pair for pair in found if pair.destination(taken.kind) == taken.dst_chain_id] or found
+
+    def _taking(self, taken: Taken, symbol: str | None = None) -> list[PairFacts]:
+        """The pairs of which the source is the chain that takes such a deposit or burn.
+
+        :param symbol: of these alone; None for any.
+        """
+        return [
+            pair
+            for pair in self.pairs
+            if pair.source(taken.kind) == taken.src_chain_id and symbol in (None, pair.symbol)
+        ]
+
+    def _taken_token(self, pair: PairFacts, taken: Taken) -> TokenFacts | None:
+        own = pair.org_token if taken.kind is SendKind.DEPOSIT else pair.pegged_token
+        return own or self.tokens.get(PoolKey(taken.src_chain_id, pair.symbol))
+
+    def contradicts_token(self, taken: Taken) -> bool:
+        """Whether the send names symbol and address, and the symbol is configured with other addresses."""
+        if taken.symbol is None or taken.token is None:
+            return False
+        listed = self.tokens.get(PoolKey(taken.src_chain_id, taken.symbol))
+        known = [] if listed is None else [listed]
+        if taken.kind is not SendKind.POOL:
+            known += filter(None, (self._taken_token(p, taken) for p in self._taking(taken, taken.symbol)))
+        address = parse_evm_address(taken.token)
+        return bool(known) and all(token.address not in (None, address) for token in known)
+
+    def refund_contract(self, taken: Taken) -> bytes | None:
+        """The contract on the source chain that pays a refund back, None where it is not known.
+
+        A pool send is refunded by the chain's pool bridge, a deposit by the pair's vault, a burn by the
+        pair's pegged bridge. Where several serve a pair, it is the one that the send names.
+        """
+        serving = self._serving(taken)
+        if taken.contract is not None:
+            address = parse_evm_address(taken.contract)
+            return address if any(address in contracts for contracts in serving) else None
+        own = {contracts[0] for contracts in serving}
+        return own.pop() if len(own) == 1 and self._is_paired(taken) else None
+
+    def payout_contract(self, taken: Taken) -> bytes | None:
+        """The contract that pays such a send out on the destination chain; None unless only one can be it.
+
+        A pool send is paid by the chain's pool bridge; a token that was deposited or burned is minted by the
+        pegged bridge of the destination's pair, or paid by the vault of its original chain.
+        """
+        src_chain_id, dst_chain_id, symbol = taken.src_chain_id, taken.dst_chain_id, self.symbol_of(taken)
+        if taken.kind is SendKind.POOL:
+            return self.pool_bridges.get(dst_chain_id)
+        found: set[bytes | None] = set()
+        for pair in self.pairs:
+            if pair.symbol == symbol and pair.pegged_chain_id == dst_chain_id:
+                found.update(pair.bridges)
+            if (pair.symbol, pair.org_chain_id, pair.pegged_chain_id) == (symbol, dst_chain_id, src_chain_id):
+                found.update(pair.vaults)
+        return found.pop() if len(found) == 1 else None
+
+    def is_unlisted(self, taken: Taken) -> bool:
+        """Whether contracts are listed for such a send, and the one that it names is none of them."""
+        if taken.contract is None:
+            return False
+        serving = self._serving_symbol(taken)
+        address = parse_evm_address(taken.contract)
+        return any(map(any, serving)) and not (address and any(address in each for each in serving))
+
+    def _serving(self, taken: Taken) -> list[tuple[bytes | None, ...]]:
+        """The contracts that may have taken such a send, those of each pair together, its own one first.
+
+        A contract takes any token, so where no pair has the symbol, those of the source may have it.
+        """
+        return self._serving_symbol(taken) or [p.contracts(taken.kind) for p in self._taking(taken)]
+
+    def _serving_symbol(self, taken: Taken) -> list[tuple[bytes | None, ...]]:
+        """The contracts of the token's pairs.
+
+        They take it for any chain: where no pair has the chain that the send names, those of the others serve
+        it. A burn towards a third chain (burn, then mint) is one of these.
+        """
+        if taken.kind is SendKind.POOL:
+            bridge = self.pool_bridges.get(taken.src_chain_id)
+            return [(bridge,)] if bridge else []
+        of_symbol = self._taking(taken, self.symbol_of(taken) or "")
+        direct = [pair for pair in of_symbol if pair.destination(taken.kind) == taken.dst_chain_id]
+        return [pair.contracts(taken.kind) for pair in direct or of_symbol]
+
+    def _is_paired(self, taken: Taken) -> bool:
+        """Whether the configuration knows the way of a send that names no contract."""
+        if taken.kind is SendKind.POOL:
+            return True
+        of_symbol = self._taking(taken, self.symbol_of(taken) or "")
+        is_burn = taken.kind is SendKind.BURN
+        return any(is_burn or pair.destination(taken.kind) == taken.dst_chain_id for pair in of_symbol)
+
+    def token_address(self, taken: Taken) -> bytes | None:
+        """The address of the token taken: the one that the send names, else its symbol's."""
+        if taken.token is not None:
+            return parse_evm_address(taken.token)
+        src, _ = self.tokens_of(taken)
+        return src.address if src else None
+
+    def tokens_of(self, taken: Taken) -> tuple[TokenFacts | None, TokenFacts | None]:
+        """The tokens of such a send on its source and on its destination; None while one is not known.
+
+        Those of a deposit or burn are the pair's. A burn towards a third chain burns the token of a pair that
+        has the same original as the destination's; where several are possible, they must agree.
+        """
+        kind, symbol, src_chain_id, dst_chain_id = (
+            taken.kind, self.symbol_of(taken), taken.src_chain_id, taken.dst_chain_id
+        )  # fmt: skip
+        if symbol is None:
+            return None, None
+        src = self.tokens.get(PoolKey(src_chain_id, symbol))
+        dst = self.tokens.get(PoolKey(dst_chain_id, symbol))
+        if kind is SendKind.POOL:
+            return src, dst
+        of_symbol = [pair for pair in self.pairs if pair.symbol == symbol]
+        if kind is SendKind.DEPOSIT:
+            chains = src_chain_id, dst_chain_id
+            found = [pair for pair in of_symbol if (pair.org_chain_id, pair.pegged_chain_id) == chains]
+            taken_of = found or self._taking(taken, symbol)
+            return (
+                _agreed([pair.org_token or src for pair in taken_of], src),
+                _agreed([pair.pegged_token or dst for pair in found], dst),
+            )
+        burned = [pair for pair in of_symbol if pair.pegged_chain_id == src_chain_id]
+        direct = [pair for pair in burned if pair.org_chain_id == dst_chain_id]
+        if direct:
+            return (
+                _agreed([pair.pegged_token or src for pair in direct], src),
+                _agreed([pair.org_token or dst for pair in direct], dst),
+            )
+        minted = [pair for pair in of_symbol if pair.pegged_chain_id == dst_chain_id]
+        originals = {pair.org_chain_id for pair in minted} & {pair.org_chain_id for pair in burned}
+        return (
+            _agreed([p.pegged_token or src for p in burned if p.org_chain_id in originals], src),
+            _agreed([p.pegged_token or dst for p in minted if p.org_chain_id in originals], dst),
+        )
+
+    def scaled_down(self, amount: int, taken: Taken) -> int | None:
+        """The amount sent in destination units, rounded down; None while a token is unknown."""
+        src, dst = self.tokens_of(taken)
+        if src is None or dst is None:
+            return None
+        return amount * int(10**dst.decimals) // int(10**src.decimals)
+
+    def worth(self, amount: int, taken: Taken) -> Fraction | None:
+        """What a send's amount buys before fees, in destination units; None while a token is unknown.
+
+        At the fixed rate of its route. Where there is none the rate is 1: of pegged pairs, and of a curve,
+        for what a curve gives depends on balances that every event moves (docs/interface.md#anomalies).
+        """
+        src, dst = self.tokens_of(taken)
+        symbol = self.symbol_of(taken)
+        if src is None or dst is None or symbol is None:
+            return None
+        scaled = amount * Fraction(10) ** (dst.decimals - src.decimals)
+        if taken.kind is not SendKind.POOL:
+            return scaled
+        return scaled * self.rates.get(RouteKey(symbol, taken.src_chain_id, taken.dst_chain_id), 1)
+
+
+def _agreed(found: list[TokenFacts | None], listed: TokenFacts | None) -> TokenFacts | None:
+    """The one token that all pairs mean; the chain's where there is no pair, None where they differ."""
+    if not found:
+        return listed
+    return found[0] if all(token == found[0] for token in found) else None

@@ -1,0 +1,281 @@
+"""What is refused: rows that contradict each other, and changes of what transfers use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from app.network.changes import Change
+from app.network.sections import SECTIONS, Row
+from app.network.validators import MAX_TOTAL_POWER
+from app.transfers.queries.usage import open_transfers_use_contract, transfers_use_chain, transfers_use_token
+from app.values.codes import SendKind
+
+_PAIRS_OF_CHAINS: Final = {
+    "routes": ("src_chain_id", "dst_chain_id"),
+    "route_blocks": ("src_chain_id", "dst_chain_id"),
+    "pegged_pairs": ("org_chain_id", "pegged_chain_id"),
+}
+
+PAIR_CONTRACTS: Final = (
+    ("pegged_deposit_contract_addr", "deposit_contracts"),
+    ("pegged_burn_contract_addr", "burn_contracts"),
+)
+"""The columns of a pair's contract and of the further ones beside it, by side."""
+
+PAIR_TOKENS: Final = (("org_chain_id", "org_token"), ("pegged_chain_id", "pegged_token"))
+"""The columns of a pair's chain and of what the pair says of its token there, by side."""
+
+Rows = Mapping[str, list[Row]]
+
+
+def faults(document: Rows) -> Iterator[str]:
+    """Every rule that the rows break, each line after the JSON path it is about."""
+    yield from _repeated(document)
+    yield from _unknown_chains(document)
+    yield from _unknown_tokens(document)
+    yield from _unknown_pools(document)
+    yield from _circular(document)
+    yield from _pegged_both_ways(document["pegged_pairs"])
+    yield from _further_contracts(document["pegged_pairs"])
+    yield from _powers(document["validators"])
+
+
+def _repeated(document: Rows) -> Iterator[str]:
+    for section in SECTIONS:
+        first: dict[tuple[object, ...], int] = {}
+        for index, row in enumerate(document[section.name]):
+            earlier = first.setdefault(section.identity(row), index)
+            if earlier != index:
+                yield (
+                    f"{section.name}[{index}]: {section.describe(row)} "
+                    f"must not be given twice, first in {section.name}[{earlier}]"
+                )
+
+
+def _unknown_chains(document: Rows) -> Iterator[str]:
+    known = {row["chain_id"] for row in document["chains"]}
+    for name in ("tokens", "validators"):
+        for index, row in enumerate(document[name]):
+            if row["chain_id"] not in known:
+                yield f"{name}[{index}].chain_id: chain {row['chain_id']} is not among the chains"
+
+
+def _unknown_tokens(document: Rows) -> Iterator[str]:
+    known = {(row["chain_id"], row["symbol"]) for row in document["tokens"]}
+    for index, row in enumerate(document["pools"]):
+        if (row["chain_id"], row["symbol"]) not in known:
+            yield f"pools[{index}]: there is no token {row['symbol']} on chain {row['chain_id']}"
+    for index, row in enumerate(document["routes"]):  # a block may come before what it blocks
+        for column in _PAIRS_OF_CHAINS["routes"]:
+            if (row[column], row["symbol"]) not in known:
+                yield f"routes[{index}].{column}: there is no token {row['symbol']} on chain {row[column]}"
+    chains = {row["chain_id"] for row in document["chains"]}
+    for index, row in enumerate(document["pegged_pairs"]):
+        for column, side in PAIR_TOKENS:
+            if (row[column], row["symbol"]) in known:
+                continue
+            lacking = [key for key in ("address", "decimal") if key not in row[side]]
+            if row[column] not in chains or lacking:
+                hint = f'; add it, or give its address and decimal under "{side}"' if lacking else ""
+                yield (
+                    f"pegged_pairs[{index}].{column}: there is no token {row['symbol']} "
+                    f"on chain {row[column]}{hint}"
+                )
+
+
+def _unknown_pools(document: Rows) -> Iterator[str]:
+    known = {(row["chain_id"], row["symbol"]) for row in document["pools"]}
+    for index, row in enumerate(document["routes"]):
+        for column in _PAIRS_OF_CHAINS["routes"]:
+            if (row[column], row["symbol"]) not in known:
+                yield f"routes[{index}].{column}: there is no pool of {row['symbol']} on chain {row[column]}"
+
+
+def _circular(document: Rows) -> Iterator[str]:
+    for name, (one, other) in _PAIRS_OF_CHAINS.items():
+        for index, row in enumerate(document[name]):
+            if row[one] == row[other]:
+                yield f"{name}[{index}].{other}: must be a different chain than {one}"
+
+
+def _pegged_both_ways(pairs: Iterable[Row]) -> Iterator[str]:
+    """Of two chains only one can be the original of a token. Otherwise a transfer would be both kinds."""
+    first: dict[tuple[str, int, int], int] = {}
+    for index, row in enumerate(pairs):
+        org, pegged = row["org_chain_id"], row["pegged_chain_id"]
+        first.setdefault((row["symbol"], org, pegged), index)
+        earlier = first.get((row["symbol"], pegged, org), index)
+        if earlier != index:
+            yield (
+                f"pegged_pairs[{index}]: must not name chain {org} as the original of {row['symbol']} "
+                f"for chain {pegged}: pegged_pairs[{earlier}] has the opposite direction"
+            )
+
+
+def _further_contracts(pairs: Iterable[Row]) -> Iterator[str]:
+    for index, row in enumerate(pairs):
+        for own, further in PAIR_CONTRACTS:
+            if row[own] in row[further]:
+                place = row[further].index(row[own])
+                yield f"pegged_pairs[{index}].{further}[{place}]: must not repeat the pair's {own}"
+
+
+def _powers(validators: Iterable[Row]) -> Iterator[str]:
+    totals: dict[int, int] = {}
+    for row in validators:
+        totals[row["chain_id"]] = totals.get(row["chain_id"], 0) + row["power"]
+    for chain_id, total in totals.items():
+        if not 0 < total <= MAX_TOTAL_POWER:
+            yield f"validators: the powers of chain {chain_id} must add up to more than 0 and less than 2^255"
+
+
+@dataclass(frozen=True, slots=True)
+class PairSide:
+    """One side of a pegged pair: the columns of its contracts, and the sends that these take.
+
+    ``destination`` is set where the sends of the pair alone use it; a burn may go to a third chain.
+    ``token`` is what the pair says of the token that they send.
+    """
+
+    kind: SendKind
+    own: str
+    further: str
+    version: str
+    source: str
+    destination: str | None
+    token: str
+
+
+PAIR_SIDES: Final = (
+    PairSide(
+        SendKind.DEPOSIT, "pegged_deposit_contract_addr", "deposit_contracts", "vault_version",
+        "org_chain_id", "pegged_chain_id", "org_token",
+    ),
+    PairSide(
+        SendKind.BURN, "pegged_burn_contract_addr", "burn_contracts", "bridge_version",
+        "pegged_chain_id", None, "pegged_token",
+    ),
+)  # fmt: skip
+
+
+def refusals(connection: Connection, changes: Iterable[Change]) -> Iterator[str]:
+    """The reason for each refused change, after its JSON path (docs/interface.md#network-document)."""
+    for change in changes:
+        if change.section.name == "chains":
+            yield from _of_chain(connection, change)
+        elif change.section.name == "tokens":
+            yield from _of_token(connection, change)
+        elif change.section.name == "pegged_pairs":
+            yield from _of_pair(connection, change)
+
+
+def _of_chain(connection: Connection, change: Change) -> Iterator[str]:
+    row = change.before
+    # Where there was no contract yet, nothing can have been signed for one.
+    replaced = row is not None and bool(row["contract_addr"]) and "contract_addr" in change.columns
+    if row is None or not (change.after is None or replaced):
+        return
+    if not transfers_use_chain(connection, row["chain_id"]):
+        return
+    if change.after is None:
+        yield (
+            f"chains: transfers use chain {row['chain_id']}, so it cannot be removed; "
+            'keep it and set its "disabled" to true'
+        )
+    else:
+        yield (
+            f"chains[{change.index}].contract_addr: transfers use chain {row['chain_id']}, and refunds are "
+            f"signed for its contract; keep {row['contract_addr']} "
+            '(to stop new transfers, set "disabled" to true)'
+        )
+
+
+def _of_token(connection: Connection, change: Change) -> Iterator[str]:
+    row = change.before
+    edited = [column for column in ("address", "decimal") if column in change.columns]
+    if row is None or not edited:
+        return
+    if not transfers_use_token(connection, row["chain_id"], row["symbol"]):
+        return
+    name = f"{row['symbol']} on chain {row['chain_id']}"
+    if change.after is None:
+        yield (
+            f"tokens: transfers use {name}, so it cannot be removed; "
+            'keep it and set its "xfer_disabled" to true'
+        )
+        return
+    for column in edited:
+        yield (
+            f"tokens[{change.index}].{column}: transfers use {name}, and their amounts and refunds depend "
+            f'on it; keep {row[column]} (for another contract, set "xfer_disabled" to true here '
+            "and list that one under a new symbol)"
+        )
+
+
+def _of_pair(connection: Connection, change: Change) -> Iterator[str]:
+    before, after = change.before, change.after
+    if before is None:
+        return
+    for side in PAIR_SIDES:
+        if after is None:
+            gone = {None, before[side.own], *before[side.further]}
+            if sent_through(connection, side, before, gone):
+                yield (
+                    f"pegged_pairs: open transfers use {change.section.describe(before)}, and refunds are "
+                    "signed for its contracts, so it cannot be removed; keep it and stop new transfers with "
+                    "route_blocks"
+                )
+                return
+            continue
+        for column in _changed_under(connection, side, before, after):
+            kept = _kept(before[column])
+            listed = f'; list further contracts under "{side.further}"' if column == side.own else ""
+            yield (
+                f"pegged_pairs[{change.index}].{column}: open {side.kind.value} transfers of "
+                f"{before['symbol']} from chain {before[side.source]} use it, and refunds are signed for it; "
+                f"keep {kept}{listed}"
+            )
+
+
+def _kept(value: Any) -> str:
+    """The value of a column, in words."""
+    if isinstance(value, list):
+        return ", ".join(value)
+    if isinstance(value, dict):
+        said = (f"{key} {value[key]}" for key in ("address", "decimal") if key in value)
+        return " and ".join(said) or "the chain's own token"
+    return str(value)
+
+
+def _changed_under(connection: Connection, side: PairSide, before: Row, after: Row) -> Iterator[str]:
+    """The columns whose change concerns open transfers. One more contract concerns none."""
+    own = before[side.own]
+    still = {after[side.own], *after[side.further]}
+    if after[side.own] != own:
+        # Sends that name no contract were taken by the pair's own one. Where there was none yet, nothing
+        # can have been signed for it.
+        if own and sent_through(connection, side, before, {None} if own in still else {None, own}):
+            yield side.own
+    elif after[side.version] != before[side.version] and sent_through(connection, side, before, {None, own}):
+        yield side.version
+    gone = set(before[side.further]) - still
+    if gone and sent_through(connection, side, before, gone):
+        yield side.further
+    was, will = ([row[side.token].get(key) for key in ("address", "decimal")] for row in (before, after))
+    every = {None, own, *before[side.further]}
+    if was != will and sent_through(connection, side, before, every):
+        yield side.token
+
+
+def sent_through(
+    connection: Connection, side: PairSide, pair: Mapping[str, Any], contracts: set[str | None]
+) -> bool:
+    """Whether open transfers of the pair were sent through one of these; None: without naming one."""
+    destination = None if side.destination is None else pair[side.destination]
+    return open_transfers_use_contract(
+        connection, side.kind, pair["symbol"], (pair[side.source], destination), contracts
+    )

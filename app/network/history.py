@@ -1,0 +1,335 @@
+"""What the configuration was: of a time, of a row, and since when a chain is stopped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, Integer
+
+from app.audit.queries import AuditRow, maker_of_row_at, network_changes_since, record_of_made, records_of_row
+from app.audit.records import AuditedChange, read_changes
+from app.audit.services import fingerprint
+from app.cooperation import in_turns
+from app.db.engine import reading, reading_consistently
+from app.db.types import Uint64
+from app.gateway import Gateway
+from app.json_documents import read_time
+from app.network.document import document_of
+from app.network.edits.planning import COUNTED_BY_FEED, Edit
+from app.network.queries import StoppedRow, load_rows, rows_with, stopped_chains
+from app.network.sections import SECTIONS, Row, Section, key_of, section_of
+from app.values.amounts import is_ascii_digits
+
+Documented = Mapping[str, Any]
+
+_MOST_GAPS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkAt:
+    """The configuration at a time.
+
+    :ivar document: it as a network document.
+    :ivar changes: every row that is another one now: then and now, in the document's order.
+    :ivar records: how many audit records were taken back.
+    :ivar gaps: rows whose changes the log does not tell completely. They may have been others than it says.
+    """
+
+    at: datetime
+    document: bytes
+    changes: tuple[AuditedChange, ...]
+    records: int
+    gaps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the row that changes tell of is: its section and its identity, which come of these values."""
+
+    section: Section
+    identity: tuple[Any, ...]
+    values: tuple[tuple[str, Any], ...]
+
+    def is_of(self, documented: Documented) -> bool:
+        """Whether the row has the same key, written the same way."""
+        return all(documented.get(name) == value for name, value in self.values)
+
+
+class _Rows:
+    """The documented rows of every section by their keys.
+
+    :ivar gaps: rows that a change does not fit to, in the order in which they were found.
+    """
+
+    def __init__(self, rows: Mapping[str, Iterable[Documented]]) -> None:
+        self.by_section: dict[str, dict[tuple[Any, ...], Documented]] = {
+            section.name: {_identity(section, row): row for row in in_turns(rows[section.name])}
+            for section in SECTIONS
+        }
+        self.gaps: dict[str, None] = {}
+        self._places: dict[str, _Place] = {}
+
+    def take_back(self, change: AuditedChange) -> None:
+        """Make a row what it was before the change; note one that was not what the change had made of it."""
+        place = self._place_of(change.subject, change.after or change.before or {})
+        if place is None:
+            return
+        section, identity = place.section, place.identity
+        rows = self.by_section[section.name]
+        if change.subject not in self.gaps:
+            known = rows.get(identity)
+            # As a rule the texts are the same: the defaults of what they leave out are asked for only if not.
+            if known != change.after and _whole(section, known) != _whole(section, change.after):
+                self.gaps[change.subject] = None
+        if change.before is None:
+            rows.pop(identity, None)
+        else:
+            rows[identity] = change.before
+
+    def _place_of(self, subject: str, documented: Documented) -> _Place | None:
+        """Found once for all the changes of a row, which may be thousands; None where it is about no row."""
+        place = self._places.get(subject)
+        if place is None or not place.is_of(documented):
+            section = section_of(subject, documented)
+            if section is None:
+                return None
+            key = key_of(section, documented) or {}
+            names = (section.schema.fields[column].data_key or column for column in section.key)
+            values = tuple((name, documented[name]) for name in names)
+            place = self._places[subject] = _Place(section, section.identity(key), values)
+        return place
+
+
+def network_at(gateway: Gateway, at: datetime) -> NetworkAt:
+    """The configuration as it was at a time, and what is different now."""
+    count = 0
+    with reading_consistently(gateway.engine) as connection:
+        present = {
+            section.name: [section.documented(row) for row in in_turns(load_rows(connection, section.model))]
+            for section in SECTIONS
+        }
+        then, now = _Rows(present), _Rows(present)
+        for changes in network_changes_since(connection, at):
+            count += 1
+            for change in in_turns(reversed(read_changes(changes))):
+                then.take_back(change)
+    return NetworkAt(
+        at,
+        document_of({name: list(rows.values()) for name, rows in then.by_section.items()}),
+        tuple(_differences(then, now)),
+        count,
+        tuple(then.gaps)[:_MOST_GAPS],
+    )
+
+
+def _differences(then: _Rows, now: _Rows) -> Iterable[AuditedChange]:
+    for section in SECTIONS:
+        was, is_now = then.by_section[section.name], now.by_section[section.name]
+        for identity in in_turns({**was, **is_now}):
+            before, after = was.get(identity), is_now.get(identity)
+            if _whole(section, before) != _whole(section, after):
+                key = key_of(section, after or before or {}) or {}
+                yield AuditedChange(section.describe(key), before, after)
+
+
+def _identity(section: Section, documented: Documented) -> tuple[Any, ...]:
+    return section.identity(key_of(section, documented) or {})
+
+
+def _whole(section: Section, documented: Documented | None) -> Documented | None:
+    """The row with the defaults of what it leaves out: a later release may leave out more."""
+    return None if documented is None else section.with_defaults(documented)
+
+
+_LONGEST_NUMBER: Final = 18
+"""Digits of a chain's id that every database can compare."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowChange:
+    """A change of one row: its audit record, and the number of the change in it."""
+
+    record: AuditRow
+    number: int
+    change: AuditedChange
+
+
+@dataclass(frozen=True, slots=True)
+class RowHistory:
+    """The changes of one row, newest first.
+
+    There may be a row and no change of it: then it came by a way that the log does not see, such as SQL.
+
+    :ivar section: that of the row; None where neither the log nor the configuration has such a row.
+    :ivar row_id: the number of the row; None where it is not there now.
+    :ivar now: the row as it is now, as the document writes it.
+    :ivar older: the id before which the next page begins.
+    """
+
+    subject: str
+    section: Section | None
+    row_id: int | None
+    now: Mapping[str, Any] | None
+    changes: tuple[RowChange, ...]
+    older: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Restoring:
+    """A version of a row that shall come back: the edit that does it, and what the row is now.
+
+    ``edit`` is None where the row was not there in that version: then it is to be removed.
+    """
+
+    section: Section
+    subject: str
+    row_id: int | None
+    now: Mapping[str, Any] | None
+    edit: Edit | None
+
+
+def row_history(gateway: Gateway, subject: str, *, before: int | None, limit: int) -> RowHistory:
+    """A page of the changes of a row.
+
+    :param subject: the row as the log names it, such as ``chain 56``.
+    """
+    with reading(gateway.reads) as connection:
+        records = records_of_row(connection, subject, before=before, limit=limit + 1)
+        found = tuple(
+            RowChange(record, number, change)
+            for record in records[:limit]
+            for number, change in enumerate(read_changes(record.changes))
+            if change.subject == subject
+        )
+        section, row = None, None
+        if found:
+            documented = found[0].change.after or found[0].change.before or {}
+            section = section_of(subject, documented)
+            row = _row_now(connection, section, documented)
+        elif before is None:
+            section, row = _row_named(connection, subject)
+    older = records[limit - 1].id if len(records) > limit else None
+    now = section.documented(row) if section and row else None
+    return RowHistory(subject, section, row["id"] if row else None, now, found, older)
+
+
+def row_of_change(gateway: Gateway, change: AuditedChange) -> tuple[Section, Row | None] | None:
+    """The section of the row that the change is about, and the row as it is now, where it is there."""
+    documented = change.after or change.before or {}
+    section = section_of(change.subject, documented)
+    if section is None:
+        return None
+    with reading(gateway.reads) as connection:
+        return section, _row_now(connection, section, documented)
+
+
+def restoring(gateway: Gateway, record_id: int, number: int, *, before: bool) -> Restoring | None:
+    """How a row gets the values that a record tells; None where there is no such change of a row.
+
+    What was only proposed is no version: nobody may have approved it.
+
+    :param number: which change of the record is meant.
+    :param before: whether the values before the change are wanted, otherwise those after it.
+    """
+    with reading(gateway.engine) as connection:
+        record = record_of_made(connection, record_id)
+        changes = () if record is None else read_changes(record.changes)
+        if not 0 <= number < len(changes):
+            return None
+        change = changes[number]
+        documented = change.after or change.before or {}
+        section = section_of(change.subject, documented)
+        if section is None:
+            return None
+        row = _row_now(connection, section, documented)
+    now = section.documented(row) if row else None
+    wanted = change.before if before else change.after
+    row_id = row["id"] if row else None
+    edit = None
+    if wanted is not None:
+        values = _every_value(section, wanted, kept=now) | _ended_pin(wanted, gateway.clock())
+        edit = Edit(section.name, row_id, values, None if now is None else fingerprint(now))
+    return Restoring(section, change.subject, row_id, now, edit)
+
+
+def _every_value(
+    section: Section, wanted: Mapping[str, Any], kept: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """The values of the version with the defaults of what it leaves out, so that none of now stays.
+
+    A row that is there keeps its opening values: the feed counts what follows (``planning.COUNTED_BY_FEED``).
+    """
+    values = section.with_defaults(wanted)
+    if kept is not None:
+        values = {
+            key: each for key, each in values.items() if key not in COUNTED_BY_FEED.get(section.name, ())
+        }
+    return values
+
+
+def _ended_pin(wanted: Mapping[str, Any], now: datetime) -> dict[str, None]:
+    """No pin instead of one that has ended since: it would not count, and cannot be made again."""
+    until = wanted.get("pinned_until")
+    if until is None or read_time(until) > now:
+        return {}
+    return {"pinned_base_fee": None, "pinned_until": None}
+
+
+def _row_named(connection: Connection, subject: str) -> tuple[Section, Row] | tuple[None, None]:
+    """The row that the log would name so, which is looked for by the first column of its section's key."""
+    for section in SECTIONS:
+        column = section.model.__table__.c[section.key[0]]
+        pattern = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+)", re.escape(section.label))
+        match = re.fullmatch(pattern, subject)
+        if match is None:
+            continue
+        text = match[column.key]
+        is_number = isinstance(column.type, Integer | Uint64)
+        if is_number and (not is_ascii_digits(text) or len(text) > _LONGEST_NUMBER):
+            continue
+        for row in rows_with(connection, section.model, column.key, [int(text) if is_number else text]):
+            if section.describe(row) == subject:
+                return section, row
+    return None, None
+
+
+def _row_now(connection: Connection, section: Section | None, documented: Mapping[str, Any]) -> Row | None:
+    """The row with the key of a documented one, as it is now."""
+    key = None if section is None else key_of(section, documented)
+    if section is None or key is None:
+        return None
+    column = section.key[0]
+    same = rows_with(connection, section.model, column, [key[column]])
+    return next((row for row in same if section.identity(row) == section.identity(key)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedChain:
+    """A stopped chain. ``at``, ``by`` and ``record_id`` are None where the audit log does not tell."""
+
+    chain_id: int
+    name: str
+    reason: str
+    at: datetime | None
+    by: str | None
+    record_id: int | None
+
+
+def chains_stopped_now(gateway: Gateway) -> list[StoppedChain]:
+    """Every stopped chain, the one that was stopped last at the top."""
+    with reading(gateway.reads) as connection:
+        found = [
+            StoppedChain(row.chain_id, row.name, row.reason, row.at, *_stopped_by(connection, row))
+            for row in stopped_chains(connection)
+        ]
+    return sorted(found, key=lambda chain: chain.record_id or 0, reverse=True)
+
+
+def _stopped_by(connection: Connection, row: StoppedRow) -> tuple[str, int] | tuple[None, None]:
+    """Who stopped the chain, and the record of it: that of the same time, which was written with the row."""
+    made = None if row.at is None else maker_of_row_at(connection, f"chain {row.chain_id}", row.at)
+    return made or (None, None)

@@ -1,0 +1,126 @@
+"""The network configuration: its rows, versions, names, stops and blocked accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, func, or_, select
+
+from app.db.base import Base
+from app.network.models import BlockedAddress, BlockedNetwork, Chain, NetworkPart, Token
+from app.values.identifiers import ChainId
+
+
+def load_blocked_addresses(connection: Connection) -> Iterator[tuple[str, datetime | None]]:
+    """Each blocked account and when its block ends, None for never."""
+    yield from connection.execute(select(BlockedAddress.address, BlockedAddress.expires_at))
+
+
+def load_blocked_networks(connection: Connection) -> Iterator[tuple[str, datetime | None]]:
+    """Each blocked network in CIDR notation and when its block ends, None for never."""
+    yield from connection.execute(select(BlockedNetwork.cidr, BlockedNetwork.expires_at))
+
+
+class NamedChain(NamedTuple):
+    """A chain; ``contract_addr`` is empty where there is none."""
+
+    chain_id: ChainId
+    name: str
+    contract_addr: str
+
+
+class NamedToken(NamedTuple):
+    """A token's form on one chain; ``row_id`` is the number of its row."""
+
+    row_id: int
+    chain_id: ChainId
+    symbol: str
+    name: str
+    address: str
+
+
+def named_chains(connection: Connection) -> Sequence[NamedChain]:
+    """Every chain, in the order of the names."""
+    rows = connection.execute(select(Chain.chain_id, Chain.name, Chain.contract_addr).order_by(Chain.name))
+    return [NamedChain(ChainId(row.chain_id), row.name, row.contract_addr) for row in rows]
+
+
+def named_tokens(connection: Connection) -> Sequence[NamedToken]:
+    """Every token on every chain."""
+    columns = (Token.id, Token.chain_id, Token.symbol, Token.name, Token.address)
+    rows = connection.execute(select(*columns).order_by(Token.symbol, Token.chain_id))
+    return [NamedToken(row.id, ChainId(row.chain_id), row.symbol, row.name, row.address) for row in rows]
+
+
+def chain_names(connection: Connection) -> dict[ChainId, str]:
+    """The name of every configured chain by its id, in the order of the names."""
+    rows = connection.execute(select(Chain.chain_id, Chain.name).order_by(Chain.name))
+    return {ChainId(row.chain_id): row.name for row in rows}
+
+
+def token_decimals(connection: Connection) -> dict[tuple[int, str], int]:
+    """The decimals of every configured token by chain id and symbol."""
+    rows = connection.execute(select(Token.chain_id, Token.symbol, Token.decimal))
+    return {(row.chain_id, row.symbol): row.decimal for row in rows}
+
+
+def load_rows(connection: Connection, model: type[Base]) -> list[dict[str, Any]]:
+    """Every row of one network table by column name, in the order of arrival."""
+    table = model.__table__
+    return [dict(row) for row in connection.execute(select(table).order_by(table.c.id)).mappings()]
+
+
+def row_by_id(connection: Connection, model: type[Base], row_id: int) -> dict[str, Any] | None:
+    """One row of a network table by column name."""
+    table = model.__table__
+    row = connection.execute(select(table).where(table.c.id == row_id)).mappings().one_or_none()
+    return None if row is None else dict(row)
+
+
+def rows_with(
+    connection: Connection, model: type[Base], column: str, values: Collection[Any]
+) -> list[dict[str, Any]]:
+    """The rows whose column has one of the values, at most some hundreds; accounts without regard to case."""
+    table = model.__table__
+    is_one: ColumnElement[bool] = table.c[column].in_(values)
+    if table is BlockedAddress.__table__ and column == "address":
+        # EVM addresses have one spelling, which is indexed. Only the others need the slower comparison.
+        others = [value.lower() for value in values if not (len(value) == 42 and value.startswith("0x"))]
+        is_one = or_(is_one, func.lower(table.c[column]).in_(others)) if others else is_one
+    return [dict(row) for row in connection.execute(select(table).where(is_one)).mappings()]
+
+
+def chain_row_id(connection: Connection, chain_id: int) -> int | None:
+    """The row number of the chain with this chain id; None where it is not configured."""
+    return connection.scalar(select(Chain.id).where(Chain.chain_id == chain_id))
+
+
+class StoppedRow(NamedTuple):
+    """A stopped chain, with the reason for operators."""
+
+    chain_id: int
+    name: str
+    reason: str
+    at: datetime | None
+
+
+def stopped_chains(connection: Connection) -> list[StoppedRow]:
+    """The stopped chains in the order of their arrival."""
+    columns = Chain.chain_id, Chain.name, Chain.disabled_reason, Chain.disabled_at
+    query = select(*columns).where(Chain.disabled).order_by(Chain.id)
+    return [StoppedRow(*row) for row in connection.execute(query)]
+
+
+class PartVersion(NamedTuple):
+    """How often a part of the configuration has changed, and when it last did."""
+
+    version: int
+    changed_at: datetime
+
+
+def load_versions(connection: Connection) -> dict[str, PartVersion]:
+    """The version of each part that has ever been written, by its name."""
+    rows = connection.execute(select(NetworkPart.part, NetworkPart.version, NetworkPart.changed_at))
+    return {row.part: PartVersion(row.version, row.changed_at) for row in rows}

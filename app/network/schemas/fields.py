@@ -1,0 +1,356 @@
+"""Marshmallow fields of the network document beyond the shared ones, also those of rates and fee tiers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import orjson
+from marshmallow import Schema, ValidationError, fields
+
+from app.cooperation import in_turns
+from app.json_documents import Account, Amount, Text, WholeNumber
+from app.network.models import PATH_LENGTH
+from app.values.amounts import grouped
+from app.values.crypto import parse_evm_address
+
+URL_LENGTH: Final = 2048
+
+DEFAULT_TX_PATH: Final = "/tx/"
+
+MAX_NUMBER: Final = 1_000_000_000
+"""Of a number that is only told to clients."""
+
+MAX_EXTRA: Final = 4096
+"""Bytes of JSON that a row may have beside the known fields."""
+
+_HEX_WORD: Final = re.compile(r"0[xX][0-9A-Za-z]*", re.ASCII)
+_LONG_HEX: Final = re.compile(r"0[xX][0-9a-fA-F]{64}", re.ASCII)
+_CIDR: Final = re.compile(r"[0-9a-fA-F:.]+/[0-9]{1,3}", re.ASCII)
+_RATE: Final = re.compile(r"(0|[1-9][0-9]{0,29})(\.[0-9]{1,36})?", re.ASCII)
+_LINK_PATH: Final = re.compile(r"/([!-~]*/)?", re.ASCII)
+_VISIBLE: Final = re.compile(r"[!-~]+", re.ASCII)
+_WORDS: Final = {"required": "is missing", "null": "must not be null"}
+_NOT_IN_URLS: Final = frozenset('"<>\\^`{|}')
+
+
+class Strict(Schema):
+    """An object of the document: unknown keys are refused."""
+
+    error_messages = {"unknown": "unknown key", "type": "must be an object"}
+
+    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        field_obj.error_messages.update(_WORDS)
+        if isinstance(field_obj, fields.List):
+            field_obj.inner.error_messages.update(_WORDS)
+
+
+class _InTurns(list[Any]):
+    """A list that gives other requests their turn while it is walked through."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return in_turns(super().__iter__())
+
+
+class ListOf(fields.List[Any]):
+    """A JSON array; that of a section may have a hundred thousand rows."""
+
+    default_error_messages = {"invalid": "must be a list"}
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        walked = _InTurns(value) if isinstance(value, list) else value
+        return super()._deserialize(walked, attr, data, **kwargs)
+
+
+class Flag(fields.Field[bool]):
+    """JSON's true or false."""
+
+    default_error_messages = {"invalid": "must be true or false"}
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool:
+        if not isinstance(value, bool):
+            raise self.make_error("invalid")
+        return value
+
+
+class Name(Text):
+    """One line of printable text for people. Spaces at its ends are kept: only the console takes them off."""
+
+    default_error_messages = {"name": "must be one line of printable text and not only spaces"}
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        name = super()._deserialize(value, attr, data, **kwargs)
+        if not name.isprintable() or not name.strip():
+            raise self.make_error("name")
+        return name
+
+
+class Label(Name):
+    """One line of printable text without spaces at its ends: what clients compare."""
+
+    default_error_messages = {"label": "must be one line of printable text without spaces at its ends"}
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        label = super()._deserialize(value, attr, data, **kwargs)
+        if label != label.strip():
+            raise self.make_error("label")
+        return label
+
+
+class ConfiguredAccount(Account):
+    """An account or contract on any chain; an EVM address comes in any letter case and is kept
+    with its checksum.
+
+    A typing error is refused where it shows: what begins with 0x is an EVM address or 32 bytes
+    (the long form of other chains).
+    """
+
+    default_error_messages = {
+        "space": "must not contain spaces or control characters",
+        "length": "must have 40 or 64 hex digits after 0x",
+    }
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        account = super()._deserialize(value, attr, data, **kwargs)
+        if parse_evm_address(account) is not None:
+            return account
+        if not account.isprintable() or any(map(str.isspace, account)):
+            raise self.make_error("space")
+        if _HEX_WORD.fullmatch(account) and not _LONG_HEX.fullmatch(account):
+            raise self.make_error("length")
+        return account
+
+
+class Url(Text):
+    """An https URL in visible ASCII; http only to this machine itself. May be empty where ``least`` is 0."""
+
+    default_error_messages = {
+        "url": "must be an https URL (http only for localhost), such as https://etherscan.io"
+    }
+
+    def __init__(self, least: int = 1, **kwargs: Any) -> None:
+        super().__init__(URL_LENGTH, least, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        url = super()._deserialize(value, attr, data, **kwargs)
+        if url and not _is_safe_url(url):
+            raise self.make_error("url")
+        return url
+
+
+class ExplorerUrl(Url):
+    """A URL to which a path and a hash are appended: behind a ``?`` or ``#`` they would be no path."""
+
+    default_error_messages = {
+        "tail": "must have no ? and no #, as a path and a hash are appended; a path such as /#/transaction/ "
+        "goes into tx_path"
+    }
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        url = super()._deserialize(value, attr, data, **kwargs)
+        if not {"?", "#"}.isdisjoint(url):
+            raise self.make_error("tail")
+        return url
+
+
+def _is_safe_url(url: str) -> bool:
+    if not _VISIBLE.fullmatch(url) or not _NOT_IN_URLS.isdisjoint(url):
+        return False
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # raises for what is no port
+    except ValueError:
+        return False
+    if not parts.hostname or "@" in parts.netloc:
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class LinkPath(Text):
+    """What stands between an explorer's URL and a transaction's hash, such as ``/tx/``; empty is that."""
+
+    default_error_messages = {"path": "must begin and end with a / in visible ASCII, such as /transaction/"}
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(PATH_LENGTH, 0, load_default=DEFAULT_TX_PATH, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        path = super()._deserialize(value, attr, data, **kwargs)
+        if path and not (_LINK_PATH.fullmatch(path) and _NOT_IN_URLS.isdisjoint(path)):
+            raise self.make_error("path")
+        return path or DEFAULT_TX_PATH
+
+
+class PlainNumber(fields.Field[float]):
+    """A JSON number that is told to clients and in no sum: 0 to a billion. A whole one is kept as such."""
+
+    default_error_messages = {"invalid": f"must be a number from 0 to {grouped(MAX_NUMBER)}"}
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_NUMBER:
+            raise self.make_error("invalid")
+        return int(value) if value == int(value) else value
+
+
+class Extra(fields.Field[dict[str, Any]]):
+    """Fields that clients get as they stand: at most 4 KiB of JSON, none of them a known one.
+
+    :param known: the names of the fields that the answer has beside them.
+    """
+
+    default_error_messages = {
+        "invalid": "must be an object",
+        "size": f"must be at most {MAX_EXTRA} bytes of JSON",
+        "known": "must not be in extra: it is a field of its own",
+        "value": "must be JSON that every reader understands: no integer over 64 bits",
+    }
+
+    def __init__(self, known: Collection[str], **kwargs: Any) -> None:
+        super().__init__(load_default=dict, **kwargs)
+        self.known = frozenset(known)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise self.make_error("invalid")
+        if shadowing := sorted(value.keys() & self.known):
+            raise ValidationError({key: [self.error_messages["known"]] for key in shadowing})
+        require_small_json(self, value)
+        return value
+
+
+class AnyJson(fields.Field[Any]):
+    """Any JSON value of at most 4 KiB."""
+
+    default_error_messages = Extra.default_error_messages
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        require_small_json(self, value)
+        return value
+
+
+def require_small_json(field: fields.Field[Any], value: Any) -> None:
+    """Make sure that the value can be answered, and in at most ``MAX_EXTRA`` bytes."""
+    try:
+        size = len(orjson.dumps(value))
+    except (orjson.JSONEncodeError, TypeError):
+        raise field.make_error("value") from None
+    if size > MAX_EXTRA:
+        raise field.make_error("size")
+
+
+class Cidr(fields.Field[str]):
+    """An IPv4 or IPv6 network, kept in its canonical spelling."""
+
+    default_error_messages = {
+        "invalid": "must be a network such as 203.0.113.0/24 or 2001:db8::/32",
+        "host_bits": "must have no bits set beyond its prefix, such as {network}",
+        "mapped": "must be written as IPv4, not as IPv4 in IPv6",
+    }
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        if not isinstance(value, str) or not _CIDR.fullmatch(value):
+            raise self.make_error("invalid")
+        try:
+            network: IPv4Network | IPv6Network = ip_network(value, strict=False)
+        except ValueError:
+            raise self.make_error("invalid") from None
+        if network.network_address != ip_address(value.partition("/")[0]):
+            raise self.make_error("host_bits", network=network)
+        if (
+            isinstance(network, IPv6Network)
+            and network.prefixlen >= 96
+            and network.network_address.ipv4_mapped
+        ):
+            raise self.make_error("mapped")
+        return str(network)
+
+
+class RateValue(fields.Field[str]):
+    """A positive decimal number, plainly written, kept as it is written."""
+
+    default_error_messages = {
+        "invalid": 'must be a positive decimal string such as "1.000001", '
+        "with at most 30 digits before and 36 after the point"
+    }
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        if not isinstance(value, str) or not _RATE.fullmatch(value) or not value.strip("0."):
+            raise self.make_error("invalid")
+        return value
+
+
+MAX_PPM: Final = 20_000
+"""Protocol fees run from 0 to 2 % (docs/interface.md#fee-tiers)."""
+
+MAX_AMPLIFICATION: Final = 1_000_000
+"""The bound that Curve's contracts have for A."""
+
+
+class _Tier(Strict):
+    start = Amount(required=True, data_key="from")
+    ppm = WholeNumber(0, MAX_PPM, required=True)
+
+
+class Tiers(ListOf):
+    """Fee tiers as ``((from, ppm), …)``: at least one, the first from 0, ascending."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(fields.Nested(_Tier), **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        tiers: Any = super()._deserialize(value, attr, data, **kwargs)
+        if not tiers:
+            raise ValidationError("must have at least one tier, from 0")
+        if tiers[0]["start"] != 0:
+            raise ValidationError({0: {"from": ["must be 0 in the first tier"]}})
+        for index in range(1, len(tiers)):
+            if tiers[index]["start"] <= tiers[index - 1]["start"]:
+                raise ValidationError({index: {"from": ["must be greater than in the tier before"]}})
+        return tuple((tier["start"], tier["ppm"]) for tier in tiers)
+
+    def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:
+        return None if value is None else [{"from": str(start), "ppm": ppm} for start, ppm in value]
+
+
+class _FixedRate(Strict):
+    model = fields.Raw()
+    rate_value = RateValue(required=True, data_key="value")
+
+
+class _CurveRate(Strict):
+    model = fields.Raw()
+    amplification = WholeNumber(1, MAX_AMPLIFICATION, required=True)
+
+
+class Rate(fields.Field[dict[str, Any]]):
+    """A fixed rate or a StableSwap curve; the other model's keys are unknown to it."""
+
+    schemas: Final = {"fixed": _FixedRate(), "stableswap": _CurveRate()}
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise ValidationError("must be an object")
+        model = value.get("model")
+        if not isinstance(model, str) or model not in self.schemas:
+            raise ValidationError({"model": ['must be "fixed" or "stableswap"']})
+        read = self.schemas[model].load(value)
+        return {
+            "rate_model": model,
+            "rate_value": read.get("rate_value"),
+            "amplification": read.get("amplification"),
+        }
+
+    def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:
+        if value["rate_model"] == "fixed":
+            return {"model": "fixed", "value": value["rate_value"]}
+        return {"model": value["rate_model"], "amplification": value["amplification"]}

@@ -1,0 +1,93 @@
+"""Marshmallow fields of a chain's keys that say how it is watched."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from marshmallow import ValidationError, fields
+
+from app.network.schemas.fields import ListOf
+from app.network.watch_terms import (
+    DEFAULT_POLL_SECONDS,
+    MAX_POLL_SECONDS,
+    MAX_RPC_NAME,
+    MAX_RPC_NAMES,
+    MIN_POLL_SECONDS,
+    RPC_NAME,
+)
+from app.transfers.progress import FINALIZED, Finality
+
+MAX_DEPTH: Final = 1_000_000
+"""Blocks: more than a week on chains with a block a second."""
+
+
+class BlocksOrFinalized(fields.Field[Finality]):
+    """A number of blocks, or the word by which nodes name the last block that is final."""
+
+    default_error_messages = {"invalid": f'must be an integer from 0 to {MAX_DEPTH} or "{FINALIZED}"'}
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Finality:
+        if value == FINALIZED or (type(value) is int and 0 <= value <= MAX_DEPTH):
+            return value  # type: ignore[no-any-return]
+        raise self.make_error("invalid")
+
+
+class Seconds(fields.Field[float]):
+    """From one look at the newest blocks to the next. A whole number is kept as such."""
+
+    default_error_messages = {
+        "invalid": f"must be a number from {MIN_POLL_SECONDS:g} to {MAX_POLL_SECONDS:g}"
+    }
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(load_default=_whole(DEFAULT_POLL_SECONDS), **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> float:
+        known = type(value) is int or type(value) is float
+        if not known or not MIN_POLL_SECONDS <= value <= MAX_POLL_SECONDS:
+            raise self.make_error("invalid")
+        return _whole(value)
+
+    def _serialize(self, value: float | None, attr: str | None, obj: Any, **kwargs: Any) -> float | None:
+        return None if value is None else _whole(value)
+
+
+def _whole(value: float) -> float:
+    return int(value) if value == int(value) else value
+
+
+class RpcName(fields.Field[str]):
+    """The name of an environment variable that holds a node's URL: never the URL itself.
+
+    Keys in URLs would leak through exports and errors, and whoever edits the configuration could make the
+    server call anything.
+    """
+
+    default_error_messages = {
+        "file": "must be the name of the variable without _FILE at its end",
+        "invalid": "must be the name of an environment variable such as RPC_URL_ETHEREUM (RPC_URL_ and "
+        f"capital letters, digits or _; at most {MAX_RPC_NAME} characters), not a URL",
+    }
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        if not isinstance(value, str) or len(value) > MAX_RPC_NAME or not RPC_NAME.fullmatch(value):
+            raise self.make_error("invalid")
+        if value.endswith("_FILE"):
+            raise self.make_error("file")
+        return value
+
+
+class RpcNames(ListOf):
+    """Different names, the preferred one first."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(RpcName(), load_default=list, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        names: Any = super()._deserialize(value, attr, data, **kwargs)
+        if len(names) > MAX_RPC_NAMES:
+            raise ValidationError(f"must have at most {MAX_RPC_NAMES} entries")
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                raise ValidationError({index: ["is given twice"]})
+        return names

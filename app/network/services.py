@@ -1,0 +1,220 @@
+"""Loads the configuration into memory, again when a version has changed, and answers getTransferConfigs."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from sqlalchemy import Connection, Engine
+
+from app.db.engine import reading, reading_consistently
+from app.deadlines import Waiting
+from app.gateway import Clock, Gateway, system_clock
+from app.network.blocking import BlockedAddresses, BlockedNetworks
+from app.network.configs import build_configs
+from app.network.queries import (
+    PartVersion,
+    load_blocked_addresses,
+    load_blocked_networks,
+    load_rows,
+    load_versions,
+)
+from app.network.sections import SECTIONS, Part
+from app.network.snapshot import ConfigIndex, NetworkSnapshot, TransferConfigs
+from app.network.terms import NetworkTerms, build_terms, in_force
+from app.network.watch_terms import Watching, build_watching
+from app.observability.outages import FAILURES
+from app.values.errors import Unavailable
+
+MAX_STALE_SECONDS: Final = 30.0
+"""How old a view may be served while it cannot be renewed. After that requests are refused."""
+
+RETRY_SECONDS: Final = 1.0
+"""The least time between a failed renewal and the next, to spare a database in trouble."""
+
+TIMEOUT_SECONDS: Final = 2.0
+"""How long a request waits for a renewal by another thread before it goes on without."""
+
+_CORE: Final = tuple(section for section in SECTIONS if section.part is Part.CORE)
+
+_log = logging.getLogger(__name__)
+
+
+_NOTHING: Final = NetworkSnapshot(
+    # No part ever has these versions, so that everything is loaded.
+    versions={part.value: PartVersion(-1, datetime.min.replace(tzinfo=UTC)) for part in Part},
+    terms=build_terms({section.name: [] for section in _CORE}),
+    configs=build_configs({section.name: [] for section in _CORE}),
+    blocked_addresses=BlockedAddresses(()),
+    blocked_networks=BlockedNetworks(()),
+    config_index=ConfigIndex(build_configs({section.name: [] for section in _CORE}).answer),
+    watching=build_watching({section.name: [] for section in _CORE}, version=""),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A snapshot and when (monotonic seconds) it was last known to be the newest."""
+
+    snapshot: NetworkSnapshot
+    good_at: float
+
+
+class NetworkSnapshots:
+    """One for each process, shared by its threads. It has no thread of its own, so it survives a fork."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        max_age_seconds: float,
+        monotonic: Callable[[], float] = time.monotonic,
+        *,
+        reads: Engine | None = None,
+        clock: Clock = system_clock,
+    ) -> None:
+        """
+        :param engine: loads what has changed, in one transaction.
+        :param clock: says which route blocks have ended.
+        :param reads: asks whether anything has. Without one of its own, public answers would wait for the
+            connections of the console, all of which whoever tries to sign in can keep waiting.
+        """
+        self._engine = engine
+        self._reads = reads or engine
+        self._max_age = max_age_seconds
+        self._monotonic = monotonic
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._kept: _Kept | None = None
+        self._failed_at: float | None = None
+
+    @property
+    def good_at(self) -> float | None:
+        """When what is kept was last known to be the newest, in monotonic seconds."""
+        kept = self._kept
+        return None if kept is None else kept.good_at
+
+    def current(self) -> NetworkSnapshot:
+        """The configuration as it was at most ``max_age_seconds`` ago.
+
+        While the database does not answer, the last known one, at most ``MAX_STALE_SECONDS`` old.
+
+        :raises Unavailable: there is none, or it is older than that.
+        """
+        return self._within(self._max_age)
+
+    def newest(self) -> NetworkSnapshot:
+        """The configuration as it is now: for a page that somebody opens after their own change.
+
+        :raises Unavailable: as ``current`` does.
+        """
+        return self._within(0)
+
+    def _within(self, max_age: float) -> NetworkSnapshot:
+        now = self._monotonic()
+        kept = self._kept
+        if kept is None or now - kept.good_at > max_age:
+            kept = self._renewed(now, max_age)
+        if kept is None or now - kept.good_at > MAX_STALE_SECONDS:
+            raise Unavailable("the gateway cannot read its configuration: try again in a few seconds")
+        return kept.snapshot
+
+    def _renewed(self, now: float, max_age: float) -> _Kept | None:
+        """What is kept after an attempt to renew it."""
+        with Waiting(TIMEOUT_SECONDS) as seconds:
+            if not self._lock.acquire(timeout=seconds or 0):
+                return self._kept
+        try:
+            # Another thread may have renewed it, or failed to, while this one waited.
+            fresh = self._kept is not None and now - self._kept.good_at <= max_age
+            failing = self._failed_at is not None and now - self._failed_at < RETRY_SECONDS
+            if not fresh and not failing:
+                self._renew()
+        finally:
+            self._lock.release()
+        return self._kept
+
+    def _renew(self) -> None:
+        started = self._monotonic()
+        before = self._kept.snapshot if self._kept else _NOTHING
+        try:
+            self._kept = _Kept(load_snapshot(self._engine, self._clock(), before, self._reads), started)
+            self._failed_at = None
+        except Exception as error:
+            # For a while the old view is served whatever the error is. The log has it.
+            self._failed_at = started
+            text = "the network configuration could not be read"
+            FAILURES.report(_log, logging.ERROR, text, error=error)
+
+
+def load_snapshot(
+    engine: Engine, now: datetime, before: NetworkSnapshot = _NOTHING, reads: Engine | None = None
+) -> NetworkSnapshot:
+    """The newest configuration; the parts that have not changed since ``before`` are the same objects.
+
+    When a route block ends, nothing is written: the core is built again without it.
+    """
+    ended = before.next_end is not None and before.next_end <= now
+    with reading(reads or engine) as connection:
+        if load_versions(connection) == before.versions and not ended:
+            return before
+    with reading_consistently(engine) as connection:
+        versions = load_versions(connection)
+
+        def same(part: Part) -> bool:
+            return before.versions.get(part) == versions.get(part)
+
+        kept = same(Part.CORE) and not ended
+        core = _Core.of(before) if kept else _load_core(connection, versions, now)
+        return NetworkSnapshot(
+            versions,
+            core.terms,
+            core.configs,
+            before.blocked_addresses
+            if same(Part.BLOCKED_ADDRESSES)
+            else BlockedAddresses(load_blocked_addresses(connection)),
+            before.blocked_networks
+            if same(Part.BLOCKED_NETWORKS)
+            else BlockedNetworks(load_blocked_networks(connection)),
+            core.config_index,
+            core.watching,
+            core.next_end,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Core:
+    """What comes of the core sections, and until when it holds though nothing is written."""
+
+    terms: NetworkTerms
+    configs: TransferConfigs
+    config_index: ConfigIndex
+    watching: Watching
+    next_end: datetime | None
+
+    @classmethod
+    def of(cls, snapshot: NetworkSnapshot) -> _Core:
+        return cls(
+            snapshot.terms, snapshot.configs, snapshot.config_index, snapshot.watching, snapshot.next_end
+        )
+
+
+def _load_core(connection: Connection, versions: Mapping[str, PartVersion], now: datetime) -> _Core:
+    rows = in_force({section.name: load_rows(connection, section.model) for section in _CORE}, now)
+    ends = [row["expires_at"] for row in rows["route_blocks"] if row["expires_at"] is not None]
+    configs = build_configs(rows)
+    version = versions.get(Part.CORE)
+    watching = build_watching(rows, version="" if version is None else str(version.version))
+    return _Core(build_terms(rows), configs, ConfigIndex(configs.answer), watching, min(ends, default=None))
+
+
+def transfer_configs(gateway: Gateway) -> TransferConfigs:
+    """The answer of getTransferConfigs and getTransferConfigsForAll, made when the network last changed.
+
+    :raises Unavailable: the configuration is too old to be trusted.
+    """
+    return gateway.snapshots.current().configs

@@ -1,0 +1,143 @@
+"""The configuration as one process holds it in memory, indexed by what a transfer names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Protocol
+
+from app.network.blocking import BlockedAddresses, BlockedNetworks
+from app.network.queries import PartVersion
+from app.network.terms import NetworkTerms
+from app.network.watch_terms import Watching
+from app.values.codes import SendKind
+from app.values.identifiers import MAX_CHAIN_ID, ChainId, PoolKey, RouteKey
+
+Json = Mapping[str, Any]
+
+_CHAIN: Final[Json] = {
+    "id": 0,
+    "name": "",
+    "icon": "",
+    "block_delay": 0,
+    "gas_token_symbol": "",
+    "explore_url": "",
+    "contract_addr": "",
+    "drop_gas_amt": "",
+}
+_TOKEN: Final[Json] = {"symbol": "", "address": "", "decimal": 0, "xfer_disabled": False}
+
+
+class ConfigIndex:
+    """Chain and token objects as the configs' answer has them: what the messages have, and no more.
+
+    Never changed once built.
+
+    What the configs do not have gets the same fields, each at its zero value.
+    """
+
+    __slots__ = ("_chains", "_no_chain", "_no_token", "_pair_tokens", "_pairs", "_tokens")
+
+    def __init__(self, answer: Json) -> None:
+        """:param answer: of getTransferConfigs, as plain data."""
+        self._chains: dict[int, Json] = {
+            chain["id"]: {name: chain[name] for name in _CHAIN} for chain in answer["chains"]
+        }
+        self._tokens: dict[PoolKey, Json] = {
+            PoolKey(ChainId(int(chain_id)), info["token"]["symbol"]): info["token"]
+            for chain_id, listed in answer["chain_token"].items()
+            for info in listed["token"]
+        }
+        self._pairs: dict[RouteKey, tuple[Json, Json]] = {}
+        self._pair_tokens: dict[PoolKey, Json] = {}
+        for pair in answer["pegged_pair_configs"]:
+            self._add_pair(pair)
+        self._no_chain = _zeroes(next(iter(self._chains.values()), _CHAIN))
+        self._no_token = _zeroes(next(iter(self._tokens.values()), _TOKEN))
+
+    def _add_pair(self, pair: Json) -> None:
+        org, pegged = pair["org_token"]["token"], pair["pegged_token"]["token"]
+        deposit = RouteKey(org["symbol"], pair["org_chain_id"], pair["pegged_chain_id"])
+        self._pairs[deposit], self._pairs[deposit.reverse] = (org, pegged), (pegged, org)
+        self._pair_tokens.setdefault(deposit.dst, pegged)
+
+    def chain(self, chain_id: ChainId | None) -> Json:
+        """The chain; one without a name where it is not configured, and without an id beyond the wire's."""
+        number = 0 if chain_id is None or chain_id > MAX_CHAIN_ID else chain_id
+        return self._chains.get(number) or {**self._no_chain, "id": number}
+
+    def unlisted_token(self, address: str) -> Json:
+        """A token that only its address names, which stands for its symbol."""
+        return {**self._no_token, "symbol": address, "address": address}
+
+    def tokens(
+        self, kind: str | None, symbol: str | None, src: ChainId | None, dst: ChainId | None
+    ) -> tuple[Json, Json]:
+        """The tokens that a transfer takes on its source and pays on its destination chain.
+
+        A pair's own tokens where it is pegged: they may differ from the ones that the chains list.
+
+        :param kind: of the send, None while it is not known.
+        """
+        ends = (PoolKey(src or ChainId(0), symbol or ""), PoolKey(dst or ChainId(0), symbol or ""))
+        if kind in (SendKind.DEPOSIT, SendKind.BURN):
+            pair = self._pairs.get(RouteKey(symbol or "", ends[0].chain_id, ends[1].chain_id))
+            return pair or (self._pegged(ends[0]), self._pegged(ends[1]))
+        return self._token(ends[0]), self._token(ends[1])
+
+    def _pegged(self, key: PoolKey) -> Json:
+        return self._pair_tokens.get(key) or self._token(key)
+
+    def _token(self, key: PoolKey) -> Json:
+        return self._tokens.get(key) or {**self._no_token, "symbol": key.symbol}
+
+
+def _zeroes(example: Json) -> Json:
+    """The same fields, each with the zero value of its type; null stays null."""
+    return {name: None if value is None else type(value)() for name, value in example.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class TransferConfigs:
+    """The answer, ready to send: as plain data, as JSON in UTF-8, and that JSON's strong ETag (unquoted)."""
+
+    answer: Mapping[str, Any]
+    body: bytes
+    etag: str
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkSnapshot:
+    """The whole configuration at one moment. Parts that did not change are shared with earlier ones."""
+
+    versions: Mapping[str, PartVersion]
+    terms: NetworkTerms
+    configs: TransferConfigs
+    blocked_addresses: BlockedAddresses
+    blocked_networks: BlockedNetworks
+    config_index: ConfigIndex
+    watching: Watching
+    next_end: datetime | None = None
+    """When the first of the route blocks in it ends; None where none does."""
+
+
+class SnapshotSource(Protocol):
+    """Where use cases ask for the configuration."""
+
+    @property
+    def good_at(self) -> float | None:
+        """When the configuration in memory was last known to be the newest, in seconds of the system's
+        monotonic clock; None before there is one."""
+
+    def current(self) -> NetworkSnapshot:
+        """The configuration now.
+
+        :raises Unavailable: when there is none that is new enough to be trusted.
+        """
+
+    def newest(self) -> NetworkSnapshot:
+        """The configuration of this moment: for a page that somebody opens after their own change.
+
+        :raises Unavailable: as ``current`` does.
+        """

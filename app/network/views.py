@@ -1,0 +1,34 @@
+"""The transfer configs: the body is made when the network changes, not at each request."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flask import Blueprint, Response, request
+
+from app.api.answers import ANY_ORIGIN, AS_IT_IS, EXPOSED, JSON
+from app.api.door import CONFIGS_PATHS
+from app.api.requests import apply_request_policy
+from app.gateway import current_gateway
+from app.network.services import transfer_configs
+
+_REVALIDATED: Final = ("Cache-Control", "no-cache")
+"""Caches must ask each time whether their copy is current: a disabled token must show at once."""
+
+configs = Blueprint("configs", __name__)
+configs.before_request(apply_request_policy)
+
+
+def get_transfer_configs() -> Response:
+    """What can be transferred where?"""
+    current = transfer_configs(current_gateway())
+    headers = (_REVALIDATED, *AS_IT_IS, ANY_ORIGIN, EXPOSED, ("ETag", f'"{current.etag}"'))
+    if request.if_none_match.contains_weak(current.etag):
+        unchanged = Response(status=304, headers=headers)
+        del unchanged.headers["Content-Type"]
+        return unchanged
+    return Response(current.body, headers=(JSON, *headers))
+
+
+for path in CONFIGS_PATHS:
+    configs.add_url_rule(path, path[1:], get_transfer_configs)

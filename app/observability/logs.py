@@ -1,0 +1,304 @@
+"""Entries of the log: which request they are about, how they look, how they are written (docs/logs.md)."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import stat
+import sys
+import threading
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from types import MappingProxyType, TracebackType
+from typing import Any, Final, Literal, TextIO
+
+import orjson
+
+from app.observability.private import PRIVATE
+from app.values.wire_values import printable
+
+LogFormat = Literal["console", "json"]
+
+LINE: Final = "%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s"
+TIME: Final = "%Y-%m-%dT%H:%M:%S%z"
+
+LONGEST: Final = 4096
+"""Bytes of a line with its end: as many of one write stay together in a pipe, whoever else writes into it."""
+
+OPERATION: Final = "gateway.operation"
+"""Where a door writes the name of an operation into a request's environment: endpoints tell most."""
+
+UNKNOWN: Final = "unknown"
+"""The operation of a request to a path that nobody serves."""
+
+_TRACE: Final = "  | "
+"""What each line of a traceback begins with: no message does."""
+
+_CUT: Final = "…"
+_FORGOTTEN: Final[Mapping[str, Any]] = MappingProxyType({})
+
+_log = logging.getLogger("app")
+
+
+class Served:
+    """One request, from its first moment in the application until its answer is handed over."""
+
+    __slots__ = ("_environ", "_operation", "began", "id", "told", "trace_id")
+
+    def __init__(self, request_id: str, environ: dict[str, Any], told: str | None = None) -> None:
+        """
+        :param told: the id in the answer, where the log must not have it.
+        """
+        self.id = request_id
+        """In the log."""
+        self.told = told or request_id
+        """In the answer."""
+        self.began = time.perf_counter()
+        """By ``time.perf_counter``, in seconds."""
+        self.trace_id: str | None = None
+        """In hexadecimal digits, where the request is traced."""
+        self._environ: Mapping[str, Any] = environ
+        self._operation: str | None = None
+
+    @property
+    def operation(self) -> str:
+        """The name of the view, of a closed set: no path, which callers choose."""
+        if self._operation is not None:
+            return self._operation
+        named: str | None = self._environ.get(OPERATION)
+        if named is None:
+            named = getattr(self._environ.get("werkzeug.request"), "endpoint", None)
+        return named or UNKNOWN
+
+    def settle(self) -> None:
+        """Keep the operation, and nothing else of the request's environment: thousands may wait."""
+        self._operation = self.operation
+        self._environ = _FORGOTTEN
+
+    def fields(self) -> dict[str, object]:
+        """What entries about it have."""
+        traced = {"trace_id": self.trace_id} if self.trace_id else {}
+        return {"request_id": self.id, "operation": self.operation, **traced}
+
+
+SERVED: Final[ContextVar[Served | None]] = ContextVar("served", default=None)
+"""That of this thread or greenlet; None where no request is served."""
+
+
+class EntryFormatter(logging.Formatter):
+    """Formats a record as one line of JSON, or for people as a line and marked lines of its traceback.
+
+    Nothing private is in it, and nothing that ends a line or steers a terminal: nobody outside can write a
+    line of their own. No line is longer than ``LONGEST``. ``fields`` of a record are those of its entry.
+    """
+
+    def __init__(self, log_format: LogFormat, fmt: str = LINE, datefmt: str | None = TIME) -> None:
+        """
+        :param fmt: of lines for people.
+        """
+        super().__init__(fmt, datefmt)
+        self._json = log_format == "json"
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as text. Its cached traceback is not used: other formatters do not mark it."""
+        hidden = PRIVATE.without([record.getMessage(), *self._traced(record)])
+        message, *trace = map(printable, hidden)
+        served = SERVED.get()
+        fields = getattr(record, "fields", None) or (served.fields() if served else {})
+        if self._json:
+            return _entry(record, message, fields, "\n".join(trace))
+        end = f" (request {fields['request_id']})" if "request_id" in fields else ""
+
+        def line(text: str) -> str:
+            record.message = f"{text}{end}"
+            return printable(self.formatMessage(record))
+
+        if self.usesTime():
+            record.asctime = self.formatTime(record, self.datefmt)
+        marked = [_fitted(f"{_TRACE}{text}", str) for text in trace]
+        return "\n".join([line(_fitted(message, line)), *marked])
+
+    def _traced(self, record: logging.LogRecord) -> Iterator[str]:
+        if record.exc_info:
+            yield from self.formatException(record.exc_info).split("\n")
+        if record.stack_info:
+            yield from self.formatStack(record.stack_info).split("\n")
+
+
+def _entry(record: logging.LogRecord, message: str, fields: Mapping[str, object], trace: str) -> str:
+    entry = {
+        "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="microseconds")[:-6] + "Z",
+        "level": record.levelname,
+        "logger": record.name,
+        "pid": record.process,
+        "message": message,
+        **fields,
+    }
+    whole = _json(entry | {"exception": trace} if trace else entry)
+    if len(whole.encode()) < LONGEST:
+        return whole
+    most = LONGEST // 2 if trace else LONGEST
+    entry["message"] = _fitted(message, lambda text: _json(entry | {"message": text}), most)
+    if trace:  # its end says what went wrong
+        entry["exception"] = _fitted(trace[::-1], lambda text: _json(entry | {"exception": text}))[::-1]
+    return _json(entry)
+
+
+def _json(entry: Mapping[str, object]) -> str:
+    return orjson.dumps(entry, default=str).decode()
+
+
+def _fitted(text: str, written: Callable[[str], str], most: int = LONGEST) -> str:
+    """The text, shortened where the line that is written of it would be too long."""
+
+    def size(length: int) -> int:
+        return len(written(f"{text[:length]}{_CUT}").encode()) + 1
+
+    if len(written(text).encode()) < most:
+        return text
+    return f"{text[: max(0, bisect_right(range(most), most, key=size) - 1)]}{_CUT}"
+
+
+class WaitingForNobody:
+    """Writes lines to the place of a stream. Where that is a pipe or socket that is full, they are left out.
+
+    Otherwise whoever stops reading the log would stop every request. How many entries were left out is the
+    next one, once there is room.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._descriptor = stream.fileno()
+        self._place: tuple[int, int] | None = None
+        self._writable = self._descriptor
+        self._lost = 0
+
+    def write(self, text: str) -> None:
+        """Write an entry, whole lines at a time, or leave out what has no room."""
+        self._find()
+        try:
+            for piece in _pieces(text):
+                os.write(self._writable, piece)
+        except BlockingIOError:
+            self._lost += 1
+            return
+        if self._lost:
+            lost, self._lost = self._lost, 0
+            _log.warning("%d entries are not in the log: nobody read it", lost)
+
+    def flush(self) -> None:
+        """Nothing waits here."""
+
+    def _find(self) -> None:
+        """Open the place, at first and where the descriptor is another one's by now."""
+        found = os.fstat(self._descriptor)
+        place = found.st_dev, found.st_ino
+        if place == self._place:
+            return
+        if self._writable != self._descriptor:
+            os.close(self._writable)
+        self._place, self._writable = place, self._descriptor
+        if stat.S_ISFIFO(found.st_mode):
+            # Opened once more, as who shares the descriptor may want to wait.
+            with suppress(OSError):
+                self._writable = os.open(f"/proc/self/fd/{self._descriptor}", os.O_WRONLY | os.O_NONBLOCK)
+                return
+        if stat.S_ISFIFO(found.st_mode) or stat.S_ISSOCK(found.st_mode):
+            os.set_blocking(self._descriptor, False)
+
+
+def _pieces(text: str) -> Iterator[bytes]:
+    """Whole lines, as many as stay together."""
+    piece = b""
+    for line in text.encode().splitlines(keepends=True):
+        if piece and len(piece) + len(line) > LONGEST:
+            yield piece
+            piece = b""
+        piece += line
+    yield piece
+
+
+def log_to_stderr(log_format: LogFormat, level: str) -> None:
+    """Set up the log of a process that serves: all entries, and what would else be printed as it is."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(EntryFormatter(log_format))
+    wait_for_nobody([handler])
+    logging.basicConfig(level=level, handlers=[handler])
+    logging.captureWarnings(True)
+    sys.excepthook = _log_end
+    threading.excepthook = _log_end_of_thread
+
+
+def wait_for_nobody(handlers: Iterable[logging.Handler]) -> None:
+    """Let those that write to a stream of this process leave out what nobody reads."""
+    for handler in handlers:
+        if isinstance(handler, logging.StreamHandler) and not isinstance(handler, logging.FileHandler):
+            with suppress(io.UnsupportedOperation):  # a stream in memory
+                handler.setStream(WaitingForNobody(handler.stream))
+
+
+def format_handlers(handlers: Iterable[logging.Handler], log_format: LogFormat) -> None:
+    """Let handlers that others have set up write entries: as JSON, or as lines in a format of their own."""
+    for handler in handlers:
+        known = handler.formatter
+        if log_format == "json" or known is None:
+            handler.setFormatter(EntryFormatter(log_format, "%(message)s"))
+        elif not isinstance(known, EntryFormatter):
+            handler.setFormatter(EntryFormatter(log_format, known._fmt or "%(message)s", known.datefmt))
+
+
+def format_last_resort(log_format: LogFormat) -> None:
+    """The same for warnings of a process that has set up no logging, such as a command."""
+    if logging.lastResort is not None:
+        format_handlers([logging.lastResort], log_format)
+
+
+def log_failure(
+    kind: type[BaseException], error: BaseException | None, traceback: TracebackType | None
+) -> None:
+    """Log an exception that nobody has caught."""
+    _log.critical("not caught: %s", kind.__name__, exc_info=(kind, error or kind(), traceback))
+
+
+def _log_end(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    if issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, traceback)
+    else:
+        log_failure(kind, error, traceback)
+
+
+def _log_end_of_thread(ended: threading.ExceptHookArgs) -> None:
+    log_failure(ended.exc_type, ended.exc_value, ended.exc_traceback)
+
+
+EVERY_SECONDS: Final = 60.0
+_BEGINS: Final = "Invalid request from ip="
+_LONGEST: Final = 300
+
+
+class FewRefusals(logging.Filter):
+    """Lets one such line a minute of each process through, shortened, with how many were left out."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._monotonic = monotonic
+        self._next_at = 0.0
+        self._left_out = 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the line is logged."""
+        text = record.getMessage()
+        if not text.startswith(_BEGINS):
+            return True
+        now = self._monotonic()
+        if now < self._next_at:
+            self._left_out += 1
+            return False
+        more = f" (and {self._left_out} more since the last one logged)" if self._left_out else ""
+        record.msg, record.args = f"{text[:_LONGEST]}{more}", ()
+        self._next_at, self._left_out = now + EVERY_SECONDS, 0
+        return True

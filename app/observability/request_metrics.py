@@ -1,0 +1,149 @@
+"""Every request of every door, counted by what was asked and how it was answered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from flask import Flask, Response
+from prometheus_client import CollectorRegistry, Counter, Histogram
+
+from app.http.hosts import GatewayFlask
+from app.http.later import LaterResponse
+from app.observability.logs import UNKNOWN, Served
+from app.transfers.event_types import EventType
+from app.values.codes import Reason
+
+BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+"""Seconds. The fastest answers take half a millisecond; nothing but uploads takes longer than ten seconds."""
+
+_DOORS: Final[Mapping[str, str]] = {
+    **{f"{version}{part}": "api" for version in ("v1", "v2") for part in ("", "_configs", "_evidence")},
+    **{f"{version}_webhooks": "api" for version in ("v1", "v2")},
+    "docs": "docs",
+    "grpcweb": "grpcweb",
+    "health": "health",
+    "release": "health",
+    "ingest": "ingest",
+    "refund_requests": "ingest",
+    "pages": "pages",
+    "wait": "wait",
+}
+"""By the blueprint. All others are the console's."""
+
+_KEY: Final = "metrics"
+_GRPC_WEB: Final = "grpcweb."
+
+_HTTP_STATUS: Final[Mapping[str, int]] = {
+    "0": 200, "3": 400, "4": 504, "7": 403, "8": 429, "12": 404, "13": 500, "14": 503, "16": 401,
+}  # fmt: skip
+"""Of ``grpc-status``: what the same answer is over HTTP. The status of gRPC-Web itself is always 200."""
+
+_REASONS: Final = frozenset(reason.value for reason in Reason)
+_TYPES: Final = frozenset(each.value for each in EventType)
+
+_Counted = tuple[Callable[[], None], Callable[[float], None] | None]
+"""What counts a request, and what takes its time; None for the door of those who wait."""
+
+
+def labels_of(operation: str) -> tuple[str, str]:
+    """The door and the operation as the metrics name them, of the operation that the request log names.
+
+    Operations of the public door are called the same in both versions of it, and a call over gRPC-Web like
+    the method. Paths that do not exist are ``unknown`` at a door that is ``unknown``.
+    """
+    blueprint, _, view = operation.rpartition(".")
+    if operation == UNKNOWN:
+        return UNKNOWN, UNKNOWN
+    door = _DOORS.get(blueprint, "admin")
+    return door, operation if door in ("admin", "pages", "docs") else view
+
+
+class RequestMetrics:
+    """What the workers of a server count. It is made once, before they are forked."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.registry = registry
+        self._requests = Counter(
+            "gateway_requests", "Requests answered", ("door", "operation", "code"), registry=registry
+        )
+        self._seconds = Histogram(
+            "gateway_request_seconds",
+            "Time until an answer is there; waits and streams are left out",
+            ("door", "operation"),
+            registry=registry,
+            buckets=BUCKETS,
+        )
+        self._estimates = Counter(
+            "gateway_estimates", "Estimates by outcome: ok or the reason", ("reason",), registry=registry
+        )
+        self._events = Counter(
+            "gateway_feed_events",
+            "Lines of the feed over HTTP, judged",
+            ("type", "outcome"),
+            registry=registry,
+        )
+        self._known: dict[tuple[str, int], _Counted] = {}
+        self._outcomes: dict[str, Callable[[], None]] = {}
+        self._waits: dict[str, Callable[[int], None]] = {}
+
+    def answered(self, served: Served, answer: Response) -> None:
+        """Count a request: now that its answer is there, or when one begins that comes later."""
+        operation, status = served.operation, answer.status_code
+        if isinstance(answer, LaterResponse):
+            answer.when_begun(self.waited(operation))
+            return
+        if operation.startswith(_GRPC_WEB):
+            status = _HTTP_STATUS.get(answer.headers.get("grpc-status", "0"), 500)
+        count, observe = self._known.get((operation, status)) or self._know(operation, status)
+        count()
+        if observe is not None and not answer.is_streamed:
+            observe(time.perf_counter() - served.began)
+
+    def waited(self, operation: str) -> Callable[[int], None]:
+        """What counts a request whose answer comes later, once its status is known.
+
+        It holds nothing of the request, and thousands who wait share it.
+        """
+        labels = labels_of(operation)
+
+        def begun(status: int) -> None:
+            self._requests.labels(*labels, status).inc()
+
+        return self._waits.setdefault(operation, begun)
+
+    def _know(self, operation: str, status: int) -> _Counted:
+        door, name = labels_of(operation)
+        counted = self._known[operation, status] = (
+            self._requests.labels(door, name, status).inc,
+            None if door == "wait" else self._seconds.labels(door, name).observe,
+        )
+        return counted
+
+    def estimate(self, reason: str) -> None:
+        """See ``Counters``."""
+        counted = self._outcomes.get(reason)
+        if counted is None:
+            known = reason if reason in _REASONS else Reason.INTERNAL.value
+            counted = self._estimates.labels(known if reason else "ok").inc
+            if reason in _REASONS or not reason:
+                self._outcomes[reason] = counted
+        counted()
+
+    def feed(self, outcomes: Mapping[tuple[str, str], int]) -> None:
+        """See ``Counters``."""
+        for (kind, outcome), number in outcomes.items():
+            self._events.labels(kind if kind in _TYPES else "unreadable", outcome).inc(number)
+
+
+def count(app: GatewayFlask) -> RequestMetrics:
+    """Have an application count."""
+    metrics = app.extensions[_KEY] = RequestMetrics(CollectorRegistry())
+    app.count = metrics.answered
+    return metrics
+
+
+def counts(app: Flask) -> bool:
+    """Whether an application counts."""
+    return _KEY in app.extensions

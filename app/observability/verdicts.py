@@ -1,0 +1,210 @@
+"""What readiness rests on: the last verdict of a process, the clocks, and the age of every chain's feed.
+
+Times of the feed, windows of latency, sessions and leases are compared with the clock of whoever asks. With
+two clocks that differ, a transfer is late for one process and not for the next.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.db.engine import ask
+from app.db.postgresql import Answers, is_late
+from app.db.queries import database_time
+from app.deadlines import within
+from app.feed.queries.chains import load_progress
+from app.network.terms import NetworkTerms
+from app.values.identifiers import ChainId
+from app.values.times import span_in_words
+
+READY_SECONDS: Final = 1.5
+"""How long the database may be silent before the gateway is not ready. Probes give up after a few seconds."""
+
+
+NOT_LOOKED: Final = "the database has not answered in time since this process began"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether the gateway can serve: what keeps it from that, and otherwise what its answer says."""
+
+    complaint: str | None = None
+    answer: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Readiness:
+    """What one process found out about itself."""
+
+    def __init__(self, answers: Answers) -> None:
+        """
+        :param answers: of the primary, to whatever this process requests.
+        """
+        self._answers = answers
+        self._last = Verdict(NOT_LOOKED)
+
+    def verdict(self, look: Callable[[], Verdict]) -> Verdict:
+        """What ``look`` finds out, after ``READY_SECONDS`` at most.
+
+        A database that answers requests is not away, however long it takes under load: then the last verdict
+        holds. Otherwise all gateways would be taken out of service together when there is most to do. Before
+        the first verdict there is none to hold: nobody knows whether this code can use the database.
+        """
+        try:
+            with within(READY_SECONDS):
+                self._last = look()
+        except SQLAlchemyError as error:
+            if not (is_late(error) and self._answers.came_within(READY_SECONDS)):
+                self._last = Verdict(unreachable(error))
+        return self._last
+
+
+def unreachable(error: SQLAlchemyError) -> str:
+    """What to say of a database that gives no answer, for its operator."""
+    return f"the database cannot be reached ({type(error).__name__})"
+
+
+MOST_SECONDS: Final = 5.0
+"""Clocks may be so far apart; those that are kept by NTP differ by thousandths of it."""
+
+EVERY_SECONDS: Final = 3.0
+"""So long a measurement counts: whoever asks for readiness every second makes no statement each time."""
+
+
+class ClockSkew:
+    """The difference between two clocks, as one process measured it last; shared by its threads."""
+
+    def __init__(
+        self, engine: Engine, clock: Callable[[], datetime], monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        """
+        :param engine: of the primary, for single-statement reads.
+        :param clock: this machine's own, which no test and no replay decides.
+        """
+        self._engine = engine
+        self._clock = clock
+        self._monotonic = monotonic
+        self._measured: tuple[float, float] | None = None
+        """When, and what came of it."""
+
+    def complaint(self) -> str | None:
+        """What is wrong with the clocks, in words for the operator; None where they agree.
+
+        :raises SQLAlchemyError: the database cannot be asked.
+        """
+        skew = self.seconds()
+        if abs(skew) <= MOST_SECONDS:
+            return None
+        where = "ahead of" if skew > 0 else "behind"
+        return f"clocks: the database's is {abs(skew):.0f} s {where} this machine's; check NTP on both"
+
+    def seconds(self) -> float:
+        """By how many seconds the database's clock is ahead at least; negative where it is behind.
+
+        :raises SQLAlchemyError: the database cannot be asked.
+        """
+        now = self._monotonic()
+        if self._measured is None or now - self._measured[0] > EVERY_SECONDS:
+            # SQLite has the clock of this process.
+            skew = 0.0 if self._engine.dialect.name == "sqlite" else ask(self._engine, self._measure)
+            self._measured = now, skew
+        return self._measured[1]
+
+    def _measure(self, connection: Connection) -> float:
+        """The server looked at its clock at some time between these two: half of the round trip is taken
+        off the difference to the middle. So a slow answer is never taken for a wrong clock.
+        """
+        before = self._clock()
+        at_server = database_time(connection)
+        after = self._clock()
+        if at_server > after:
+            return (at_server - after).total_seconds()
+        return min(0.0, (at_server - before).total_seconds())
+
+
+OTHERS: Final = 0
+"""Stands for the chains that have no limit of their own; no chain has this id."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class StaleFeed:
+    """A chain of which nothing new was told for too long.
+
+    :param newest_at: the time of its newest accepted event; None where there was never one.
+    :param max_age_seconds: its limit.
+    """
+
+    chain_id: ChainId
+    newest_at: datetime | None
+    max_age_seconds: int
+
+    def words(self, now: datetime) -> str:
+        """What is wrong, for the operator's log."""
+        if self.newest_at is None:
+            return f"chain {self.chain_id} has told nothing yet"
+        age = span_in_words(now - self.newest_at)
+        return f"chain {self.chain_id} told its newest {age} ago, and may be {self.max_age_seconds} s behind"
+
+
+class FeedAges:
+    """The limits, and which feeds one process found to be over them when it looked last."""
+
+    def __init__(self, reads: Engine, limits: Iterable[tuple[int, int]], *, fails: bool) -> None:
+        """
+        :param reads: of the primary, for single-statement reads.
+        :param limits: seconds by chain, 0 for none; those of ``OTHERS`` for all that are not named.
+        :param fails: whether a gateway with a stale feed is to take no requests.
+        """
+        self.fails = fails
+        self._reads = reads
+        self._limits = dict(limits)
+        self._told: frozenset[ChainId] = frozenset()
+
+    def stale(self, terms: NetworkTerms, now: datetime) -> Sequence[StaleFeed]:
+        """The chains in service whose feed is too old, by their ids. What changed is said in the log.
+
+        A chain that operators stopped is not expected to tell anything.
+
+        :raises SQLAlchemyError: the database cannot be asked.
+        """
+        chains = [chain_id for chain_id, chain in terms.chains.items() if not chain.disabled]
+        limits = {chain_id: limit for chain_id in chains if (limit := self._limit(chain_id))}
+        if not limits:
+            return []
+        read = ask(self._reads, load_progress, limits.keys())
+        found = []
+        for chain_id, limit in sorted(limits.items()):
+            newest_at = read[chain_id].newest_at if chain_id in read else None
+            if newest_at is None or (now - newest_at).total_seconds() > limit:
+                found.append(StaleFeed(chain_id, newest_at, limit))
+        self._tell(found, now)
+        return found
+
+    def _limit(self, chain_id: ChainId) -> int:
+        return self._limits.get(chain_id, self._limits.get(OTHERS, 0))
+
+    def _tell(self, found: Sequence[StaleFeed], now: datetime) -> None:
+        stale = frozenset(feed.chain_id for feed in found)
+        for feed in found:
+            if feed.chain_id not in self._told:
+                _log.warning("feed: %s", feed.words(now))
+        for chain_id in sorted(self._told - stale):
+            _log.info("feed: chain %d tells new events again", chain_id)
+        self._told = stale
+
+
+def feed_complaint(stale: Sequence[StaleFeed], now: datetime) -> str | None:
+    """What to say of them in one line; None where there are none."""
+    if not stale:
+        return None
+    more = f" ({len(stale) - 1} more like it)" if len(stale) > 1 else ""
+    return f"feed: {stale[0].words(now)}{more}"

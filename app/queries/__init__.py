@@ -1,1 +1,0 @@
-"""Every select that reads, one question a file: given a connection, answered in rows or dataclasses."""

@@ -1,1 +1,0 @@
-"""One transfer, lists of transfers, their log, their anomalies and their number."""

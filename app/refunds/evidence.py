@@ -1,0 +1,289 @@
+"""Whether a refund would be accepted by the bridge's contract: requests, signatures, quorum.
+
+The rules are the contract's (docs/interface.md#contracts): it takes the request's bytes, signatures in
+strictly ascending order of signer, and the whole validator set whose hash it keeps; the power of those who
+signed must reach the quorum. Everything here is a pure function of its arguments, in any order and with any
+repetition, so a transfer can be judged again whenever a fact about it is added or removed.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from app.network.validators import ValidatorSet
+from app.refunds.request import RefundRequest, UnreadableRequest, decode_request
+from app.refunds.request_rules import (
+    RefundContext,
+    contradictions,
+    digest_in,
+    domain_separator,
+    signing_digest,
+)
+from app.values.codes import SendKind
+from app.values.crypto import HASH_BYTES, BadSignature, checksum_address, recover_signer
+
+__all__ = [
+    "RefundContext",
+    "RefundVerdict",
+    "RequestJudgement",
+    "basis_of",
+    "collect_signed",
+    "contradictions",
+    "domain_separator",
+    "judge_refund",
+    "signature_is_provably_false",
+    "signature_waits",
+    "signers_of",
+    "signing_digest",
+]
+
+
+SHOWN_REQUESTS: Final = 16
+"""Requests of one transfer that are shown, beside further ones that are signed: there is rarely a second."""
+
+SHOWN_SIGNERS: Final = 4
+"""Of a refused signature: one for each request over which it might have been made."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestJudgement:
+    """One refund request of a transfer and who has signed it.
+
+    ``provable``: everything needed is known and nothing contradicts, so signatures count. ``digest`` is
+    what validators sign, None while kind, chain or contract are unknown. ``signed`` holds (signer,
+    signature) of current validators, ascending by signer, one each.
+    """
+
+    wd_onchain: bytes
+    request: RefundRequest | None
+    contradictions: tuple[str, ...]
+    provable: bool
+    digest: bytes | None
+    signed: tuple[tuple[bytes, bytes], ...]
+    power_signed: int
+    reached: bool
+
+    @property
+    def sorted_sigs(self) -> tuple[bytes, ...]:
+        """The signatures in the order the contract asks for: ascending by their signer."""
+        return tuple(signature for _, signature in self.signed)
+
+
+@dataclass(frozen=True, slots=True)
+class RefundVerdict:
+    """All refund requests of a transfer, and the one that may be served.
+
+    ``served`` is the request with a quorum, when exactly one has it. ``missing`` says in words what keeps
+    the refund from being served, ``not_signed`` are the validators who have not signed the foremost
+    request; both are empty when nothing is missing, but for those whose power was not needed.
+    """
+
+    requests: tuple[RequestJudgement, ...]
+    served: RequestJudgement | None
+    missing: tuple[str, ...]
+    not_signed: tuple[bytes, ...]
+
+    @property
+    def requested(self) -> bool:
+        """Whether there is a request that nothing contradicts (status 7 at least)."""
+        return any(not judgement.contradictions for judgement in self.requests)
+
+    @property
+    def foremost(self) -> RequestJudgement | None:
+        """The request to show: the served one, else the uncontradicted one with the most power."""
+        return self.served or _foremost(self.requests)
+
+
+def judge_refund(
+    ctx: RefundContext,
+    requests: Iterable[bytes],
+    signatures: Iterable[bytes],
+    validators: ValidatorSet | None,
+) -> RefundVerdict:
+    """Judge every request of a transfer under every signature, by the source chain's current set.
+
+    A pure function of the sets of requests and signatures: order and repetition change nothing. A
+    signature counts for the request it was made over, if its signer is a current validator. Of several
+    signatures by one signer the smallest bytes are taken. Two requests at quorum: none is served.
+    Raises ValueError when ``validators`` is another chain's set.
+    """
+    _refuse_other_chain(ctx, validators)
+    distinct = {bytes(signature) for signature in signatures}
+    judged = tuple(
+        _judge_request(wd_onchain, ctx, distinct, validators)
+        for wd_onchain in sorted({bytes(request) for request in requests})
+    )
+    at_quorum = [judgement for judgement in judged if judgement.reached]
+    served = at_quorum[0] if len(at_quorum) == 1 else None
+    foremost = served or _foremost(judged)
+    not_signed: tuple[bytes, ...] = ()
+    if foremost is not None and foremost.provable and validators is not None and not validators.cannot_sign:
+        signers = {signer for signer, _ in foremost.signed}
+        not_signed = tuple(address for address in validators.signers if address not in signers)
+    missing = () if served else _missing(ctx, foremost, len(at_quorum), validators)
+    return RefundVerdict(judged, served, missing, not_signed)
+
+
+def basis_of(verdict: RefundVerdict) -> tuple[tuple[RequestJudgement, ...], frozenset[bytes]]:
+    """The requests and signatures from which the same verdict follows, and which are shown.
+
+    All requests that somebody who counts has signed, and of the others a few, the foremost first; of the
+    signatures those that count.
+    """
+    ordered = sorted(verdict.requests, key=_rank)
+    signed = [judged for judged in ordered if judged.signed]
+    unsigned = [judged for judged in ordered if not judged.signed]
+    kept = (*signed, *unsigned[: max(1, SHOWN_REQUESTS - len(signed))])
+    return kept, frozenset(signature for judged in kept for _, signature in judged.signed)
+
+
+def signature_is_provably_false(
+    ctx: RefundContext,
+    requests: Iterable[bytes],
+    signature: bytes,
+    validators: ValidatorSet | None,
+) -> str | None:
+    """Return why ``signature`` can be refused, or None when it may (still) turn out right.
+
+    Malformed and malleable ones are always refused. One that no current validator made over any known
+    request is refused once a provable request and the validator set are known; until then it waits.
+    One made over a contradicted request is kept: it is genuine, it just counts for nothing.
+    Raises ValueError when ``validators`` is another chain's set.
+    """
+    _refuse_other_chain(ctx, validators)
+    known = sorted({bytes(request) for request in requests})
+    digests = [digest for wd_onchain in known if (digest := digest_in(wd_onchain, ctx)) is not None]
+    try:
+        # Without a digest, any will do to see whether a signer can be recovered at all.
+        signers = [recover_signer(digest, signature) for digest in digests or (bytes(HASH_BYTES),)]
+    except BadSignature as bad:
+        return str(bad)
+    if validators is None or signature_waits(ctx, known, validators):
+        return None
+    if any(validators.power_of(signer) is not None for signer in signers):
+        return None
+    shown = ", ".join(map(checksum_address, signers[:SHOWN_SIGNERS]))
+    more = f" and {len(signers) - SHOWN_SIGNERS} more" if len(signers) > SHOWN_SIGNERS else ""
+    return (
+        f"must be made by a current validator of chain {validators.chain_id} over a known request (it "
+        f"recovers to {shown}{more})"
+    )
+
+
+def signature_waits(ctx: RefundContext, requests: Iterable[bytes], validators: ValidatorSet | None) -> bool:
+    """Whether nothing can be said yet of a signature over one of these requests."""
+    return validators is None or not any(_is_provable(wd_onchain, ctx) for wd_onchain in requests)
+
+
+def signers_of(
+    ctx: RefundContext, requests: Iterable[bytes], signature: bytes
+) -> Iterator[tuple[bytes, bytes]]:
+    """Who would have made the signature over each of the requests: (request, address)."""
+    for wd_onchain in requests:
+        digest = digest_in(wd_onchain, ctx)
+        if digest is not None:
+            with suppress(BadSignature):
+                yield wd_onchain, recover_signer(digest, signature)
+
+
+def collect_signed(
+    digest: bytes, signatures: Iterable[bytes], validators: ValidatorSet
+) -> tuple[tuple[bytes, bytes], ...]:
+    """Return (signer, signature) of the set's members over ``digest``, ascending by signer, one each.
+
+    Malformed signatures and those of others are left out; of two by one signer the smaller is kept.
+    """
+    found: dict[bytes, bytes] = {}
+    for signature in sorted(signatures):
+        try:
+            signer = recover_signer(digest, signature)
+        except BadSignature:
+            continue
+        if validators.power_of(signer) is not None:
+            found.setdefault(signer, signature)
+    return tuple(sorted(found.items()))
+
+
+def _judge_request(
+    wd_onchain: bytes, ctx: RefundContext, signatures: Iterable[bytes], validators: ValidatorSet | None
+) -> RequestJudgement:
+    contradicted = contradictions(wd_onchain, ctx)
+    provable = not contradicted and not ctx.unknown
+    digest = digest_in(wd_onchain, ctx)
+    signed: tuple[tuple[bytes, bytes], ...] = ()
+    power = 0
+    reached = False
+    if provable and digest is not None and validators is not None:
+        signed = collect_signed(digest, signatures, validators)
+        power = sum(validators.power_of(signer) or 0 for signer, _ in signed)
+        reached = validators.reached_by(power)
+    return RequestJudgement(
+        wd_onchain=wd_onchain,
+        request=_readable(wd_onchain, ctx.kind),
+        contradictions=contradicted,
+        provable=provable,
+        digest=digest,
+        signed=signed,
+        power_signed=power,
+        reached=reached,
+    )
+
+
+def _is_provable(wd_onchain: bytes, ctx: RefundContext) -> bool:
+    return not ctx.unknown and not contradictions(wd_onchain, ctx)
+
+
+def _readable(wd_onchain: bytes, kind: SendKind | None) -> RefundRequest | None:
+    if kind is None:
+        return None
+    try:
+        return decode_request(kind, wd_onchain)
+    except UnreadableRequest:
+        return None
+
+
+def _foremost(judged: Sequence[RequestJudgement]) -> RequestJudgement | None:
+    if not judged:
+        return None
+    return min(judged, key=_rank)
+
+
+def _rank(judged: RequestJudgement) -> tuple[bool, int, bytes]:
+    """By what the request to show is found, the lowest first."""
+    return bool(judged.contradictions), -judged.power_signed, judged.wd_onchain
+
+
+def _refuse_other_chain(ctx: RefundContext, validators: ValidatorSet | None) -> None:
+    if validators and ctx.src_chain_id is not None and validators.chain_id != ctx.src_chain_id:
+        raise ValueError(
+            f"the validators of chain {validators.chain_id} do not sign refunds on chain {ctx.src_chain_id}"
+        )
+
+
+def _missing(
+    ctx: RefundContext,
+    foremost: RequestJudgement | None,
+    at_quorum: int,
+    validators: ValidatorSet | None,
+) -> tuple[str, ...]:
+    """Say what keeps the refund from being served, given that it is not."""
+    if foremost is None:
+        return ("no refund request is known yet: the validator network is preparing it",)
+    if at_quorum > 1:
+        return (f"{at_quorum} different requests are signed by a quorum, so none of them is used",)
+    if foremost.contradictions:
+        reasons = "; ".join(foremost.contradictions)
+        return (f"the refund request contradicts the transfer: {reasons}",)
+    words = [f"not known yet: {fact}" for fact in ctx.unknown]
+    if validators is None:
+        words.append("not known yet: the validator set of the source chain")
+    elif validators.cannot_sign is not None:
+        words.append(validators.cannot_sign)
+    elif foremost.provable:
+        lacking = validators.quorum - foremost.power_signed
+        words.append(
+            f"signed power {foremost.power_signed} of {validators.total_power} is below the quorum of "
+            f"{validators.quorum}: {lacking} more needed"
+        )
+    return tuple(words)

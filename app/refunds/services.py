@@ -1,0 +1,195 @@
+"""Refunds: requested by users, and their evidence judged and explained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import Connection, insert
+
+from app.credentials.ingest_token import Scope
+from app.db.engine import ask, writing
+from app.feed.projection.transfers import refold
+from app.feed.queries.facts import load_network_facts
+from app.feed.queries.histories import has_events, load_histories
+from app.feed.queries.pruned import newest_seq
+from app.gateway import Gateway
+from app.network.blocking import IPAddress
+from app.network.facts import NetworkFacts
+from app.network.terms import ChainInfo
+from app.refunds.call import DelayedFunds, Funds, delayed_funds
+from app.refunds.explanation import RefundExplanation, explain_refund
+from app.refunds.models import RefundAsk
+from app.refunds.queries import AskRow, asks_after, status_of
+from app.refunds.request_rules import RefundContext
+from app.refunds.user_request import WithdrawRequest
+from app.transfers.events import RefundDelayed, TransferDelayed, TransferSent
+from app.transfers.reported import TransferHistory
+from app.transfers.services.status import transfer_not_found
+from app.transfers.state import judge_transfer_refund, transfer_state
+from app.transfers.status import StandingEvents
+from app.values.codes import REFUND_STATUSES, Reason, TransferHistoryStatus
+from app.values.codes import TransferHistoryStatus as Status
+from app.values.errors import GatewayError
+from app.values.identifiers import ChainId, TransferId
+from app.values.times import rfc3339
+
+PAGE: Final = 500
+"""Asks that one answer looks at."""
+
+_ASKED: Final = REFUND_STATUSES - {Status.TRANSFER_TO_BE_REFUNDED}
+"""The refund has begun: asking again changes nothing."""
+
+
+def ask_for_refund(gateway: Gateway, request: WithdrawRequest, caller: IPAddress | None) -> int:
+    """Take a user's ask for the refund of a transfer at status 6 (docs/interface.md#refund-ask).
+
+    The first ask is kept, and the status is 7 when this returns; from 7 to 10 nothing is written. The
+    status is read from the primary: a replica may be behind.
+
+    :param caller: counted, and not kept.
+    :returns: the request's own number.
+    :raises GatewayError: too many asks, an unknown transfer, or nothing to refund; the reason tells which.
+    """
+    gateway.ask_limit.count(caller)
+    transfer_id = request.refund_of
+    if transfer_id is None:
+        raise GatewayError(
+            "only refunds can be requested: send withdraw_type 1 and the transfer's id as xfer_id",
+            reason=Reason.REFUND_NOT_AVAILABLE,
+        )
+    status = ask(gateway.reads, status_of, transfer_id)
+    if status is None:
+        raise transfer_not_found(gateway, transfer_id)
+    if _is_new(Status(status)):
+        with writing(gateway.engine) as connection:
+            _keep(connection, transfer_id, gateway.clock())
+    return request.req_id
+
+
+def _is_new(status: Status) -> bool:
+    """Whether there is something to ask for.
+
+    :raises GatewayError: at another status than 6 to 10.
+    """
+    if status in _ASKED:
+        return False
+    if status is not Status.TRANSFER_TO_BE_REFUNDED:
+        raise GatewayError(
+            f"this transfer cannot be refunded: its status is {status.value} ({status.name}); request the "
+            "refund while it is 6",
+            reason=Reason.REFUND_NOT_AVAILABLE,
+        )
+    return True
+
+
+def _keep(connection: Connection, transfer_id: TransferId, now: datetime) -> None:
+    """Keep the ask unless another came first. The caller is the only writer.
+
+    Of two who ask at once the second finds status 7.
+    """
+    status = status_of(connection, transfer_id)
+    if status is not None and _is_new(Status(status)):
+        place = newest_seq(connection)
+        connection.execute(insert(RefundAsk), {"transfer_id": transfer_id, "at": now, "log_seq": place})
+        refold(connection, [transfer_id], load_network_facts(connection), now)
+
+
+@dataclass(frozen=True, slots=True)
+class AskPage:
+    """Asks in the order in which they came; ``next`` is where to read on, and equal to what was asked at the
+    end."""
+
+    requests: tuple[AskRow, ...]
+    next: int
+
+    def as_json(self) -> dict[str, object]:
+        """The wire's shape, without ``err``."""
+        requests = [
+            {"seq": each.seq, "transfer_id": f"0x{each.transfer_id.hex()}", "at": rfc3339(each.at)}
+            for each in self.requests
+        ]
+        return {"requests": requests, "next": self.next}
+
+
+def refund_asks(gateway: Gateway, scope: Scope, after: int) -> AskPage:
+    """The asks behind one, as far as they are of the scope's chains: of the next ``PAGE`` those.
+
+    So a page may have none, and still ``next`` leads on.
+    """
+    rows = ask(gateway.reads, asks_after, after, PAGE)
+    return AskPage(
+        tuple(row for row in rows if scope.has_chain(row.chain_id)), rows[-1].seq if rows else after
+    )
+
+
+def refund_evidence(gateway: Gateway, transfer_id: TransferId) -> RefundExplanation:
+    """Judge a transfer's refund anew from its log and explain the judgement. Writes nothing.
+
+    It folds the log as the feed does, with log and network read at one moment: so it is ``valid`` exactly
+    while the status is 8, and shows the evidence that the status answer serves. Of thousands of signatures
+    it looks at those alone that were found to count when they came in.
+
+    :param transfer_id: 32 bytes.
+    :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
+    :raises Unavailable: no such transfer, and the configuration cannot be read.
+    """
+    history, facts, known = gateway.public_reads.ask_consistently(_load, transfer_id)
+    if not known:
+        raise transfer_not_found(gateway, transfer_id)
+    status = TransferHistoryStatus.TRANSFER_UNKNOWN
+    if history.log:
+        status = transfer_state(history, facts).status
+    return evidence_of(history, status, facts, gateway.snapshots.current().terms.chain_infos)
+
+
+def evidence_of(
+    history: TransferHistory,
+    status: TransferHistoryStatus,
+    facts: NetworkFacts,
+    chain_infos: Mapping[ChainId, ChainInfo],
+) -> RefundExplanation:
+    """Judge the refund of a transfer whose log, status and network are at hand.
+
+    :param chain_infos: of the configured chains, for links.
+    """
+    standing = history.standing()
+    context, verdict = judge_transfer_refund(history.transfer_id, standing, facts, history.paid_ids)
+    validators = facts.validators.get(context.src_chain_id) if context.src_chain_id is not None else None
+    delayed = _delayed(standing, context, status, facts)
+    if delayed is not None and (chain := chain_infos.get(delayed.chain_id or ChainId(0))) is not None:
+        delayed = replace(delayed, tx_link=chain.tx_link(delayed.tx_hash))
+    return explain_refund(verdict, context, validators, status, delayed, notes=_asked(history, status))
+
+
+def _asked(history: TransferHistory, status: TransferHistoryStatus) -> tuple[str, ...]:
+    """That the user asked, while the refund is under way."""
+    if history.asked_at is None or status not in REFUND_STATUSES:
+        return ()
+    return (f"the refund was requested at {rfc3339(history.asked_at)}",)
+
+
+def _delayed(
+    standing: StandingEvents, context: RefundContext, status: TransferHistoryStatus, facts: NetworkFacts
+) -> DelayedFunds | None:
+    """What waits in a delay queue by the status: the refund at 9, the payout at 11."""
+    refund, payout = standing.first(RefundDelayed), standing.first(TransferDelayed)
+    if status is TransferHistoryStatus.TRANSFER_CONFIRMING_YOUR_REFUND and refund is not None:
+        chain_id, contract = context.src_chain_id, context.contract
+        return delayed_funds(Funds.REFUND, refund.delayed_id, chain_id, contract, refund.tx_hash)
+    if status is TransferHistoryStatus.TRANSFER_DELAYED and payout is not None:
+        send = standing.first(TransferSent)
+        if send is None:
+            return delayed_funds(Funds.PAYOUT, payout.delayed_id, None, None, payout.dst_tx_hash)
+        contract = facts.payout_contract(send.taken)
+        return delayed_funds(Funds.PAYOUT, payout.delayed_id, send.dst_chain_id, contract, payout.dst_tx_hash)
+    return None
+
+
+def _load(connection: Connection, transfer_id: TransferId) -> tuple[TransferHistory, NetworkFacts, bool]:
+    """Also whether the transfer is known: of one with signatures alone, nothing else is loaded."""
+    history = load_histories(connection, [transfer_id], basis_only=True)[transfer_id]
+    known = history.is_known or has_events(connection, transfer_id)
+    return history, load_network_facts(connection), known

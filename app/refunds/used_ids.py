@@ -1,0 +1,117 @@
+"""Noticing that another transfer's refund was paid under the withdraw id of this one.
+
+Ids, and whether a transfer was paid under them, follow from each transfer alone; what the transfers mean for
+each other follows from these. So whichever comes last, the outcome is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert
+
+from app.db.types import is_one_of
+from app.feed.models import PrunedWithdraw
+from app.refunds.queries import UsedId, ids_of_transfers, paid_for, transfers_with_ids, used_on_chains
+from app.refunds.request import PaidIds, paid_elsewhere, withdraw_ids_of
+from app.transfers.models import WithdrawDone, WithdrawId
+from app.transfers.reported import TransferHistory
+from app.transfers.state import TransferState
+from app.values.identifiers import ChainId, TransferId
+
+
+@dataclass(slots=True)
+class WithdrawIds:
+    """What a fold of some transfers means for the withdraw ids that they have or had."""
+
+    old: dict[TransferId, dict[bytes, bool]] = field(default_factory=dict)
+    new: dict[TransferId, dict[bytes, bool]] = field(default_factory=dict)
+    paid_before: dict[bytes, set[TransferId]] = field(default_factory=dict)
+    paid: dict[bytes, set[TransferId]] = field(default_factory=dict)
+    used: Mapping[tuple[bytes, ChainId], set[TransferId]] = field(default_factory=dict)
+    chains: Mapping[bytes, ChainId] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        connection: Connection,
+        histories: Sequence[TransferHistory],
+        states: Mapping[TransferId, TransferState],
+    ) -> WithdrawIds:
+        """Compare what is projected with what now follows. Nothing is read where no refund is prepared."""
+        refunds = [history.transfer_id for history in histories if history.has_request]
+        if not refunds:
+            return cls()
+        found = cls(
+            ids_of_transfers(connection, refunds),
+            {transfer_id: dict(states[transfer_id].withdraw_ids) for transfer_id in refunds},
+        )
+        ids = {each for of in (found.old, found.new) for known in of.values() for each in known}
+        found.paid_before, found.used = paid_for(connection, ids), used_on_chains(connection, ids)
+        found.chains = withdraw_ids_of(request for history in histories for request in history.requests)
+        for each in ids:
+            others = found.paid_before.get(each, set()) - found.new.keys()
+            now = {transfer_id for transfer_id, known in found.new.items() if known.get(each)}
+            found.paid[each] = others | now
+        return found
+
+    def paid_elsewhere(self, transfer_id: TransferId) -> PaidIds:
+        """Of a folded transfer's ids those under which others were paid."""
+        ids = {each: self.chains[each] for each in self.new.get(transfer_id, ())}
+        return paid_elsewhere(transfer_id, ids, self.paid, self.used)
+
+    def write(self, connection: Connection) -> None:
+        """Write the ids; the rows of the transfers must be there."""
+        changed = [i for i, known in self.new.items() if known != self.old.get(i, {})]
+        if not changed:
+            return
+        connection.execute(delete(WithdrawId).where(WithdrawId.transfer_id.in_(changed)))
+        rows = [
+            {"transfer_id": transfer_id, "withdraw_id": each, "paid": paid}
+            for transfer_id in changed
+            for each, paid in self.new[transfer_id].items()
+        ]
+        if rows:
+            connection.execute(insert(WithdrawId), rows)
+
+    def others_to_fold(self, connection: Connection) -> set[TransferId]:
+        """Transfers beside the folded ones that must learn of a payment, or of one that no longer stands."""
+        changed = [
+            each for each, paid in self.paid.items() if _told(paid) != _told(self.paid_before.get(each, ()))
+        ]
+        return transfers_with_ids(connection, changed) - self.new.keys()
+
+
+def write_used(
+    connection: Connection, chain_id: ChainId, gone: Collection[str], new: Mapping[str, UsedId]
+) -> None:
+    """Write which ids events of a chain use up.
+
+    :param gone: events that no longer do, or another one.
+    :param new: by event.
+    """
+    if gone:
+        of_events = is_one_of(connection, WithdrawDone.event_id, gone)
+        connection.execute(delete(WithdrawDone).where(WithdrawDone.chain_id == chain_id, of_events))
+    rows = [{"chain_id": chain_id, "event_id": each, **used._asdict()} for each, used in new.items()]
+    if rows:
+        connection.execute(insert(WithdrawDone), rows)
+
+
+def keep_paid_ids(connection: Connection, transfer_ids: Collection[bytes]) -> None:
+    """Keep the ids under which transfers were paid that are about to be pruned."""
+    rows: list[dict[str, Any]] = [
+        {"withdraw_id": each, "transfer_id": transfer_id}
+        for transfer_id, known in ids_of_transfers(connection, transfer_ids).items()
+        for each, paid in known.items()
+        if paid
+    ]
+    if rows:
+        connection.execute(insert(PrunedWithdraw), rows)
+
+
+def _told(paid: Collection[TransferId]) -> list[TransferId]:
+    """What others are told of the transfers paid under an id: the lowest that is not themselves."""
+    return sorted(paid)[:2]

@@ -1,1 +1,0 @@
-"""How often may they? Limits of requests and of refund asks, counted in windows of time."""

@@ -1,1 +1,0 @@
-"""What is kept outside of the database: backups of it, and heads of the audit log."""

@@ -1,1 +1,0 @@
-"""What readiness rests on: the schema, the clock, the age of the feeds."""

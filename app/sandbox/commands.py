@@ -1,0 +1,24 @@
+"""``flask --app wsgi sandbox …``: a made-up network with transfers, for trying the gateway."""
+
+from __future__ import annotations
+
+from app.gateway import current_gateway
+from app.sandbox.loader import SandboxRefused, ensure_sandbox, load_sandbox
+from app.terminal import DataGroup, Refusal, cli_actor, say
+
+sandbox = DataGroup("sandbox", help="A sample network with transfers.")
+
+
+@sandbox.command("load")
+def load() -> None:
+    """Load the sandbox into an empty database. A database with other data is refused."""
+    try:
+        say(load_sandbox(current_gateway(), actor=cli_actor()))
+    except SandboxRefused as refused:
+        raise Refusal(str(refused)) from None
+
+
+@sandbox.command("ensure")
+def ensure() -> None:
+    """Load the sandbox into an empty database or refresh an old sandbox. Other data is left unchanged."""
+    say(ensure_sandbox(current_gateway(), actor=cli_actor()))

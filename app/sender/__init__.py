@@ -1,1 +1,0 @@
-"""Sends webhooks: ``flask --app wsgi deliver``."""

@@ -1,1 +1,0 @@
-"""The keys of integrators: made, revoked, recognised."""

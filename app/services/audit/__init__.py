@@ -1,1 +1,0 @@
-"""The audit log: recorded in the transaction of the change, read, and verified."""

@@ -1,1 +1,0 @@
-"""Filling what migrations add, a range of keys at a time, while everything goes on."""

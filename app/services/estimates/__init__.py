@@ -1,1 +1,0 @@
-"""Estimates of what a transfer costs and brings."""

@@ -1,1 +1,0 @@
-"""The network configuration: its document, its snapshot in memory, and operators' edits of it."""

@@ -1,1 +1,0 @@
-"""Edits of the network configuration by operators: checked, previewed, saved and recorded."""

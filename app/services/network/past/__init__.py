@@ -1,1 +1,0 @@
-"""What the configuration was: the history of its rows, itself at a time, and who stopped a chain."""

@@ -1,1 +1,0 @@
-"""What the database says about how the gateway does, in numbers: for metrics."""

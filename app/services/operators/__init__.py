@@ -1,1 +1,0 @@
-"""Accounts of the console: who they are, their sessions, their failed sign-ins."""

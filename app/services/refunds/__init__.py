@@ -1,1 +1,0 @@
-"""Refund evidence as it is served and verified."""

@@ -1,1 +1,0 @@
-"""Who may report: ingest tokens made, replaced, revoked, recognised and charged."""

@@ -1,1 +1,0 @@
-"""The status of transfers, and acknowledging their anomalies."""

@@ -1,1 +1,0 @@
-"""Webhooks: subscriptions, the outbox, what senders take and bring back, replay."""

@@ -1,0 +1,1 @@
+"""The page for the person who waits for a transfer: without accounts, opened with the JSON interface."""

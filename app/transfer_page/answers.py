@@ -1,0 +1,166 @@
+"""Pages as answers: their settings, how they are rendered, their headers, and the page of an error."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from flask import Flask, Response, current_app, request, url_for
+from werkzeug.exceptions import HTTPException
+
+from app.db.writes import is_unavailable
+from app.http.errors import as_gateway_error, retry_after
+from app.http.headers import NO_STORE, REASON, failed_request
+from app.http.pages import KEPT_FOR_EVER, digest
+from app.observability.outages import FAILURES
+from app.values.amounts import grouped
+from app.values.error_catalogue import ErrorKind
+from app.values.errors import GatewayError
+from app.values.times import rfc3339, span_in_words
+
+_KEY: Final = "pages"
+
+
+@dataclass(frozen=True, slots=True)
+class PagesDoor:
+    """The settings.
+
+    ``waits``: whether the address that serves the pages serves ``/v2/waitTransferStatus`` as well. Of the two
+    addresses, where the pages link to beside themselves, each is empty where that is not told.
+    """
+
+    trusted_proxies: int
+    support_url: str
+    refund_url: str
+    waits: bool
+
+    def refund_page(self, transfer_id: str) -> str:
+        """The page of the app where this transfer's refund is claimed; empty where there is none."""
+        return self.refund_url.replace("{transfer_id}", transfer_id)
+
+
+def open_door(app: Flask, door: PagesDoor) -> None:
+    """Keep the door with the application."""
+    app.extensions[_KEY] = door
+
+
+def current_door() -> PagesDoor:
+    """The door of the current application."""
+    door = current_app.extensions[_KEY]
+    assert isinstance(door, PagesDoor)  # noqa: S101  narrows the type of an untyped registry
+    return door
+
+
+_log = logging.getLogger(__name__)
+
+STATIC: Final = Path(__file__).parent / "static"
+
+SHORTEST_RELOAD: Final = 10
+"""Seconds after which a page is loaded again where the browser runs no script: a reader needs the time."""
+
+_HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # An explorer need not learn whose transfer somebody looks at.
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "X-Robots-Tag": "noindex",
+}
+"""No inline code and nothing from other hosts: even an unescaped text could not run a script."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    status: int
+    title: str
+    advice: str
+
+
+_ERRORS: Final[dict[ErrorKind, _Words]] = {
+    ErrorKind.RATE_LIMITED: _Words(
+        429,
+        "Too many questions from your connection",
+        "Your transfer is not touched by this. This page tries again by itself in a moment.",
+    ),
+    ErrorKind.UNAVAILABLE: _Words(
+        503,
+        "We cannot look at the moment",
+        "Your transfer goes on meanwhile; only this page cannot show it. It tries again by itself.",
+    ),
+    ErrorKind.INTERNAL: _Words(
+        500,
+        "This page failed",
+        "Your transfer is not touched by this. Please try again in a minute, or ask support.",
+    ),
+}
+_NO_PAGE: Final = _Words(404, "There is no such page", "Look your transfer up by its id or its transaction.")
+_UNREADABLE: Final = _Words(400, "The request could not be read", "Go back, reload the page and try again.")
+
+
+def page(template: str, status: int = 200, /, **shown: Any) -> Response:
+    """A page. What it shows is handed in whole: nothing looks up who might be signed in to the console."""
+    door = current_door()
+    text = current_app.jinja_env.get_template(f"pages/{template}").render(
+        asset=_asset,
+        grouped=grouped,
+        rfc3339=rfc3339,
+        span=span_in_words,
+        support_url=door.support_url,
+        waits=door.waits,
+        shortest_reload=SHORTEST_RELOAD,
+        **shown,
+    )
+    return Response(text, status)
+
+
+def protect(response: Response) -> Response:
+    """Set the headers. Caches keep styles and scripts, which have versioned addresses, and no pages."""
+    for name, value in _HEADERS.items():
+        response.headers.setdefault(name, value)
+    kept = request.endpoint == "pages.static" and "v" in request.args
+    name, value = NO_STORE
+    response.headers[name] = KEPT_FOR_EVER if kept else value
+    return response
+
+
+def answer_error(error: Exception) -> Response:
+    """A page that says what is wrong and what to do, in the look of the others."""
+    answered = as_gateway_error(error, is_unavailable)
+    words = _words(error, answered)
+    if words.status >= 500:
+        level = logging.ERROR if words.status == 500 else logging.WARNING
+        path = request.path
+        FAILURES.report(_log, level, "%s %s answered %d", request.method, path, words.status, error=error)
+    seconds = retry_after(answered)
+    again = max(seconds or 0, SHORTEST_RELOAD) if words.status in (429, 503) else 0
+    response = page(
+        "error.html",
+        words.status,
+        words=words,
+        again=again if request.method == "GET" else 0,
+        request_id=failed_request(words.status),
+    )
+    response.headers[REASON] = answered.reason.value
+    if seconds:
+        response.headers["Retry-After"] = str(seconds)
+    return protect(response)
+
+
+def _words(error: Exception, answered: GatewayError) -> _Words:
+    if answered.kind in (ErrorKind.RATE_LIMITED, ErrorKind.UNAVAILABLE):
+        return _ERRORS[answered.kind]
+    if isinstance(error, HTTPException) and error.code is not None and 400 <= error.code < 500:
+        if error.code == 404:
+            return _NO_PAGE
+        return _Words(error.code, _UNREADABLE.title, _UNREADABLE.advice)
+    return _ERRORS[ErrorKind.INTERNAL] if answered.kind is ErrorKind.INTERNAL else _UNREADABLE
+
+
+def _asset(name: str) -> str:
+    """The address of a static file. It changes with the content, so caches may keep the file for ever."""
+    return url_for("pages.static", filename=name, v=digest(STATIC / name))

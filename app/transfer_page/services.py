@@ -1,0 +1,274 @@
+"""One transfer, told to the person who waits for it: where the money is, what happens next, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row
+
+from app.feed.queries.facts import load_network_facts
+from app.feed.queries.histories import load_histories
+from app.gateway import Gateway
+from app.latency.services import route_times
+from app.network.facts import NetworkFacts
+from app.network.snapshot import NetworkSnapshot
+from app.network.terms import NetworkTerms
+from app.refunds.explanation import RefundExplanation
+from app.refunds.services import evidence_of
+from app.transfer_page.shapes import (
+    Claim,
+    Followed,
+    FollowedTransfer,
+    Held,
+    NamedTransfer,
+    NotSeen,
+    Pace,
+    ReadSoFar,
+    SeenTransaction,
+    StepLine,
+)
+from app.transfer_page.words import (
+    THE_PAYOUT,
+    YOUR_REFUND,
+    YOUR_TRANSACTION,
+    Situation,
+    step_label,
+    steps_of,
+    told,
+)
+from app.transfers.events import RefundCompleted, RefundDelayed, TransferEvent
+from app.transfers.progress import UNKNOWN_TIMES, follows_route
+from app.transfers.queries.history import TransferEntry, transfers_of_key
+from app.transfers.queries.status import pruned_statuses
+from app.transfers.queries.trends import newest_events
+from app.transfers.reported import TransferHistory
+from app.transfers.services.lookups import Leg, ListedTransfer, listed_transfer
+from app.transfers.services.status import progress_of_row
+from app.transfers.stages import Progress, stages_of
+from app.transfers.status import StandingEvents
+from app.values.amounts import tokens_text
+from app.values.codes import REFUND_STATUSES, XferStatus
+from app.values.codes import TransferHistoryStatus as Status
+from app.values.identifiers import ChainId, TransferId
+from app.values.wire_values import parse_transfer_id
+
+LOOK_AGAIN_SECONDS: Final = 15
+"""When to look again for what is not known yet: a block of most chains comes within it."""
+
+NAMED_CHAINS: Final = 12
+"""Chains that are told of where a transfer is not known."""
+
+_MOST_OF_A_TRANSACTION: Final = 100
+"""Transfers of one transaction that are listed."""
+
+_JUDGED: Final = REFUND_STATUSES | {Status.TRANSFER_DELAYED}
+"""Statuses at which the contract's side is told as well: the call, or the delay queue."""
+
+
+def follow_transfer(gateway: Gateway, key: str) -> Followed:
+    """What is known of a transfer's id, or of the transfers that a transaction belongs to. No node is asked.
+
+    :param key: as ``wire_values.parse_tx_hash`` gives it.
+    :raises Unavailable: the configuration cannot be read.
+    """
+    snapshot = gateway.snapshots.current()
+    transfer_id = _as_transfer_id(key)
+    found = gateway.public_reads.ask_consistently(_load, key, transfer_id, snapshot.terms)
+    if isinstance(found, _One):
+        return _Teller(gateway, snapshot, found).tell()
+    if found.entries:
+        return [_named(snapshot, entry) for entry in found.entries[:_MOST_OF_A_TRANSACTION]]
+    now = gateway.clock()
+    read = [
+        ReadSoFar(snapshot.terms.chain_infos[row.chain_id].name, row.highest_block, now - row.newest_at)
+        for row in sorted(found.newest, key=lambda row: row.newest_at, reverse=True)
+        if row.chain_id in snapshot.terms.chain_infos
+    ]
+    return NotSeen(key, found.ended, read, LOOK_AGAIN_SECONDS)
+
+
+def _as_transfer_id(key: str) -> TransferId | None:
+    try:
+        return parse_transfer_id(key)
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _One:
+    """A transfer and its log; ``facts`` only where its refund or a delay queue is told of."""
+
+    entry: TransferEntry
+    history: TransferHistory
+    facts: NetworkFacts | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Others:
+    """No transfer or several; where none, how it ended before it was pruned, and what was read so far."""
+
+    entries: Sequence[TransferEntry]
+    ended: Status | None
+    newest: Sequence[Row[*tuple[Any, ...]]]
+
+
+def _load(
+    connection: Connection, key: str, transfer_id: TransferId | None, terms: NetworkTerms
+) -> _One | _Others:
+    """Everything of one moment, so that status, steps and evidence agree."""
+    entries = transfers_of_key(connection, key, transfer_id, None)
+    named = [entry for entry in entries if entry.transfer_id == transfer_id] or entries
+    if len(named) == 1:
+        entry = named[0]
+        history = load_histories(connection, [entry.transfer_id], basis_only=True)[entry.transfer_id]
+        judged = Status(entry.status.status) in _JUDGED and bool(history.log)
+        return _One(entry, history, load_network_facts(connection) if judged else None)
+    if entries:
+        return _Others(entries, None, ())
+    ended = pruned_statuses(connection, [transfer_id]) if transfer_id is not None else {}
+    newest = newest_events(connection, terms.chain_infos, NAMED_CHAINS)
+    return _Others((), next((Status(status) for status in ended.values()), None), newest)
+
+
+def _named(snapshot: NetworkSnapshot, entry: TransferEntry) -> NamedTransfer:
+    situation = _situation(listed_transfer(snapshot, entry), entry)
+    return NamedTransfer(f"0x{entry.transfer_id.hex()}", situation.transfer, told(situation).headline)
+
+
+def _situation(listed: ListedTransfer, entry: TransferEntry, *, refund_held: bool = False) -> Situation:
+    return Situation(
+        status=listed.status.status,
+        refund_reason=XferStatus(entry.status.refund_reason),
+        amount=_amount(listed.sent, entry.amount),
+        paid_out=_amount(listed.received, entry.received_amount),
+        src=listed.sent.chain["name"],
+        dst=listed.received.chain["name"],
+        sender=listed.sender,
+        receiver=listed.receiver,
+        in_a_block=entry.status.sent_at is not None,
+        block_delay=listed.status.block_delay,
+        refund_held=refund_held,
+    )
+
+
+def _amount(leg: Leg, units: int | None) -> str:
+    """Such as ``1 234.5 USDT``; empty while it, or the token's decimals, are not known."""
+    token = leg.token
+    return tokens_text(units, token["decimal"], token["symbol"]) if units and token["address"] else ""
+
+
+def _https(link: str) -> str:
+    """The link, where it is one that is safe to follow."""
+    return link if link.startswith("https://") else ""
+
+
+class _Teller:
+    """Puts together what is told of one transfer."""
+
+    def __init__(self, gateway: Gateway, snapshot: NetworkSnapshot, one: _One) -> None:
+        self._gateway = gateway
+        self._terms = snapshot.terms
+        self._entry, self._history = one.entry, one.history
+        self._row = one.entry.status
+        self._listed = listed_transfer(snapshot, one.entry)
+        self._status = self._listed.status.status
+        self._standing = one.history.standing()
+        self._evidence: RefundExplanation | None = None
+        if one.facts is not None:
+            self._evidence = evidence_of(one.history, self._status, one.facts, self._terms.chain_infos)
+
+    def tell(self) -> FollowedTransfer:
+        """All of it."""
+        held = self._held()
+        refund_held = held is not None and self._status is Status.TRANSFER_CONFIRMING_YOUR_REFUND
+        situation = _situation(self._listed, self._entry, refund_held=refund_held)
+        return FollowedTransfer(
+            transfer_id=f"0x{self._entry.transfer_id.hex()}",
+            status=self._status,
+            telling=told(situation),
+            progress=progress_of_row(self._gateway, self._row),
+            steps=tuple(self._steps(situation)),
+            transactions=tuple(self._transactions()),
+            src=situation.src,
+            dst=situation.dst,
+            sent=situation.amount,
+            received=situation.paid_out,
+            sender=situation.sender,
+            receiver=situation.receiver,
+            updated_at=self._entry.updated_at,
+            pace=self._pace(),
+            claim=self._claim(),
+            held=held,
+        )
+
+    def _steps(self, situation: Situation) -> Iterator[StepLine]:
+        stages = stages_of(self._standing, self._status, self._history.asked_at)
+        for step in steps_of(stages, self._status):
+            label = step_label(step.name, situation, done=step.progress is Progress.DONE)
+            yield StepLine(step.name, label, step.progress, step.at)
+
+    def _transactions(self) -> Iterator[SeenTransaction]:
+        row = self._row
+        named = (
+            (YOUR_TRANSACTION, row.src_chain_id, row.src_tx_hash),
+            (THE_PAYOUT, row.dst_chain_id, row.dst_tx_hash),
+            (YOUR_REFUND, row.src_chain_id, _refund_transaction(self._standing)),
+        )
+        for what, chain_id, tx_hash in named:
+            if tx_hash:
+                chain = self._terms.chain_infos.get(chain_id or ChainId(0))
+                link = _https(chain.tx_link(tx_hash)) if chain else ""
+                yield SeenTransaction(what, chain.name if chain else "", tx_hash, link)
+
+    def _pace(self) -> Pace | None:
+        row = self._row
+        if not follows_route(self._status) or row.src_chain_id is None or row.dst_chain_id is None:
+            return None
+        times = route_times(self._gateway, row.src_chain_id, row.dst_chain_id)
+        if times == UNKNOWN_TIMES:
+            return None
+        median, p90 = timedelta(seconds=times.median), timedelta(seconds=times.p90)
+        return Pace(row.sent_at, median, p90, self._gateway.clock())
+
+    def _claim(self) -> Claim | None:
+        evidence = self._evidence
+        if evidence is None or not evidence.valid or evidence.call is None or evidence.contract is None:
+            return None
+        chain_id = evidence.chain_id or ChainId(0)
+        chain = self._terms.chain_infos.get(chain_id)
+        request: Mapping[str, str] = evidence.request or {}
+        return Claim(
+            chain=chain.name if chain else f"chain {chain_id}",
+            chain_id=chain_id,
+            explorer=_https(chain.explore_url) if chain else "",
+            contract=evidence.contract,
+            call=evidence.call,
+            receiver=request.get("receiver") or request.get("account", ""),
+            may_refuse=tuple(each.words for each in evidence.may_refuse),
+        )
+
+    def _held(self) -> Held | None:
+        delayed = self._evidence.delayed if self._evidence else None
+        if delayed is None:
+            return None
+        chain = self._terms.chain_infos.get(delayed.chain_id or ChainId(0))
+        return Held(chain.name if chain else "", delayed.contract or "", delayed.call)
+
+
+def _refund_transaction(standing: StandingEvents) -> str | None:
+    """The transaction that pays the refund, as the last standing event has it."""
+    paid: list[TransferEvent] = [
+        *standing.refunds_under_way,
+        *standing.every(RefundDelayed),
+        *standing.every(RefundCompleted),
+    ]
+    named = [event for event in sorted(paid, key=lambda event: event.order) if _tx_hash(event)]
+    return _tx_hash(named[-1]) if named else None
+
+
+def _tx_hash(event: TransferEvent) -> str | None:
+    tx_hash: str | None = getattr(event, "tx_hash", None)
+    return tx_hash

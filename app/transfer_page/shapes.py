@@ -1,0 +1,151 @@
+"""The shapes of what is told to the person who waits (docs/decisions/0046-the-page-of-a-transfer.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from app.refunds.call import ContractCall
+from app.transfer_page.words import StepName, Telling
+from app.transfers.progress import Progress
+from app.transfers.stages import Progress as StepProgress
+from app.values.codes import TransferHistoryStatus as Status
+from app.values.identifiers import BlockNumber
+
+
+@dataclass(frozen=True, slots=True)
+class StepLine:
+    """One step of the course; ``at`` is when it was done, None while it is not, or not known."""
+
+    name: StepName
+    label: str
+    progress: StepProgress
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTransaction:
+    """A transaction of the transfer; ``link`` is its page in the chain's explorer, https or empty."""
+
+    what: str
+    chain: str
+    tx_hash: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long transfers between these chains take from send to payout, and when this one was sent.
+
+    None of it is known where nothing was paid out between them lately.
+    """
+
+    sent_at: datetime | None
+    median: timedelta
+    p90: timedelta
+    now: datetime
+
+    @property
+    def usual_end(self) -> datetime | None:
+        """When half of the transfers sent at the same time would have been paid out."""
+        return None if self.sent_at is None else self.sent_at + self.median
+
+    @property
+    def slow_end(self) -> datetime | None:
+        """When nine in ten of them would have been."""
+        return None if self.sent_at is None else self.sent_at + self.p90
+
+    @property
+    def is_late(self) -> bool:
+        """Whether nine in ten are faster than this one is already slow."""
+        return self.slow_end is not None and self.now > self.slow_end
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The call that pays the refund, for a wallet to send: ``call`` has its arguments.
+
+    ``explorer`` is the address of the chain's explorer, https or empty. ``may_refuse`` says in words what the
+    contract may have against it although the evidence is valid.
+    """
+
+    chain: str
+    chain_id: int
+    explorer: str
+    contract: str
+    call: ContractCall
+    receiver: str
+    may_refuse: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Funds in a contract's delay queue, and the call that anybody may send once the delay is over.
+
+    What was not reported is empty, or None.
+    """
+
+    chain: str
+    contract: str
+    call: ContractCall | None
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedTransfer:
+    """One transfer. ``transfer_id`` is lower-case hex with 0x; amounts are as people write them, or empty.
+
+    ``claim`` is there exactly while the status is 8, ``held`` at 9 and 11 while funds wait in a queue.
+    """
+
+    transfer_id: str
+    status: Status
+    telling: Telling
+    progress: Progress
+    steps: Sequence[StepLine]
+    transactions: Sequence[SeenTransaction]
+    src: str
+    dst: str
+    sent: str
+    received: str
+    sender: str
+    receiver: str
+    updated_at: datetime
+    pace: Pace | None
+    claim: Claim | None
+    held: Held | None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTransfer:
+    """One of several transfers of a transaction, in a line."""
+
+    transfer_id: str
+    words: str
+    headline: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSoFar:
+    """How far a chain was read: its highest block, None where no event named one, and its newest event."""
+
+    chain: str
+    block: BlockNumber | None
+    age: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class NotSeen:
+    """Nothing is known of the key. ``read`` are the configured chains, the newest first.
+
+    ``ended`` is the status that the transfer had when it was pruned, None where it was never seen.
+    """
+
+    key: str
+    ended: Status | None
+    read: Sequence[ReadSoFar]
+    next_poll_seconds: int
+
+
+Followed = FollowedTransfer | Sequence[NamedTransfer] | NotSeen
+"""What a key leads to: one transfer, several of one transaction, or nothing."""

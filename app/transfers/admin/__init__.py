@@ -1,0 +1,1 @@
+"""Transfers in the console."""

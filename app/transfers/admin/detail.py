@@ -1,0 +1,280 @@
+"""The page of one transfer: its course, its events, and a reply to its user ready to copy.
+
+Its sentences are those of the page for the person who waits (``app.transfer_page.words``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import Connection
+
+from app.db.engine import reading, reading_consistently
+from app.feed.queries.facts import load_network_facts
+from app.feed.queries.histories import load_histories
+from app.gateway import Gateway
+from app.network.terms import NetworkTerms
+from app.refunds.admin import RefundView, refund_view
+from app.refunds.explanation import RefundExplanation
+from app.refunds.services import evidence_of
+from app.transfer_page.words import THE_PAYOUT, YOUR_REFUND, YOUR_TRANSACTION, Situation, told
+from app.transfers.admin.components import (
+    AmountText,
+    AnomalyLine,
+    ChainName,
+    Transaction,
+    TransferLine,
+    amount_of,
+    anomaly_line,
+    transaction,
+    transfer_line,
+)
+from app.transfers.admin.event_lines import Context, EventLine, event_lines
+from app.transfers.admin.labels import KIND_WORDS, NEXT_ACTOR_WORDS, REFUND_REASONS, STAGE_WORDS
+from app.transfers.event_types import EventType
+from app.transfers.events import TransferReleased
+from app.transfers.queries.anomalies import anomalies_of
+from app.transfers.queries.lists import transfers_with_ids
+from app.transfers.reported import TransferHistory
+from app.transfers.services.status import progress_of_row, transfer_not_found
+from app.transfers.stages import Progress, StageName, stages_of
+from app.transfers.state import TransferState, transfer_state
+from app.values.codes import REFUND_STATUSES, XferStatus
+from app.values.codes import TransferHistoryStatus as Status
+from app.values.identifiers import TransferId
+
+REFUND_TRANSACTIONS: Final = (
+    EventType.REFUND_SUBMITTED,
+    EventType.REFUND_DELAYED,
+    EventType.REFUND_COMPLETED,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StageLine:
+    """One stage of the transfer; ``event_ids`` are the standing events that report it."""
+
+    name: StageName
+    label: str
+    progress: Progress
+    at: datetime | None
+    event_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TransferDetail:
+    """A transfer as its page shows it, read from one view of the database.
+
+    ``next_actor`` and ``next_poll_seconds`` (0 where it is over) are what clients are told beside the status.
+    ``paid_out`` is what the release paid, in destination units; None before the release, and where no
+    event gives the amount. ``refund_reason`` is empty unless the status is 6. ``asked_at`` is
+    when the refund was asked for, through the interface. ``refund`` is None until a
+    refund is due or evidence of one is known. ``events`` are in the order in which they happened, and
+    include those that no longer stand.
+    """
+
+    line: TransferLine
+    now: datetime
+    next_actor: str
+    next_poll_seconds: int
+    kind: str
+    refund_reason: str
+    asked_at: datetime | None
+    block_delay: int
+    paid_out: AmountText | None
+    src_transaction: Transaction | None
+    dst_transaction: Transaction | None
+    refund_transaction: Transaction | None
+    stages: tuple[StageLine, ...]
+    events: tuple[EventLine, ...]
+    refund: RefundView | None
+    anomalies: tuple[AnomalyLine, ...]
+
+
+def transfer_detail(gateway: Gateway, transfer_id: TransferId) -> TransferDetail:
+    """The transfer, folded again from its log as the feed folds it. Writes nothing.
+
+    :param transfer_id: 32 bytes.
+    :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
+    :raises Unavailable: the configuration cannot be read.
+    """
+    terms = gateway.snapshots.current().terms
+    with reading_consistently(gateway.engine) as connection:
+        history = load_histories(connection, [transfer_id])[transfer_id]
+        if history.log:
+            return _detail(gateway, connection, terms, history)
+    raise transfer_not_found(gateway, transfer_id)
+
+
+def line_without_log(gateway: Gateway, transfer_id: TransferId) -> TransferLine | None:
+    """What is kept of a transfer of which there are no events; None where there is no such transfer.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    terms = gateway.snapshots.current().terms
+    with reading(gateway.reads) as connection:
+        rows = transfers_with_ids(connection, [transfer_id])
+    return transfer_line(terms, rows[0]) if rows else None
+
+
+def _detail(
+    gateway: Gateway, connection: Connection, terms: NetworkTerms, history: TransferHistory
+) -> TransferDetail:
+    facts = load_network_facts(connection)
+    state = transfer_state(history, facts)
+    evidence = evidence_of(history, state.status, facts, terms.chain_infos)
+    progress = progress_of_row(gateway, state)
+    lines = event_lines(connection, history, _context(terms, state, evidence))
+    anomalies = anomalies_of(connection, history.transfer_id)
+    return TransferDetail(
+        line=transfer_line(terms, state),
+        now=gateway.clock(),
+        next_actor=NEXT_ACTOR_WORDS[progress.next_actor],
+        next_poll_seconds=progress.next_poll_seconds,
+        kind=KIND_WORDS[state.kind] if state.kind else "",
+        refund_reason=_reason(state),
+        asked_at=history.asked_at,
+        block_delay=_block_delay(terms, state),
+        paid_out=_paid_out(terms, history, state),
+        src_transaction=transaction(terms.chain_infos, state.src_chain_id, state.src_tx_hash),
+        dst_transaction=transaction(terms.chain_infos, state.dst_chain_id, state.dst_tx_hash),
+        refund_transaction=_refund_transaction(lines),
+        stages=_stages(history, state),
+        events=lines,
+        refund=refund_view(evidence) if state.status in REFUND_STATUSES or evidence.wd_onchain else None,
+        anomalies=tuple(anomaly_line(row) for row in anomalies),
+    )
+
+
+def _context(terms: NetworkTerms, state: TransferState, evidence: RefundExplanation) -> Context:
+    signers = {row.signature: row.address for row in evidence.signers if row.signature is not None}
+    return Context(terms, state.src_chain_id, state.dst_chain_id, state.symbol, signers)
+
+
+def _reason(state: TransferState) -> str:
+    if state.status is not Status.TRANSFER_TO_BE_REFUNDED or state.refund_reason is XferStatus.UNKNOWN:
+        return ""
+    return REFUND_REASONS[state.refund_reason]
+
+
+def _block_delay(terms: NetworkTerms, state: TransferState) -> int:
+    info = terms.chain_infos.get(state.src_chain_id) if state.src_chain_id is not None else None
+    return info.block_delay if info else 0
+
+
+def _paid_out(terms: NetworkTerms, history: TransferHistory, state: TransferState) -> AmountText | None:
+    release = history.standing().first(TransferReleased)
+    return amount_of(terms, state.dst_chain_id, state.symbol, release.amount) if release else None
+
+
+def _refund_transaction(lines: tuple[EventLine, ...]) -> Transaction | None:
+    """The transaction that pays the refund, as the last standing event has it."""
+    paid = [
+        line.transaction
+        for line in lines
+        if line.stands and line.transaction and line.type in REFUND_TRANSACTIONS
+    ]
+    return paid[-1] if paid else None
+
+
+def _stages(history: TransferHistory, state: TransferState) -> tuple[StageLine, ...]:
+    return tuple(
+        StageLine(stage.name, STAGE_WORDS[stage.name], stage.progress, stage.at, stage.event_ids)
+        for stage in stages_of(history.standing(), state.status, history.asked_at)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineStage:
+    """A stage and its standing events.
+
+    ``took`` is the time since the last reported stage before it. ``lasting`` is how long the transfer has
+    been at this stage; None for every stage but the current one.
+    """
+
+    stage: StageLine
+    took: timedelta | None
+    lasting: timedelta | None
+    events: tuple[EventLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The stages in their order. ``others`` are the events of no stage, also those that no longer stand."""
+
+    stages: tuple[TimelineStage, ...]
+    others: tuple[EventLine, ...]
+
+
+def timeline_of(detail: TransferDetail) -> Timeline:
+    """The timeline of a transfer at the time at which its detail was read."""
+    in_stages = {event_id for stage in detail.stages for event_id in stage.event_ids}
+    others = tuple(line for line in detail.events if not (line.stands and line.event_id in in_stages))
+    return Timeline(tuple(_timeline_stages(detail)), others)
+
+
+def _timeline_stages(detail: TransferDetail) -> Iterator[TimelineStage]:
+    before: datetime | None = None
+    for stage in detail.stages:
+        events = tuple(line for line in detail.events if line.stands and line.event_id in stage.event_ids)
+        # Clocks of reporters differ: a stage may have a time before that of the stage it follows.
+        took = stage.at - before if stage.at and before and stage.at >= before else None
+        since = detail.line.since
+        lasting = detail.now - since if stage.progress is Progress.CURRENT and since else None
+        yield TimelineStage(stage, took, lasting, events)
+        before = stage.at or before
+
+
+def reply_to_user(detail: TransferDetail, page: str = "") -> str:
+    """The reply, in paragraphs divided by an empty line, without a greeting.
+
+    :param page: the address of the page where the user can follow the transfer; empty where there is none.
+    """
+    paragraphs = [told(_situation(detail)).text, *_links(detail)]
+    if page:
+        paragraphs.append(f"You can follow your transfer here: {page}")
+    return "\n\n".join([*paragraphs, f"Transfer id: {detail.line.transfer_id}"])
+
+
+def _situation(detail: TransferDetail) -> Situation:
+    line, refund = detail.line, detail.refund
+    return Situation(
+        status=line.status,
+        refund_reason=line.refund_reason,
+        amount=_amount(line.amount),
+        paid_out=_amount(detail.paid_out),
+        src=_name(line.src),
+        dst=_name(line.dst),
+        sender=line.sender or "",
+        receiver=line.receiver or "",
+        in_a_block=line.sent_at is not None,
+        block_delay=detail.block_delay,
+        refund_held=refund is not None and refund.explanation.delayed is not None,
+    )
+
+
+def _amount(amount: AmountText | None) -> str:
+    return str(amount) if amount and amount.text else ""
+
+
+def _name(chain: ChainName | None) -> str:
+    return chain.name if chain and chain.known else ""
+
+
+def _links(detail: TransferDetail) -> Iterator[str]:
+    """Links to the transactions that are known."""
+    named = (
+        (YOUR_TRANSACTION, detail.src_transaction),
+        (THE_PAYOUT, detail.dst_transaction),
+        (YOUR_REFUND, detail.refund_transaction),
+    )
+    lines = [f"{name}{_on(tx)}: {tx.link or tx.tx_hash}" for name, tx in named if tx is not None]
+    if lines:
+        yield "\n".join(lines)
+
+
+def _on(tx: Transaction) -> str:
+    return f" on {tx.chain.name}" if tx.chain and tx.chain.known else ""

@@ -1,0 +1,196 @@
+"""The events of a transfer in words, those that stand and those that no longer do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, TypeVar, cast
+
+from sqlalchemy import Connection, Row
+
+from app.feed.codec import decode_event
+from app.network.terms import NetworkTerms
+from app.transfers.admin.components import Transaction, amount_of, chain_name_of, transaction
+from app.transfers.admin.labels import EVENT_WORDS, KIND_WORDS, NETWORK_WORDS
+from app.transfers.event_types import EventType
+from app.transfers.events import (
+    EventsRetracted,
+    NetworkStatus,
+    TransferEvent,
+    TransferFailed,
+    TransferReleased,
+    TransferSent,
+    TransferSubmitted,
+)
+from app.transfers.queries.anomalies import MOST_EVENTS, entries_at, receipts
+from app.transfers.reported import AcceptanceOutcome, EventOutcome, TransferHistory, event_outcomes
+from app.watcher.services.advance import REPORTER
+
+E = TypeVar("E", bound=TransferEvent)
+
+
+@dataclass(frozen=True, slots=True)
+class EventLine:
+    """One acceptance of one event.
+
+    ``at`` is when it happened, ``received_at`` when it was accepted. ``stands`` says whether it counts, and
+    ``fallen`` in words why not. ``words`` is what it reports beyond its ``label``.
+    """
+
+    seq: int
+    event_id: str
+    type: EventType
+    label: str
+    words: str
+    at: datetime
+    received_at: datetime
+    reporter: str
+    chain: str
+    block: int | None
+    transaction: Transaction | None
+    stands: bool
+    fallen: str
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What describing a transfer's events needs. ``signers`` are addresses by signature, both 0x hex."""
+
+    terms: NetworkTerms
+    src_chain_id: int | None
+    dst_chain_id: int | None
+    symbol: str | None
+    signers: Mapping[str, str]
+
+
+def event_lines(connection: Connection, history: TransferHistory, context: Context) -> tuple[EventLine, ...]:
+    """Every acceptance, by the time of the event; of a very long log only the first ones."""
+    known = {row.seq: row for row in receipts(connection, history.transfer_id)}
+    entry = [each for each in event_outcomes(history) if each.seq in known][:MOST_EVENTS]
+    ended_by = {row.seq: row for row in entries_at(connection, {each.by for each in entry if each.by})}
+    lines = (_line(each, known[each.seq], ended_by, context) for each in entry)
+    return tuple(sorted(lines, key=lambda line: (line.at, line.seq)))
+
+
+def _line(
+    entry: AcceptanceOutcome,
+    receipt: Row[*tuple[Any, ...]],
+    ended_by: Mapping[int, Row[*tuple[Any, ...]]],
+    context: Context,
+) -> EventLine:
+    event = entry.event
+    chain = chain_name_of(context.terms.chain_infos, entry.chain_id)
+    return EventLine(
+        seq=entry.seq,
+        event_id=event.id,
+        type=event.type,
+        label=EVENT_WORDS[event.type],
+        words=_WORDS.get(event.type, _no_words)(event, context),
+        at=event.at,
+        received_at=receipt.received_at,
+        reporter=receipt.reporter,
+        chain=chain.name if chain else "",
+        block=getattr(event, "block", None),
+        transaction=_transaction(event, context),
+        stands=entry.stands,
+        fallen=_fallen(entry, ended_by, context),
+    )
+
+
+def _transaction(event: TransferEvent, context: Context) -> Transaction | None:
+    chains = context.terms.chain_infos
+    for name, chain_id in (
+        ("src_tx_hash", getattr(event, "src_chain_id", context.src_chain_id)),
+        ("dst_tx_hash", context.dst_chain_id),
+        ("tx_hash", context.src_chain_id),
+    ):
+        if found := transaction(chains, chain_id, getattr(event, name, None)):
+            return found
+    return None
+
+
+_FALLEN: Final[dict[EventOutcome, str]] = {
+    EventOutcome.STANDS: "",
+    EventOutcome.SEND_GONE: "Not valid, because the send that it confirms is not",
+    EventOutcome.AHEAD: "Not yet valid: its time is ahead of the gateway's clock",
+    EventOutcome.REPEATED: "Replaced: it was reported again later",
+    EventOutcome.QUARANTINED: (
+        "Does not count yet: its reporter is limited to some chains, and the send is not known"
+    ),
+    EventOutcome.NOT_COUNTED: (
+        "Does not count: by the transfer's send it is not of the chain it was reported for"
+    ),
+}
+
+
+def _fallen(entry: AcceptanceOutcome, ended_by: Mapping[int, Row[*tuple[Any, ...]]], context: Context) -> str:
+    by = ended_by.get(entry.by) if entry.by is not None else None
+    match entry.outcome:
+        case EventOutcome.REORGANISED if by is not None:
+            chain = chain_name_of(context.terms.chain_infos, by.chain_id)
+            who = chain.name if chain else "the chain"
+            return f"Its block was orphaned: {who} reorganised from block {by.block}"
+        case EventOutcome.RETRACTED if by is not None:
+            retraction = cast("EventsRetracted", decode_event(by.event_id, by.type, by.body))
+            who = "the watcher" if by.reporter == REPORTER else "an operator"
+            return f"Retracted by {who}: {retraction.reason}"
+        case outcome:
+            return _FALLEN.get(outcome, "Retracted")
+
+
+def _no_words(_event: TransferEvent, _context: Context) -> str:
+    return ""
+
+
+def _sent(event: TransferEvent, context: Context) -> str:
+    assert isinstance(event, TransferSent | TransferSubmitted)  # noqa: S101  chosen by its type
+    chains = context.terms.chain_infos
+    token = event.symbol or getattr(event, "token", None)
+    amount = amount_of(context.terms, event.src_chain_id, token, event.amount)
+    src, dst = chain_name_of(chains, event.src_chain_id), chain_name_of(chains, event.dst_chain_id)
+    parts = [
+        str(amount) if amount else "",
+        f"from {src.name}" if src else "",
+        f"to {dst.name}" if dst else "",
+    ]
+    kind = f" ({KIND_WORDS[event.kind].lower()})" if isinstance(event, TransferSent) else ""
+    return " ".join(part for part in parts if part) + kind
+
+
+def _failed(event: TransferEvent, _context: Context) -> str:
+    return cast("TransferFailed", event).reason or ""
+
+
+def _network_status(event: TransferEvent, _context: Context) -> str:
+    status = cast("NetworkStatus", event).xfer_status
+    return f"{NETWORK_WORDS.get(status, '')} ({status.name})"
+
+
+def _released(event: TransferEvent, context: Context) -> str:
+    units = cast("TransferReleased", event).amount
+    amount = amount_of(context.terms, context.dst_chain_id, context.symbol, units)
+    return str(amount) if amount else ""
+
+
+def _queued(event: TransferEvent, _context: Context) -> str:
+    delayed_id = getattr(event, "delayed_id", None)
+    return f"under the id {delayed_id}" if delayed_id else ""
+
+
+def _signed(event: TransferEvent, context: Context) -> str:
+    signature = f"0x{getattr(event, 'signature', b'').hex()}"
+    signer = context.signers.get(signature)
+    return f"by {signer}" if signer else "by a key that does not count for the request shown"
+
+
+_WORDS: Final[dict[EventType, Callable[[TransferEvent, Context], str]]] = {
+    EventType.TRANSFER_SUBMITTED: _sent,
+    EventType.TRANSFER_SENT: _sent,
+    EventType.TRANSFER_FAILED: _failed,
+    EventType.NETWORK_STATUS: _network_status,
+    EventType.TRANSFER_DELAYED: _queued,
+    EventType.TRANSFER_RELEASED: _released,
+    EventType.REFUND_DELAYED: _queued,
+    EventType.REFUND_SIGNED: _signed,
+}

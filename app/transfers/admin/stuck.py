@@ -1,0 +1,161 @@
+"""Transfers that have been in their state for too long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import Connection
+
+from app.db.engine import reading
+from app.gateway import Gateway
+from app.latency.admin import Middles, middles_of_the_week
+from app.network.terms import NetworkTerms
+from app.transfers.admin.components import Count, TransferLine, transfer_line
+from app.transfers.admin.lists import PAGE, TransferFilters, read_cursor, write_cursor
+from app.transfers.queries.lists import Cursor, ListedTransfer
+from app.transfers.queries.status import acknowledgements_of, oldest_in_state
+from app.transfers.services import acknowledging
+from app.transfers.services.acknowledging import NEW_FOR, stuck_fingerprint
+from app.transfers.stages import STATUSES, TIMES_THE_MEDIAN, MustAct, Thresholds
+
+_LONGER: Final = (
+    f"In the same state for more than {TIMES_THE_MEDIAN} times the median transfer time of the two chains in "
+    "the last 7 days, or for more than 1 hour if they had no payouts. "
+)
+
+
+RULES: Final[Mapping[MustAct, str]] = {
+    MustAct.BRIDGE: f"{_LONGER}Transfers that wait for their user are listed separately.",
+    MustAct.USER: f"{_LONGER}The user has to request the refund or claim it.",
+}
+
+MOST_LOOKED_AT: Final = 5_000
+_BATCH: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTo:
+    """Who acknowledged a stuck transfer, when, and their note."""
+
+    by: str
+    at: datetime
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class StuckTransfer:
+    """A transfer, how long it has been in its state, and how long it may be."""
+
+    line: TransferLine
+    lasting: timedelta
+    allowed: timedelta
+    measured: bool
+    """Whether its chains have a median; otherwise the hour counts."""
+    new: bool
+    """Whether it became stuck within the last day."""
+    fingerprint: str
+    """What an acknowledgement hands back: the state that was shown."""
+    seen_to: SeenTo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StuckCount:
+    """How many are stuck and not acknowledged, and how many of them became so within the last day.
+
+    ``number`` is exact while it is under ``COUNTED``; ``new`` is None where it is not.
+    """
+
+    number: Count
+    new: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class StuckPage:
+    """The longest stuck first; ``next_page`` continues, None at the end.
+
+    ``searching``: not full, yet there is more to look at (a page looks at a bounded number).
+    """
+
+    transfers: tuple[StuckTransfer, ...]
+    next_page: str | None
+    searching: bool = False
+    rule: str = ""
+
+
+def stuck_transfers(
+    gateway: Gateway,
+    page: str | None = None,
+    size: int = PAGE,
+    middles: Middles | None = None,
+    filters: TransferFilters | None = None,
+    *,
+    who: MustAct = MustAct.BRIDGE,
+    seen_to: bool = False,
+) -> StuckPage:
+    """The transfers that are longer in their state than the rule allows.
+
+    :param page: ``next_page`` of the page before.
+    :param middles: those of the latencies, where the caller has them; otherwise they are read.
+    :param filters: only transfers that match them are returned.
+    :param who: who has to act.
+    :param seen_to: those that somebody has acknowledged, instead of those that nobody has.
+    """
+    terms = gateway.snapshots.current().terms
+    thresholds = Thresholds.of(middles_of_the_week(gateway) if middles is None else middles)
+    now = gateway.clock()
+    found: list[ListedTransfer] = []
+    last: Cursor | None = None
+    rest: Cursor | None = None
+    looked_at = 0
+    with reading(gateway.reads) as connection:
+        for row in _oldest(connection, who, now - thresholds.least, read_cursor(page), seen_to):
+            if last is not None and (looked_at == MOST_LOOKED_AT or len(found) == size):
+                rest = last
+                break
+            last, looked_at = Cursor(row.status_since, row.transfer_id), looked_at + 1
+            allowed = thresholds.allowed(row.src_chain_id, row.dst_chain_id)
+            if now - row.status_since > allowed and (filters is None or filters.match(row)):
+                found.append(row)
+        notes = acknowledgements_of(connection, [row.transfer_id for row in found]) if seen_to else []
+    seen = {row.transfer_id: SeenTo(row.by, row.at, row.note) for row in notes}
+    stuck = tuple(_stuck(terms, row, thresholds, now, seen.get(row.transfer_id)) for row in found)
+    next_page = None if rest is None else write_cursor(rest)
+    return StuckPage(stuck, next_page, searching=rest is not None and len(stuck) < size, rule=RULES[who])
+
+
+def _stuck(
+    terms: NetworkTerms, row: ListedTransfer, thresholds: Thresholds, now: datetime, seen_to: SeenTo | None
+) -> StuckTransfer:
+    allowed, lasting = thresholds.allowed(row.src_chain_id, row.dst_chain_id), now - row.status_since
+    return StuckTransfer(
+        line=transfer_line(terms, row),
+        lasting=lasting,
+        allowed=allowed,
+        measured=(row.src_chain_id, row.dst_chain_id) in thresholds.by_pair,
+        new=lasting - allowed <= NEW_FOR,
+        fingerprint=stuck_fingerprint(row),
+        seen_to=seen_to,
+    )
+
+
+def count_stuck(gateway: Gateway, who: MustAct, middles: Middles | None = None) -> StuckCount:
+    """How many transfers are in a list of stuck ones, whatever a page of it shows.
+
+    :param middles: those of the latencies, where the caller has them; otherwise they are read.
+    """
+    thresholds = Thresholds.of(middles_of_the_week(gateway) if middles is None else middles)
+    number, new = acknowledging.count_stuck(gateway, who, thresholds)
+    return StuckCount(Count(number), new)
+
+
+def _oldest(
+    connection: Connection, who: MustAct, until: datetime, after: Cursor | None, seen_to: bool
+) -> Iterator[ListedTransfer]:
+    """The candidates, the longest in their state first, read batch by batch."""
+    statuses = [int(status) for status in STATUSES[who]]
+    while rows := oldest_in_state(connection, statuses, until, after, _BATCH, seen_to=seen_to):
+        yield from rows
+        after = Cursor(rows[-1].status_since, rows[-1].transfer_id)

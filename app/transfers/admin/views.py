@@ -1,0 +1,198 @@
+"""The pages of transfers: a list, and a page for each. Facts are not changed here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Final
+
+from flask import Response, abort, flash, redirect, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_admin import expose
+from flask_login import current_user
+
+from app.accounts.roles import Role
+from app.audit.services import EditRefused
+from app.console.access import READ, Access, Audience
+from app.console.csv_files import transfers_csv
+from app.console.requests import actor, page_of_user
+from app.console.views import ConsoleView, flash_saved
+from app.gateway import current_gateway
+from app.latency.admin import middles_of_the_week
+from app.transfers.admin.components import TransferLine
+from app.transfers.admin.detail import line_without_log, reply_to_user, timeline_of, transfer_detail
+from app.transfers.admin.lists import ListRequest, list_transfers, read_list_request
+from app.transfers.admin.stuck import count_stuck, stuck_transfers
+from app.transfers.services.acknowledging import acknowledge_stuck
+from app.transfers.services.notes import NoteRefused, add_note, count_notes, remove_note, transfer_notes
+from app.transfers.stages import MustAct
+from app.values.errors import GatewayError, Unavailable
+from app.values.identifiers import TransferId
+from app.values.wire_values import parse_transfer_id
+
+_ACKNOWLEDGE: Final = Access(Audience.NOBODY, Audience.OPERATOR)
+_NOTE: Final = Access(Audience.NOBODY, Audience.OPERATOR)
+_MOST_AT_ONCE: Final = 500
+
+
+class TransfersView(ConsoleView):
+    """The list of transfers, and the page of one."""
+
+    section = "Overview"
+    access = {
+        "index": READ,
+        "transfer": READ,
+        "export_csv": READ,
+        "acknowledge": _ACKNOWLEDGE,
+        "add_note": _NOTE,
+        "remove_note": _NOTE,
+    }
+
+    def __init__(self) -> None:
+        super().__init__(name="Transfers", endpoint="transfers")
+
+    @expose("/")
+    def index(self) -> ResponseReturnValue:
+        """The transfers that changed last; or the stuck, longest first."""
+        gateway = current_gateway()
+        asked = read_list_request(gateway, request.args)
+        for complaint in asked.complaints:
+            flash(complaint, "warning")
+        if asked.search:  # links to the search as it was before it had a page of its own
+            return redirect(url_for("search.index", q=asked.search))
+        if asked.stuck is not None:
+            return self._stuck(asked, asked.stuck)
+        page = list_transfers(gateway, asked.filters, asked.page)
+        return self._list(asked, lines=page.transfers, page=page)
+
+    @expose("/export.csv")
+    def export_csv(self) -> Response:
+        """Every transfer that matches the filters, streamed, in the order of the list."""
+        gateway = current_gateway()
+        asked = read_list_request(gateway, request.args)
+        name = "transfers" if asked.stuck is None else f"stuck-{asked.stuck.value}"
+        return Response(
+            transfers_csv(gateway, asked),
+            mimetype="text/csv",
+            headers={"Content-Disposition": f"attachment; filename={name}.csv"},
+        )
+
+    @expose("/acknowledge", methods=("POST",))
+    def acknowledge(self) -> ResponseReturnValue:
+        """Acknowledge the picked stuck transfers with a note: all of them, or none."""
+        page = url_for("transfers.index", stuck=request.form.get("stuck", MustAct.BRIDGE.value))
+        shown: dict[bytes, str] = {}
+        for picked in request.form.getlist("pick")[:_MOST_AT_ONCE]:
+            text, _, fingerprint = picked.partition(" ")
+            with suppress(ValueError):
+                shown[parse_transfer_id(text)] = fingerprint
+        if not shown:
+            flash("Select at least one transfer, then acknowledge it.", "warning")
+            return redirect(page)
+        try:
+            saved = acknowledge_stuck(current_gateway(), shown, request.form.get("note", ""), actor=actor())
+        except EditRefused as refused:
+            flash(f"Nothing was acknowledged: {refused}.", "error")
+        else:
+            flash_saved(saved)
+        return redirect(page)
+
+    @expose("/<transfer_id>")
+    def transfer(self, transfer_id: str) -> ResponseReturnValue:
+        """Everything about one transfer."""
+        wanted = _id(transfer_id)
+        if transfer_id != f"0x{wanted.hex()}":
+            return redirect(url_for("transfers.transfer", transfer_id=f"0x{wanted.hex()}"))
+        return self._page(wanted)
+
+    @expose("/<transfer_id>/notes", methods=("POST",))
+    def add_note(self, transfer_id: str) -> ResponseReturnValue:
+        """Add a note. One that cannot be taken stays in its field."""
+        wanted, typed = _id(transfer_id), request.form.get("text", "")
+        try:
+            add_note(current_gateway(), wanted, typed, operator_id=current_user.id, actor=actor())
+        except NoteRefused as refused:
+            return self._page(wanted, typed=typed, refused=str(refused))
+        flash("Note added.", "success")
+        return redirect(_notes(wanted))
+
+    @expose("/<transfer_id>/notes/<int:note_id>/remove", methods=("POST",))
+    def remove_note(self, transfer_id: str, note_id: int) -> ResponseReturnValue:
+        """Remove a note: one's own, or as an administrator anybody's."""
+        wanted = _id(transfer_id)
+        try:
+            remove_note(
+                current_gateway(),
+                wanted,
+                note_id,
+                operator_id=current_user.id,
+                of_others=current_user.role.may_act_as(Role.ADMIN),
+                actor=actor(),
+            )
+        except NoteRefused as refused:
+            flash(f"Nothing was removed: {refused}.", "error")
+        else:
+            flash("Note removed.", "success")
+        return redirect(_notes(wanted))
+
+    def _page(self, wanted: TransferId, typed: str = "", refused: str = "") -> ResponseReturnValue:
+        gateway = current_gateway()
+        try:
+            detail = transfer_detail(gateway, wanted)
+        except Unavailable:
+            raise
+        except GatewayError as error:
+            line, unknown = line_without_log(gateway, wanted), "console/transfers/unknown.html"
+            if line is not None:
+                return self.render(unknown, line=line)
+            return self.render(unknown, why=error.msg), HTTPStatus.NOT_FOUND
+        page = page_of_user(detail.line.transfer_id)
+        return self.render(
+            "console/transfers/transfer.html",
+            detail=detail,
+            line=detail.line,
+            timeline=timeline_of(detail),
+            reply=reply_to_user(detail, page),
+            page=page,
+            notes=transfer_notes(gateway, wanted),
+            typed=typed,
+            refused=refused,
+            removes_every_note=current_user.role.may_act_as(Role.ADMIN),
+        )
+
+    def _stuck(self, asked: ListRequest, who: MustAct) -> str:
+        gateway = current_gateway()
+        middles = middles_of_the_week(gateway)
+        page = stuck_transfers(
+            gateway, asked.page, middles=middles, filters=asked.filters, who=who, seen_to=asked.seen_to
+        )
+        return self._list(
+            asked,
+            lines=[each.line for each in page.transfers],
+            stuck={each.line.transfer_id: each for each in page.transfers},
+            counts={each: count_stuck(gateway, each, middles) for each in MustAct},
+            page=page,
+        )
+
+    def _list(self, asked: ListRequest, *, lines: Sequence[TransferLine], **shown: object) -> str:
+        gateway = current_gateway()
+        noted = count_notes(gateway, [bytes.fromhex(line.transfer_id[2:]) for line in lines])
+        return self.render(
+            "console/transfers/index.html",
+            asked=asked,
+            lines=lines,
+            noted={f"0x{transfer_id.hex()}": count for transfer_id, count in noted.items()},
+            **shown,
+        )
+
+
+def _id(text: str) -> TransferId:
+    try:
+        return parse_transfer_id(text)
+    except ValueError:
+        abort(404)
+
+
+def _notes(transfer_id: TransferId) -> str:
+    return url_for("transfers.transfer", transfer_id=f"0x{transfer_id.hex()}", _anchor="notes")

@@ -1,0 +1,277 @@
+"""Facts that contradict each other. The events are kept, the status table decides the answer, and
+operators are shown the anomaly (docs/interface.md#anomalies).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from fractions import Fraction
+
+from app.network.facts import NetworkFacts
+from app.network.validators import ValidatorSet
+from app.refunds.request import PaidIds, paid_for_words, withdraw_id_of
+from app.transfers.events import (
+    Event,
+    NetworkStatus,
+    PlacedEvent,
+    RefundCompleted,
+    RefundDelayed,
+    RefundPrepared,
+    TransferDelayed,
+    TransferEvent,
+    TransferFailed,
+    TransferReleased,
+    TransferSent,
+    ValidatorsUpdated,
+)
+from app.transfers.status import StandingEvents
+from app.values.codes import XferStatus
+
+LARGEST_PAYOUT = Fraction(105, 100)
+"""A payout of more than this share of what the amount sent buys is not a payout of that transfer."""
+
+LEAST_KEPT_POWER = Fraction(1, 3)
+
+
+class AnomalyKind(StrEnum):
+    """The kinds of anomaly."""
+
+    REFUND_AND_RELEASE = "refund_and_release"
+    RELEASED_TWICE = "released_twice"
+    DIFFERENT_SENDS = "different_sends"
+    PAYOUT_TOO_LARGE = "payout_too_large"
+    FAILED_AND_SENT = "failed_and_sent"
+    BAD_AND_SUCCESS = "bad_and_success"
+    DIFFERENT_REQUESTS = "different_requests"
+    RELEASE_BEFORE_SEND = "release_before_send"
+    DELAY_PAYS_AT_ONCE = "delay_pays_at_once"
+    ID_WITH_TWO_CONTENTS = "id_with_two_contents"
+    ROTATION_KEEPS_TOO_LITTLE = "rotation_keeps_too_little"
+    UNLISTED_CONTRACT = "unlisted_contract"
+    WITHDRAW_ID_PAID = "withdraw_id_paid"
+    READ_ON_ANOTHER_CHAIN = "read_on_another_chain"
+    POOL_UNDER_ZERO = "pool_under_zero"
+
+
+@dataclass(frozen=True, slots=True)
+class Anomaly:
+    """One contradiction, the events that make it, and when the first and the last of them happened."""
+
+    kind: AnomalyKind
+    detail: str
+    event_ids: tuple[str, ...]
+    first_at: datetime
+    last_at: datetime
+
+
+def _of(kind: AnomalyKind, detail: str, events: Iterable[Event]) -> Anomaly:
+    ordered = sorted(events, key=lambda e: (e.at, e.id))
+    return Anomaly(kind, detail, tuple(e.id for e in ordered), ordered[0].at, ordered[-1].at)
+
+
+def anomalies_of_transfer(
+    standing: StandingEvents,
+    uncontradicted: Sequence[RefundPrepared],
+    facts: NetworkFacts,
+    paid_ids: PaidIds,
+    misplaced: Sequence[TransferEvent] = (),
+) -> list[Anomaly]:
+    """The anomalies of one transfer, at most one of each kind.
+
+    :param uncontradicted: the standing refund requests that no fact proves false.
+    :param paid_ids: withdraw ids of its requests that were paid for other transfers.
+    :param misplaced: events that were read on another chain than the transfer's own.
+    """
+    found = (
+        _refund_and_release(standing),
+        _released_twice(standing),
+        _different_sends(standing),
+        _payout_too_large(standing, facts),
+        _failed_and_sent(standing),
+        _bad_and_success(standing),
+        _different_requests(uncontradicted),
+        _release_before_send(standing),
+        _delay_pays_at_once(standing),
+        _unlisted_contract(standing, facts),
+        _withdraw_id_paid(standing, paid_ids),
+        _read_on_another_chain(misplaced),
+    )
+    return [anomaly for anomaly in found if anomaly is not None]
+
+
+def _refund_and_release(standing: StandingEvents) -> Anomaly | None:
+    refunds: list[Event] = [
+        *standing.refunds_under_way,
+        *standing.every(RefundDelayed),
+        *standing.every(RefundCompleted),
+    ]
+    refunds += [e for e in standing.every(NetworkStatus) if e.xfer_status is XferStatus.REFUND_DONE]
+    releases = standing.every(TransferReleased)
+    if not refunds or not releases:
+        return None
+    return _of(
+        AnomalyKind.REFUND_AND_RELEASE,
+        "paid out on the destination and refunded on the source",
+        [*refunds, *releases],
+    )
+
+
+def _released_twice(standing: StandingEvents) -> Anomaly | None:
+    releases = standing.every(TransferReleased)
+    hashes = {release.dst_tx_hash for release in releases}
+    if len(hashes) < 2:
+        return None
+    return _of(AnomalyKind.RELEASED_TWICE, f"released by {len(hashes)} different transactions", releases)
+
+
+def _different_sends(standing: StandingEvents) -> Anomaly | None:
+    sends = standing.every(TransferSent)
+    contents = {
+        (e.kind, e.src_chain_id, e.dst_chain_id, e.amount, e.sender, e.receiver, e.src_tx_hash) for e in sends
+    }
+    # A report that leaves one of these out says nothing else than one that has it.
+    left_out = ({getattr(e, name) for e in sends} - {None} for name in ("symbol", "token", "contract"))
+    different = max(len(contents), *map(len, left_out))
+    if different < 2:
+        return None
+    return _of(AnomalyKind.DIFFERENT_SENDS, f"{different} different sends", sends)
+
+
+def _payout_too_large(standing: StandingEvents, facts: NetworkFacts) -> Anomaly | None:
+    send = standing.first(TransferSent)
+    if send is None:
+        return None
+    told = [(event, event.amount) for event in standing.every(TransferReleased) if event.amount is not None]
+    if not told:
+        return None
+    worth = facts.worth(send.amount, send.taken)
+    if worth is None:
+        return None
+    excessive = [event for event, amount in told if amount > LARGEST_PAYOUT * worth]
+    if not excessive:
+        return None
+    return _of(
+        AnomalyKind.PAYOUT_TOO_LARGE,
+        "a payout worth more than 105 % of the amount sent at the route's rate",
+        [send, *excessive],
+    )
+
+
+def _failed_and_sent(standing: StandingEvents) -> Anomaly | None:
+    failures, sends = standing.every(TransferFailed), standing.every(TransferSent)
+    if not failures or not sends:
+        return None
+    return _of(
+        AnomalyKind.FAILED_AND_SENT, "reported as failed and as included in a block", [*failures, *sends]
+    )
+
+
+def _bad_and_success(standing: StandingEvents) -> Anomaly | None:
+    statuses = standing.every(NetworkStatus)
+    bad = [event for event in statuses if event.xfer_status.is_bad]
+    success = [event for event in statuses if event.xfer_status is XferStatus.SUCCESS]
+    if not bad or not success:
+        return None
+    return _of(
+        AnomalyKind.BAD_AND_SUCCESS, "the network reported both a failure and a success", [*bad, *success]
+    )
+
+
+def _different_requests(uncontradicted: Sequence[RefundPrepared]) -> Anomaly | None:
+    requests = {event.wd_onchain for event in uncontradicted}
+    if len(requests) < 2:
+        return None
+    return _of(AnomalyKind.DIFFERENT_REQUESTS, f"{len(requests)} different refund requests", uncontradicted)
+
+
+def _release_before_send(standing: StandingEvents) -> Anomaly | None:
+    send, release = standing.first(TransferSent), standing.first(TransferReleased)
+    if send is None or release is None or release.at >= send.at:
+        return None
+    return _of(AnomalyKind.RELEASE_BEFORE_SEND, "released before it was sent", [release, send])
+
+
+def _delay_pays_at_once(standing: StandingEvents) -> Anomaly | None:
+    """A delay queue pays in a transaction of its own: who reports both of one took queuing for paying."""
+    delays: list[TransferDelayed | RefundDelayed] = [
+        *standing.every(TransferDelayed),
+        *standing.every(RefundDelayed),
+    ]
+    payouts: list[TransferReleased | RefundCompleted] = [
+        *standing.every(TransferReleased),
+        *standing.every(RefundCompleted),
+    ]
+    found: list[Event] = []
+    for delay in delays:
+        queued = _transaction(delay)
+        paid = [each for each in payouts if each.side is delay.side and _transaction(each) == queued]
+        if queued is not None and paid:
+            found += [delay, *paid]
+    if not found:
+        return None
+    detail = "the same transaction was reported as queued by the delay rule and as the payout"
+    return _of(AnomalyKind.DELAY_PAYS_AT_ONCE, detail, {event.id: event for event in found}.values())
+
+
+def _transaction(event: TransferDelayed | TransferReleased | RefundDelayed | RefundCompleted) -> str | None:
+    return event.dst_tx_hash if isinstance(event, TransferDelayed | TransferReleased) else event.tx_hash
+
+
+def _unlisted_contract(standing: StandingEvents, facts: NetworkFacts) -> Anomaly | None:
+    send = standing.first(TransferSent)
+    if send is None or not facts.is_unlisted(send.taken):
+        return None
+    return _of(
+        AnomalyKind.UNLISTED_CONTRACT,
+        f"sent through {send.contract}, which is not one of the contracts configured for it; its "
+        "refund waits",
+        [send],
+    )
+
+
+def _withdraw_id_paid(standing: StandingEvents, paid_ids: PaidIds) -> Anomaly | None:
+    if not paid_ids:
+        return None
+    ids = {event.id: withdraw_id_of(event.wd_onchain) for event in standing.every(RefundPrepared)}
+    requests = [event for event in standing.every(RefundPrepared) if ids[event.id] in paid_ids]
+    if not requests:
+        return None
+    paid_id = ids[min(requests, key=lambda e: e.order).id] or b""
+    return _of(
+        AnomalyKind.WITHDRAW_ID_PAID,
+        f"the withdraw id 0x{paid_id.hex()} of the refund request was already paid "
+        f"{paid_for_words(paid_ids[paid_id])}; the contract pays each id once",
+        requests,
+    )
+
+
+def _read_on_another_chain(misplaced: Sequence[TransferEvent]) -> Anomaly | None:
+    if not misplaced:
+        return None
+    found = {event.chain_id for event in misplaced if isinstance(event, PlacedEvent)}
+    chains = ", ".join(str(chain_id) for chain_id in sorted(filter(None, found)))
+    detail = f"reported as read on chain {chains}, which is not the transfer's own; it counts for nothing"
+    return _of(AnomalyKind.READ_ON_ANOTHER_CHAIN, detail, misplaced)
+
+
+def anomalies_of_rotations(
+    opening: ValidatorSet | None, rotations: Sequence[tuple[ValidatorsUpdated, ValidatorSet]]
+) -> Iterator[Anomaly]:
+    """Rotations that keep less than a third of the power before them.
+
+    :param opening: the set before the first rotation, where one is configured.
+    :param rotations: the standing ones in their order (``ValidatorsUpdated.order``).
+    """
+    previous = opening
+    for event, members in rotations:
+        if previous is not None and members.kept_power_share(previous) < LEAST_KEPT_POWER:
+            yield _of(
+                AnomalyKind.ROTATION_KEEPS_TOO_LITTLE,
+                f"the new validator set of chain {event.chain_id} keeps less than a third of the "
+                "previous power",
+                [event],
+            )
+        previous = members

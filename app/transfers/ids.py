@@ -1,0 +1,210 @@
+"""Ids that the bridge contracts compute, and whether a send's fields give the id that it is reported under.
+
+Addresses are 20 bytes, amounts are in the token's smallest unit, ids come out as 32 bytes.
+Arguments outside their EVM type raise ValueError.
+
+The contracts hash what they took into the id, so who reports other fields needs another id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum, auto
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from app.transfers.events import TransferEvent, TransferSent
+from app.values.amounts import is_ascii_digits, is_uint256
+from app.values.codes import SendKind
+from app.values.crypto import ADDRESS_BYTES, keccak256, parse_evm_address
+from app.values.identifiers import MAX_UINT64
+
+
+def pool_transfer_id(
+    *,
+    sender: bytes,
+    receiver: bytes,
+    token: bytes,
+    amount: int,
+    dst_chain_id: int,
+    nonce: int,
+    src_chain_id: int,
+) -> bytes:
+    """Return the transfer id of a pool send."""
+    return keccak256(
+        _address(sender)
+        + _address(receiver)
+        + _address(token)
+        + _uint256(amount)
+        + _uint64(dst_chain_id)
+        + _uint64(nonce)
+        + _uint64(src_chain_id)
+    )
+
+
+def deposit_transfer_id(
+    *,
+    depositor: bytes,
+    token: bytes,
+    amount: int,
+    mint_chain_id: int,
+    mint_account: bytes,
+    nonce: int,
+    src_chain_id: int,
+    vault: bytes | None,
+) -> bytes:
+    """Return the transfer id of a deposit. The id of a version 1 vault leaves the vault out: None."""
+    return keccak256(
+        _address(depositor)
+        + _address(token)
+        + _uint256(amount)
+        + _uint64(mint_chain_id)
+        + _address(mint_account)
+        + _uint64(nonce)
+        + _uint64(src_chain_id)
+        + (b"" if vault is None else _address(vault))
+    )
+
+
+def burn_transfer_id(
+    *,
+    account: bytes,
+    token: bytes,
+    amount: int,
+    to_chain_id: int,
+    to_account: bytes,
+    nonce: int,
+    src_chain_id: int,
+    bridge: bytes,
+) -> bytes:
+    """Return the transfer id of a burn at a version 2 pegged bridge.
+
+    ``to_chain_id`` is the number in the burn itself, where 0 means the original chain.
+    """
+    return keccak256(
+        _address(account)
+        + _address(token)
+        + _uint256(amount)
+        + _uint64(to_chain_id)
+        + _address(to_account)
+        + _uint64(nonce)
+        + _uint64(src_chain_id)
+        + _address(bridge)
+    )
+
+
+def burn_transfer_id_v1(
+    *, account: bytes, token: bytes, amount: int, to_account: bytes, nonce: int, src_chain_id: int
+) -> bytes:
+    """Return the transfer id of a burn at a version 1 pegged bridge, which pays on the original chain."""
+    return keccak256(
+        _address(account)
+        + _address(token)
+        + _uint256(amount)
+        + _address(to_account)
+        + _uint64(nonce)
+        + _uint64(src_chain_id)
+    )
+
+
+def pool_withdraw_id(*, chain_id: int, seqnum: int, receiver: bytes, token: bytes, amount: int) -> bytes:
+    """Return the id under which the pool bridge remembers that a withdraw request has been paid."""
+    return keccak256(
+        _uint64(chain_id) + _uint64(seqnum) + _address(receiver) + _address(token) + _uint256(amount)
+    )
+
+
+def _address(value: bytes) -> bytes:
+    if len(value) != ADDRESS_BYTES:
+        raise ValueError(f"an address has 20 bytes, not {len(value)}")
+    return value
+
+
+def _uint64(value: int) -> bytes:
+    if not 0 <= value < 2**64:
+        raise ValueError(f"{value} is not a uint64")
+    return value.to_bytes(8, "big")
+
+
+def _uint256(value: int) -> bytes:
+    if not is_uint256(value):
+        raise ValueError(f"{value} is not a uint256")
+    return value.to_bytes(32, "big")
+
+
+_ORIGINAL_CHAIN: Final = 0
+"""What a burn names for the original chain, whichever that is."""
+
+
+class Proof(Enum):
+    """What the fields of a send say of its id."""
+
+    PROVEN = auto()
+    CONTRADICTED = auto()
+    UNKNOWN = auto()
+    """Fields are missing, or are not of an EVM."""
+
+
+@lru_cache(maxsize=1024)
+def proof_of(send: TransferSent) -> Proof:
+    """Compute the id by the formulas of the contracts, and compare it with the one reported.
+
+    A deposit or burn that names no contract can only be proven by the formula of version 1, which leaves the
+    contract out; it cannot be contradicted.
+    """
+    taken = _taken(send)
+    if taken is None:
+        return Proof.UNKNOWN
+    contract = None if send.contract is None else parse_evm_address(send.contract)
+    if send.transfer_id in _ids(send, taken, contract):
+        return Proof.PROVEN
+    needs_contract = send.kind is not SendKind.POOL
+    return Proof.UNKNOWN if needs_contract and contract is None else Proof.CONTRADICTED
+
+
+class _Taken(NamedTuple):
+    """What every formula has; addresses of 20 bytes."""
+
+    sender: bytes
+    receiver: bytes
+    token: bytes
+    nonce: int
+
+
+def _taken(send: TransferSent) -> _Taken | None:
+    sender, receiver = parse_evm_address(send.sender), parse_evm_address(send.receiver)
+    token, nonce = parse_evm_address(send.token or ""), _nonce(send.nonce)
+    if sender is None or receiver is None or token is None or nonce is None:
+        return None
+    return _Taken(sender, receiver, token, nonce)
+
+
+def is_proven(event: TransferEvent) -> bool:
+    """Whether the event is a send whose fields give its id."""
+    return isinstance(event, TransferSent) and proof_of(event) is Proof.PROVEN
+
+
+def _nonce(text: str | None) -> int | None:
+    if text is None or not is_ascii_digits(text) or (number := int(text)) > MAX_UINT64:
+        return None
+    return number
+
+
+def _ids(send: TransferSent, taken: _Taken, contract: bytes | None) -> Iterator[bytes]:
+    """The ids that contracts of each version give such a send."""
+    sender, receiver, token, nonce = taken
+    src, dst = send.src_chain_id, send.dst_chain_id
+    common: dict[str, Any] = {"token": token, "amount": send.amount, "nonce": nonce, "src_chain_id": src}
+    match send.kind:
+        case SendKind.POOL:
+            yield pool_transfer_id(sender=sender, receiver=receiver, dst_chain_id=dst, **common)
+        case SendKind.DEPOSIT:
+            minted: dict[str, Any] = {"mint_chain_id": dst, "mint_account": receiver}
+            for vault in dict.fromkeys((contract, None)):
+                yield deposit_transfer_id(depositor=sender, vault=vault, **minted, **common)
+        case SendKind.BURN:
+            burned: dict[str, Any] = {"account": sender, "to_account": receiver, **common}
+            if contract is not None:
+                yield burn_transfer_id(to_chain_id=dst, bridge=contract, **burned)
+                yield burn_transfer_id(to_chain_id=_ORIGINAL_CHAIN, bridge=contract, **burned)
+            yield burn_transfer_id_v1(**burned)

@@ -1,0 +1,1 @@
+"""Every select about transfers that only reads."""

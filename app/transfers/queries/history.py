@@ -1,0 +1,210 @@
+"""Which transfers did an account send or receive, and which does a transaction belong to?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Integer,
+    Select,
+    bindparam,
+    case,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+    union,
+    union_all,
+)
+
+from app.db.direct import DirectSelect
+from app.feed.models import Event
+from app.transfers.event_types import EventType
+from app.transfers.models import Refund, Transfer, TransferAccount, TransferHash
+from app.transfers.queries.status import EVIDENCE_COLUMNS, STATUS_COLUMNS, TransferRow
+from app.values.identifiers import ChainId, TransferId
+
+
+class TransferEntry(NamedTuple):
+    """A transfer. ``token`` is the source token's address, ``amount`` in source units, ``received_amount`` in
+    destination units.
+    """
+
+    transfer_id: TransferId
+    sender: str | None
+    receiver: str | None
+    token: str | None
+    amount: int | None
+    received_amount: int | None
+    began_at: datetime | None
+    updated_at: datetime
+    status: TransferRow
+
+    @classmethod
+    def of(cls, *columns: Any) -> TransferEntry:
+        """From the values of ``ENTRY_COLUMNS`` and maybe the columns of the evidence after them."""
+        return cls._make((*columns[:_OWN], TransferRow(*columns[_OWN:])))
+
+
+_OWN: Final = len(TransferEntry._fields) - 1
+ENTRY_COLUMNS: Final[Sequence[Any]] = (
+    *(getattr(Transfer, name) for name in TransferEntry._fields[:_OWN]),
+    *STATUS_COLUMNS,
+)
+
+
+_EVER: Final = -(2**62)
+"""Before every time, in milliseconds."""
+
+
+def transfers_of_accounts(
+    connection: Connection, accounts: Sequence[str], before_ms: int, size: int
+) -> list[TransferEntry]:
+    """The last ``size`` transfers that began before a time, newest first, and all of the last's millisecond.
+
+    So the next page begins at a whole millisecond: none is in both, and none is left out. All from before
+    1970, which only logs of earlier releases have, count as its first millisecond, for no page begins before.
+
+    :param accounts: distinct ``account_key`` values.
+    :param before_ms: milliseconds since 1970, excluded.
+    :param size: more than 0.
+    """
+    values = {f"account_{n}": account for n, account in enumerate(accounts)}
+    entries = _page(len(accounts)).all(connection, values | {"before_ms": before_ms, "size": size})
+    if len(accounts) == 1:
+        return entries
+    return list({entry.transfer_id: entry for entry in entries}.values())
+
+
+@cache
+def _page(accounts: int) -> DirectSelect[TransferEntry]:
+    """The select for so many accounts.
+
+    Each account's list is walked from its newest end, at most ``size`` rows deep. The oldest of the newest
+    ``size`` among all of them is where the page ends.
+    """
+    listed = TransferAccount
+    size = bindparam("size", type_=Integer)
+    below = listed.began_ms < bindparam("before_ms", type_=BigInteger)
+    names = [bindparam(f"account_{n}", type_=listed.account.type) for n in range(accounts)]
+    walks = [
+        select(listed.began_ms, listed.transfer_id)
+        .where(listed.account == name, below)
+        .order_by(listed.began_ms.desc())
+        .limit(size)
+        .subquery()
+        for name in names
+    ]
+    merged = union(*(select(walk) for walk in walks)).subquery() if accounts > 1 else walks[0]
+    newest = select(merged.c.began_ms).order_by(merged.c.began_ms.desc()).limit(size).subquery()
+    oldest = func.min(newest.c.began_ms)
+    page_end = select(
+        case((oldest > literal_column("0"), oldest), else_=literal_column(str(_EVER)))
+    ).scalar_subquery()
+    page = (
+        select(*ENTRY_COLUMNS)
+        .join_from(listed, Transfer, listed.transfer_id == Transfer.transfer_id)
+        .where(listed.account.in_(names) if accounts > 1 else listed.account == names[0])
+        .where(below, listed.began_ms >= page_end)
+        .order_by(listed.began_ms.desc(), listed.transfer_id.desc())
+    )
+    return DirectSelect(page, TransferEntry.of)
+
+
+MOST: Final = 1_000
+"""Transfers of one transaction that are looked at; no block holds a transaction with more sends."""
+
+
+def transfers_sent_by(connection: Connection, chain_id: ChainId, tx_hash: str) -> list[TransferEntry]:
+    """The transfers from this chain whose log names the transaction, the earliest first.
+
+    Besides the send's it may be one that fell or that another outranks, or a refund's.
+    """
+    wanted = (Transfer.src_tx_hash == tx_hash,)
+    return _entries(connection, _named(tx_hash, wanted).where(Transfer.src_chain_id == chain_id))
+
+
+def transfers_of_key(
+    connection: Connection, tx_hash: str, transfer_id: TransferId | None, chain_id: ChainId | None
+) -> list[TransferEntry]:
+    """The transfers with this id, or whose log names this transaction, the earliest first.
+
+    :param transfer_id: None where the key cannot be an id.
+    :param chain_id: only those of which the transaction is on this chain, or which have it as source or
+        destination; None for any.
+    """
+    src, dst = Transfer.src_tx_hash == tx_hash, Transfer.dst_tx_hash == tx_hash
+    if chain_id is not None:
+        src, dst = src & (Transfer.src_chain_id == chain_id), dst & (Transfer.dst_chain_id == chain_id)
+    wanted = (src, dst) if transfer_id is None else (src, dst, Transfer.transfer_id == transfer_id)
+    named = _named(tx_hash, wanted)
+    if chain_id is not None:
+        named = named.where(or_(Transfer.src_chain_id == chain_id, Transfer.dst_chain_id == chain_id))
+    return _entries(connection, named)
+
+
+class NamedBy(NamedTuple):
+    """A transaction, and a transfer whose log names it."""
+
+    tx_hash: str
+    transfer_id: TransferId
+    sent: bool
+    """Whether the transaction is the send's."""
+    at: datetime
+    """When the transfer was sent; otherwise when its newest event was."""
+
+
+def named_by(connection: Connection, tx_hashes: Sequence[str]) -> list[NamedBy]:
+    """The transfers whose log names one of these transactions, in one statement, ``MOST`` of them at most."""
+    hashes = Transfer.src_tx_hash, Transfer.dst_tx_hash, TransferHash.tx_hash
+    ids = union_all(
+        *(
+            select(
+                column.label("tx_hash"),
+                column.class_.transfer_id.label("transfer_id"),
+                literal(column is Transfer.src_tx_hash).label("sent"),
+            ).where(column.in_(tx_hashes))
+            for column in hashes
+        )
+    ).subquery()
+    at = func.coalesce(Transfer.sent_at, Transfer.updated_at)
+    found = (
+        select(ids.c.tx_hash, ids.c.transfer_id, ids.c.sent, at)
+        .join_from(ids, Transfer, ids.c.transfer_id == Transfer.transfer_id)
+        .limit(MOST)
+    )
+    return [NamedBy(*row) for row in connection.execute(found)]
+
+
+def send_ids(connection: Connection, transfer_ids: Sequence[TransferId]) -> Mapping[TransferId, str]:
+    """The id of the earliest send that each transfer's log has; those without a log are left out."""
+    sends = (
+        select(Event.transfer_id, Event.event_id)
+        .where(Event.transfer_id.in_(transfer_ids), Event.type == EventType.TRANSFER_SENT.value)
+        .order_by(Event.at.desc(), Event.event_id.desc())
+    )
+    return {row.transfer_id: row.event_id for row in connection.execute(sends)}
+
+
+def _named(tx_hash: str, wanted: Sequence[object]) -> Select[*tuple[object, ...]]:
+    """Each condition has an index of its own, so the ids are found one condition at a time."""
+    ids = union(
+        *(select(Transfer.transfer_id).where(condition) for condition in wanted),  # type: ignore[arg-type]
+        select(TransferHash.transfer_id).where(TransferHash.tx_hash == tx_hash),
+    ).subquery()
+    return (
+        select(*ENTRY_COLUMNS, *EVIDENCE_COLUMNS)
+        .join_from(ids, Transfer, ids.c.transfer_id == Transfer.transfer_id)
+        .join(Refund, Transfer.transfer_id == Refund.transfer_id, isouter=True)
+    )
+
+
+def _entries(connection: Connection, named: Select[*tuple[object, ...]]) -> list[TransferEntry]:
+    earliest = named.order_by(Transfer.began_at, Transfer.transfer_id).limit(MOST)
+    return [TransferEntry.of(*row) for row in connection.execute(earliest)]

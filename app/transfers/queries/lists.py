@@ -1,0 +1,330 @@
+"""Which transfers are in a list, a page at a time: by account, status, chains, transaction, part of an id.
+
+A list is merged from branches, each of which one index has in the order of the list. So a page costs as many
+rows as it has, whatever the number of transfers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Integer,
+    LargeBinary,
+    Row,
+    Select,
+    TextClause,
+    bindparam,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+    tuple_,
+    union,
+    union_all,
+)
+from sqlalchemy.orm import InstrumentedAttribute
+
+from app.transfers.models import (
+    ID_END,
+    ID_END_BYTES,
+    Transfer,
+    TransferAccount,
+    TransferHash,
+    transfer_is_open,
+)
+
+
+def at_most(rows: int) -> BindParameter[int]:
+    """A LIMIT that is written into the statement.
+
+    Connections that read keep plans whatever the parameters are. A LIMIT that is a parameter then counts as
+    a tenth of the table, and a page of fifty transfers is planned as a sort of a hundred thousand.
+    """
+    return bindparam(None, rows, type_=Integer, literal_execute=True)
+
+
+SCANNED: Final = 5_000
+"""Rows read for one page where a filter has no index; about 10 ms on PostgreSQL."""
+
+MOST_PARTNERS: Final = 256
+
+_NEVER: Final = datetime(1, 1, 1, tzinfo=UTC)
+_ALWAYS: Final = datetime(9999, 12, 31, tzinfo=UTC)
+
+Condition = ColumnElement[bool] | TextClause
+ListedTransfer = Row[*tuple[Any, ...]]
+
+COLUMNS: Final = (
+    Transfer.transfer_id,
+    Transfer.status,
+    Transfer.refund_reason,
+    Transfer.status_since,
+    Transfer.kind,
+    Transfer.src_chain_id,
+    Transfer.dst_chain_id,
+    Transfer.symbol,
+    Transfer.token,
+    Transfer.amount,
+    Transfer.sender,
+    Transfer.receiver,
+    Transfer.sent_at,
+    Transfer.released_at,
+    Transfer.updated_at,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """A position in a list: the time of a row and, among equal times, its id."""
+
+    at: datetime
+    transfer_id: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Last changes from ``since`` on and before ``until``; None is no bound."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Rows and where the next page begins; ``rest`` is None when there are no more."""
+
+    rows: Sequence[ListedTransfer]
+    rest: Cursor | None
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Transfers whose leading columns of one index have these values, and which meet the conditions.
+
+    :ivar elsewhere: a column by name and its value in the transfers that another branch has. They are read
+        and left out afterwards: they may be nearly all, and a branch is not walked to its end for the others.
+    """
+
+    columns: tuple[InstrumentedAttribute[Any], ...] = ()
+    values: tuple[int | str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    elsewhere: tuple[str, str] | None = None
+
+
+EVERYTHING: Final = [Branch()]
+
+
+def by_account(account: str) -> list[Branch]:
+    """Transfers from or to an account, each once."""
+    sent = Branch((Transfer.sender,), (account,))
+    return [sent, Branch((Transfer.receiver,), (account,), elsewhere=("sender", account))]
+
+
+def by_open_status(statuses: Sequence[int]) -> list[Branch]:
+    """Transfers at statuses all of which are open ones."""
+    return [Branch((Transfer.status,), (status,), (transfer_is_open,)) for status in statuses]
+
+
+def by_pair(src_chain_id: int, dst_chain_id: int) -> list[Branch]:
+    """Transfers from one chain to another."""
+    return [Branch((Transfer.src_chain_id, Transfer.dst_chain_id), (src_chain_id, dst_chain_id))]
+
+
+def by_source(connection: Connection, chain_id: int) -> list[Branch]:
+    """Transfers from a chain, also those whose destination is not known."""
+    of_chain = Transfer.src_chain_id == chain_id
+    partners = _distinct(connection, Transfer.dst_chain_id, of_chain)
+    to = [by_pair(chain_id, partner)[0] for partner in partners]
+    return [*to, Branch(conditions=(of_chain, Transfer.dst_chain_id.is_(None)))]
+
+
+def by_destination(connection: Connection, chain_id: int) -> list[Branch]:
+    """Transfers to a chain."""
+    return [by_pair(src, chain_id)[0] for src in _distinct(connection, Transfer.src_chain_id)]
+
+
+def transfers_by_id(connection: Connection, transfer_ids: Sequence[bytes]) -> Sequence[ListedTransfer]:
+    """Some transfers, at most some hundreds, in any order; those that are not there are left out."""
+    return connection.execute(select(*COLUMNS).where(Transfer.transfer_id.in_(transfer_ids))).all()
+
+
+def _distinct(
+    connection: Connection, column: InstrumentedAttribute[int | None], *conditions: ColumnElement[bool]
+) -> list[int]:
+    """The values of an indexed column, found by skipping from one to the next."""
+    found: list[int] = []
+    while len(found) < MOST_PARTNERS:
+        beyond = (column > found[-1],) if found else ()
+        following = connection.scalar(select(func.min(column)).where(*conditions, *beyond))
+        if following is None:
+            break
+        found.append(following)
+    return found
+
+
+def newest_transfers(
+    connection: Connection,
+    branches: Sequence[Branch],
+    *,
+    others: Mapping[str, Sequence[int | str]],
+    span: Span,
+    after: Cursor | None,
+    size: int,
+) -> Page:
+    """A page of the transfers in any of the branches, the last changed first.
+
+    :param branches: no transfer may be in two of them.
+    :param others: columns by name and the values that they may have, which no index serves.
+    """
+    if not branches:
+        return Page((), None)
+    depth = max(SCANNED // len(branches), size + 1) if others else size + 1
+    walked = union_all(*(_own(branch, _walk(branch, span, after), depth) for branch in branches)).subquery()
+    meets = [walked.c[name].in_(values) for name, values in others.items()]
+    newest = (walked.c.updated_at.desc(), walked.c.transfer_id.desc())
+    rows = connection.execute(select(walked).where(*meets).order_by(*newest).limit(at_most(size + 1))).all()
+    frontier = _frontier(connection, branches, span, after, depth) if others else None
+    if frontier is not None:
+        # Beyond it a branch may have rows that were not read.
+        rows = [row for row in rows if _key(row) >= (frontier.at, frontier.transfer_id)]
+    if len(rows) > size:
+        return Page(rows[:size], Cursor(*_key(rows[size - 1])))
+    return Page(rows, frontier)
+
+
+def _walk(branch: Branch, span: Span, after: Cursor | None) -> Select[*tuple[Any, ...]]:
+    """A branch from its newest row on; ids decide between equal times.
+
+    The conditions are written as a range of the index, in the order of the index, and not as equalities.
+    With equalities a planner may choose the index of time alone and read past very many rows, where
+    values are rarer than it estimates.
+    """
+    at, transfer_id = Transfer.updated_at, Transfer.transfer_id
+    conditions = list(branch.conditions)
+    newest = min(span.until or _ALWAYS, after.at if after is not None else _ALWAYS)
+    columns = (*branch.columns, at)
+    low, high = (
+        tuple_(*(literal(value, column.type) for column, value in zip(columns, values, strict=True)))
+        for values in ((*branch.values, span.since or _NEVER), (*branch.values, newest))
+    )
+    conditions += [tuple_(*columns) >= low, tuple_(*columns) <= high]
+    if span.until is not None:
+        conditions.append(at < span.until)
+    if after is not None:
+        conditions.append(or_(at < after.at, transfer_id < after.transfer_id))
+    order = (*(column.desc() for column in columns), transfer_id.desc())
+    return select(*COLUMNS).where(*conditions).order_by(*order)
+
+
+def _own(branch: Branch, walk: Select[*tuple[Any, ...]], depth: int) -> Select[*tuple[Any, ...]]:
+    """So many rows of a branch, without those that another branch has.
+
+    Every one of a list's first rows is among as many first rows of its branch, with these or without.
+    """
+    rows = walk.limit(at_most(depth)).subquery()
+    if branch.elsewhere is None:
+        return select(rows)
+    name, value = branch.elsewhere
+    return select(rows).where(rows.c[name].is_distinct_from(value))
+
+
+def _frontier(
+    connection: Connection, branches: Sequence[Branch], span: Span, after: Cursor | None, depth: int
+) -> Cursor | None:
+    """The position up to which every branch was read; None where all were read to their end."""
+    lasts = [
+        _walk(branch, span, after)
+        .with_only_columns(Transfer.updated_at, Transfer.transfer_id)
+        .offset(at_most(depth - 1))
+        .limit(at_most(1))
+        .subquery()
+        for branch in branches
+    ]
+    rows = connection.execute(union_all(*(select(last) for last in lasts))).all()
+    return max((Cursor(row.updated_at, row.transfer_id) for row in rows), key=_cursor_key, default=None)
+
+
+def _key(row: ListedTransfer) -> tuple[datetime, bytes]:
+    return row.updated_at, row.transfer_id
+
+
+def _cursor_key(cursor: Cursor) -> tuple[datetime, bytes]:
+    return cursor.at, cursor.transfer_id
+
+
+def transfers_of_hash(connection: Connection, tx_hash: str, size: int) -> Sequence[ListedTransfer]:
+    """The transfers whose log names this transaction, the last changed first."""
+    named = (
+        select(Transfer.transfer_id).where(Transfer.src_tx_hash == tx_hash),
+        select(Transfer.transfer_id).where(Transfer.dst_tx_hash == tx_hash),
+        select(TransferHash.transfer_id).where(TransferHash.tx_hash == tx_hash),
+    )
+    found = union(*(select(each.limit(size).subquery()) for each in named))
+    return transfers_with_ids(connection, connection.scalars(found).all()[:size])
+
+
+def transfers_with_ids(connection: Connection, transfer_ids: Sequence[bytes]) -> Sequence[ListedTransfer]:
+    """These of the transfers that are known, the last changed first."""
+    at, transfer_id = Transfer.updated_at, Transfer.transfer_id
+    known = select(*COLUMNS).where(transfer_id.in_(transfer_ids))
+    return connection.execute(known.order_by(at.desc(), transfer_id.desc())).all()
+
+
+LOOKED_AT: Final = 5_000
+"""Ids of an index range that are compared with the rest of the digits."""
+
+ACCOUNTS_LOOKED_AT: Final = 100
+"""Accounts, each found by a step along the index."""
+
+_BYTES: Final = 32
+_END_DIGITS: Final = 2 * ID_END_BYTES
+
+
+def ids_with_part(connection: Connection, start: str, end: str, size: int) -> Sequence[bytes]:
+    """The ids that begin and end so, at most ``size``, in their order.
+
+    :param start: lower-case hex digits, as ``end``; one of them has at least four.
+    """
+    if len(end) >= _END_DIGITS:
+        ends = literal(bytes.fromhex(end[-_END_DIGITS:]), LargeBinary)
+        within: ColumnElement[bool] = literal_column(ID_END, LargeBinary) == ends
+    else:
+        within = Transfer.transfer_id.between(_bound(start, "0"), _bound(start, "f"))
+    looked_at = select(Transfer.transfer_id).where(within).limit(LOOKED_AT)
+    matching = [
+        each
+        for each in connection.scalars(looked_at)
+        if each.hex().startswith(start) and each.hex().endswith(end)
+    ]
+    return sorted(matching)[:size]
+
+
+def accounts_with_part(connection: Connection, start: str, end: str, size: int) -> list[str]:
+    """The EVM accounts that sent or received transfers and begin and end so, as ``account_key`` has them.
+
+    :param start: lower-case hex digits, at least four.
+    """
+    account = TransferAccount.account
+    # No digit of hex sorts after g, in any order of letters that a database may use.
+    last, beyond = f"0x{start}", f"0x{start}g"
+    found: list[str] = []
+    for _ in range(ACCOUNTS_LOOKED_AT):
+        following = connection.scalar(select(func.min(account)).where(account > last, account < beyond))
+        if following is None or len(found) == size:
+            break
+        last = following
+        if following.startswith(f"0x{start}") and following.endswith(end):
+            found.append(following)
+    return found
+
+
+def _bound(start: str, digit: str) -> bytes:
+    return bytes.fromhex(start.ljust(2 * _BYTES, digit))

@@ -1,0 +1,189 @@
+"""What became of the transfers of each hour or day, and how fresh is what the feed reported?
+
+Trends are read from sums that the feed writes, a row for each span and way: as many at ten million transfers
+as at one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection, Row, Select, and_, bindparam, case, func, or_, select
+
+from app.db.types import exact_sum, is_one_of
+from app.feed.models import ChainProgress, CourseCount, Event
+from app.network.models import Chain
+from app.transfers.effects import CourseKey, Courses
+from app.transfers.progress import ChainDepth
+from app.values.codes import SendKind
+from app.values.identifiers import BlockNumber, ChainId, PoolKey
+from app.values.times import hour_of
+from app.watcher.models import ChainWatch
+
+HOURLY: Final = 1
+DAILY: Final = 24
+SPANS: Final = (HOURLY, DAILY)
+"""Lengths of the spans that are kept, in hours."""
+
+_CHUNK: Final = 500
+"""Spans named in one statement."""
+
+_WAY: Final = (CourseCount.kind, CourseCount.src_chain_id, CourseCount.dst_chain_id, CourseCount.symbol)
+_COUNTS: Final = (CourseCount.begun, CourseCount.completed, CourseCount.refund, CourseCount.failed)
+_AMOUNTS: Final = (CourseCount.sent, CourseCount.paid_for, CourseCount.received)
+
+
+class SpanKey(NamedTuple):
+    """The primary key of a ``CourseCount``."""
+
+    hours: int
+    span: int
+    kind: str
+    src_chain_id: ChainId
+    dst_chain_id: ChainId
+    symbol: str
+
+    @classmethod
+    def of(cls, key: CourseKey, hours: int) -> SpanKey:
+        """The span of a length that the hour is in."""
+        return cls(hours, key.hour // hours, key.kind, key.src_chain_id, key.dst_chain_id, key.symbol)
+
+
+def load_courses(connection: Connection, keys: Collection[SpanKey]) -> dict[SpanKey, Courses]:
+    """What is counted under these keys, of those that have any."""
+    found: dict[SpanKey, Courses] = {}
+    spans = {hours: sorted({key.span for key in keys if key.hours == hours}) for hours in SPANS}
+    for start in range(0, max(map(len, spans.values())), _CHUNK):
+        # Both lengths in one statement: each batch of events asks.
+        of_spans = [
+            and_(
+                CourseCount.hours == hours,
+                is_one_of(connection, CourseCount.span, numbers[start : start + _CHUNK]),
+            )
+            for hours, numbers in spans.items()
+        ]
+        rows = connection.execute(
+            select(CourseCount.hours, CourseCount.span, *_WAY, *_COUNTS, *_AMOUNTS).where(or_(*of_spans))
+        )
+        found |= {SpanKey(*row[:6]): Courses(*row[6:]) for row in rows}
+    return {key: found[key] for key in keys if key in found}
+
+
+def courses_between(
+    connection: Connection, first: datetime | None, end: datetime | None
+) -> dict[SpanKey, Courses]:
+    """What is counted, by the hour and by the day, from one day on and before another one. None: no bound."""
+    of_hours = []
+    for hours in SPANS:
+        bounds = [] if first is None else [CourseCount.span >= hour_of(first) // hours]
+        bounds += [] if end is None else [CourseCount.span < hour_of(end) // hours]
+        of_hours.append(and_(CourseCount.hours == hours, *bounds))
+    rows = connection.execute(
+        select(CourseCount.hours, CourseCount.span, *_WAY, *_COUNTS, *_AMOUNTS).where(or_(*of_hours))
+    )
+    return {SpanKey(*row[:6]): Courses(*row[6:]) for row in rows}
+
+
+def course_counts(connection: Connection, hours: int, first: int) -> Iterator[tuple[SpanKey, Courses]]:
+    """What is counted in each span of a length, from a span on.
+
+    Ways of one kind, token and pair of chains are apart: amounts have the units of their tokens.
+    """
+    rows = connection.execute(
+        select(CourseCount.hours, CourseCount.span, *_WAY, *_COUNTS, *_AMOUNTS).where(
+            CourseCount.hours == hours, CourseCount.span >= first, CourseCount.begun > 0
+        )
+    )
+    for row in rows:
+        yield SpanKey(*row[:6]), Courses(*row[6:])
+
+
+def pool_flows(connection: Connection, first_hour: int) -> dict[PoolKey, tuple[int, int]]:
+    """What transfers that were paid out brought into each pool and took from it, since an hour on.
+
+    In smallest units of the pool's token; pools without any are left out.
+    """
+    came = _flow(CourseCount.src_chain_id, CourseCount.paid_for, first_hour)
+    went = _flow(CourseCount.dst_chain_id, CourseCount.received, first_hour)
+    into, out = (
+        {PoolKey(row[0], row[1]): int(row[2] or 0) for row in connection.execute(flow)}
+        for flow in (came, went)
+    )
+    return {key: (into.get(key, 0), out.get(key, 0)) for key in into.keys() | out.keys()}
+
+
+def _flow(chain: Any, amount: Any, first_hour: int) -> Select[*tuple[Any, ...]]:
+    of_pools = CourseCount.kind == SendKind.POOL.value
+    since = CourseCount.hours == HOURLY, CourseCount.span >= first_hour
+    return (
+        select(chain, CourseCount.symbol, exact_sum(amount))
+        .where(*since, of_pools)
+        .group_by(chain, CourseCount.symbol)
+    )
+
+
+_NEWEST = (
+    select(
+        ChainProgress.chain_id,
+        ChainProgress.highest_block,
+        ChainProgress.newest_at,
+        func.count().over().label("reporting"),
+    )
+    .order_by(
+        case((ChainProgress.chain_id.in_(bindparam("first", expanding=True)), 0), else_=1),
+        ChainProgress.newest_at.desc(),
+        ChainProgress.chain_id,
+    )
+    .limit(bindparam("most"))
+)
+
+_OF_CHAIN = select(ChainProgress.__table__).where(ChainProgress.chain_id == bindparam("chain_id"))
+
+
+def newest_events(
+    connection: Connection, first: Iterable[ChainId], most: int
+) -> Sequence[Row[*tuple[Any, ...]]]:
+    """Chains that have reported, their highest block, the time of their newest accepted event, and how many
+    such chains there are.
+
+    :param first: these come before all others, which anybody who may report can make up; then the freshest.
+    :param most: how many to return.
+    """
+    return connection.execute(_NEWEST, {"first": list(first), "most": most}).all()
+
+
+def newest_of_chain(connection: Connection, chain_id: ChainId) -> Row[*tuple[Any, ...]] | None:
+    """As :func:`newest_events`, of one chain; None where it has reported nothing."""
+    return connection.execute(_OF_CHAIN, {"chain_id": chain_id}).one_or_none()
+
+
+def chain_progress(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
+    """How far each chain has been read, and when its newest event happened."""
+    return connection.execute(select(ChainProgress.__table__)).all()
+
+
+_NONE_YET = BlockNumber(-1)
+_FINAL = case((ChainWatch.chain_id.is_not(None), func.coalesce(ChainWatch.final, _NONE_YET)))
+_DEPTHS = (
+    select(ChainProgress.chain_id, ChainProgress.highest_block, _FINAL)
+    .join(Chain, Chain.chain_id == ChainProgress.chain_id)
+    .join(ChainWatch, ChainWatch.chain_id == ChainProgress.chain_id, isouter=True)
+)
+
+
+def chain_depths(connection: Connection) -> Mapping[ChainId, ChainDepth]:
+    """How far each configured chain has been read, and of those that a watcher reads the newest final block.
+
+    Others, which anybody who may report can make up, are not read: there is no end to them.
+    """
+    return {
+        ChainId(chain_id): ChainDepth(head, final) for chain_id, head, final in connection.execute(_DEPTHS)
+    }
+
+
+def last_event(connection: Connection) -> Row[*tuple[Any, ...]] | None:
+    """The newest acceptance of all: its type, reporter and time of receipt."""
+    newest = select(Event.type, Event.reporter, Event.received_at).order_by(Event.seq.desc()).limit(1)
+    return connection.execute(newest).one_or_none()

@@ -1,0 +1,233 @@
+"""How many transfers, and which, have to do with a chain, a token, a route or an account?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select, tuple_
+
+from app.feed.models import CourseCount, PrunedPool
+from app.network.models import Token
+from app.transfers.models import Transfer, TransferAccount, transfer_is_open
+from app.transfers.queries.lists import at_most
+from app.transfers.queries.trends import HOURLY
+from app.values.codes import RESTING_STATUSES, SendKind, TransferHistoryStatus
+from app.values.identifiers import ChainId, PoolKey, RouteKey
+from app.values.times import hour_of, unix_milliseconds
+
+COUNT_LIMIT: Final = 10_000
+"""Counting ends here, which keeps it cheap. The console shows more as "over 10,000"."""
+
+_SUBMITTED_BEFORE: Final = timedelta(hours=24)
+"""How long before its send a transfer may have been submitted: accounts list it by whichever is earlier."""
+
+_CHUNK: Final = 500
+"""Accounts named in one statement."""
+
+UNDER_WAY: Final = tuple(status.value for status in TransferHistoryStatus if status not in RESTING_STATUSES)
+
+
+def of_chain(chain_id: ChainId) -> ColumnElement[bool]:
+    """Transfers from the chain or to it."""
+    return or_(Transfer.src_chain_id == chain_id, Transfer.dst_chain_id == chain_id)
+
+
+def of_token(chain_id: ChainId, symbol: str) -> ColumnElement[bool]:
+    """Transfers of the token from the chain or to it."""
+    return of_chain(chain_id) & (Transfer.symbol == symbol)
+
+
+def count_transfers(connection: Connection, which: ColumnElement[bool]) -> int:
+    """How many transfers there are, up to ``COUNT_LIMIT`` + 1."""
+    bounded = select(Transfer.transfer_id).where(which).limit(at_most(COUNT_LIMIT + 1)).subquery()
+    return connection.scalar(select(func.count()).select_from(bounded)) or 0
+
+
+def count_under_way(connection: Connection, chain_id: ChainId) -> int:
+    """How many transfers from the chain or to it are not finished, up to ``COUNT_LIMIT`` + 1.
+
+    They are few among all of the chain: found by their status. The sums keep SQLite from the chains' indexes,
+    by which it would read every transfer that the chain ever had.
+    """
+    of_either = or_(Transfer.src_chain_id + 0 == chain_id, Transfer.dst_chain_id + 0 == chain_id)
+    return count_transfers(connection, Transfer.status.in_(UNDER_WAY) & of_either)
+
+
+def transfers_of_tokens(connection: Connection, tokens: Collection[tuple[int, str]]) -> Sequence[bytes]:
+    """The ids of the transfers of any of the tokens, each given by chain id and symbol, on either side."""
+    of_tokens = or_(
+        tuple_(Transfer.src_chain_id, Transfer.symbol).in_(tokens),
+        tuple_(Transfer.dst_chain_id, Transfer.symbol).in_(tokens),
+    )
+    return connection.scalars(select(Transfer.transfer_id).where(of_tokens)).all()
+
+
+def paid_out_on_routes(connection: Connection, routes: Collection[RouteKey]) -> Sequence[bytes]:
+    """The ids of the pool transfers on any of the routes of which a release stands."""
+    route = (Transfer.symbol, Transfer.src_chain_id, Transfer.dst_chain_id)
+    paid_out = (Transfer.kind == SendKind.POOL.value, Transfer.released_at.is_not(None))
+    return connection.scalars(
+        select(Transfer.transfer_id).where(tuple_(*route).in_(list(routes)), *paid_out)
+    ).all()
+
+
+def transfers_naming_contracts(
+    connection: Connection,
+    src_chain_ids: Collection[ChainId],
+    symbol: str | None,
+    contracts: Collection[str] | None,
+) -> Sequence[bytes]:
+    """The ids of transfers from these chains whose send names one of the contracts.
+
+    :param symbol: None for every token. Of other tokens and of unknown ones those that name ``contracts``.
+    :param contracts: None for any contract that a send names.
+    """
+    query = select(Transfer.transfer_id).where(Transfer.src_chain_id.in_(src_chain_ids))
+    if contracts is not None:
+        query = query.where(Transfer.contract.in_(contracts))
+    else:
+        query = query.where(Transfer.contract.is_not(None))
+        if symbol is not None:
+            query = query.where(or_(Transfer.symbol == symbol, Transfer.symbol.is_(None)))
+    return connection.scalars(query).all()
+
+
+def transfers_naming_tokens(
+    connection: Connection, src_chain_ids: Collection[ChainId], symbols: Collection[str]
+) -> Sequence[bytes]:
+    """The ids of transfers from these chains whose send names its token's address.
+
+    Those of which no symbol is known, and those of these symbols.
+    """
+    query = select(Transfer.transfer_id).where(
+        Transfer.src_chain_id.in_(src_chain_ids),
+        or_(Transfer.symbol.is_(None), Transfer.symbol.in_(symbols)),
+        Transfer.token.is_not(None),
+    )
+    return connection.scalars(query).all()
+
+
+def tokens_of_one_address(connection: Connection, symbols: Collection[str]) -> list[PoolKey]:
+    """The tokens at an address that has one of these symbols and at least one other on its chain."""
+    address = func.lower(Token.address)
+    of_symbols = select(Token.chain_id, address.label("address")).where(Token.symbol.in_(symbols))
+    named = of_symbols.distinct().subquery()
+    same = (Token.chain_id == named.c.chain_id) & (address == named.c.address)
+    rows = connection.execute(select(Token.chain_id, named.c.address, Token.symbol).join(named, same)).all()
+    listed = Counter((chain_id, address) for chain_id, address, _ in rows)
+    return [PoolKey(chain_id, symbol) for chain_id, address, symbol in rows if listed[chain_id, address] > 1]
+
+
+def some_transfers(connection: Connection, which: ColumnElement[bool], limit: int) -> list[bytes]:
+    """The ids of some of the transfers."""
+    return list(connection.scalars(select(Transfer.transfer_id).where(which).limit(at_most(limit))))
+
+
+def sent_since(
+    connection: Connection, since: datetime, route_keys: Collection[RouteKey]
+) -> dict[RouteKey, int]:
+    """How many transfers were sent on each of the routes in the hour of that time and since then.
+
+    Routes without any are omitted. Read from the counts that the feed keeps: whoever stops a chain does not
+    wait until a day of transfers is counted.
+    """
+    if not route_keys:
+        return {}
+    ends = CourseCount.symbol, CourseCount.src_chain_id, CourseCount.dst_chain_id
+    counts = connection.execute(
+        select(*ends, func.sum(CourseCount.begun))
+        .where(CourseCount.hours == HOURLY, CourseCount.span >= hour_of(since), CourseCount.kind != "")
+        .group_by(*ends)
+    )
+    found = {(symbol, src, dst): int(count) for symbol, src, dst, count in counts if count > 0}
+    return {route_key: found[route_key] for route_key in route_keys if route_key in found}
+
+
+def latest_sent(
+    connection: Connection, since: datetime, route_keys: Collection[RouteKey], limit: int
+) -> list[bytes]:
+    """The ids of the last transfers that were sent on any of the routes since then, the newest first."""
+    found: list[tuple[datetime, bytes]] = []
+    for symbol, src, dst in route_keys:
+        of_route = (
+            Transfer.src_chain_id == src,
+            Transfer.symbol == symbol,
+            Transfer.dst_chain_id == dst,
+            Transfer.sent_at >= since,
+        )
+        newest = (Transfer.sent_at.desc(), Transfer.transfer_id)
+        query = select(Transfer.sent_at, Transfer.transfer_id).where(*of_route).order_by(*newest)
+        found += [
+            (at, each) for at, each in connection.execute(query.limit(at_most(limit))) if at is not None
+        ]
+    return [each for _, each in sorted(found, reverse=True)[:limit]]
+
+
+def transfers_of_accounts(
+    connection: Connection, since: datetime, accounts: Collection[str]
+) -> list[tuple[datetime, bytes]]:
+    """When and with which id transfers were sent since then that have one of the accounts on either side.
+
+    :param accounts: as ``account_key`` has them.
+    """
+    found: set[tuple[datetime, bytes]] = set()
+    began = unix_milliseconds(since - _SUBMITTED_BEFORE)
+    wanted = sorted(accounts)
+    for start in range(0, len(wanted), _CHUNK):
+        chunk = wanted[start : start + _CHUNK]
+        rows = connection.execute(
+            select(Transfer.sent_at, Transfer.transfer_id)
+            .join(TransferAccount, TransferAccount.transfer_id == Transfer.transfer_id)
+            .where(
+                TransferAccount.account.in_(chunk),
+                TransferAccount.began_ms >= began,
+                Transfer.sent_at >= since,
+            )
+        )
+        found.update((at, transfer_id) for at, transfer_id in rows if at is not None)
+    return sorted(found, reverse=True)
+
+
+def transfers_use_chain(connection: Connection, chain_id: ChainId) -> bool:
+    """Whether any known transfer comes from the chain or goes there."""
+    return _any(connection, Transfer.src_chain_id == chain_id) or _any(
+        connection, Transfer.dst_chain_id == chain_id
+    )
+
+
+def transfers_use_token(connection: Connection, chain_id: ChainId, symbol: str) -> bool:
+    """Whether any transfer of the token comes from the chain or goes there, or did and was pruned."""
+    of_symbol = Transfer.symbol == symbol
+    if _any(connection, (PrunedPool.chain_id == chain_id) & (PrunedPool.symbol == symbol)):
+        return True
+    return _any(connection, of_symbol & (Transfer.src_chain_id == chain_id)) or _any(
+        connection, of_symbol & (Transfer.dst_chain_id == chain_id)
+    )
+
+
+def open_transfers_use_contract(
+    connection: Connection,
+    kind: SendKind,
+    symbol: str,
+    chains: tuple[ChainId, ChainId | None],
+    contracts: Collection[str | None],
+) -> bool:
+    """Whether a transfer that is not over was sent through one of a pegged pair's contracts.
+
+    :param chains: the source chain, and the destination where it matters.
+    :param contracts: as sends name them; None stands for sends that name none.
+    """
+    named = [contract for contract in contracts if contract is not None]
+    unnamed = [Transfer.contract.is_(None)] if None in contracts else []
+    through = or_(Transfer.contract.in_(named), *unnamed)
+    src_chain_id, dst_chain_id = chains
+    to = [] if dst_chain_id is None else [Transfer.dst_chain_id == dst_chain_id]
+    of_pair = and_(Transfer.src_chain_id == src_chain_id, Transfer.symbol == symbol, *to)
+    return _any(connection, and_(transfer_is_open, of_pair, Transfer.kind == kind.value, through))
+
+
+def _any(connection: Connection, condition: ColumnElement[bool]) -> bool:
+    return bool(connection.scalar(select(exists().where(condition))))

@@ -1,0 +1,351 @@
+"""Which accepted events stand.
+
+An event stands from its acceptance until a reorg of its chain, accepted later, reaches its block,
+or an operator retracts it. Accepted again, it stands again. What stands follows from the log alone;
+between two reorgs of a chain the order of acceptance does not matter (docs/interface.md#standing).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+from app.transfers.contents import agree, together
+from app.transfers.event_types import Side
+from app.transfers.events import (
+    BlockEvent,
+    Event,
+    PlacedEvent,
+    TransferConfirmed,
+    TransferEvent,
+    TransferFailed,
+    TransferSent,
+    TransferSubmitted,
+)
+from app.transfers.ids import is_proven
+from app.transfers.subjects import EventKey
+from app.values.identifiers import BlockNumber, ChainId
+
+E_co = TypeVar("E_co", bound=Event, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Logged(Generic[E_co]):
+    """One acceptance of an event; ``seq`` is its position in the log.
+
+    ``chains`` are those that its reporter was limited to; None: all. What is outside of them does not count.
+    """
+
+    seq: int
+    event: E_co
+    chains: frozenset[int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reorg:
+    """A standing ``chain.reorged`` and its position in the log."""
+
+    seq: int
+    chain_id: ChainId
+    from_block: BlockNumber
+
+    def reaches(self, chain_id: ChainId | None, block: BlockNumber | None, accepted: int) -> bool:
+        """Whether it orphans an event of that chain and block that was accepted at that position."""
+        return (
+            block is not None
+            and chain_id == self.chain_id
+            and accepted < self.seq
+            and block >= self.from_block
+        )
+
+
+def as_told_last(log: Sequence[Logged[E_co]]) -> Sequence[Logged[E_co]]:
+    """Acceptances of one subject, each with all that is known of its event now.
+
+    A later acceptance of an id can only add to what an earlier one says, among reporters of the same limits.
+    """
+    latest = {(logged.event.id, logged.chains): logged.event for logged in log}
+    if len(latest) == len(log):
+        return log
+    return [Logged(logged.seq, latest[logged.event.id, logged.chains], logged.chains) for logged in log]
+
+
+Retracted = Mapping[str, int]
+"""Ids of events of one subject to the position in the log of the latest standing retraction of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retraction:
+    """One ``events.retracted``, its position in the log, and what it names."""
+
+    seq: int
+    key: EventKey
+    targets: Collection[EventKey]
+
+
+def retracted_by(retractions: Iterable[Retraction]) -> Mapping[EventKey, int]:
+    """What the standing retractions retract, and the position in the log of the latest that does.
+
+    A retraction stands unless a later one that stands names it, so the latest is looked at first
+    (docs/interface.md#retractions).
+    """
+    retracted: dict[EventKey, int] = {}
+    for retraction in sorted(retractions, key=lambda r: r.seq, reverse=True):
+        if retracted.get(retraction.key, 0) < retraction.seq:
+            for target in retraction.targets:
+                retracted.setdefault(target, retraction.seq)
+    return retracted
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A transfer's two chains: those of its send, else of its submission, standing or not."""
+
+    src_chain_id: ChainId | None = None
+    dst_chain_id: ChainId | None = None
+    is_sent: bool = False
+    """Whether a send tells them, which a chain has. What a submission says is a claim."""
+    is_proven: bool = False
+    """Whether that send's fields give its id: then nothing else that names chains counts."""
+
+    def own_chain_of(self, event: TransferEvent) -> ChainId | None:
+        """The chain on which such an event of the transfer happens; None where it is not known yet."""
+        if event.side is Side.DESTINATION:
+            return self.dst_chain_id
+        return self.src_chain_id
+
+    def chain_of(self, event: TransferEvent) -> ChainId | None:
+        """The chain that the event's block belongs to; None where it is not known yet."""
+        if isinstance(event, TransferSent):
+            return event.src_chain_id
+        if isinstance(event, PlacedEvent) and event.chain_id is not None:
+            return event.chain_id
+        return self.own_chain_of(event) if event.side is not None else None
+
+    def is_misplaced(self, event: TransferEvent) -> bool:
+        """Whether the event was read on another chain than the transfer's own."""
+        if not isinstance(event, PlacedEvent) or event.chain_id is None:
+            return False
+        return self.own_chain_of(event) not in (None, event.chain_id)
+
+
+def origin_of(log: Sequence[Logged[TransferEvent]]) -> Origin:
+    """The origin that all acceptances of one transfer tell together.
+
+    That of a proven send, of those of reporters without limits first, then of the first in the chain; else
+    that of the first submission, of reporters without limits first.
+    """
+    sends: list[Logged[TransferSent]] = []
+    submissions: list[Logged[TransferSubmitted]] = []
+    for logged in log:
+        if isinstance(logged.event, TransferSent):
+            sends.append(logged)  # type: ignore[arg-type]  # its event was looked at
+        elif isinstance(logged.event, TransferSubmitted):
+            submissions.append(logged)  # type: ignore[arg-type]  # as above
+    if sends:
+        first = sends[0] if len(sends) == 1 else min(sends, key=_rank)
+        proven = _needs_proof(log) and is_proven(first.event)
+        return Origin(first.event.src_chain_id, first.event.dst_chain_id, True, proven)
+    if submissions:
+        announced = min(submissions, key=lambda each: (each.chains is not None, each.event.order)).event
+        return Origin(announced.src_chain_id, announced.dst_chain_id)
+    return Origin()
+
+
+def _rank(send: Logged[TransferSent]) -> tuple[Any, ...]:
+    """By what a send is found that decides, the lowest first."""
+    return not is_proven(send.event), send.chains is not None, send.event.order
+
+
+def _needs_proof(log: Sequence[Logged[TransferEvent]]) -> bool:
+    """Whether anything depends on it: whether events beside the send name chains."""
+    return sum(isinstance(each.event, TransferSent | TransferSubmitted) for each in log) > 1
+
+
+def concerned_chain(event: TransferEvent, origin: Origin) -> ChainId | None:
+    """The chain that a reporter must be admitted to for the event to count; None where it is not known.
+
+    A send or submission names its source chain. Other events are of the chain that they happen on, those
+    without a block (the network's status, the steps of a refund) of the source. A submission is only an
+    announcement: it only tells the chain of a failure, which no send precedes.
+    """
+    if isinstance(event, TransferSubmitted | TransferSent):
+        return event.src_chain_id
+    if origin.is_sent or isinstance(event, TransferFailed):
+        return origin.own_chain_of(event)
+    return None
+
+
+def counting(log: Sequence[Logged[TransferEvent]], origin: Origin) -> Sequence[Logged[TransferEvent]]:
+    """The acceptances that count for the transfer, for where they were read and who reported them.
+
+    An id that reporters of different limits used is one event where they agree. Else the one of a reporter
+    without limits counts, or of the one with the lowest chains.
+    """
+    placed = [each for each in log if _counts(each, origin)]
+    if all(each.chains is None for each in placed):
+        return placed
+    merged: dict[str, TransferEvent] = {}
+    for each in sorted(placed, key=_trust):
+        known = merged.setdefault(each.event.id, each.event)
+        if known is not each.event and agree(known, each.event):
+            merged[each.event.id] = together(known, each.event)
+    return [
+        Logged(each.seq, merged[each.event.id], each.chains)
+        for each in placed
+        if agree(merged[each.event.id], each.event)
+    ]
+
+
+def _trust(logged: Logged[TransferEvent]) -> tuple[Any, ...]:
+    return logged.chains is not None, sorted(logged.chains or ()), logged.seq
+
+
+def _counts(logged: Logged[TransferEvent], origin: Origin) -> bool:
+    event = logged.event
+    if origin.is_misplaced(event):
+        return False
+    if origin.is_proven and isinstance(event, TransferSubmitted) and not _names(event, origin):
+        return False
+    if logged.chains is None:
+        return True
+    if isinstance(event, TransferSent) and not is_proven(event):
+        return False
+    return concerned_chain(event, origin) in logged.chains
+
+
+def _names(submission: TransferSubmitted, origin: Origin) -> bool:
+    """Whether a submission names the chains of the origin, as far as it names any."""
+    return submission.src_chain_id == origin.src_chain_id and submission.dst_chain_id in (
+        None,
+        origin.dst_chain_id,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ChainReading:
+    """How far standing events show that a chain was read."""
+
+    highest_block: BlockNumber | None
+    newest_at: datetime
+
+    def furthest(self, other: ChainReading | None) -> ChainReading:
+        """The higher block and the newer time of the two."""
+        if other is None:
+            return self
+        blocks = [block for block in (self.highest_block, other.highest_block) if block is not None]
+        return ChainReading(max(blocks, default=None), max(self.newest_at, other.newest_at))
+
+
+def standing_of_transfer(
+    log: Sequence[Logged[TransferEvent]], reorgs: Sequence[Reorg], origin: Origin
+) -> list[TransferEvent]:
+    """The events of one transfer that stand.
+
+    :param log: every acceptance that counts of every event of the transfer, in the order of the log.
+    :param reorgs: at least those of the transfer's chains accepted after its first event.
+    """
+    latest = {logged.event.id: logged for logged in log}
+    standing = list(latest.values()) if not reorgs else _not_orphaned(latest.values(), log, reorgs, origin)
+    return [logged.event for logged in trusted(standing)]
+
+
+def trusted(standing: Sequence[Logged[TransferEvent]]) -> Sequence[Logged[TransferEvent]]:
+    """Without the sends of limited reporters where one without limits has proven its own."""
+    sends = [each for each in standing if isinstance(each.event, TransferSent)]
+    if len(sends) < 2 or all(each.chains is None for each in sends):
+        return standing
+    if not any(each.chains is None and is_proven(each.event) for each in sends):
+        return standing
+    return [each for each in standing if each.chains is None or not isinstance(each.event, TransferSent)]
+
+
+def _not_orphaned(
+    latest: Iterable[Logged[TransferEvent]],
+    log: Sequence[Logged[TransferEvent]],
+    reorgs: Sequence[Reorg],
+    origin: Origin,
+) -> list[Logged[TransferEvent]]:
+    send_orphaned = max(
+        (orphaned_by(logged, origin, reorgs) for logged in log if isinstance(logged.event, TransferSent)),
+        default=0,
+    )
+    return [
+        logged
+        for logged in latest
+        if not orphaned_by(logged, origin, reorgs)
+        and not (isinstance(logged.event, TransferConfirmed) and logged.seq < send_orphaned)
+    ]
+
+
+def orphaned_by(logged: Logged[TransferEvent], origin: Origin, reorgs: Sequence[Reorg]) -> int:
+    """The position in the log of the first reorg that reaches this acceptance; 0: none."""
+    event = logged.event
+    if not isinstance(event, BlockEvent) or event.block is None:
+        return 0
+    chain_id = origin.chain_of(event)
+    return min((r.seq for r in reorgs if r.reaches(chain_id, event.block, logged.seq)), default=0)
+
+
+def not_retracted(
+    log: Sequence[Logged[TransferEvent]], retracted: Retracted, reorgs: Sequence[Reorg] = ()
+) -> Sequence[Logged[TransferEvent]]:
+    """The acceptances that no standing retraction names.
+
+    As with a reorg, the confirmations accepted before a retracted send's retraction fall with it. A send
+    that a reorg had taken back before took its confirmations then: later ones are another send's.
+    """
+    if not retracted:
+        return log
+    send_gone = max(
+        (gone_at(logged, retracted, reorgs) for logged in log if isinstance(logged.event, TransferSent)),
+        default=0,
+    )
+    return [
+        logged
+        for logged in log
+        if logged.seq > retracted.get(logged.event.id, 0)
+        and not (isinstance(logged.event, TransferConfirmed) and logged.seq < send_gone)
+    ]
+
+
+def gone_at(logged: Logged[TransferEvent], retracted: Retracted, reorgs: Sequence[Reorg]) -> int:
+    """The position in the log at which a send that was retracted stopped standing; 0: it was not."""
+    by_operator = retracted.get(logged.event.id, 0)
+    if by_operator <= logged.seq:
+        return 0
+    by_reorg = orphaned_by(logged, Origin(), reorgs)  # a send names its own chain
+    return min(by_reorg or by_operator, by_operator)
+
+
+def highest_blocks(
+    events: Iterable[TransferEvent], origin: Origin
+) -> tuple[tuple[ChainId, BlockNumber], ...]:
+    """The highest block of the events by chain."""
+    highest: dict[ChainId, BlockNumber] = {}
+    for event in _block_events(events):
+        chain_id = origin.chain_of(event)
+        if chain_id is not None and event.block is not None:
+            highest[chain_id] = max(event.block, highest.get(chain_id, event.block))
+    return tuple(sorted(highest.items()))
+
+
+def readings(standing: Iterable[TransferEvent], origin: Origin) -> tuple[tuple[ChainId, ChainReading], ...]:
+    """How far the standing events show that chains were read; nothing before the send is known.
+
+    A submission may name other chains than the send (docs/interface.md#reorgs).
+    """
+    if not origin.is_sent:
+        return ()
+    found: dict[ChainId, ChainReading] = {}
+    for event in _block_events(standing):
+        chain_id = origin.chain_of(event)
+        if chain_id is not None:
+            found[chain_id] = ChainReading(event.block, event.at).furthest(found.get(chain_id))
+    return tuple(sorted(found.items()))
+
+
+def _block_events(events: Iterable[TransferEvent]) -> Iterable[BlockEvent]:
+    return (event for event in events if isinstance(event, BlockEvent))

@@ -1,0 +1,232 @@
+"""What was ever reported about one transfer, what of it counts, and what became of each report.
+
+What stands is decided by ``standing`` alone. This module finds the reason for the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from app.refunds.request import PaidIds
+from app.transfers.events import (
+    BlockEvent,
+    PlacedEvent,
+    RefundPrepared,
+    TransferConfirmed,
+    TransferEvent,
+    TransferSent,
+    TransferSubmitted,
+)
+from app.transfers.reorganisations import (
+    ChainReading,
+    Logged,
+    Origin,
+    Reorg,
+    Retracted,
+    concerned_chain,
+    counting,
+    not_retracted,
+    origin_of,
+    readings,
+    standing_of_transfer,
+)
+from app.transfers.status import StandingEvents
+from app.values.identifiers import ChainId, TransferId
+
+
+@dataclass(frozen=True, slots=True)
+class TransferHistory:
+    """The whole log of one transfer, with the reorgs and retractions that may reach its events."""
+
+    transfer_id: TransferId
+    log: Sequence[Logged[TransferEvent]]
+    reorgs: Sequence[Reorg] = ()
+    retracted: Retracted = field(default_factory=dict)
+    paid_ids: PaidIds = field(default_factory=dict)
+    """Of the withdraw ids of its requests those that were paid for other transfers."""
+    asked_at: datetime | None = None
+    """When its refund was asked for. The ask is no event: it is kept beside the log."""
+    ahead: frozenset[int] = frozenset()
+    """Positions in the log of acceptances whose time is still to come."""
+
+    def with_log(self, log: Sequence[Logged[TransferEvent]]) -> TransferHistory:
+        """The same with another log. Made for each event of the feed, where ``replace`` takes much longer."""
+        return TransferHistory(
+            self.transfer_id,
+            log,
+            self.reorgs,
+            self.retracted,
+            self.paid_ids,
+            self.asked_at,
+            self.ahead,
+        )
+
+    def kept(self) -> Sequence[Logged[TransferEvent]]:
+        """The acceptances whose time has come and that no operator retracted."""
+        log = [each for each in self.log if each.seq not in self.ahead] if self.ahead else self.log
+        return not_retracted(log, self.retracted, self.reorgs)
+
+    def origin(self) -> Origin:
+        """The transfer's two chains."""
+        return origin_of(self.kept())
+
+    def counted(self, origin: Origin | None = None) -> Sequence[Logged[TransferEvent]]:
+        """Of the acceptances that no operator retracted those that count."""
+        kept = self.kept()
+        return counting(kept, origin or origin_of(kept))
+
+    def standing(self) -> StandingEvents:
+        """The events that stand."""
+        origin = self.origin()
+        return StandingEvents.of(standing_of_transfer(self.counted(origin), self.reorgs, origin))
+
+    def readings(self) -> tuple[tuple[ChainId, ChainReading], ...]:
+        """How far the events that stand show that chains were read."""
+        return readings(self.standing().events(), self.origin())
+
+    def misplaced(self, origin: Origin) -> Sequence[TransferEvent]:
+        """Events that were read on another chain than the transfer's own, each once."""
+        found = {
+            each.event.id: each.event
+            for each in self.kept()
+            if origin.is_misplaced(each.event)
+            and (each.chains is None or concerned_chain(each.event, origin) in each.chains)
+        }
+        return list(found.values())
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the log has anything about the transfer but what waits for its send."""
+        naming = TransferSent | TransferSubmitted
+        return any(logged.chains is None or isinstance(logged.event, naming) for logged in self.log)
+
+    def disputed_chains(self) -> frozenset[ChainId]:
+        """Where its events, standing or not, contradict each other about where it is: all chains they name.
+
+        Its sends and submissions do, or what was read on a chain that none of them names; or a send of a
+        limited reporter stands in a block of its own, which does not count beside a proven one.
+        """
+        told = [each.event for each in self.log if isinstance(each.event, TransferSent | TransferSubmitted)]
+        sources = {event.src_chain_id for event in told}
+        destinations = {event.dst_chain_id for event in told}
+        if any(isinstance(event, TransferSent) for event in told):
+            destinations.discard(None)  # a submission that names none says nothing against a send
+        placed = {each.event.chain_id for each in self.log if isinstance(each.event, PlacedEvent)}
+        others = placed - sources - destinations - {None} if told else set()
+        if len(sources) < 2 and len(destinations) < 2 and not others and not self._has_other_blocks():
+            return frozenset()
+        named = sources | destinations | others
+        return frozenset(chain_id for chain_id in named if chain_id is not None)
+
+    def _has_other_blocks(self) -> bool:
+        sends = [(each.event.block, each.chains) for each in self.log if isinstance(each.event, TransferSent)]
+        blocks = {block for block, chains in sends if chains is None}
+        return bool(blocks) and any(block not in blocks for block, _ in sends)
+
+    @property
+    def has_request(self) -> bool:
+        """Whether a refund request was ever accepted."""
+        return any(isinstance(logged.event, RefundPrepared) for logged in self.log)
+
+    @property
+    def requests(self) -> set[bytes]:
+        """Every refund request that was ever accepted."""
+        return {each.event.wd_onchain for each in self.log if isinstance(each.event, RefundPrepared)}
+
+    def origin_event(self, standing: StandingEvents) -> TransferSent | TransferSubmitted | None:
+        """The event that describes the transfer: a send before a submission, a standing one first."""
+        if (send := standing.first(TransferSent)) is not None:
+            return send
+        ever = StandingEvents.of({logged.event.id: logged.event for logged in self.counted()}.values())
+        return ever.first(TransferSent) or standing.first(TransferSubmitted) or ever.first(TransferSubmitted)
+
+
+class EventOutcome(StrEnum):
+    """Why an acceptance counts or does not."""
+
+    STANDS = "stands"
+    REORGANISED = "reorganised"
+    RETRACTED = "retracted"
+    SEND_GONE = "send_gone"
+    REPEATED = "repeated"
+    QUARANTINED = "quarantined"
+    """Its reporter is limited to some chains, and no send says that the transfer is one of theirs."""
+    NOT_COUNTED = "not_counted"
+    """It is about other chains than the transfer's send: of a limited reporter, or read on another chain."""
+    AHEAD = "ahead"
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptanceOutcome:
+    """One acceptance and what became of it.
+
+    ``chain_id`` is the chain of its block, None where that is not known. ``by`` is the position in the log
+    of the reorg or retraction that reached it, or of the later acceptance that counts instead.
+    """
+
+    seq: int
+    event: TransferEvent
+    outcome: EventOutcome
+    chain_id: ChainId | None = None
+    by: int | None = None
+
+    @property
+    def stands(self) -> bool:
+        """Whether it counts."""
+        return self.outcome is EventOutcome.STANDS
+
+
+def event_outcomes(history: TransferHistory) -> Iterator[AcceptanceOutcome]:
+    """Every acceptance in the order of the log."""
+    origin = history.origin()
+    counted = {logged.seq: logged for logged in history.counted(origin)}
+    standing = standing_of_transfer(list(counted.values()), history.reorgs, origin)
+    stands = {(event.id, type(event)) for event in standing}
+    latest = {(logged.event.id, type(logged.event)): logged.seq for logged in history.log}
+    for logged in history.log:
+        event = logged.event
+        key = event.id, type(event)
+        chain_id = origin.chain_of(event) if isinstance(event, BlockEvent) else None
+        if key in stands and latest[key] == logged.seq and logged.seq in counted:
+            yield AcceptanceOutcome(logged.seq, event, EventOutcome.STANDS, chain_id)
+        else:
+            outcome, by = _why_not_standing(history, logged, origin, latest[key], counted)
+            yield AcceptanceOutcome(logged.seq, event, outcome, chain_id, by)
+
+
+def _why_not_standing(
+    history: TransferHistory,
+    logged: Logged[TransferEvent],
+    origin: Origin,
+    latest: int,
+    counted: Container[int],
+) -> tuple[EventOutcome, int | None]:
+    event, seq = logged.event, logged.seq
+    reorg = _reorg_reaching(history, logged, origin)
+    retraction = history.retracted.get(event.id, 0)
+    if reorg and (not retraction > seq or reorg < retraction):
+        return EventOutcome.REORGANISED, reorg
+    if retraction > seq:
+        return EventOutcome.RETRACTED, retraction
+    if latest > seq:
+        return EventOutcome.REPEATED, latest
+    if seq in history.ahead:
+        return EventOutcome.AHEAD, None
+    if seq not in counted and logged.chains is not None and concerned_chain(event, origin) is None:
+        return EventOutcome.QUARANTINED, None
+    if isinstance(event, TransferConfirmed) and seq in counted:
+        return EventOutcome.SEND_GONE, None
+    return EventOutcome.NOT_COUNTED, None
+
+
+def _reorg_reaching(history: TransferHistory, logged: Logged[TransferEvent], origin: Origin) -> int:
+    """The position in the log of the first reorg that reaches the acceptance; 0: none."""
+    event = logged.event
+    if not isinstance(event, BlockEvent):
+        return 0
+    chain_id = origin.chain_of(event)
+    reaching = (r.seq for r in history.reorgs if r.reaches(chain_id, event.block, logged.seq))
+    return min(reaching, default=0)

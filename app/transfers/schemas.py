@@ -1,0 +1,388 @@
+"""The public shapes of histories and look-ups, and what fills them.
+
+Integers of 64 bits are strings in their answers: many readers of JSON end at 53 bits.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any, Final
+
+from marshmallow import ValidationError, fields, post_load, validate
+
+from app.api.fields import PageToken, Ready, TransferIdHex, TxHash, Uint
+from app.api.schemas import (
+    BLOCK_DELAY,
+    BRIDGE_TYPE,
+    DST_BLOCK_TX_LINK,
+    POWERS,
+    REFUND_REASON,
+    SIGNERS,
+    SORTED_SIGS,
+    SRC_BLOCK_TX_LINK,
+    STATUS,
+    TRANSFER_ID_PATTERN,
+    TX_HASH_PATTERN,
+    WD_ONCHAIN,
+    Answer,
+    CompatStatusAnswer,
+    Question,
+    Shape,
+    describe,
+)
+from app.network.schemas.config_answers import Chain, Token
+from app.transfers.progress import FinalBy, NextActor
+from app.transfers.services.lookups import (
+    MAX_PAGE,
+    FoundTransfers,
+    HistoryPage,
+    Leg,
+    ListedTransfer,
+    TransferKnowledge,
+)
+from app.transfers.services.status import TransferStatus
+from app.values.errors import GatewayError
+from app.values.identifiers import TransferId
+from app.values.times import rfc3339
+from app.values.wire_values import MAX_ACCOUNTS, MAX_ADDRESS_CHARACTERS, MAX_STATUSES, MISSING, parse_accounts
+
+_ACCOUNT_PATTERN: Final = r"^[^\u0000]*[^\u0000 \t\n\r\f\v,][^\u0000]*$"
+_ID_EXAMPLE: Final = "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6"
+_IDS: Final = f"must be a list of 1 to {MAX_STATUSES} transfer ids"
+_MILLISECONDS: Final = "Milliseconds since 1970, as a string."
+
+
+class HistoryQuery(Question):
+    """Parameters of a page of a history, as they are documented."""
+
+    acct_addr_list = fields.List(
+        fields.String(metadata={"maxLength": MAX_ADDRESS_CHARACTERS, "pattern": _ACCOUNT_PATTERN}),
+        data_key="acct_addr[]",
+        required=True,
+        metadata=describe(
+            f"An account. Repeat it, or separate accounts by commas, for up to {MAX_ACCOUNTS} of them, also "
+            "of different kinds of chains. Letter case does not matter. Also accepted: `acct_addr`, in the "
+            "same forms, and `addr`, once.",
+            ["0x1619DE6B6B20eD217a58d00f37B9d47C7663feca"],
+            minItems=1,
+            maxItems=MAX_ACCOUNTS,
+        ),
+    )
+    page_size = Uint(
+        64,
+        load_default=0,
+        metadata=describe(
+            f"Number of transfers. Larger values count as {MAX_PAGE}; 0 gives an empty list.",
+            10,
+        ),
+    )
+    next_page_token = PageToken(
+        load_default=None,
+        metadata=describe(
+            "The next_page_token of the previous page: a time in milliseconds. Only transfers that began "
+            "before it are returned. Omitted or empty: the newest page.",
+            pattern="^[0-9]{0,19}$",
+        ),
+    )
+
+
+class AnyHistoryQuery(HistoryQuery):
+    """With every spelling of accounts that clients use."""
+
+    acct_addr_list = fields.List(fields.String(), data_key="acct_addr[]")
+    acct_addr = fields.List(fields.String())
+    addr = fields.String()
+
+    @post_load
+    def _accounts(self, values: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """All of the spellings together."""
+        lists = (values.pop(name, ()) for name in ("acct_addr_list", "acct_addr"))
+        try:
+            return values | {"accounts": parse_accounts(chain.from_iterable(lists), values.pop("addr", ""))}
+        except ValueError as error:
+            raise ValidationError({"acct_addr": [str(error)]}) from None
+
+
+class TransferInfo(Shape):
+    """One end of a transfer."""
+
+    chain = fields.Nested(Chain, metadata=describe("The chain, as in the transfer configs."))
+    token = fields.Nested(Token, metadata=describe("The token, as in the transfer configs."))
+    amount = fields.String(
+        metadata=describe("In this token's smallest units; 0 while nothing has been paid.", "1000000")
+    )
+
+
+class HistoryTransfer(Shape):
+    """A transfer of a history."""
+
+    transfer_id = fields.String(metadata=describe("The transfer's id.", _ID_EXAMPLE))
+    src_send_info = fields.Nested(TransferInfo, metadata=describe("What was sent."))
+    dst_received_info = fields.Nested(TransferInfo, metadata=describe("What was paid out."))
+    ts = fields.String(
+        metadata=describe(f"When the transfer was announced or sent. {_MILLISECONDS}", "1794153600000")
+    )
+    src_block_tx_link = SRC_BLOCK_TX_LINK
+    dst_block_tx_link = DST_BLOCK_TX_LINK
+    status = STATUS
+    refund_reason = REFUND_REASON
+    sender = fields.String(metadata=describe("The sender's account."))
+    receiver = fields.String(metadata=describe("The receiver's account."))
+    update_ts = fields.String(
+        metadata=describe(f"Time of the newest event. {_MILLISECONDS}", "1794153660000")
+    )
+    bridge_type = BRIDGE_TYPE
+    dst_deadline = fields.String(metadata=describe('Always "0": transfers have no deadline.', "0"))
+
+
+class HistoryAnswer(Answer):
+    """A page of a history, the newest transfer first."""
+
+    history = Ready(fields.Nested(HistoryTransfer), dump_default=list)
+    next_page_token = fields.String(
+        dump_default="", metadata=describe("For the next page; empty after an empty page.", "1794153600000")
+    )
+    current_size = fields.String(dump_default="0", metadata=describe("Transfers of this page.", "10"))
+
+
+class FindQuery(Question):
+    """Parameters of a look-up."""
+
+    key = TxHash(
+        required=True,
+        metadata=describe(
+            "A transfer's id, or the hash of a transaction of a transfer on any of its chains. Also "
+            "accepted: `transfer_id`, which is not looked at beside a `key`.",
+            _ID_EXAMPLE,
+            pattern=TX_HASH_PATTERN,
+        ),
+    )
+    chain_id = Uint(
+        32,
+        metadata=describe("Chain of the transaction: limits the answer to transfers from or to this chain."),
+    )
+
+
+class AnyFindQuery(FindQuery):
+    """With the name that the key has elsewhere: clients send what they have as ``transfer_id``."""
+
+    key = TxHash()
+    transfer_id = TxHash()
+
+    @post_load
+    def _one_key(self, values: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """The key, by whichever name."""
+        otherwise = values.pop("transfer_id", None)
+        if "key" not in values and otherwise is None:
+            raise ValidationError({"key": [MISSING]})
+        return {"key": otherwise} | values
+
+
+class ProgressFields(Shape):
+    """How far a transfer has come: the headers of a single status as fields."""
+
+    terminal = fields.Boolean(
+        dump_default=False,
+        metadata=describe(
+            "Whether the transfer is over: at status 2, 5 or 10, and the block that this rests on is final.",
+            True,
+        ),
+    )
+    final_by = fields.String(
+        dump_default="",
+        metadata=describe(
+            "Why it is over: its `block` is final, or it was `reported` without a block. "
+            "Empty while it is not.",
+            FinalBy.BLOCK.value,
+            enum=[why.value for why in FinalBy] + [""],
+        ),
+    )
+    next_actor = fields.String(
+        dump_default="",
+        metadata=describe(
+            "Who acts next: the network, the user (who asks for a refund or submits it), or nobody.",
+            NextActor.NOBODY.value,
+            enum=[actor.value for actor in NextActor] + [""],
+        ),
+    )
+    next_poll_seconds = fields.Integer(
+        dump_default=0,
+        metadata=describe("When to ask again, in seconds; 0 when the transfer is over.", 0),
+    )
+    as_of = fields.String(
+        dump_default="",
+        metadata=describe(
+            "When the gateway received its newest event (RFC 3339); empty before the first.",
+            "2026-11-21T12:00:00Z",
+        ),
+    )
+
+
+class FoundTransfer(HistoryTransfer, ProgressFields):
+    """A transfer that was found, with all that its status answer has."""
+
+    wd_onchain = WD_ONCHAIN
+    sorted_sigs = SORTED_SIGS
+    signers = SIGNERS
+    powers = POWERS
+    block_delay = BLOCK_DELAY
+
+
+class ReadTo(Shape):
+    """How far a chain has been read."""
+
+    block = fields.Integer(
+        allow_none=True, metadata=describe("Highest block; null if no event named one.", 21_000_000)
+    )
+    at = fields.String(metadata=describe("Time of the newest event (RFC 3339).", "2026-11-21T12:00:00Z"))
+
+
+class FindAnswer(Answer):
+    """The transfers of a key."""
+
+    state = fields.String(
+        dump_default=TransferKnowledge.UNKNOWN.value,
+        metadata=describe(
+            "unknown: the key is not known; announced: the transfer was announced only; known.",
+            "known",
+            enum=[state.value for state in TransferKnowledge],
+        ),
+    )
+    transfers = Ready(fields.Nested(FoundTransfer), dump_default=list)
+    read_to = fields.Dict(
+        keys=fields.String(),
+        values=fields.Nested(ReadTo),
+        dump_default=dict,
+        metadata=describe("By chain id: how far each chain had been read when the key was looked up."),
+    )
+
+
+class StatusesBody(Question):
+    """Body of a question for the status of several transfers."""
+
+    transfer_ids = fields.List(
+        TransferIdHex(metadata={"pattern": TRANSFER_ID_PATTERN}),
+        required=True,
+        validate=validate.Length(1, MAX_STATUSES, error=_IDS),
+        error_messages={
+            "invalid": _IDS,
+            "required": MISSING,
+        },
+        metadata=describe(
+            f"1 to {MAX_STATUSES} transfer ids, in the form of getTransferStatus.", [_ID_EXAMPLE]
+        ),
+    )
+
+
+class OneStatus(CompatStatusAnswer, ProgressFields):
+    """The status of one of them, or why there is none."""
+
+    transfer_id = fields.String(metadata=describe("The transfer's id.", _ID_EXAMPLE))
+
+
+class StatusesAnswer(Answer):
+    """The status of each transfer, in the order asked."""
+
+    statuses = Ready(fields.Nested(OneStatus), dump_default=list)
+
+
+def history_json(page: HistoryPage) -> dict[str, Any]:
+    """A page in the shape of :class:`HistoryAnswer`."""
+    return {
+        "history": [_history_transfer(transfer) for transfer in page.transfers],
+        "next_page_token": page.next_page_token,
+        "current_size": str(len(page.transfers)),
+    }
+
+
+def found_json(found: FoundTransfers) -> dict[str, Any]:
+    """What was found, in the shape of :class:`FindAnswer`."""
+    return {
+        "state": found.state.value,
+        "transfers": [
+            _history_transfer(transfer) | _evidence_json(transfer.status) | _progress_json(transfer.status)
+            for transfer in found.transfers
+        ],
+        "read_to": {
+            str(chain_id): {"block": read.block, "at": rfc3339(read.at)}
+            for chain_id, read in sorted(found.read_to.items())
+        },
+    }
+
+
+_ONE_STATUS: Final = OneStatus()
+
+
+def statuses_json(
+    transfer_ids: list[TransferId], statuses: list[TransferStatus | GatewayError]
+) -> dict[str, Any]:
+    """The statuses in the shape of :class:`StatusesAnswer`."""
+    return {
+        "statuses": [
+            _one_status(status) | {"transfer_id": _hex(transfer_id)}
+            for transfer_id, status in zip(transfer_ids, statuses, strict=True)
+        ]
+    }
+
+
+def _one_status(status: TransferStatus | GatewayError) -> dict[str, Any]:
+    values = _refusal(status) if isinstance(status, GatewayError) else status
+    fields: dict[str, Any] = _ONE_STATUS.dump(values)
+    return fields if isinstance(status, GatewayError) else fields | _progress_json(status)
+
+
+def _progress_json(status: TransferStatus) -> dict[str, Any]:
+    """In the shape of :class:`ProgressFields`."""
+    progress = status.progress
+    known = (
+        {}
+        if progress is None
+        else {
+            "terminal": progress.terminal,
+            "final_by": "" if progress.final_by is None else progress.final_by.value,
+            "next_actor": progress.next_actor.value,
+            "next_poll_seconds": progress.next_poll_seconds,
+        }
+    )
+    return known | {"as_of": "" if status.as_of is None else rfc3339(status.as_of, "seconds")}
+
+
+def _refusal(error: GatewayError) -> dict[str, Any]:
+    return {"err": {"code": error.code, "msg": error.msg}}
+
+
+def _history_transfer(transfer: ListedTransfer) -> dict[str, Any]:
+    status = transfer.status
+    return {
+        "transfer_id": _hex(transfer.transfer_id),
+        "src_send_info": _leg(transfer.sent),
+        "dst_received_info": _leg(transfer.received),
+        "ts": str(transfer.began_ms),
+        "src_block_tx_link": status.src_block_tx_link,
+        "dst_block_tx_link": status.dst_block_tx_link,
+        "status": status.status,
+        "refund_reason": status.refund_reason,
+        "sender": transfer.sender,
+        "receiver": transfer.receiver,
+        "update_ts": str(transfer.updated_ms),
+        "bridge_type": status.bridge_type,
+        "dst_deadline": "0",
+    }
+
+
+def _evidence_json(status: TransferStatus) -> dict[str, Any]:
+    return {
+        "wd_onchain": status.wd_onchain,
+        "sorted_sigs": status.sorted_sigs,
+        "signers": status.signers,
+        "powers": status.powers,
+        "block_delay": status.block_delay,
+    }
+
+
+def _leg(leg: Leg) -> dict[str, Any]:
+    return {"chain": leg.chain, "token": leg.token, "amount": str(leg.amount)}
+
+
+def _hex(transfer_id: TransferId) -> str:
+    return "0x" + transfer_id.hex()

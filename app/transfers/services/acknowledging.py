@@ -1,0 +1,196 @@
+"""Acknowledging anomalies and stuck transfers: an operator notes what was done, so that new ones are seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import Connection, update
+
+from app.audit.records import Actor, AuditedChange
+from app.audit.services import Conflict, EditRefused, Saved, fingerprint, record, require_unchanged
+from app.db.engine import reading, writing
+from app.db.upserts import upsert
+from app.gateway import Gateway
+from app.transfers import models as table
+from app.transfers.models import ACKNOWLEDGEMENT_LENGTH, StuckAcknowledgement
+from app.transfers.queries.anomalies import AnomalyRow, anomalies_by_id
+from app.transfers.queries.lists import ListedTransfer, transfers_with_ids
+from app.transfers.queries.status import COUNTED, count_in_state, waiting_between
+from app.transfers.stages import STATUSES, MustAct, Thresholds
+from app.values.amounts import grouped
+
+
+def acknowledge(gateway: Gateway, shown: Mapping[int, str], *, actor: Actor) -> Saved:
+    """Note that an operator has looked at the anomalies: all of them or none, with a record in the audit log.
+
+    Those that are acknowledged already keep who did it and when.
+
+    :param shown: by the id of each, its fingerprint as the operator was shown it (``anomaly_fingerprint``).
+    :raises Conflict: one of them is gone, or rests on other events now.
+    """
+    with writing(gateway.engine) as connection:
+        now = gateway.clock()
+        rows = {row.id: row for row in anomalies_by_id(connection, shown)}
+        for anomaly_id, shown_fingerprint in shown.items():
+            row = rows.get(anomaly_id)
+            if row is None:
+                raise Conflict("one of the anomalies no longer exists: reload the list", ())
+            require_unchanged(f"the anomaly of {row.subject}", shown_fingerprint, _facts(row))
+        waiting = [row for row in rows.values() if row.acknowledged_at is None]
+        if not waiting:
+            return Saved((), None)
+        connection.execute(
+            update(table.Anomaly)
+            .where(table.Anomaly.id.in_([row.id for row in waiting]))
+            .values(acknowledged_at=now, acknowledged_by=actor.name)
+        )
+        record_id = record(
+            connection,
+            gateway.audit_keys,
+            actor,
+            "anomaly.acknowledge",
+            waiting[0].subject if len(waiting) == 1 else f"{grouped(len(waiting))} anomalies",
+            now=now,
+            detail=_sentence(waiting),
+            changes=[_change(row, now, actor) for row in waiting],
+        )
+    return Saved(tuple(f"acknowledge {row.kind} of {row.subject}" for row in waiting), record_id)
+
+
+def anomaly_fingerprint(row: AnomalyRow | table.Anomaly) -> str:
+    """The fingerprint of an anomaly that is shown, for the acknowledgement to hand back."""
+    return fingerprint(_facts(row))
+
+
+def _facts(row: AnomalyRow | table.Anomaly) -> dict[str, Any]:
+    """The facts that must not have changed since the anomaly was shown: the events it rests on.
+
+    An anomaly without events, such as a pool under zero, is reported again with every transfer and in
+    other figures. Its time and figures may change.
+    """
+    facts = {"kind": row.kind, "subject": row.subject, "event_ids": list(row.event_ids)}
+    return facts | {"last_at": row.last_at.isoformat()} if row.event_ids else facts
+
+
+def _sentence(rows: list[AnomalyRow]) -> str:
+    if len(rows) == 1:
+        return f"acknowledge {rows[0].kind} of {rows[0].subject}: {rows[0].detail}"
+    return f"acknowledge {grouped(len(rows))} anomalies"
+
+
+def _change(row: AnomalyRow, now: datetime, actor: Actor) -> AuditedChange:
+    facts = _facts(row) | {"detail": row.detail}
+    acknowledged = {"acknowledged_at": now.isoformat(), "acknowledged_by": actor.name}
+    return AuditedChange(row.subject, facts | dict.fromkeys(acknowledged), facts | acknowledged)
+
+
+NEW_FOR: Final = timedelta(days=1)
+"""How long after it became stuck a transfer is called new."""
+
+
+def count_stuck(gateway: Gateway, who: MustAct, thresholds: Thresholds) -> tuple[int, int | None]:
+    """How many are stuck and not acknowledged, and how many of them became so within ``NEW_FOR``.
+
+    The first is exact while it is under ``COUNTED``; the second is None where it is not.
+    """
+    statuses, now = [int(status) for status in STATUSES[who]], gateway.clock()
+    surely, surely_before = (_surely_stuck(thresholds, at) for at in (now, now - NEW_FOR))
+    with reading(gateway.reads) as connection:
+        number = count_in_state(connection, statuses, surely)
+        if number == COUNTED:
+            return number, None
+        lately = count_in_state(connection, statuses, surely, after=surely_before)
+        undecided = _stuck_by_pair(connection, statuses, thresholds, now)
+        before = _stuck_by_pair(connection, statuses, thresholds, now - NEW_FOR)
+    return min(number + undecided, COUNTED), lately + undecided - before
+
+
+def _surely_stuck(thresholds: Thresholds, at: datetime) -> datetime:
+    """Whatever is in its state since this time or longer was stuck at that one, whichever its chains.
+
+    A transfer is stuck when it lasts longer than it may, not as long.
+    """
+    return at - thresholds.longest - timedelta(microseconds=1)
+
+
+def _stuck_by_pair(
+    connection: Connection, statuses: Sequence[int], thresholds: Thresholds, at: datetime
+) -> int:
+    """How many of the others were stuck at that time: where the pair of chains decides."""
+    rows = waiting_between(connection, statuses, _surely_stuck(thresholds, at), at - thresholds.least)
+    return sum(at - row.status_since > thresholds.allowed(row.src_chain_id, row.dst_chain_id) for row in rows)
+
+
+class NoteRefused(EditRefused):
+    """The note is missing or too long."""
+
+
+def acknowledge_stuck(gateway: Gateway, shown: Mapping[bytes, str], note: str, *, actor: Actor) -> Saved:
+    """Note that somebody has seen to these transfers: all of them or none, with a record in the audit log.
+
+    It holds while they stay in the state that was shown. Acknowledging one again replaces the note.
+
+    :param shown: by the id of each its fingerprint as it was shown (``stuck_fingerprint``).
+    :param note: what was found or done, up to 500 characters.
+    :raises NoteRefused: there is no note, or it is too long.
+    :raises Conflict: one of them has moved on since, or is gone.
+    """
+    said = " ".join(note.replace("\0", " ").split())
+    if not 0 < len(said) <= ACKNOWLEDGEMENT_LENGTH:
+        raise NoteRefused(f"enter a note of 1 to {ACKNOWLEDGEMENT_LENGTH} characters: what was found or done")
+    with writing(gateway.engine) as connection:
+        now = gateway.clock()
+        rows = {row.transfer_id: row for row in transfers_with_ids(connection, [*shown])}
+        for transfer_id, shown_fingerprint in shown.items():
+            row = rows.get(transfer_id)
+            if row is None:
+                raise Conflict(f"transfer 0x{transfer_id.hex()} does not exist any more", ())
+            require_unchanged(_subject(row), shown_fingerprint, _state(row))
+        upsert(
+            connection,
+            StuckAcknowledgement,
+            [
+                {
+                    "transfer_id": row.transfer_id,
+                    "status": row.status,
+                    "status_since": row.status_since,
+                    "note": said,
+                    "at": now,
+                    "by": actor.name,
+                }
+                for row in rows.values()
+            ],
+        )
+        record_id = record(
+            connection,
+            gateway.audit_keys,
+            actor,
+            "transfer.acknowledge",
+            _what([*rows.values()]),
+            now=now,
+            detail=said,
+            changes=[
+                AuditedChange(_subject(row), _state(row) | {"note": None}, _state(row) | {"note": said})
+                for row in rows.values()
+            ],
+        )
+    return Saved((f"acknowledge {_what([*rows.values()])}",), record_id)
+
+
+def stuck_fingerprint(row: ListedTransfer) -> str:
+    """The fingerprint of a stuck transfer that is shown, for the acknowledgement to hand back."""
+    return fingerprint(_state(row))
+
+
+def _state(row: ListedTransfer) -> dict[str, Any]:
+    return {"status": int(row.status), "status_since": row.status_since.isoformat()}
+
+
+def _subject(row: ListedTransfer) -> str:
+    return f"transfer 0x{row.transfer_id.hex()}"
+
+
+def _what(rows: Sequence[ListedTransfer]) -> str:
+    return _subject(rows[0]) if len(rows) == 1 else f"{grouped(len(rows))} transfers"

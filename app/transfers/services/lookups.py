@@ -1,0 +1,187 @@
+"""Finding transfers by an id or a transaction, and what accounts sent and received, a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from app.gateway import Gateway
+from app.network.snapshot import NetworkSnapshot
+from app.transfers.progress import Progress
+from app.transfers.queries.history import TransferEntry, transfers_of_accounts, transfers_of_key
+from app.transfers.queries.status import pruned_statuses
+from app.transfers.queries.trends import chain_progress
+from app.transfers.services.status import (
+    TransferStatus,
+    progress_of_row,
+    status_of,
+    taken_in_at,
+    transfer_not_found,
+)
+from app.values.codes import TransferHistoryStatus
+from app.values.identifiers import BlockNumber, ChainId, TransferId
+from app.values.times import unix_milliseconds
+from app.values.wire_values import parse_transfer_id
+
+
+class TransferKnowledge(StrEnum):
+    """What is known of a key: nothing, an announcement alone, or a transfer."""
+
+    UNKNOWN = "unknown"
+    ANNOUNCED = "announced"
+    KNOWN = "known"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTo:
+    """How far a chain was read: its highest block, None where no event named one, and its newest event."""
+
+    block: BlockNumber | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTransfers:
+    """The transfers of a key, the earliest first, and how far the chains had been read before the search."""
+
+    state: TransferKnowledge
+    transfers: Sequence[ListedTransfer]
+    read_to: Mapping[ChainId, ReadTo]
+
+
+def find_transfers(gateway: Gateway, key: str, chain_id: ChainId | None) -> FoundTransfers:
+    """The transfers that have this id, or whose log names this transaction. No node is asked.
+
+    :param key: as ``wire_values.parse_tx_hash`` gives it.
+    :param chain_id: the chain of the transaction; None for any.
+    :raises GatewayError: the id is that of a transfer which is no longer kept here.
+    :raises Unavailable: the configuration cannot be read.
+    """
+    snapshot, as_of = gateway.snapshots.current(), taken_in_at(gateway)
+    transfer_id = _as_transfer_id(key)
+    entries, read_to = gateway.public_reads.ask(_find, key, transfer_id, chain_id)
+    if not entries and transfer_id is not None and gateway.public_reads.ask(pruned_statuses, [transfer_id]):
+        raise transfer_not_found(gateway, transfer_id)
+    found = [
+        listed_transfer(snapshot, entry, progress_of_row(gateway, entry.status), as_of) for entry in entries
+    ]
+    return FoundTransfers(_knowledge(entries), found, read_to)
+
+
+def _as_transfer_id(key: str) -> TransferId | None:
+    try:
+        return parse_transfer_id(key)
+    except ValueError:
+        return None
+
+
+def _find(
+    connection: Connection, key: str, transfer_id: TransferId | None, chain_id: ChainId | None
+) -> tuple[list[TransferEntry], Mapping[ChainId, ReadTo]]:
+    """The progress is read first: what a chain is said to have been read to was searched, too."""
+    read_to = {
+        row.chain_id: ReadTo(row.highest_block, row.newest_at)
+        for row in chain_progress(connection)
+        if chain_id in (None, row.chain_id)
+    }
+    return transfers_of_key(connection, key, transfer_id, chain_id), read_to
+
+
+def _knowledge(entries: Sequence[TransferEntry]) -> TransferKnowledge:
+    """Announced, while a submission is all that stands of every transfer found."""
+    if not entries:
+        return TransferKnowledge.UNKNOWN
+    submitting = TransferHistoryStatus.TRANSFER_SUBMITTING
+    if all(entry.status.status == submitting and entry.status.sent_at is None for entry in entries):
+        return TransferKnowledge.ANNOUNCED
+    return TransferKnowledge.KNOWN
+
+
+MAX_PAGE: Final = 100
+"""Transfers of a page, beside those that began in the same millisecond as its last."""
+
+_NEWEST: Final = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """One end of a transfer: chain and token as the transfer configs have them, and how much.
+
+    ``amount`` is in this chain's units, 0 while it is not known or nothing was paid.
+    """
+
+    chain: Mapping[str, Any]
+    token: Mapping[str, Any]
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTransfer:
+    """A transfer of a history; times in milliseconds since 1970, 0 for earlier ones."""
+
+    transfer_id: TransferId
+    sent: Leg
+    received: Leg
+    began_ms: int
+    updated_ms: int
+    sender: str
+    receiver: str
+    status: TransferStatus
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPage:
+    """Transfers, the newest first, and the token of the page after it; ``""`` after an empty one."""
+
+    transfers: Sequence[ListedTransfer]
+    next_page_token: str
+
+
+def transfer_history(
+    gateway: Gateway, accounts: Sequence[str], before_ms: int | None, size: int
+) -> HistoryPage:
+    """A page of what the accounts sent and received, each transfer once.
+
+    Only transfers that began before ``before_ms`` are in it, and all of the last one's millisecond: following
+    the tokens shows every transfer once, also while new ones arrive.
+
+    :param accounts: distinct ``account_key`` values.
+    :param before_ms: milliseconds since 1970; None for the newest page.
+    :param size: how many are wanted: at most ``MAX_PAGE`` are given, and those of the last's millisecond.
+    :raises Unavailable: the configuration cannot be read.
+    """
+    snapshot = gateway.snapshots.current()
+    if not size or before_ms == 0:
+        return HistoryPage((), "")
+    before_ms = _NEWEST if before_ms is None else min(before_ms, _NEWEST)
+    entries = gateway.public_reads.ask(transfers_of_accounts, accounts, before_ms, min(size, MAX_PAGE))
+    listed = [listed_transfer(snapshot, entry) for entry in entries]
+    return HistoryPage(listed, str(listed[-1].began_ms) if listed else "")
+
+
+def listed_transfer(
+    snapshot: NetworkSnapshot,
+    entry: TransferEntry,
+    progress: Progress | None = None,
+    as_of: datetime | None = None,
+) -> ListedTransfer:
+    """The transfer as histories show it."""
+    row, index = entry.status, snapshot.config_index
+    src_token, dst_token = index.tokens(row.kind, row.symbol, row.src_chain_id, row.dst_chain_id)
+    if row.symbol is None and entry.token is not None:
+        src_token = index.unlisted_token(entry.token)
+    return ListedTransfer(
+        transfer_id=entry.transfer_id,
+        sent=Leg(index.chain(row.src_chain_id), src_token, entry.amount or 0),
+        received=Leg(index.chain(row.dst_chain_id), dst_token, entry.received_amount or 0),
+        began_ms=max(unix_milliseconds(entry.began_at), 0) if entry.began_at else 0,
+        updated_ms=max(unix_milliseconds(entry.updated_at), 0),
+        sender=entry.sender or "",
+        receiver=entry.receiver or "",
+        status=status_of(snapshot.terms, row, progress, as_of),
+    )

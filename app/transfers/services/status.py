@@ -1,0 +1,362 @@
+"""The status of transfers, as getTransferStatus answers it, and how far each has come, for programs.
+
+the gateway's view is (docs/interface.md#progress).
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Final, Protocol
+
+from sqlalchemy import Connection, Row
+
+from app.gateway import Gateway
+from app.latency.services import route_times
+from app.network.terms import ChainInfo, NetworkTerms
+from app.transfers.progress import (
+    UNKNOWN_TIMES,
+    UNREAD,
+    FinalBy,
+    Progress,
+    RouteTimes,
+    follows_route,
+    is_final,
+    progress_of,
+)
+from app.transfers.queries.history import NamedBy, TransferEntry, named_by, send_ids, transfers_sent_by
+from app.transfers.queries.status import TransferRow, pruned_statuses, transfer_row, transfer_rows
+from app.transfers.queries.trends import chain_depths, last_event, newest_events, newest_of_chain
+from app.transfers.subjects import in_block_order
+from app.values.codes import (
+    FINISHED_STATUSES,
+    BridgeType,
+    Reason,
+    SendKind,
+    TransferHistoryStatus,
+    XferStatus,
+)
+from app.values.codes import TransferHistoryStatus as Status
+from app.values.errors import GatewayError
+from app.values.identifiers import BlockNumber, ChainId, RouteKey, TransferId
+from app.values.times import age_in_words
+
+
+class Known(Protocol):
+    """What progress follows from: the row of a transfer, or its state as it is folded from its log."""
+
+    @property
+    def status(self) -> int:
+        """A ``TransferHistoryStatus``."""
+
+    @property
+    def sent_at(self) -> datetime | None:
+        """When its standing send happened."""
+
+    @property
+    def status_since(self) -> datetime | None:
+        """When the event happened that decides the status."""
+
+    @property
+    def settled_block(self) -> BlockNumber | None:
+        """The block that its end rests on; None where none is known."""
+
+    @property
+    def src_chain_id(self) -> ChainId | None:
+        """Where it is sent from."""
+
+    @property
+    def dst_chain_id(self) -> ChainId | None:
+        """Where it is paid out."""
+
+
+def taken_in_at(gateway: Gateway) -> datetime | None:
+    """When the newest event was accepted, as it was read a moment ago; None before the first.
+
+    To be asked before what it is said of is read: all that was accepted by then is in that.
+    """
+    event, _ = gateway.kept_reads.ask(last_event, lambda: gateway.public_reads.ask(last_event))
+    return None if event is None else event.received_at
+
+
+def progress_of_row(gateway: Gateway, row: Known) -> Progress:
+    """The progress of a transfer now."""
+    status = TransferHistoryStatus(row.status)
+    return progress_of(
+        status,
+        sent_at=row.sent_at,
+        status_since=row.status_since,
+        now=gateway.clock(),
+        times=_times(gateway, row) if follows_route(status) else UNKNOWN_TIMES,
+        final_by=_final_by(gateway, row, status) if status in FINISHED_STATUSES else None,
+    )
+
+
+def _final_by(gateway: Gateway, row: Known, status: TransferHistoryStatus) -> FinalBy | None:
+    """Why the end of a transfer is final; None while its block is not.
+
+    The depth of the chains may be a moment old: then an end is final a moment later.
+    """
+    if row.settled_block is None:
+        return FinalBy.REPORTED
+    is_paid_out = status is TransferHistoryStatus.TRANSFER_COMPLETED
+    chain_id = row.dst_chain_id if is_paid_out else row.src_chain_id
+    if chain_id is None:
+        return None
+    snapshot = gateway.snapshots.current()
+    chain = snapshot.terms.chain_infos.get(chain_id)
+    depths, _ = gateway.kept_reads.ask(chain_depths, lambda: gateway.public_reads.ask(chain_depths))
+    finality, block_delay = (chain.finality, chain.block_delay) if chain else (None, None)
+    depth = depths.get(chain_id, UNREAD)
+    if chain_id not in snapshot.watching.terms:
+        depth = replace(depth, finalized=None)  # a watcher that read it once left its last word
+    return FinalBy.BLOCK if is_final(row.settled_block, depth, finality, block_delay) else None
+
+
+def _times(gateway: Gateway, row: Known) -> RouteTimes:
+    if row.src_chain_id is None or row.dst_chain_id is None:
+        return UNKNOWN_TIMES
+    return route_times(gateway, row.src_chain_id, row.dst_chain_id)
+
+
+NAMED_CHAINS: Final = 24
+"""Chains in the message about an unknown transfer."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransferStatus:
+    """The answer. Evidence is base64, and present only at status 8. An unknown link is ``""``."""
+
+    status: Status
+    refund_reason: XferStatus
+    wd_onchain: str | None = None
+    sorted_sigs: list[str] = field(default_factory=list)
+    signers: list[str] = field(default_factory=list)
+    powers: list[str] = field(default_factory=list)
+    block_delay: int = 0
+    src_block_tx_link: str = ""
+    dst_block_tx_link: str = ""
+    bridge_type: BridgeType = BridgeType.UNDEFINED
+    progress: Progress | None = None
+    as_of: datetime | None = None
+    """When the newest fact was taken in that the answer can rest on. Histories have neither."""
+
+
+def transfer_status(gateway: Gateway, transfer_id: TransferId) -> TransferStatus:
+    """The status of the transfer, as its standing events give it.
+
+    :param transfer_id: 32 bytes.
+    :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
+    :raises Unavailable: the configuration cannot be read.
+    """
+    terms, as_of = gateway.snapshots.current().terms, taken_in_at(gateway)
+    row = gateway.public_reads.ask(transfer_row, transfer_id)
+    if row is None:
+        raise transfer_not_found(gateway, transfer_id)
+    return status_of(terms, row, progress_of_row(gateway, row), as_of)
+
+
+def transfer_statuses(
+    gateway: Gateway, transfer_ids: Sequence[TransferId]
+) -> list[TransferStatus | GatewayError]:
+    """The status of each transfer, or the error that :func:`transfer_status` raises, in the order asked.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    terms, as_of = gateway.snapshots.current().terms, taken_in_at(gateway)
+    rows = gateway.public_reads.ask(transfer_rows, list(dict.fromkeys(transfer_ids)))
+    unknown = [transfer_id for transfer_id in transfer_ids if transfer_id not in rows]
+    missing = _not_found(gateway, unknown) if unknown else {}
+    return [
+        status_of(terms, row, progress_of_row(gateway, row), as_of)
+        if (row := rows.get(transfer_id)) is not None
+        else missing[transfer_id]
+        for transfer_id in transfer_ids
+    ]
+
+
+def transfer_status_by_transaction(gateway: Gateway, tx_hash: str, chain_id: ChainId) -> TransferStatus:
+    """The status of the transfer that a transaction of its source chain sent.
+
+    Of several the first in its block counts (docs/interface.md#by-transaction).
+
+    :param tx_hash: as ``wire_values.parse_tx_hash`` gives it.
+    :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
+    :raises Unavailable: the configuration cannot be read.
+    """
+    terms, as_of = gateway.snapshots.current().terms, taken_in_at(gateway)
+    found = gateway.public_reads.ask(_first_of_transaction, tx_hash, chain_id)
+    if found is None:
+        message = f"transfer not found; {_freshness_of(gateway, chain_id)}"
+        raise GatewayError(message, reason=Reason.TRANSFER_NOT_FOUND)
+    return status_of(terms, found.status, progress_of_row(gateway, found.status), as_of)
+
+
+def _first_of_transaction(connection: Connection, tx_hash: str, chain_id: ChainId) -> TransferEntry | None:
+    """The transfer that the transaction sent, the first in the block where it sent several.
+
+    Where it is the send of none, the one whose log names it otherwise.
+    """
+    entries = transfers_sent_by(connection, chain_id, tx_hash)
+    sent = [entry for entry in entries if entry.status.src_tx_hash == tx_hash] or entries
+    if len(sent) < 2:
+        return sent[0] if sent else None
+    ids = send_ids(connection, [entry.transfer_id for entry in sent])
+
+    def place(entry: TransferEntry) -> tuple[datetime, Any]:
+        return entry.status.sent_at or entry.updated_at, in_block_order(ids.get(entry.transfer_id, ""))
+
+    return min(sent, key=place)
+
+
+def transfer_not_found(gateway: Gateway, transfer_id: TransferId) -> GatewayError:
+    """The error for an id that is not known, or no longer, for the caller to raise.
+
+    Its message says which block of each chain was seen last, and how long ago its newest event happened, so
+    that users whose transfer is missing see whether their chain is being read. It names the configured chains
+    first, and not more than ``NAMED_CHAINS``. Of the hash of a transaction it names the transfer instead
+    (docs/interface.md#transaction-as-id).
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    return _not_found(gateway, [transfer_id])[transfer_id]
+
+
+def _not_found(gateway: Gateway, transfer_ids: Sequence[TransferId]) -> dict[TransferId, GatewayError]:
+    """:func:`transfer_not_found` of several, in a few reads however many they are."""
+    pruned = gateway.public_reads.ask(pruned_statuses, transfer_ids)
+    others = [transfer_id for transfer_id in transfer_ids if transfer_id not in pruned]
+    meant = gateway.public_reads.ask(_transfers_of_transactions, others) if others else {}
+    freshness = _freshness(gateway) if len(meant) < len(set(others)) else ""
+
+    def message(transfer_id: TransferId) -> str:
+        if transfer_id in pruned:
+            end = _ENDS[Status(pruned[transfer_id])]
+            return f"transfer not found: it {end} long ago and is no longer kept"
+        if transfer_id in meant:
+            found = f"0x{meant[transfer_id].hex()}"
+            return (
+                f"transfer not found: this is the hash of a transaction of transfer {found}; "
+                "send that as transfer_id"
+            )
+        return f"transfer not found; {freshness}"
+
+    return {
+        transfer_id: GatewayError(
+            message(transfer_id), reason=Reason.TRANSFER_NOT_FOUND, meant=meant.get(transfer_id)
+        )
+        for transfer_id in transfer_ids
+    }
+
+
+def _transfers_of_transactions(
+    connection: Connection, sent_as_ids: Sequence[TransferId]
+) -> Mapping[TransferId, TransferId]:
+    """The transfer that was meant by each of the ids that is the hash of a transaction.
+
+    That is the one which the transaction sent, the first in the block where it sent several; otherwise the
+    earliest whose log names it.
+    """
+    named: dict[str, list[NamedBy]] = {}
+    for each in named_by(connection, [f"0x{sent.hex()}" for sent in sent_as_ids]):
+        named.setdefault(each.tx_hash, []).append(each)
+    named = {tx_hash: [each for each in all_ if each.sent] or all_ for tx_hash, all_ in named.items()}
+    several = [each.transfer_id for all_ in named.values() if len(all_) > 1 for each in all_]
+    ids = send_ids(connection, several) if several else {}
+    return {
+        TransferId(bytes.fromhex(tx_hash[2:])): min(
+            all_, key=lambda each: (each.at, in_block_order(ids.get(each.transfer_id, "")), each.transfer_id)
+        ).transfer_id
+        for tx_hash, all_ in named.items()
+    }
+
+
+def _freshness(gateway: Gateway) -> str:
+    """How far each chain was read and how long ago that was, for people: of ``NAMED_CHAINS`` at most."""
+    terms = gateway.snapshots.current().terms
+    newest = gateway.public_reads.ask(newest_events, terms.chain_infos, NAMED_CHAINS)
+    now = gateway.clock()
+    ages = [
+        _seen(terms, progress, now)
+        for progress in sorted(newest, key=lambda progress: progress.newest_at, reverse=True)
+    ]
+    if newest and newest[0].reporting > len(newest):
+        ages.append(f"and {newest[0].reporting - len(newest)} more")
+    return f"newest events: {', '.join(ages)}" if ages else "no chain has reported yet"
+
+
+def _freshness_of(gateway: Gateway, chain_id: ChainId) -> str:
+    """As :func:`_freshness`, of the chain that was asked about: no other matters."""
+    terms = gateway.snapshots.current().terms
+    progress = gateway.public_reads.ask(newest_of_chain, chain_id)
+    if progress is None:
+        return f"{_chain_name(terms, chain_id)} has not reported anything yet"
+    return f"newest events: {_seen(terms, progress, gateway.clock())}"
+
+
+def _seen(terms: NetworkTerms, progress: Row[*tuple[Any, ...]], now: datetime) -> str:
+    """Such as ``Ethereum 12 s ago (block 21000000)``; without the block where no event named one."""
+    block = "" if progress.highest_block is None else f" (block {progress.highest_block})"
+    return f"{_chain_name(terms, progress.chain_id)} {age_in_words(now - progress.newest_at)}{block}"
+
+
+def _chain_name(terms: NetworkTerms, chain_id: ChainId) -> str:
+    chain = terms.chain_infos.get(chain_id)
+    return chain.name if chain else f"chain {chain_id}"
+
+
+_ENDS: Final = {
+    Status.TRANSFER_FAILED: "failed before any funds left,",
+    Status.TRANSFER_COMPLETED: "was completed",
+    Status.TRANSFER_REFUNDED: "was refunded",
+}
+
+
+def status_of(
+    terms: NetworkTerms,
+    row: TransferRow,
+    progress: Progress | None = None,
+    as_of: datetime | None = None,
+) -> TransferStatus:
+    """What is answered of a transfer's row: the rule for every operation that answers statuses."""
+    src, dst = _chain(terms, row.src_chain_id), _chain(terms, row.dst_chain_id)
+    status = Status(row.status)
+    to_be_refunded = status is Status.TRANSFER_TO_BE_REFUNDED
+    evidence: dict[str, Any] = {}
+    if status is Status.TRANSFER_REFUND_TO_BE_CONFIRMED and row.wd_onchain is not None:
+        evidence = {
+            "wd_onchain": b64encode(row.wd_onchain).decode(),
+            "sorted_sigs": row.sorted_sigs,
+            "signers": row.signers,
+            "powers": row.powers,
+        }
+    return TransferStatus(
+        status=status,
+        refund_reason=XferStatus(row.refund_reason) if to_be_refunded else XferStatus.UNKNOWN,
+        block_delay=src.block_delay if src else 0,
+        src_block_tx_link=src.tx_link(row.src_tx_hash) if src else "",
+        dst_block_tx_link=dst.tx_link(row.dst_tx_hash) if dst else "",
+        bridge_type=_bridge_type(terms, row),
+        progress=progress,
+        as_of=as_of,
+        **evidence,
+    )
+
+
+def _chain(terms: NetworkTerms, chain_id: ChainId | None) -> ChainInfo | None:
+    return None if chain_id is None else terms.chain_infos.get(chain_id)
+
+
+def _bridge_type(terms: NetworkTerms, row: TransferRow) -> BridgeType:
+    """How the transfer crosses. For a burn the pegged pair decides whether it is withdrawn or minted."""
+    if row.kind == SendKind.POOL:
+        return BridgeType.POOL
+    if row.kind == SendKind.DEPOSIT:
+        return BridgeType.DEPOSIT_MINT
+    if row.kind is None or row.symbol is None or row.src_chain_id is None or row.dst_chain_id is None:
+        return BridgeType.UNDEFINED
+    route_key = RouteKey(row.symbol, ChainId(row.src_chain_id), ChainId(row.dst_chain_id))
+    pegged = terms.pegged.get(route_key)
+    return pegged.bridge_type if pegged else BridgeType.UNDEFINED

@@ -1,0 +1,337 @@
+"""Everything that follows from one transfer's events: status, links, evidence, effects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.network.facts import NetworkFacts
+from app.network.validators import ValidatorSet
+from app.refunds.evidence import RefundContext, RefundVerdict, RequestJudgement, basis_of, judge_refund
+from app.refunds.request import PaidIds, withdraw_id_of
+from app.transfers.anomalies import Anomaly, anomalies_of_transfer
+from app.transfers.events import (
+    BlockEvent,
+    RefundCompleted,
+    RefundPrepared,
+    RefundSigned,
+    TransferDelayed,
+    TransferEvent,
+    TransferFailed,
+    TransferReleased,
+    TransferSent,
+    TransferSubmitted,
+)
+from app.transfers.ids import is_proven
+from app.transfers.reorganisations import ChainReading, Logged, Origin, counting, highest_blocks, readings
+from app.transfers.reported import TransferHistory
+from app.transfers.status import RefundStanding, StandingEvents, StatusAnswer, status_of
+from app.values.codes import SendKind, TransferHistoryStatus, XferStatus
+from app.values.crypto import parse_evm_address
+from app.values.identifiers import BlockNumber, ChainId, TransferId
+
+
+@dataclass(frozen=True, slots=True)
+class RefundEvidence:
+    """What the user submits on chain: the request, its signatures, the whole validator set."""
+
+    wd_onchain: bytes
+    sorted_sigs: tuple[bytes, ...]
+    signers: tuple[bytes, ...]
+    powers: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransferState:
+    """The projection of one transfer; a pure function of its log, the reorgs and the network."""
+
+    transfer_id: TransferId
+    status: TransferHistoryStatus
+    refund_reason: XferStatus
+    status_since: datetime | None
+    updated_at: datetime
+    kind: SendKind | None = None
+    src_chain_id: ChainId | None = None
+    dst_chain_id: ChainId | None = None
+    symbol: str | None = None
+    token: str | None = None
+    amount: int | None = None
+    sender: str | None = None
+    receiver: str | None = None
+    contract: str | None = None
+    src_tx_hash: str | None = None
+    dst_tx_hash: str | None = None
+    sent_at: datetime | None = None
+    released_at: datetime | None = None
+    relayed_amount: int | None = None
+    began_at: datetime | None = None
+    received_amount: int | None = None
+    evidence: RefundEvidence | None = None
+    anomalies: tuple[Anomaly, ...] = ()
+    blocks: tuple[tuple[int, int], ...] = ()
+    """Highest block by chain over all events, standing or not: what a reorg may reach."""
+    readings: tuple[tuple[ChainId, ChainReading], ...] = ()
+    other_hashes: tuple[str, ...] = ()
+    """Transactions that the log names beside the two above, standing or not; ascending."""
+    settled_block: BlockNumber | None = None
+    """Of the event that the end of the transfer rests on."""
+    withdraw_ids: tuple[tuple[bytes, bool], ...] = ()
+    """Of its refund requests, each with whether it was paid under it; ascending."""
+    refund_basis: frozenset[str] = frozenset()
+    """Ids of the requests and signatures from which the same refund follows."""
+
+
+def refund_context(
+    transfer_id: TransferId, send: TransferEvent | None, facts: NetworkFacts, paid_ids: PaidIds | None = None
+) -> RefundContext:
+    """What is known for judging a refund: nothing but ids until the send is known."""
+    paid_ids = paid_ids or {}
+    if not isinstance(send, TransferSent):
+        return RefundContext(transfer_id, paid_ids=paid_ids)
+    return RefundContext(
+        transfer_id,
+        kind=send.kind,
+        src_chain_id=send.src_chain_id,
+        contract=facts.refund_contract(send.taken),
+        unlisted_contract=send.contract if facts.is_unlisted(send.taken) else None,
+        paid_ids=paid_ids,
+        token=facts.token_address(send.taken),
+        receiver=parse_evm_address(send.sender),
+        amount=send.amount,
+    )
+
+
+def judge_transfer_refund(
+    transfer_id: TransferId, standing: StandingEvents, facts: NetworkFacts, paid_ids: PaidIds
+) -> tuple[RefundContext, RefundVerdict]:
+    """Judge the standing requests by the standing send, signatures and the current validators.
+
+    :param paid_ids: withdraw ids of the requests that were paid for other transfers.
+    """
+    context = refund_context(transfer_id, standing.first(TransferSent), facts, paid_ids)
+    validators = facts.validators.get(context.src_chain_id) if context.src_chain_id is not None else None
+    verdict = judge_refund(
+        context,
+        (event.wd_onchain for event in standing.every(RefundPrepared)),
+        (event.signature for event in standing.every(RefundSigned)),
+        validators,
+    )
+    return context, verdict
+
+
+def status_answer(history: TransferHistory, facts: NetworkFacts) -> StatusAnswer:
+    """What :func:`transfer_state` says of the status."""
+    standing = history.standing()
+    return status_of(standing, _judge(history, standing, facts).standing)
+
+
+def refund_standing(
+    history: TransferHistory, standing: StandingEvents, facts: NetworkFacts
+) -> RefundStanding:
+    """What the refund requests among the standing events mean for the status."""
+    return _judge(history, standing, facts).standing
+
+
+def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferState:
+    """Fold one transfer.
+
+    :param history: at least one acceptance.
+    :param facts: with the current validator set of the source chain where a refund is prepared.
+    :raises ValueError: the log is empty.
+    """
+    if not history.log:
+        raise ValueError(f"transfer 0x{history.transfer_id.hex()} has no log to fold")
+    standing = history.standing()
+    refund = _judge(history, standing, facts)
+    answer = status_of(standing, refund.standing)
+    origin_event = history.origin_event(standing)
+    send = origin_event if isinstance(origin_event, TransferSent) else None
+    standing_send = standing.first(TransferSent)
+    release = standing.first(TransferReleased)
+    origin = history.origin()
+    counted = history.counted(origin)
+    refundable = answer.status is TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED
+    src_tx_hash, dst_tx_hash = _src_tx_hash(standing), _dst_tx_hash(standing)
+    received_amount = _received_amount(send, release, facts)
+    return TransferState(
+        transfer_id=history.transfer_id,
+        status=answer.status,
+        refund_reason=answer.refund_reason,
+        status_since=answer.since,
+        updated_at=_updated_at(history, standing, answer.since),
+        kind=send.kind if send else None,
+        src_chain_id=origin_event.src_chain_id if origin_event else None,
+        dst_chain_id=origin_event.dst_chain_id if origin_event else None,
+        symbol=facts.symbol_of(send.taken) if send else origin_event.symbol if origin_event else None,
+        token=send.token if send else None,
+        amount=origin_event.amount if origin_event else None,
+        sender=origin_event.sender if origin_event else None,
+        receiver=origin_event.receiver if origin_event else None,
+        contract=send.contract if send else None,
+        src_tx_hash=src_tx_hash,
+        dst_tx_hash=dst_tx_hash,
+        sent_at=standing_send.at if standing_send else None,
+        released_at=release.at if release else None,
+        relayed_amount=received_amount if send and send.kind is SendKind.POOL else None,
+        began_at=_began_at(counted, origin),
+        received_amount=received_amount,
+        evidence=refund.evidence if refundable else None,
+        anomalies=tuple(
+            anomalies_of_transfer(
+                standing, refund.uncontradicted, facts, history.paid_ids, history.misplaced(origin)
+            )
+        ),
+        blocks=highest_blocks((logged.event for logged in counted), origin),
+        readings=readings(standing.events(), origin),
+        other_hashes=tuple(sorted(_tx_hashes(counting(history.log, origin)) - {src_tx_hash, dst_tx_hash})),
+        settled_block=settled_block(standing, answer.status),
+        withdraw_ids=_withdraw_ids(refund, is_taken=standing.is_withdraw_taken),
+        refund_basis=refund.basis,
+    )
+
+
+def settled_block(standing: StandingEvents, status: TransferHistoryStatus) -> BlockNumber | None:
+    """The block of the event that the end rests on; None at any other status, and where it names none."""
+    event: BlockEvent | None = None
+    if status is TransferHistoryStatus.TRANSFER_COMPLETED:
+        event = standing.first(TransferReleased)
+    elif status is TransferHistoryStatus.TRANSFER_FAILED:
+        event = standing.first(TransferFailed)
+    elif status is TransferHistoryStatus.TRANSFER_REFUNDED:
+        event = standing.first(RefundCompleted)
+    return None if event is None else event.block
+
+
+def _tx_hashes(log: Sequence[Logged[TransferEvent]]) -> set[str]:
+    """Every transaction that an accepted event names, whether or not the event stands."""
+    return {
+        tx_hash
+        for logged in log
+        for name in ("src_tx_hash", "dst_tx_hash", "tx_hash")
+        if (tx_hash := getattr(logged.event, name, None)) is not None
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Refund:
+    standing: RefundStanding
+    evidence: RefundEvidence | None
+    uncontradicted: Sequence[RefundPrepared]
+    sound: Sequence[RequestJudgement] = ()
+    """The requests that no fact about this transfer contradicts, whatever was paid for others."""
+    basis: frozenset[str] = frozenset()
+
+
+def _judge(history: TransferHistory, standing: StandingEvents, facts: NetworkFacts) -> _Refund:
+    if not standing.first(RefundPrepared):
+        return _Refund(RefundStanding(asked_at=history.asked_at), None, ())
+    context, verdict = judge_transfer_refund(history.transfer_id, standing, facts, {})
+    sound = [judged for judged in verdict.requests if not judged.contradictions]
+    if history.paid_ids:
+        context, verdict = judge_transfer_refund(history.transfer_id, standing, facts, history.paid_ids)
+    accepted = {judged.wd_onchain for judged in verdict.requests if not judged.contradictions}
+    prepared = [event for event in standing.every(RefundPrepared) if event.wd_onchain in accepted]
+    prepared_at = prepared[0].at if prepared else None
+    served, basis = verdict.served, _basis(verdict, standing, prepared[:1])
+    if served is None or context.src_chain_id is None:
+        return _Refund(RefundStanding(prepared_at, None, history.asked_at), None, prepared, sound, basis)
+    validators = facts.validators[context.src_chain_id]
+    evidence = RefundEvidence(served.wd_onchain, served.sorted_sigs, validators.signers, validators.powers)
+    quorum_at = _quorum_at(served, standing, validators)
+    refund = RefundStanding(prepared_at, quorum_at, history.asked_at)
+    return _Refund(refund, evidence, prepared, sound, basis)
+
+
+def _basis(
+    verdict: RefundVerdict, standing: StandingEvents, first: Sequence[RefundPrepared]
+) -> frozenset[str]:
+    """The events to keep at hand: the earliest of each request and signature, for times follow from it."""
+    requests, signatures = basis_of(verdict)
+    kept = {judged.wd_onchain for judged in requests} | {event.wd_onchain for event in first}
+    ids: dict[bytes, str] = {}
+    for prepared in standing.every(RefundPrepared):
+        if prepared.wd_onchain in kept:
+            ids.setdefault(prepared.wd_onchain, prepared.id)
+    for signed in standing.every(RefundSigned):
+        if signed.signature in signatures:
+            ids.setdefault(signed.signature, signed.id)
+    return frozenset(ids.values())
+
+
+def _withdraw_ids(refund: _Refund, *, is_taken: bool) -> tuple[tuple[bytes, bool], ...]:
+    """The ids of the requests that no fact about this transfer contradicts; of others nothing is asked.
+
+    The request with a quorum was taken, where the contract took one. Where none has it, for the set may have
+    changed since, any of them may have been the one.
+    """
+    paying = [each for each in refund.sound if each.reached] or refund.sound
+    paid = {each.wd_onchain for each in paying if is_taken}
+    found: dict[bytes, bool] = {}
+    for each in refund.sound:
+        if (known := withdraw_id_of(each.wd_onchain)) is not None:
+            found[known] = found.get(known, False) or each.wd_onchain in paid
+    return tuple(sorted(found.items()))
+
+
+def _quorum_at(served: RequestJudgement, standing: StandingEvents, validators: ValidatorSet) -> datetime:
+    """When the served request had enough power: its time or that of the signature that completed it."""
+    requested = min(e.at for e in standing.every(RefundPrepared) if e.wd_onchain == served.wd_onchain)
+    signer_of = {signature: signer for signer, signature in served.signed}
+    power = 0
+    for event in standing.every(RefundSigned):
+        signer = signer_of.pop(event.signature, None)
+        power += validators.power_of(signer) or 0 if signer else 0
+        if power >= validators.quorum:
+            return max(requested, event.at)
+    return requested
+
+
+def _updated_at(history: TransferHistory, standing: StandingEvents, since: datetime | None) -> datetime:
+    """The newest time that changed something; requests and signatures change only the status."""
+    silent = (RefundPrepared, RefundSigned)
+    times = [e.at for t, events in standing.by_type.items() if t not in silent for e in events]
+    if since is not None:
+        times.append(since)
+    return max(times) if times else max(logged.event.at for logged in history.log)
+
+
+def _src_tx_hash(standing: StandingEvents) -> str | None:
+    send = standing.first(TransferSent) or standing.first(TransferSubmitted)
+    return send.src_tx_hash if send else None
+
+
+def _dst_tx_hash(standing: StandingEvents) -> str | None:
+    payout = standing.first(TransferReleased) or standing.first(TransferDelayed)
+    return payout.dst_tx_hash if payout else None
+
+
+def _began_at(counted: Sequence[Logged[TransferEvent]], origin: Origin) -> datetime | None:
+    """When the transfer was first heard of: the earliest submission or send, whether or not it stands.
+
+    So the time stays the same when an announced transfer is sent, and when a reorganisation takes a send
+    back that then comes again: pages of a history can be told apart by it. Beside a proven send an unproven
+    one does not count.
+    """
+    named = (each.event for each in counted if isinstance(each.event, TransferSent | TransferSubmitted))
+    times = (
+        event.at
+        for event in named
+        if not (origin.is_proven and isinstance(event, TransferSent) and not is_proven(event))
+    )
+    return min(times, default=None)
+
+
+def _received_amount(
+    send: TransferSent | None, release: TransferReleased | None, facts: NetworkFacts
+) -> int | None:
+    """What a release paid, in destination units; None while there is none or it cannot be known.
+
+    Where the release does not say it, the amount sent counts, scaled and rounded down. Of a pool transfer
+    it is also what left the destination pool.
+    """
+    if release is None or release.amount is not None:
+        return release.amount if release else None
+    if send is None:
+        return None
+    return facts.scaled_down(send.amount, send.taken)

@@ -1,0 +1,198 @@
+"""From the standing events of a transfer to its status (docs/interface.md#status-table)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+from app.transfers.events import (
+    NetworkStatus,
+    RefundCompleted,
+    RefundDelayed,
+    RefundFailed,
+    RefundRequested,
+    RefundSubmitted,
+    TransferConfirmed,
+    TransferDelayed,
+    TransferEvent,
+    TransferFailed,
+    TransferReleased,
+    TransferSent,
+    TransferSubmitted,
+)
+from app.transfers.ids import is_proven
+from app.values.codes import TransferHistoryStatus, XferStatus
+
+T = TypeVar("T", bound=TransferEvent)
+
+
+@dataclass(frozen=True, slots=True)
+class StandingEvents:
+    """The standing events of one transfer, by type, each type in its order (``Event.order``)."""
+
+    by_type: dict[type[TransferEvent], list[TransferEvent]]
+
+    @classmethod
+    def of(cls, events: Iterable[TransferEvent]) -> StandingEvents:
+        """Group and sort ``events``: of sends the proven ones come first."""
+        by_type: dict[type[TransferEvent], list[TransferEvent]] = {}
+        for event in events:
+            by_type.setdefault(type(event), []).append(event)
+        for of_type in by_type.values():
+            if len(of_type) > 1:
+                of_type.sort(key=_rank)
+        return cls(by_type)
+
+    def add(self, event: TransferEvent) -> None:
+        """Let one more event stand."""
+        insort(self.by_type.setdefault(type(event), []), event, key=_rank)
+
+    def remove(self, event: TransferEvent) -> None:
+        """Let one of the events stand no more."""
+        of_type = self.by_type[type(event)]
+        del of_type[bisect_left(of_type, _rank(event), key=_rank)]
+
+    def events(self) -> Iterable[TransferEvent]:
+        """All of them."""
+        return (event for events in self.by_type.values() for event in events)
+
+    def every(self, event_type: type[T]) -> list[T]:
+        """All of one type, the earliest first."""
+        return self.by_type.get(event_type, [])  # type: ignore[return-value]  # each type has events of its own
+
+    def first(self, event_type: type[T]) -> T | None:
+        """The earliest of one type: it supplies links, amounts and times."""
+        events = self.by_type.get(event_type)
+        return events[0] if events else None  # type: ignore[return-value]  # as in every()
+
+    @property
+    def network_status(self) -> NetworkStatus | None:
+        """The validator network's latest status."""
+        statuses = self.every(NetworkStatus)
+        return statuses[-1] if statuses else None
+
+    @property
+    def refunds_under_way(self) -> list[RefundSubmitted]:
+        """The user's withdraws that no ``refund.failed`` of the same transaction takes back."""
+        failed = {failure.tx_hash for failure in self.every(RefundFailed)}
+        return [refund for refund in self.every(RefundSubmitted) if refund.tx_hash not in failed]
+
+    @property
+    def is_withdraw_taken(self) -> bool:
+        """Whether the contract took the user's withdraw, final or not: its id is used up."""
+        word = self.network_status
+        return bool(
+            self.refunds_under_way
+            or self.every(RefundDelayed)
+            or self.every(RefundCompleted)
+            or (word is not None and word.xfer_status is XferStatus.REFUND_DONE)
+        )
+
+
+def _rank(event: TransferEvent) -> tuple[Any, ...]:
+    return not is_proven(event), *event.order
+
+
+@dataclass(frozen=True, slots=True)
+class RefundStanding:
+    """What the judgement of the refund requests means for the status."""
+
+    prepared_at: datetime | None = None
+    """Time of the earliest standing request that the facts do not contradict."""
+    quorum_at: datetime | None = None
+    """Time at which exactly one request had valid signatures of a quorum."""
+    asked_at: datetime | None = None
+    """When its user asked for it. Anybody can ask, so this is no fact: it counts at status 6 alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatusAnswer:
+    """A transfer's status, its refund reason (0 unless status is 6) and since when it holds."""
+
+    status: TransferHistoryStatus
+    refund_reason: XferStatus
+    since: datetime | None
+
+
+Sign = Callable[[StandingEvents, RefundStanding], datetime | None]
+"""Since when a line of the table holds; None where it does not."""
+
+
+def _network_says(*values: XferStatus) -> Sign:
+    def since(events: StandingEvents, _refund: RefundStanding) -> datetime | None:
+        network_status = events.network_status
+        return (
+            network_status.at if network_status is not None and network_status.xfer_status in values else None
+        )
+
+    return since
+
+
+def _stands(event_type: type[TransferEvent]) -> Sign:
+    def since(events: StandingEvents, _refund: RefundStanding) -> datetime | None:
+        event = events.first(event_type)
+        return event.at if event is not None else None
+
+    return since
+
+
+def _refund_under_way(events: StandingEvents, _refund: RefundStanding) -> datetime | None:
+    refunds = events.refunds_under_way
+    return refunds[0].at if refunds else None
+
+
+def _quorum(_events: StandingEvents, refund: RefundStanding) -> datetime | None:
+    return refund.quorum_at
+
+
+def _prepared(_events: StandingEvents, refund: RefundStanding) -> datetime | None:
+    return refund.prepared_at
+
+
+_S = TransferHistoryStatus
+_X = XferStatus
+_BAD = tuple(value for value in XferStatus if value.is_bad)
+
+TABLE: tuple[tuple[TransferHistoryStatus, tuple[Sign, ...]], ...] = (
+    (_S.TRANSFER_REFUNDED, (_stands(RefundCompleted), _network_says(_X.REFUND_DONE))),
+    (_S.TRANSFER_COMPLETED, (_stands(TransferReleased),)),
+    (_S.TRANSFER_DELAYED, (_stands(TransferDelayed),)),
+    (_S.TRANSFER_CONFIRMING_YOUR_REFUND, (_refund_under_way, _stands(RefundDelayed))),
+    (_S.TRANSFER_REFUND_TO_BE_CONFIRMED, (_quorum,)),
+    (
+        _S.TRANSFER_REQUESTING_REFUND,
+        (_stands(RefundRequested), _prepared, _network_says(_X.REFUND_REQUESTED)),
+    ),
+    (_S.TRANSFER_TO_BE_REFUNDED, (_network_says(*_BAD),)),
+    (_S.TRANSFER_WAITING_FOR_FUND_RELEASE, (_network_says(_X.SUCCESS),)),
+    (_S.TRANSFER_WAITING_FOR_NET_CONFIRMATION, (_stands(TransferConfirmed), _network_says(_X.OK_TO_RELAY))),
+    (_S.TRANSFER_SUBMITTING, (_stands(TransferSent),)),
+    (_S.TRANSFER_FAILED, (_stands(TransferFailed),)),
+    (_S.TRANSFER_SUBMITTING, (_stands(TransferSubmitted),)),
+)
+
+
+def status_of(events: StandingEvents, refund: RefundStanding) -> StatusAnswer:
+    """The status of the first line of the table that has any of its signs.
+
+    For facts that contradict each other (a refund and a release) the order of the table decides; the
+    anomaly is raised elsewhere. A transfer of which nothing stands is TRANSFER_UNKNOWN. An ask for the
+    refund moves a transfer from 6 to 7, and nothing else (docs/interface.md#refund-ask).
+    """
+    for status, signs in TABLE:
+        times = [time for sign in signs if (time := sign(events, refund)) is not None]
+        if times:
+            if status is _S.TRANSFER_TO_BE_REFUNDED and refund.asked_at is not None:
+                since = max(refund.asked_at, min(times))
+                return StatusAnswer(_S.TRANSFER_REQUESTING_REFUND, _X.UNKNOWN, since)
+            network_status = events.network_status
+            reason = (
+                network_status.xfer_status
+                if network_status and status is _S.TRANSFER_TO_BE_REFUNDED
+                else _X.UNKNOWN
+            )
+            return StatusAnswer(status, reason, min(times))
+    return StatusAnswer(_S.TRANSFER_UNKNOWN, _X.UNKNOWN, None)

@@ -1,0 +1,374 @@
+"""What becomes of a reported event: it is accepted, repeated or refused.
+
+Nothing here reads a database or a clock. Everything that a verdict rests on is in ``Known``, loaded once
+for a segment of the feed; each event is judged with the events accepted before it in the same segment.
+The rules are in docs/interface.md#event-feed, #event-ids, #standing and #refused-events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from app.feed.pruned import Pruned, PrunedMatch
+from app.network.facts import NetworkFacts
+from app.transfers.contents import agree, together
+from app.transfers.event_types import EventType
+from app.transfers.events import (
+    BlockEvent,
+    ChainReorged,
+    Event,
+    EventsRetracted,
+    RefundPrepared,
+    RefundSigned,
+    TransferEvent,
+    TransferSent,
+    ValidatorsUpdated,
+)
+from app.transfers.ids import Proof, proof_of
+from app.transfers.reorganisations import Logged, Origin, as_told_last, origin_of
+from app.transfers.reported import TransferHistory
+from app.transfers.signatures import NotTaken, request_refusal, signature_refusal
+from app.transfers.subjects import EventKey
+from app.values.identifiers import ChainId
+
+
+@dataclass(frozen=True, slots=True)
+class LatestAcceptance:
+    """What the log has last under a key: position, number of the acceptance, and the event."""
+
+    seq: int
+    occurrence: int
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One acceptance to be appended to the log. The first acceptance of a key has occurrence 0.
+
+    ``chains`` are those that the reporter of an event about a transfer is limited to; None: all.
+    """
+
+    seq: int
+    occurrence: int
+    event: Event
+    chains: frozenset[int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The event counts from now on."""
+
+    entry: LogEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The event was accepted before and stands. ``entry`` is set where it is logged all the same."""
+
+    entry: LogEntry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The event is not taken; ``reason`` is what its reporter reads.
+
+    ``two_contents``: the key is known with other content, which is raised as an anomaly. ``aside``: it may
+    turn out right without being sent again.
+    """
+
+    reason: str
+    two_contents: bool = False
+    aside: bool = False
+
+
+Verdict = Accepted | Repeated | Refused
+
+# A transfer has a send, a payout, some statuses. A reporter that sends hundreds of them is broken or means
+# harm: the whole log of a transfer is read with each event about it, and each signature is held against every
+# request. The bounds are each reporter's own, so that nobody uses up another's.
+MAX_REQUESTS: Final = 64
+"""Refund requests of one transfer that are taken from one reporter: there is rarely a second."""
+
+MAX_OF_A_TYPE: Final = 256
+"""Its other events of one type, acceptances after a reorganisation included."""
+
+MAX_ROTATIONS: Final = 4096
+"""Validator sets of one chain, each as often as it is accepted: eleven years of one a day. All are read where
+one is reported out of the chain's order, and with a reorganisation."""
+
+MAX_OF_A_LIMITED: Final = 512
+"""All events of one transfer that are taken from one reporter that is limited to some chains."""
+
+
+def most_of(event: TransferEvent) -> int | None:
+    """How many acceptances of the event's type one reporter may have of one transfer; None: any number.
+
+    Signatures have bounds of their own (``domain.refund.limits``).
+    """
+    if isinstance(event, RefundSigned):
+        return None
+    return MAX_REQUESTS if isinstance(event, RefundPrepared) else MAX_OF_A_TYPE
+
+
+Told = dict[tuple[bytes | ChainId, str], int]
+"""By transfer, or of validator sets by chain, and type, how many acceptances a reporter has.
+
+What is far from any bound may be missing.
+"""
+
+
+def too_many(event: Event, told: Told, *, is_limited: bool = False) -> str | None:
+    """Why no more of this type is taken about the transfer from this reporter; None where it is.
+
+    :param is_limited: the reporter is limited to some chains: its signatures may wait for ever.
+    """
+    if isinstance(event, ValidatorsUpdated) and told.get((event.chain_id, event.type), 0) >= MAX_ROTATIONS:
+        return (
+            f"type: this reporter may send at most {MAX_ROTATIONS} events {event.type} about a chain: "
+            "have an operator ingest further ones"
+        )
+    if not isinstance(event, TransferEvent):
+        return None
+    if is_limited and sum(told.get((event.transfer_id, each), 0) for each in EventType) >= MAX_OF_A_LIMITED:
+        return (
+            f"transfer_id: a token that is limited to chains may send at most {MAX_OF_A_LIMITED} events "
+            "about a transfer: send further ones with a token for all chains"
+        )
+    most = MAX_OF_A_TYPE if is_limited and isinstance(event, RefundSigned) else most_of(event)
+    if most is None or told.get((event.transfer_id, event.type), 0) < most:
+        return None
+    return f"type: this reporter may send at most {most} events {event.type} about a transfer"
+
+
+_TWO_CONTENTS: Final = "id: was reported before with other content: send a new fact with a new id"
+_PRUNED_TRANSFER: Final = (
+    "transfer_id: the transfer had finished and was pruned; no further events are accepted"
+)
+
+
+class ReporterScope(Protocol):
+    """What a reporter may report."""
+
+    @property
+    def chains(self) -> frozenset[int] | None:
+        """The chains that it is limited to; None: all."""
+
+    def refusal(self, event: Event, known: Callable[[], Origin]) -> str | None:
+        """Why the event is outside; None where it is not. ``known``: its transfer's chains."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainLimits:
+    """What bounds a reorg of a chain; None where nothing is known."""
+
+    highest_block: int | None = None
+    """How far the chain has been read."""
+    pruned_up_to: int | None = None
+    """The highest block in which a pruned event stood."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Known:
+    """Everything that the verdicts about one segment rest on. ``note`` adds what the segment itself adds."""
+
+    scope: ReporterScope
+    max_reorg_blocks: int
+    next_seq: int
+    """The position in the log that the next entry gets."""
+    last_reversal: int = 0
+    """The position of the newest reorg or retraction: whatever was accepted later stands."""
+    latest: dict[EventKey, LatestAcceptance] = field(default_factory=dict)
+    histories: dict[bytes, TransferHistory] = field(default_factory=dict)
+    """Of every transfer that an event of the segment is about."""
+    fallen: Set[EventKey] = frozenset()
+    """Events about no transfer whose latest acceptance does not stand."""
+    not_needed: Set[EventKey] = frozenset()
+    """Signatures that stand and are not in the histories: another one of their signer counts."""
+    dropped: Set[EventKey] = frozenset()
+    """Heads of chains that the log had and does not need any more."""
+    pruned: Pruned = field(default_factory=Pruned)
+    """With the ids that a retraction of the segment names."""
+    facts: NetworkFacts = field(default_factory=NetworkFacts)
+    """Loaded where the segment has an event about a transfer."""
+    chain_limits: Mapping[int, ChainLimits] = field(default_factory=dict)
+    """Of the chains that the segment has reorgs of."""
+    told: Told | None = None
+    """What the reporter has told about the transfers and chains; None where that has no bound."""
+
+    def note(self, entry: LogEntry) -> None:
+        """Let the events that follow be judged with this entry in the log."""
+        event = entry.event
+        self.next_seq = entry.seq + 1
+        self.latest[event.key] = LatestAcceptance(entry.seq, entry.occurrence, event)
+        if isinstance(event, TransferEvent):
+            history = self.histories[event.transfer_id]
+            log: Sequence[Logged[TransferEvent]] = [*history.log, Logged(entry.seq, event, entry.chains)]
+            if entry.occurrence:  # the first of a key has nothing to add to others
+                log = as_told_last(log)
+            self.histories[event.transfer_id] = history.with_log(log)
+        if self.told is not None and isinstance(event, TransferEvent | ValidatorsUpdated):
+            about = event.transfer_id if isinstance(event, TransferEvent) else event.chain_id
+            self.told[about, event.type] = self.told.get((about, event.type), 0) + 1
+
+
+def is_barrier(event: Event) -> bool:
+    """Whether events after this one are judged by other facts: it is a segment of its own."""
+    return isinstance(event, ChainReorged | ValidatorsUpdated | EventsRetracted)
+
+
+def judge_segment(events: Iterable[Event], known: Known) -> list[Verdict]:
+    """Judge events in their order, each with those before it; ``known`` is what it comes to at the end."""
+    verdicts: list[Verdict] = []
+    for each in events:
+        verdict = judge(each, known)
+        if not isinstance(verdict, Refused) and verdict.entry is not None:
+            known.note(verdict.entry)
+        verdicts.append(verdict)
+    return verdicts
+
+
+def judge(event: Event, known: Known) -> Verdict:
+    """The verdict about one event; changes nothing.
+
+    The scope comes first: an event outside of it must not even raise an anomaly.
+    """
+    if (outside := known.scope.refusal(event, lambda: _origin(event, known))) is not None:
+        return Refused(outside)
+    latest = _comparable(event, known)
+    pruned = known.pruned.match(event)
+    differs = latest is not None and not agree(latest.event, event)
+    if differs or pruned is PrunedMatch.OTHER_CONTENT:
+        return Refused(_TWO_CONTENTS, two_contents=True)
+    if pruned is PrunedMatch.SAME_EVENT:
+        return Repeated()
+    if pruned is PrunedMatch.TRANSFER:
+        return Refused(_PRUNED_TRANSFER)
+    if latest is None and event.key in known.dropped:
+        return Repeated()
+    if latest is None:
+        return _refusal(event, known) or Accepted(_entry(event, known))
+    return _judge_again(event, latest, known)
+
+
+def _comparable(event: Event, known: Known) -> LatestAcceptance | None:
+    """What the log has last under the event's key, of reporters that this one cannot contradict.
+
+    What a limited reporter said about a transfer says nothing to reporters of other limits: it may be about
+    a transfer that is none of its.
+    """
+    latest = known.latest.get(event.key)
+    if latest is None or not isinstance(event, TransferEvent):
+        return latest
+    same = (known.scope.chains, None)
+    of_key = [each for each in known.histories[event.transfer_id].log if each.event.id == event.id]
+    if not of_key or of_key[-1].chains in same:  # a signature that is not needed is in no history
+        return latest
+    comparable = [each for each in of_key if each.chains in same]
+    if not comparable:
+        return None
+    return LatestAcceptance(comparable[-1].seq, latest.occurrence, comparable[-1].event)
+
+
+def _entry(event: Event, known: Known) -> LogEntry:
+    latest = known.latest.get(event.key)
+    occurrence = 0 if latest is None else latest.occurrence + 1
+    chains = known.scope.chains if isinstance(event, TransferEvent) else None
+    return LogEntry(known.next_seq, occurrence, event, chains)
+
+
+def _judge_again(event: Event, latest: LatestAcceptance, known: Known) -> Verdict:
+    """The verdict about an event that was accepted before: whichever report said more, nothing is lost."""
+    told = together(latest.event, event)
+    entry = _entry(told, known)
+    if _stands(event, latest, known):
+        adds = told is not latest.event
+        if adds and isinstance(told, TransferSent) and (reason := send_refusal(told, known.facts)):
+            return Refused(reason)
+        return Repeated(entry if adds or _is_logged_again(told, latest, known) else None)
+    return _refusal(told, known) or Accepted(entry)
+
+
+def _origin(event: Event, known: Known) -> Origin:
+    """The chains of the event's transfer, as far as they are known."""
+    return known.histories[event.transfer_id].origin() if isinstance(event, TransferEvent) else Origin()
+
+
+def _stands(event: Event, latest: LatestAcceptance, known: Known) -> bool:
+    if latest.seq > known.last_reversal or event.key in known.not_needed:
+        return True
+    if isinstance(event, TransferEvent):
+        standing = known.histories[event.transfer_id].standing()
+        return any(other.id == event.id for other in standing.every(type(event)))
+    return event.key not in known.fallen
+
+
+def _is_logged_again(event: Event, latest: LatestAcceptance, known: Known) -> bool:
+    """Whether a repetition is logged although the event stands.
+
+    A repeated reorg reverses again, however far the chain has been read by then: a sender that resends
+    everything makes the orphaned events stand first. And an event whose chain is not known yet may turn out
+    to have been reversed since its first acceptance: then this one counts.
+    """
+    if isinstance(event, ChainReorged):
+        return True
+    if not isinstance(event, BlockEvent) or event.block is None or latest.seq > known.last_reversal:
+        return False
+    return origin_of(known.histories[event.transfer_id].log).chain_of(event) is None
+
+
+def _refusal(event: Event, known: Known) -> Refused | None:
+    if known.told is not None:
+        is_limited = known.scope.chains is not None
+        if (bound := too_many(event, known.told, is_limited=is_limited)) is not None:
+            return Refused(bound)
+    if isinstance(event, ChainReorged):
+        reason = _reaches_too_far(event, known)
+        return None if reason is None else Refused(reason)
+    if isinstance(event, EventsRetracted):
+        pruned = (target for target in event.targets if target in known.pruned.targets)
+        target = next(pruned, None)
+        return None if target is None else Refused(f"targets: {target!r} was pruned and cannot be retracted")
+    not_taken: NotTaken | None = None
+    if isinstance(event, TransferSent):
+        reason = send_refusal(event, known.facts)
+        return None if reason is None else Refused(reason)
+    if isinstance(event, RefundPrepared):
+        not_taken = request_refusal(event, known.histories[event.transfer_id], known.facts)
+    elif isinstance(event, RefundSigned):
+        not_taken = signature_refusal(event, known.histories[event.transfer_id], known.facts)
+    return None if not_taken is None else Refused(not_taken.reason, aside=not_taken.aside)
+
+
+def send_refusal(event: TransferSent, facts: NetworkFacts) -> str | None:
+    """Why a send is refused; None where it is taken."""
+    if event.symbol is None and event.token is None:
+        return "symbol: must be given, or token with the token's address"
+    if proof_of(event) is Proof.CONTRADICTED:
+        return (
+            "transfer_id: is not the id that the contract gives a send with these fields: send sender, "
+            "receiver, token, amount, dst_chain_id, nonce and contract as its log has them"
+        )
+    if facts.contradicts_token(event.taken):
+        return (
+            f"token: is not what is configured as {event.symbol} on chain {event.src_chain_id}: "
+            "send the token of the log, and leave symbol out"
+        )
+    return None
+
+
+def _reaches_too_far(reorg: ChainReorged, known: Known) -> str | None:
+    limits = known.chain_limits[reorg.chain_id]
+    highest, final = limits.highest_block, limits.pruned_up_to
+    if highest is not None and highest - reorg.from_block > known.max_reorg_blocks:
+        return (
+            f"from_block: is {highest - reorg.from_block} blocks below the chain's highest block {highest}; "
+            f"at most {known.max_reorg_blocks} are accepted (MAX_REORG_BLOCKS)"
+        )
+    if final is not None and reorg.from_block <= final:
+        return (
+            f"from_block: must be above block {final} of the chain, which is final: transfers in it were "
+            "pruned"
+        )
+    return None

@@ -1,0 +1,156 @@
+"""Reading the values of public requests, for both doors (docs/interface.md#json-envelope).
+
+Each function returns the value or raises ``ValueError`` with a message for people; the door puts the name
+of the field before it. Amounts are read by ``amounts.parse_uint256``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Final, TypeVar
+
+from app.values.amounts import is_ascii_digits
+from app.values.identifiers import TransferId, account_key
+
+T = TypeVar("T")
+
+MISSING: Final = "is missing"
+MAX_SYMBOL_CHARACTERS: Final = 128
+MAX_ADDRESS_CHARACTERS: Final = 128
+
+MAX_ACCOUNTS: Final = 20
+"""Accounts whose history is asked for at once."""
+
+MAX_STATUSES: Final = 100
+"""Transfers whose status is asked for at once."""
+
+_SPACES: Final = " \t\n\r\f\v"
+"""Around an account; further ones, which readers of JSON Schema do not agree about, belong to it."""
+
+_MAX_DIGITS: Final = 78
+_UINT64_BITS: Final = 64
+_HASH: Final = re.compile(r"(0[xX])?[0-9a-fA-F]{64}", re.ASCII)
+_ANY_HASH: Final = re.compile(r"[0-9A-Za-z_-]{1,128}", re.ASCII)
+WATCHED_ACCOUNT: Final = (
+    "0[xX][0-9a-fA-F]{16}|(0[xX])?([0-9a-fA-F]{40}|[0-9a-fA-F]{64})|[1-9A-Za-z][0-9A-Za-z_-]{24,127}"
+)
+"""Addresses of EVMs, Flow, Move and NEAR; those of other chains are long, and none begins with a zero."""
+_WATCHED: Final = re.compile(WATCHED_ACCOUNT, re.ASCII)
+_BARE_EVM: Final = re.compile("[0-9a-fA-F]{40}", re.ASCII)
+_TRANSFER_ID: Final = re.compile(r"(?:0[xX])?([0-9a-fA-F]{64})")
+
+
+def parse_transfer_id(value: object) -> TransferId:
+    """The 32 bytes of a transfer id in hex, with or without ``0x``, in any case.
+
+    :param value: any JSON value; all but strings are refused.
+    """
+    if value == "":
+        raise ValueError(MISSING)
+    match = _TRANSFER_ID.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError("must be a string of 32 bytes in hex (64 digits, with or without 0x)")
+    return TransferId(bytes.fromhex(match[1]))
+
+
+def bounded_text(text: str, longest: int) -> str:
+    """The text itself, where it has at most ``longest`` characters and no NUL (PostgreSQL stores none)."""
+    if "\0" in text:
+        raise ValueError("must not contain a NUL character")
+    if len(text) > longest:
+        raise ValueError(f"must have at most {longest} characters")
+    return text
+
+
+def bounded_uint(number: int, bits: int) -> int:
+    """The number itself, where it fits an unsigned integer of that many bits. It is not negative."""
+    if number >> bits:
+        raise ValueError(f"must be at most {2**bits - 1}")
+    return number
+
+
+def token_symbol(text: str) -> str:
+    """A token's symbol, as in the transfer configs."""
+    return bounded_text(text, MAX_SYMBOL_CHARACTERS)
+
+
+def user_address(text: str) -> str:
+    """A wallet's address: any text, as not every chain is an EVM (docs/interface.md#usr-addr)."""
+    return bounded_text(text, MAX_ADDRESS_CHARACTERS)
+
+
+def watched_account(text: str) -> str:
+    """The account of a webhook: an address of some kind of chain. About all else nothing would ever be sent.
+
+    ``0x`` may be left out of an address of 20 bytes.
+    """
+    bounded_text(text, MAX_ADDRESS_CHARACTERS)
+    if not _WATCHED.fullmatch(text):
+        raise ValueError("must be an address: 0x and 40 hex digits, or that of another kind of chain")
+    return text if text[:2] in ("0x", "0X") or not _BARE_EVM.fullmatch(text) else f"0x{text}"
+
+
+def parse_tx_hash(value: object) -> str:
+    """A transaction's or block's hash. 32 bytes in hex, with or without ``0x``, get it and lower case.
+
+    Not every chain is an EVM: other hashes are letters and digits in their own case.
+
+    :param value: any JSON value; all but strings are refused.
+    """
+    if value == "":
+        raise ValueError(MISSING)
+    if not isinstance(value, str) or not _ANY_HASH.fullmatch(value):
+        raise ValueError("must be a hash: 32 bytes in hex, or up to 128 letters and digits")
+    return "0x" + value[-64:].lower() if _HASH.fullmatch(value) else value
+
+
+def parse_accounts(texts: Iterable[str], one_more: str = "") -> list[str]:
+    """The ``account_key`` of each account, each once. A text may hold several, with commas between them.
+
+    :param one_more: what clients send beside the list, often one that the list has as well.
+    """
+    accounts = _divided(texts)
+    further = _divided([one_more])
+    if not accounts and not further:
+        raise ValueError(f"{MISSING}: send an account, or up to {MAX_ACCOUNTS} of them")
+    keys = list(dict.fromkeys(account_key(user_address(account)) for account in [*accounts, *further]))
+    if max(len(accounts), len(keys)) > MAX_ACCOUNTS:
+        raise ValueError(f"must have at most {MAX_ACCOUNTS} accounts: send the others in another request")
+    return keys
+
+
+def _divided(texts: Iterable[str]) -> list[str]:
+    parts = (part.strip(_SPACES) for text in texts for part in text.split(","))
+    return [part for part in parts if part]
+
+
+def parse_page_token(text: str) -> int | None:
+    """The milliseconds of a ``next_page_token``; None for the newest page."""
+    if not text:
+        return None
+    if not is_ascii_digits(text):
+        raise ValueError("must be the next_page_token of the previous page (a time in milliseconds) or empty")
+    return bounded_uint(int(text) if len(text) <= _MAX_DIGITS else 1 << _UINT64_BITS, _UINT64_BITS)
+
+
+def required(rule: Callable[[str], T]) -> Callable[[str], T]:
+    """The rule for a value that must be there: an empty one counts as missing."""
+
+    def read(text: str) -> T:
+        if not text:
+            raise ValueError(MISSING)
+        return rule(text)
+
+    return read
+
+
+def printable(text: str) -> str:
+    r"""The text with everything that ends a line or steers a terminal written as an escape, such as ``\n``.
+
+    That is all that Unicode does not call printable: control characters, every kind of line break, characters
+    without a width or that turn the direction of writing, lone surrogates.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

@@ -1,0 +1,55 @@
+"""What those who wait ask."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from app.api.fields import BoundedText, TransferIdHex, Uint
+from app.api.schemas import TRANSFER_ID_PATTERN, Question, describe
+from app.values.wire_values import MAX_ADDRESS_CHARACTERS
+from app.waiting.services import LONGEST_SECONDS
+
+_ID_EXAMPLE: Final = "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6"
+_LAST_ID_LENGTH: Final = 64
+
+
+class WaitQuery(Question):
+    """Parameters of a wait for another status."""
+
+    transfer_id = TransferIdHex(
+        required=True,
+        metadata=describe(
+            "The transfer's id: 32 bytes in hex, with or without 0x, in any case.",
+            _ID_EXAMPLE,
+            pattern=TRANSFER_ID_PATTERN,
+        ),
+    )
+    after_status = Uint(
+        32,
+        metadata=describe(
+            "The status that you know. The answer comes when the transfer is at another one. 0 also waits "
+            "for a transfer that is not known yet. If omitted, the answer comes at once."
+        ),
+    )
+    timeout = Uint(
+        32,
+        metadata=describe(
+            f"Seconds to wait at most. Larger values count as {LONGEST_SECONDS}, and so does none."
+        ),
+    )
+
+
+class EventsQuery(Question):
+    """Parameters of a stream of events: a transfer or an account."""
+
+    transfer_id = TransferIdHex(
+        metadata=describe("The transfer's id, 32 bytes in hex.", _ID_EXAMPLE, pattern=TRANSFER_ID_PATTERN)
+    )
+    account = BoundedText(
+        MAX_ADDRESS_CHARACTERS,
+        metadata=describe("A sender or receiver. Letter case does not matter."),
+    )
+    last_event_id = BoundedText(
+        _LAST_ID_LENGTH,
+        metadata=describe("For clients that cannot send the header Last-Event-ID, which counts before it."),
+    )

@@ -1,0 +1,184 @@
+"""The chains that the gateway reads itself: how far, how well, and the switch that stops their reading."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from flask import abort, flash, redirect, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_admin import expose
+
+from app.console.access import READ, Access, Audience
+from app.console.formats import sentence
+from app.console.requests import actor
+from app.console.views import ConsoleView
+from app.gateway import Gateway, current_gateway
+from app.values.identifiers import MAX_CHAIN_ID, ChainId
+from app.values.times import age_in_words
+from app.watcher.services.chains import DatedMiss, SwitchRefused, start, stop, watch_details, watched_chains
+from app.watcher.services.lease import MAX_REASON
+from app.watcher.steps import WaitingKind
+from app.watcher.watched import WatchedChain, WatchState
+
+STATE_WORDS: Final[Mapping[WatchState, tuple[str, str, str]]] = {
+    WatchState.READING: ("reading", "good", "A watcher reads the chain, and new blocks arrive."),
+    WatchState.STANDING: (
+        "no new blocks",
+        "warn",
+        "A watcher reads the chain, but its nodes have reported no new block for a long time. Either the "
+        "chain or the nodes have stopped: try another node.",
+    ),
+    WatchState.NOT_READ: (
+        "not read",
+        "bad",
+        "No watcher reads the chain, or the watcher cannot read it. Check that one is running (flask --app "
+        "wsgi watch), and see the last error.",
+    ),
+    WatchState.STOPPED: (
+        "stopped",
+        "bad",
+        "Nothing is read until reading is started again. It then continues where it stopped.",
+    ),
+}
+"""The word for a state, the look of its pill, and what it means."""
+
+WAITING_WORDS: Final[Mapping[str, str]] = {
+    WaitingKind.SEND_DEPTH.value: "sends waiting for confirmations",
+    WaitingKind.REFUND_DEPTH.value: "paid refunds waiting to become final",
+    WaitingKind.QUEUED.value: "payouts in a contract's delay queue",
+    WaitingKind.EXECUTED.value: "executed payouts whose queue entry was not read yet",
+    WaitingKind.UNKNOWN.value: "logs about tokens, chains or transfers that are not known",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedLine:
+    """A chain as the page shows it."""
+
+    chain: WatchedChain
+    word: str
+    look: str
+    meaning: str
+    is_read: bool
+    """Whether the lag is known: while nobody reads the chain, it grows unseen."""
+    quiet: bool
+    head_age: str
+    backfill_ppm: int | None
+    """How much of the backfill is done, in millionths; None while there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedPage:
+    """One chain, with what else is kept of it."""
+
+    line: WatchedLine
+    misses: Sequence[DatedMiss]
+    waiting: Sequence[tuple[str, int]]
+
+
+def watched_lines(gateway: Gateway) -> list[WatchedLine]:
+    """Every chain that is configured to be watched, those that are not read first.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    now = gateway.clock()
+    lines = [_line(chain, now) for chain in watched_chains(gateway)]
+    return sorted(lines, key=lambda line: line.chain.state is WatchState.READING)
+
+
+def watched_page(gateway: Gateway, chain_id: ChainId) -> WatchedPage | None:
+    """The page of one chain; None where it is not configured to be watched.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    found = [line for line in watched_lines(gateway) if line.chain.chain_id == chain_id]
+    if not found:
+        return None
+    details = watch_details(gateway, chain_id)
+    waiting = [(WAITING_WORDS.get(kind, kind), number) for kind, number in sorted(details.waiting.items())]
+    return WatchedPage(found[0], details.misses, waiting)
+
+
+def _line(chain: WatchedChain, now: datetime) -> WatchedLine:
+    word, look, meaning = STATE_WORDS[chain.state]
+    return WatchedLine(
+        chain=chain,
+        word=word,
+        look=look,
+        meaning=meaning,
+        is_read=chain.is_read,
+        quiet=chain.is_quiet(now),
+        head_age="never" if chain.head_at is None else age_in_words(now - chain.head_at),
+        backfill_ppm=_backfill_ppm(chain),
+    )
+
+
+def _backfill_ppm(chain: WatchedChain) -> int | None:
+    left = chain.backfill_left
+    if not left or chain.live_from is None:
+        return None
+    return (chain.live_from - chain.from_block - left) * 1_000_000 // (chain.live_from - chain.from_block)
+
+
+class WatchingView(ConsoleView):
+    """How far the watched chains are read."""
+
+    section = "Network"
+    access = {
+        "index": READ,
+        "show": READ,
+        "stop": Access(Audience.NOBODY, Audience.OPERATOR, grave=True),
+        "start": Access(Audience.NOBODY, Audience.OPERATOR),
+    }
+
+    def __init__(self) -> None:
+        super().__init__(name="Watched chains", endpoint="watching")
+
+    def badge(self) -> int:
+        """Chains that are not read."""
+        return sum(not line.is_read for line in watched_lines(current_gateway()))
+
+    @expose("/")
+    def index(self) -> str:
+        """Every chain that is configured to be watched."""
+        return self.render("console/watching/index.html", lines=watched_lines(current_gateway()))
+
+    @expose("/<int:chain_id>")
+    def show(self, chain_id: int) -> str:
+        """One chain: what was read, what differed, and the switch."""
+        return self.render("console/watching/show.html", page=_page(chain_id), longest=MAX_REASON)
+
+    @expose("/<int:chain_id>/stop", methods=("POST",))
+    def stop(self, chain_id: int) -> ResponseReturnValue:
+        """Stop the reading of a chain."""
+        name = _page(chain_id).line.chain.name
+        try:
+            reason = request.form.get("reason", "")[:MAX_REASON]
+            stop(current_gateway(), ChainId(chain_id), reason, actor=actor())
+        except SwitchRefused as refused:
+            flash(sentence(str(refused)), "error")
+        else:
+            flash(f"Stopped reading {name}. What was read is kept.", "success")
+        return redirect(url_for("watching.show", chain_id=chain_id))
+
+    @expose("/<int:chain_id>/start", methods=("POST",))
+    def start(self, chain_id: int) -> ResponseReturnValue:
+        """Let the reading go on."""
+        name = _page(chain_id).line.chain.name
+        try:
+            start(current_gateway(), ChainId(chain_id), actor=actor())
+        except SwitchRefused as refused:
+            flash(sentence(str(refused)), "error")
+        else:
+            flash(f"Started reading {name}. A running watcher picks it up within seconds.", "success")
+        return redirect(url_for("watching.show", chain_id=chain_id))
+
+
+def _page(chain_id: int) -> WatchedPage:
+    page = watched_page(current_gateway(), ChainId(chain_id)) if chain_id <= MAX_CHAIN_ID else None
+    if page is None:
+        abort(404)
+    return page

@@ -1,0 +1,94 @@
+"""Answers that cannot be true, whatever the chain says, and one value for what a range of blocks held."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from app.values.identifiers import BlockNumber
+from app.watcher.blocks import Header, Log
+
+
+class Lie(Exception):
+    """A node's answer contradicts what was asked, or itself; the message says how, without any address."""
+
+
+def check_logs(
+    logs: Sequence[Log],
+    first: BlockNumber,
+    last: BlockNumber,
+    contracts: Collection[bytes],
+    topics: Collection[bytes],
+) -> None:
+    """Check the logs of a range, both ends included, against what was asked for.
+
+    They stand in the order of their chain, none twice, and the logs of a block name one hash.
+
+    :raises Lie: for the first log that is none of these.
+    """
+    before = (-1, -1)
+    hashes: dict[int, str] = {}
+    for log in logs:
+        if not first <= log.block <= last:
+            raise Lie(f"a log of block {log.block} for blocks {first} to {last}")
+        if log.address not in contracts or not log.topics or log.topics[0] not in topics:
+            raise Lie(f"a log of block {log.block} that was not asked for")
+        here = log.block, log.index
+        if here <= before:
+            raise Lie(f"log {log.index} of block {log.block} is repeated or out of order")
+        if hashes.setdefault(log.block, log.block_hash) != log.block_hash:
+            raise Lie(f"the logs of block {log.block} have different block hashes")
+        before = here
+
+
+def check_blocks(logs: Iterable[Log], headers: Mapping[BlockNumber, Header]) -> None:
+    """Check that each log names the block that its number has.
+
+    :param headers: of every block that has one of the logs.
+    :raises Lie: for a log of another block. Where logs and headers come of two calls, a reorganisation in
+        between does this as well, so it is asked once more before it is believed.
+    """
+    for log in logs:
+        header = headers.get(log.block)
+        if header is None or header.hash != log.block_hash:
+            raise Lie(f"the logs of block {log.block} do not belong to the block with this number")
+
+
+def check_parents(headers: Iterable[Header]) -> None:
+    """Check that blocks that follow each other name each other.
+
+    :param headers: in any order; of those that do not follow each other nothing can be said.
+    :raises Lie: for one whose parent is another block, or that is older than its parent, or for two of one
+        number.
+    """
+    by_number: dict[int, Header] = {}
+    for header in headers:
+        known = by_number.setdefault(header.number, header)
+        if known.hash != header.hash:
+            raise Lie(f"two blocks have the number {header.number}")
+    for number, header in by_number.items():
+        parent = by_number.get(number - 1)
+        if parent is None:
+            continue
+        if header.parent_hash != parent.hash:
+            raise Lie(f"block {number} does not build on block {number - 1}")
+        if header.at < parent.at:
+            raise Lie(f"block {number} is older than block {number - 1}")
+
+
+def digest(logs: Iterable[Log]) -> bytes:
+    """SHA-256 over the logs in their order: block, its hash, transaction, index, contract, topics, data.
+
+    What has no fixed length has its length before it, so no two different lists are written alike.
+    """
+    return hashlib.sha256(b"".join(map(_written, logs))).digest()
+
+
+def _written(log: Log) -> bytes:
+    head = f"{log.block}:{log.block_hash}:{log.tx_hash}:{log.index}:{len(log.topics)}:{len(log.data)}:"
+    topics = b"".join(log.topics) if all(len(topic) == 32 for topic in log.topics) else _framed(log.topics)
+    return b"".join((head.encode("utf-8"), log.address, topics, log.data))
+
+
+def _framed(topics: tuple[bytes, ...]) -> bytes:
+    return b"".join(b"%d:%b" % (len(topic), topic) for topic in topics)

@@ -1,1 +1,0 @@
-"""From a log's bytes to the values of one event of the contracts."""

@@ -1,0 +1,1 @@
+"""From the logs of contracts to the events of the feed."""

@@ -1,0 +1,253 @@
+"""What a log is to the bridge: a send, a release, a refund, or what a liquidity provider takes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from app.network.watch_terms import KnownSend, WatchedNetwork
+from app.transfers.event_types import EventType
+from app.transfers.events import TransferSent
+from app.transfers.ids import Proof, proof_of
+from app.values.codes import SendKind
+from app.values.crypto import checksum_address
+from app.values.identifiers import BlockNumber, ChainId, TransferId
+from app.values.times import parse_rfc3339, rfc3339
+from app.watcher.blocks import Log
+from app.watcher.logs.values import Burn, Deposited, Mint, Relay, Send, Undecodable, WithdrawDone, Withdrawn
+
+
+class Place(NamedTuple):
+    """A log's place. ``id`` names its first fact (docs/ingest.md#ids), ``at`` is the time of its block."""
+
+    id: str
+    at: datetime
+    block: BlockNumber
+    block_hash: str
+    tx_hash: str
+    log_index: int
+
+    def further(self, event_type: EventType) -> Place:
+        """The place of a further fact of the same log, which needs an id of its own."""
+        return self._replace(id=f"{self.id}:{event_type.value}")
+
+    def facts(self) -> dict[str, Any]:
+        """The place as JSON values."""
+        return {**self._asdict(), "at": rfc3339(self.at)}
+
+
+def log_id(chain_id: ChainId, log: Log) -> str:
+    """The id of the first fact of a log."""
+    return f"{chain_id}:{log.block_hash}:{log.tx_hash}:{log.index}"
+
+
+def log_of(event_id: str) -> str:
+    """The id of the first fact of the log that this is a fact of."""
+    return ":".join(event_id.split(":")[:4])
+
+
+def place_of(chain_id: ChainId, log: Log, at: datetime) -> Place:
+    """The place of a log whose block has the time ``at``."""
+    return Place(log_id(chain_id, log), at, log.block, log.block_hash, log.tx_hash, log.index)
+
+
+def place_from(facts: Mapping[str, Any]) -> Place:
+    """The place that these facts were made of."""
+    return Place(
+        id=facts["id"],
+        at=parse_rfc3339(facts["at"]),
+        block=BlockNumber(facts["block"]),
+        block_hash=facts["block_hash"],
+        tx_hash=facts["tx_hash"],
+        log_index=facts["log_index"],
+    )
+
+
+_ADDRESSES_KEPT: Final = 16_384
+
+
+class NotConfigured(Exception):
+    """The configuration does not say yet what the log names; the message is for operators."""
+
+
+class NotSent(NotConfigured):
+    """A payout names a send of its own chain, and none is known under that id."""
+
+    def __init__(self, transfer_id: TransferId) -> None:
+        super().__init__(f"no transfer 0x{transfer_id.hex()} is known, to which the withdrawal refers")
+        self.transfer_id = transfer_id
+
+
+@lru_cache(maxsize=_ADDRESSES_KEPT)
+def account(address: bytes) -> str:
+    """An address as the feed keeps accounts. Hashing one costs more than all else that a log needs."""
+    return checksum_address(address)
+
+
+def sent_event(
+    said: Send | Deposited | Burn, place: Place, contract: bytes, chain_id: ChainId, network: WatchedNetwork
+) -> TransferSent:
+    """The event of a send. A chain that is not configured is named all the same, as the feed takes it.
+
+    So is a token: its symbol follows once the configuration lists it.
+
+    :param contract: the one that logged it.
+    :raises NotConfigured: where the chain is not known that a burn means.
+    :raises Undecodable: where the contract would have given the send another id.
+    """
+    symbol: str | None
+    match said:
+        case Send():
+            kind, sender, receiver = SendKind.POOL, said.sender, said.receiver
+            dst = ChainId(said.dst_chain_id)
+            symbol = network.pool_symbol(chain_id, said.token, dst)
+        case Deposited():
+            kind, sender, receiver = SendKind.DEPOSIT, said.depositor, said.mint_account
+            dst = ChainId(said.mint_chain_id)
+            symbol = network.deposit_symbol(chain_id, contract, said.token, dst)
+        case Burn():
+            kind, sender, receiver = SendKind.BURN, said.account, said.to_account
+            target = network.burn_target(chain_id, contract, said.token, said.to_chain_id)
+            if target is None and not said.to_chain_id:
+                raise NotConfigured(
+                    f"{account(said.token)} is not a configured token at contract {account(contract)}: its "
+                    "original chain is not known"
+                )
+            symbol, dst = target or (None, ChainId(said.to_chain_id))
+    event = TransferSent(
+        id=place.id,
+        at=place.at,
+        transfer_id=TransferId(said.transfer_id),
+        block=place.block,
+        block_hash=place.block_hash,
+        log_index=place.log_index,
+        kind=kind,
+        src_chain_id=chain_id,
+        dst_chain_id=dst,
+        symbol=symbol,
+        token=account(said.token),
+        amount=said.amount,
+        sender=account(sender),
+        receiver=account(receiver),
+        src_tx_hash=place.tx_hash,
+        nonce=None if said.nonce is None else str(said.nonce),
+        max_slippage=said.max_slippage if isinstance(said, Send) else None,
+        contract=account(contract),
+    )
+    if proof_of(event) is Proof.CONTRADICTED:
+        raise Undecodable("its transfer id is not the one that the contract gives what it says")
+    return event
+
+
+_SHORT: Final = bytes(8)
+"""A reference that has as many zeros at either end is none: a hash has them once in 2^64."""
+
+
+class Payment(StrEnum):
+    """What is paid."""
+
+    RELEASE = "release"
+    REFUND = "refund"
+    LIQUIDITY = "liquidity"
+
+
+@dataclass(frozen=True, slots=True)
+class Payout:
+    """What a contract pays at once, or when its delay is over.
+
+    :param transfer_id: None of liquidity.
+    :param payout_id: under which the contract queues it.
+    """
+
+    payment: Payment
+    payout_id: bytes
+    token: bytes
+    amount: int
+    transfer_id: TransferId | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """The payout as JSON values."""
+        return {
+            "payment": self.payment.value,
+            "payout_id": self.payout_id.hex(),
+            "token": self.token.hex(),
+            "amount": str(self.amount),
+            "transfer_id": None if self.transfer_id is None else self.transfer_id.hex(),
+        }
+
+
+def payout_from(facts: Mapping[str, Any]) -> Payout:
+    """The payout that these facts were made of."""
+    transfer_id = facts["transfer_id"]
+    return Payout(
+        Payment(facts["payment"]),
+        bytes.fromhex(facts["payout_id"]),
+        bytes.fromhex(facts["token"]),
+        int(facts["amount"]),
+        None if transfer_id is None else TransferId(bytes.fromhex(transfer_id)),
+    )
+
+
+def own_reference(said: object, chain_id: ChainId) -> TransferId | None:
+    """The send of this chain that a payout names; None where it names none, or another chain's.
+
+    Who signs a withdrawal chooses its reference freely: governors withdraw with one that no send has.
+    """
+    match said:
+        case WithdrawDone():
+            reference = said.refid
+        case Withdrawn() | Mint() if said.ref_chain_id == chain_id:
+            reference = said.ref_id
+        case _:
+            return None
+    return None if is_none(reference) else TransferId(reference)
+
+
+def payout_of(
+    said: Relay | WithdrawDone | Withdrawn | Mint, chain_id: ChainId, send: KnownSend | None = None
+) -> Payout | None:
+    """What such a log of this chain pays; None where that is no concern of transfers or pools.
+
+    A pool's withdraw is a refund where it has a reference: the transfer. A vault and a pegged bridge name
+    the chain of the reference as well: another chain's is paid out here, their own chain's is a refund of
+    what they took, unless the send says that it is paid out where it was sent. They have none where
+    validators take their fees.
+
+    :param send: of this chain, which the payout names.
+    """
+    match said:
+        case Relay():
+            return Payout(
+                Payment.RELEASE, said.payout_id, said.token, said.amount, TransferId(said.transfer_id)
+            )
+        case WithdrawDone():
+            if is_none(said.refid):
+                return Payout(Payment.LIQUIDITY, said.payout_id, said.token, said.amount)
+            return Payout(Payment.REFUND, said.payout_id, said.token, said.amount, TransferId(said.refid))
+        case _:
+            if said.ref_chain_id == 0 or is_none(said.ref_id):
+                return None
+            payment = Payment.REFUND if said.ref_chain_id == chain_id else Payment.RELEASE
+            if payment is Payment.REFUND and send is not None and _pays_out(said, send, chain_id):
+                payment = Payment.RELEASE
+            return Payout(payment, said.payout_id, said.token, said.amount, TransferId(said.ref_id))
+
+
+def _pays_out(said: Withdrawn | Mint, send: KnownSend, chain_id: ChainId) -> bool:
+    """Whether the payout of a send of its own chain is its release.
+
+    A vault gives deposits back and a bridge burns (docs/interface.md#transfer-ids). A mint for a burn that
+    goes to its own chain looks as its refund would, and is what the user burned for.
+    """
+    if isinstance(said, Withdrawn):
+        return send.kind is SendKind.BURN
+    return send.kind is SendKind.DEPOSIT or send.dst_chain_id == chain_id
+
+
+def is_none(reference: bytes) -> bool:
+    """Whether the reference of a payout names no transfer."""
+    return reference.startswith(_SHORT) or reference.endswith(_SHORT)

@@ -1,0 +1,316 @@
+"""From what a log says to events and to facts that wait: the rules of one chain's translation."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from app.network.watch_terms import KnownSend, WatchedNetwork, WatchTerms
+from app.transfers.event_types import EventType
+from app.transfers.events import (
+    Event,
+    LiquidityAdded,
+    LiquidityWithdrawn,
+    RefundCompleted,
+    RefundDelayed,
+    RefundSubmitted,
+    TransferConfirmed,
+    TransferDelayed,
+    TransferReleased,
+    ValidatorsUpdated,
+    WithdrawDone,
+)
+from app.transfers.ids import pool_withdraw_id
+from app.values.crypto import checksum_address
+from app.values.identifiers import BlockNumber, ChainId, TransferId
+from app.watcher.logs import values
+from app.watcher.logs.payouts import (
+    NotConfigured,
+    NotSent,
+    Payment,
+    Payout,
+    Place,
+    account,
+    is_none,
+    own_reference,
+    payout_from,
+    payout_of,
+    place_from,
+    sent_event,
+)
+from app.watcher.logs.values import Undecodable
+from app.watcher.steps import Waiting, WaitingKey, WaitingKind
+
+
+class Telling:
+    """What is told of one chain at one time, collected in ``events``, ``waiting`` and ``done``.
+
+    :param read_to: the newest block of the chain that is known to build on all that is told here.
+    :param kept: what waits already.
+    """
+
+    def __init__(
+        self,
+        network: WatchedNetwork,
+        chain: WatchTerms,
+        read_to: BlockNumber,
+        kept: Sequence[Waiting],
+    ) -> None:
+        self.chain = chain
+        self._network, self._chain_id, self._read_to = network, chain.chain_id, read_to
+        self._queued = _by_key(kept, WaitingKind.QUEUED)
+        self._executed = _by_key(kept, WaitingKind.EXECUTED)
+        self._sends: dict[TransferId, KnownSend] = {}
+        self.events: list[Event] = []
+        self.waiting: dict[WaitingKey, Waiting] = {}
+        self.done: dict[WaitingKey, None] = {}
+
+    def sent(self, said: values.Send | values.Deposited | values.Burn, place: Place, contract: bytes) -> None:
+        """Funds were taken.
+
+        :raises NotConfigured: while it is not known towards which chain.
+        :raises Undecodable: for an id that the contract does not give.
+        """
+        event = sent_event(said, place, contract, self._chain_id, self._network)
+        self.events.append(event)
+        self._sends[event.transfer_id] = KnownSend(event.kind, event.dst_chain_id)
+        confirmed = place.further(EventType.TRANSFER_CONFIRMED)
+        self._when_deep(WaitingKind.SEND_DEPTH, confirmed, place.id, event.transfer_id)
+
+    def look_up(self, transfer_ids: Collection[TransferId]) -> None:
+        """Learn which of these are transfers from this chain."""
+        if transfer_ids and self._network.sends_of is not None:
+            self._sends |= self._network.sends_of(self._chain_id, transfer_ids)
+
+    def is_sent(self, transfer_id: TransferId) -> bool:
+        """Whether such a transfer is known: it was looked up, or its send was read here."""
+        return self._network.sends_of is None or transfer_id in self._sends
+
+    def payout(
+        self, said: values.Relay | values.WithdrawDone | values.Withdrawn | values.Mint
+    ) -> Payout | None:
+        """What a log pays; None where that is no concern of transfers or pools.
+
+        :raises NotSent: while no transfer is known that it would refund.
+        """
+        transfer_id = own_reference(said, self._chain_id)
+        if transfer_id is not None and not self.is_sent(transfer_id):
+            raise NotSent(transfer_id)
+        return payout_of(said, self._chain_id, None if transfer_id is None else self._sends.get(transfer_id))
+
+    def liquidity_added(self, said: values.LiquidityAdded, place: Place) -> None:
+        """A provider's deposit.
+
+        :raises NotConfigured: while it is not known of which token.
+        """
+        self.events.append(
+            LiquidityAdded(
+                **_of_chain(self._chain_id, place),
+                symbol=self._symbol(said.token),
+                amount=said.amount,
+            )
+        )
+
+    def rotated(self, said: values.SignersUpdated, place: Place) -> None:
+        """A new validator set, also one that cannot sign.
+
+        :raises Undecodable: for one that no contract accepts.
+        """
+        signers, powers = said
+        if len(signers) != len(powers):
+            raise Undecodable(f"the set has {len(signers)} signers and {len(powers)} powers")
+        if len(set(signers)) != len(signers) or not all(map(any, signers)):
+            raise Undecodable("the set has a signer twice, or the zero address")
+        self.events.append(
+            ValidatorsUpdated(
+                **_of_chain(self._chain_id, place),
+                signers=tuple(map(checksum_address, signers)),
+                powers=powers,
+            )
+        )
+
+    def withdrawn(self, said: values.WithdrawDone, place: Place) -> None:
+        """A withdraw of the pool was taken, paid or queued: its id is used up.
+
+        The id is computed: whatever a node makes of the log, it is one of this chain.
+        """
+        withdraw_id = pool_withdraw_id(
+            chain_id=self._chain_id,
+            seqnum=said.seqnum,
+            receiver=said.receiver,
+            token=said.token,
+            amount=said.amount,
+        )
+        further = place.further(EventType.WITHDRAW_DONE)
+        ref_id = None if is_none(said.refid) else TransferId(said.refid)
+        self.events.append(
+            WithdrawDone(**_of_chain(self._chain_id, further), withdraw_id=withdraw_id, ref_id=ref_id)
+        )
+
+    def paid_at_once(self, payout: Payout, place: Place) -> None:
+        """The payout's own log, and nothing was queued.
+
+        A provider's withdrawal that cannot be told yet is kept here, with what is known: that it was paid.
+        """
+        if payout.payment is not Payment.REFUND:
+            self._paid_or_unknown(payout, place)
+            return
+        transfer_id = _referred(payout)
+        self.events.append(
+            RefundSubmitted(tx_hash=place.tx_hash, **_of_transfer(self._chain_id, transfer_id, place))
+        )
+        final = place.further(EventType.REFUND_COMPLETED)
+        self._when_deep(WaitingKind.REFUND_DEPTH, final, place.id, transfer_id)
+
+    def queued(self, payout: Payout, place: Place, contract: bytes) -> None:
+        """The payout's own log, and its id was put into the delay queue."""
+        key = _queue_key(contract, payout.payout_id)
+        delayed_id = "0x" + payout.payout_id.hex()
+        if payout.payment is not Payment.LIQUIDITY:
+            common = _of_transfer(self._chain_id, _referred(payout), place)
+            self.events.append(
+                RefundDelayed(delayed_id=delayed_id, tx_hash=place.tx_hash, **common)
+                if payout.payment is Payment.REFUND
+                else TransferDelayed(delayed_id=delayed_id, dst_tx_hash=place.tx_hash, **common)
+            )
+        waits = Waiting(WaitingKind.QUEUED, key, place.block, None, payout.facts())
+        self._keep(waits)
+        self._queued[key] = waits
+        if (executed := self._executed.get(key)) is not None:
+            self._paid_or_unknown(payout, place_from(executed.facts))
+
+    def executed(self, said: values.DelayedTransferExecuted, place: Place, contract: bytes) -> None:
+        """A payout left the delay queue. Both facts are kept until neither can be reorganised away."""
+        key = _queue_key(contract, said.payout_id)
+        waits = Waiting(WaitingKind.EXECUTED, key, place.block, None, place.facts())
+        self._keep(waits)
+        self._executed[key] = waits
+        if (queued := self._queued.get(key)) is not None:
+            self._paid_or_unknown(payout_from(queued.facts), place)
+
+    def unknown(self, place: Place, why: str, facts: Mapping[str, Any]) -> None:
+        """What cannot be told before the configuration says more."""
+        version = self._network.version
+        kept = {**facts, "place": place.facts(), "version": version, "why": why}
+        self._keep(Waiting(WaitingKind.UNKNOWN, place.id, place.block, None, kept))
+
+    def come_due(self, kept: Sequence[Waiting]) -> None:
+        """Tell what waited for depth and is deep enough now."""
+        for each in kept:
+            if each.due is None or each.due > self._read_to:
+                continue
+            if each.kind in (WaitingKind.SEND_DEPTH, WaitingKind.REFUND_DEPTH):
+                transfer_id = TransferId(bytes.fromhex(each.facts["transfer_id"]))
+                self._deep(each.kind, place_from(each.facts), transfer_id)
+                self.done[WaitingKey(each.kind, each.key)] = None
+
+    def settle(self, final_to: BlockNumber) -> None:
+        """Forget queued payouts that were paid in a block up to which nothing is reorganised any more."""
+        for key in self._queued.keys() & self._executed.keys():
+            if max(self._queued[key].block, self._executed[key].block) <= final_to:
+                for kind in (WaitingKind.QUEUED, WaitingKind.EXECUTED):
+                    self.waiting.pop(WaitingKey(kind, key), None)
+                    self.done[WaitingKey(kind, key)] = None
+
+    def paid(self, payout: Payout, place: Place) -> None:
+        """Funds moved, by the log of this place, which tells nothing else.
+
+        :raises NotConfigured: of liquidity, while it is not known of which token.
+        """
+        match payout.payment:
+            case Payment.REFUND:
+                self._when_deep(WaitingKind.REFUND_DEPTH, place, place.id, _referred(payout))
+            case Payment.RELEASE:
+                self.events.append(
+                    TransferReleased(
+                        dst_tx_hash=place.tx_hash,
+                        amount=payout.amount,
+                        **_of_transfer(self._chain_id, _referred(payout), place),
+                    )
+                )
+            case Payment.LIQUIDITY:
+                self.events.append(
+                    LiquidityWithdrawn(
+                        **_of_chain(self._chain_id, place),
+                        symbol=self._symbol(payout.token),
+                        amount=payout.amount,
+                        withdraw_id=payout.payout_id,
+                    )
+                )
+
+    def _paid_or_unknown(self, payout: Payout, place: Place) -> None:
+        try:
+            self.paid(payout, place)
+        except NotConfigured as error:
+            self.unknown(place, str(error), {"payout": payout.facts()})
+
+    def _when_deep(self, kind: WaitingKind, place: Place, key: str, transfer_id: TransferId) -> None:
+        """Tell it if the place is ``block_delay`` deep, else let it wait for that.
+
+        :param place: with the id of the event to come.
+        """
+        due = BlockNumber(place.block + self.chain.block_delay)
+        if due <= self._read_to:
+            self._deep(kind, place, transfer_id)
+            return
+        facts = {**place.facts(), "transfer_id": transfer_id.hex()}
+        self._keep(Waiting(kind, key, place.block, due, facts))
+
+    def _deep(self, kind: WaitingKind, place: Place, transfer_id: TransferId) -> None:
+        common = _of_transfer(self._chain_id, transfer_id, place)
+        self.events.append(
+            TransferConfirmed(**common)
+            if kind is WaitingKind.SEND_DEPTH
+            else RefundCompleted(tx_hash=place.tx_hash, **common)
+        )
+
+    def _keep(self, waits: Waiting) -> None:
+        key = WaitingKey(waits.kind, waits.key)
+        self.waiting[key] = waits
+        self.done.pop(key, None)
+
+    def _symbol(self, token: bytes) -> str:
+        symbol = self._network.pool_symbol(self._chain_id, token)
+        if symbol is None:
+            raise NotConfigured(f"{account(token)} is not a configured token of chain {self._chain_id}")
+        return symbol
+
+
+def _referred(payout: Payout) -> TransferId:
+    """The transfer that a release or a refund pays."""
+    if payout.transfer_id is None:
+        raise ValueError(f"a {payout.payment} must belong to a transfer")
+    return payout.transfer_id
+
+
+def _of_chain(chain_id: ChainId, place: Place) -> dict[str, Any]:
+    """What every event of a chain in a block has."""
+    return {
+        "id": place.id,
+        "at": place.at,
+        "chain_id": chain_id,
+        "block": place.block,
+        "block_hash": place.block_hash,
+        "log_index": place.log_index,
+    }
+
+
+def _of_transfer(chain_id: ChainId, transfer_id: TransferId, place: Place) -> dict[str, Any]:
+    """What every event of a transfer in a block has but its send."""
+    return {
+        "id": place.id,
+        "at": place.at,
+        "transfer_id": transfer_id,
+        "chain_id": chain_id,
+        "block": place.block,
+        "block_hash": place.block_hash,
+        "log_index": place.log_index,
+    }
+
+
+def _by_key(kept: Sequence[Waiting], kind: WaitingKind) -> dict[str, Waiting]:
+    return {each.key: each for each in kept if each.kind is kind}
+
+
+def _queue_key(contract: bytes, payout_id: bytes) -> str:
+    return f"{contract.hex()}:{payout_id.hex()}"

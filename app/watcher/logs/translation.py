@@ -1,0 +1,254 @@
+"""From the logs and headers of some blocks to events of the feed, and to what these still wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.network.watch_terms import WatchedNetwork, WatchTerms
+from app.transfers.event_types import EventType
+from app.transfers.events import ChainHead, ChainReorged, Event
+from app.values.identifiers import BlockNumber, ChainId, TransferId
+from app.watcher.blocks import Header, Log
+from app.watcher.logs import values
+from app.watcher.logs.contracts import SHAPES, Role, decode
+from app.watcher.logs.payouts import (
+    NotConfigured,
+    NotSent,
+    Place,
+    account,
+    own_reference,
+    payout_from,
+    place_from,
+    place_of,
+)
+from app.watcher.logs.rules import Telling
+from app.watcher.logs.values import Undecodable
+from app.watcher.steps import Waiting, WaitingKey, WaitingKind
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A log of a watched contract that cannot be told as an event; the reason is for operators."""
+
+    log: Log
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """What a step writes of the logs that it read.
+
+    :param events: in the order of their logs, and then what came due.
+    :param waiting: to be kept; one that is kept under the same kind and key is replaced.
+    :param done: what waits no longer.
+    :param unreadable: faults to be shown. The step is written all the same: the logs stay on the chain, and
+        the range that holds them can be read again.
+    """
+
+    events: Sequence[Event]
+    waiting: Sequence[Waiting]
+    done: Sequence[WaitingKey]
+    unreadable: Sequence[Unreadable]
+
+
+def facts_of_log(log: Log) -> dict[str, Any]:
+    """What the log says, without its place."""
+    return {
+        "address": log.address.hex(),
+        "topics": [topic.hex() for topic in log.topics],
+        "data": log.data.hex(),
+    }
+
+
+def log_from(facts: Mapping[str, Any], place: Place) -> Log:
+    """The log that these facts were made of."""
+    return Log(
+        block=place.block,
+        block_hash=place.block_hash,
+        tx_hash=place.tx_hash,
+        index=place.log_index,
+        address=bytes.fromhex(facts["address"]),
+        topics=tuple(map(bytes.fromhex, facts["topics"])),
+        data=bytes.fromhex(facts["data"]),
+    )
+
+
+def head_event(chain_id: ChainId, header: Header) -> ChainHead:
+    """The chain has been read up to this block."""
+    return ChainHead(
+        id=f"{chain_id}:{header.hash}",
+        at=header.at,
+        chain_id=chain_id,
+        block=header.number,
+        block_hash=header.hash,
+    )
+
+
+def reorged_event(chain_id: ChainId, from_block: BlockNumber, replaced: str, header: Header) -> ChainReorged:
+    """Blocks from ``from_block`` on were replaced by others.
+
+    The id is made of two blocks, so the same reorganisation that is seen twice is one fact, and the one that
+    goes back to the blocks of before is another.
+
+    :param replaced: the hash of a block that was read and stands no longer.
+    :param header: of the block that stands in its place, or of another one of the new branch.
+    """
+    return ChainReorged(
+        id=f"{chain_id}:{replaced}:{header.hash}:{EventType.CHAIN_REORGED.value}",
+        at=header.at,
+        chain_id=chain_id,
+        from_block=from_block,
+    )
+
+
+_Queue = frozenset[tuple[str, bytes, bytes]]
+"""What was put into delay queues: transaction, contract, id of the payout."""
+
+
+def translate(
+    network: WatchedNetwork,
+    chain: WatchTerms,
+    logs: Sequence[Log],
+    headers: Mapping[BlockNumber, Header],
+    waiting: Sequence[Waiting],
+    *,
+    read_to: BlockNumber,
+    final_to: BlockNumber | None = None,
+) -> Translation:
+    """What these logs say, and what has come due among all that waits.
+
+    The logs of a block are handed in together: whether a payout waits in the delay queue is said by
+    another log of its transaction. A log that is handed in again gives the same events again, by the same
+    ids, unless one of its transaction was missing.
+
+    :param logs: of the chain's contracts, checked, in their order.
+    :param headers: of every block that has one of the logs, by number.
+    :param waiting: all that waits on this chain, without what the same step forgets.
+    :param read_to: the newest block of the chain that is known to build on everything handed in.
+    :param final_to: the highest block that no reorganisation is believed to replace; None where none is.
+    """
+    telling = Telling(network, chain, read_to, waiting)
+    unreadable: list[Unreadable] = []
+    read = list(_read(logs, unreadable))
+    queue: _Queue = frozenset(
+        (log.tx_hash, log.address, said.payout_id)
+        for log, said in read
+        if type(said) is values.DelayedTransferAdded
+    )
+    withdrawn = {own_reference(said, chain.chain_id) for _, said in read} | set(map(_withdrawn, waiting))
+    telling.look_up([transfer_id for transfer_id in withdrawn if transfer_id is not None])
+    for log, said in read:
+        place = place_of(chain.chain_id, log, headers[log.block].at)
+        try:
+            _tell(telling, said, log, place, queue)
+        except NotSent as error:
+            facts = {"transfer_id": error.transfer_id.hex(), "queued": _is_queued(said, log, queue)}
+            telling.unknown(place, str(error), facts_of_log(log) | facts)
+        except NotConfigured as error:
+            telling.unknown(place, str(error), facts_of_log(log))
+        except Undecodable as error:
+            unreadable.append(Unreadable(log, str(error)))
+    for each in waiting:
+        if each.kind is WaitingKind.UNKNOWN and _is_new(telling, network, each):
+            _try_again(telling, each)
+    telling.come_due(waiting)
+    if final_to is not None:
+        telling.settle(final_to)
+    return Translation(telling.events, list(telling.waiting.values()), list(telling.done), unreadable)
+
+
+def _read(logs: Sequence[Log], unreadable: list[Unreadable]) -> Iterator[tuple[Log, values.Said]]:
+    for log in logs:
+        try:
+            yield log, decode(log)
+        except Undecodable as error:
+            unreadable.append(Unreadable(log, str(error)))
+
+
+def _tell(telling: Telling, said: values.Said, log: Log, place: Place, queue: _Queue) -> None:
+    """Tell what a log says.
+
+    :raises Undecodable: for one that no contract in its place should have logged.
+    :raises NotConfigured: while the configuration does not say what it names.
+    """
+    if not _heard(telling.chain, log):
+        return
+    match said:
+        case values.Send() | values.Deposited() | values.Burn():
+            telling.sent(said, place, log.address)
+        case values.LiquidityAdded():
+            telling.liquidity_added(said, place)
+        case values.SignersUpdated():
+            telling.rotated(said, place)
+        case values.DelayedTransferExecuted():
+            telling.executed(said, place, log.address)
+        case values.Relay() | values.WithdrawDone() | values.Withdrawn() | values.Mint():
+            if isinstance(said, values.WithdrawDone):
+                telling.withdrawn(said, place)
+            payout = telling.payout(said)
+            if payout is not None and _is_queued(said, log, queue):
+                telling.queued(payout, place, log.address)
+            elif payout is not None:
+                telling.paid_at_once(payout, place)
+
+
+def _is_queued(said: values.Said, log: Log, queue: _Queue) -> bool:
+    return (log.tx_hash, log.address, getattr(said, "payout_id", b"")) in queue
+
+
+def _heard(chain: WatchTerms, log: Log) -> bool:
+    """Whether the log is the word of the contract that logged it.
+
+    Vaults and pegged bridges may keep a validator set of their own, which is not the chain's.
+
+    :raises Undecodable: for any other event that is not its contract's, as the configuration has it.
+    :raises NotConfigured: for a contract that the configuration does not have (any more).
+    """
+    shape = SHAPES[log.topics[0]]
+    roles = set()
+    if log.address == chain.pool_bridge:
+        roles.add(Role.POOL)
+    if log.address in chain.vaults:
+        roles.add(Role.VAULT)
+    if log.address in chain.bridges:
+        roles.add(Role.BRIDGE)
+    if roles & shape.logged_by:
+        return True
+    if not roles:
+        raise NotConfigured(f"contract {account(log.address)} is not configured for this chain")
+    if Role.POOL in shape.logged_by and shape.size is None:
+        return False
+    what = " and ".join(sorted(roles))
+    raise Undecodable(f"{shape.signature} was logged by a contract that is configured as {what}")
+
+
+def _withdrawn(kept: Waiting) -> TransferId | None:
+    """The transfer that a withdrawal names which waits until it is known."""
+    named = kept.facts.get("transfer_id") if kept.kind is WaitingKind.UNKNOWN else None
+    return None if named is None else TransferId(bytes.fromhex(named))
+
+
+def _is_new(telling: Telling, network: WatchedNetwork, kept: Waiting) -> bool:
+    """Whether what waits may be told by now: the configuration is another one, or the transfer is known."""
+    transfer_id = _withdrawn(kept)
+    if transfer_id is not None and telling.is_sent(transfer_id):
+        return True
+    return bool(kept.facts["version"] != network.version)
+
+
+def _try_again(telling: Telling, kept: Waiting) -> None:
+    """Tell what waited for another configuration or a transfer, or let it wait on."""
+    place = place_from(kept.facts["place"])
+    telling.done[WaitingKey(kept.kind, kept.key)] = None
+    try:
+        if "payout" in kept.facts:
+            telling.paid(payout_from(kept.facts["payout"]), place)
+        else:
+            log = log_from(kept.facts, place)
+            said = decode(log)
+            queue = {(log.tx_hash, log.address, getattr(said, "payout_id", b""))}
+            _tell(telling, said, log, place, frozenset(queue if kept.facts.get("queued") else ()))
+    except (NotConfigured, Undecodable) as error:
+        telling.unknown(place, str(error), kept.facts)

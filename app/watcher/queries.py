@@ -1,0 +1,231 @@
+"""How far has each chain been read, and what is retained of it?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection, Row, func, or_, select
+
+from app.db.types import is_one_of
+from app.feed import models as log
+from app.feed.codec import decode_event
+from app.feed.queries.chains import Reach, load_reorgs
+from app.feed.queries.pruned import pruned_transfers
+from app.feed.queries.retractions import retracted_keys
+from app.network.watch_terms import KnownSend
+from app.transfers.events import EVENT_CLASSES, BlockEvent, ChainEvent, ChainReorged, Event
+from app.transfers.models import Transfer
+from app.transfers.subjects import EventKey
+from app.values.codes import SendKind
+from app.values.identifiers import BlockNumber, ChainId, TransferId
+from app.watcher.blocks import Header
+from app.watcher.models import ChainWatch, WatchHeader, WatchMiss, WatchSpan, WatchWaiting
+from app.watcher.steps import Span, SpanState, Waiting, WaitingKind
+
+_EVERY = select(ChainWatch.__table__).order_by(ChainWatch.chain_id)
+
+
+def watch_rows(connection: Connection) -> Mapping[ChainId, Row[*tuple[Any, ...]]]:
+    """The row of every chain that anybody has ever read."""
+    return {ChainId(row.chain_id): row for row in connection.execute(_EVERY)}
+
+
+def waiting_counts(connection: Connection, chain_id: ChainId) -> Mapping[str, int]:
+    """How many facts of the chain wait, by what they wait for."""
+    counted = (
+        select(WatchWaiting.kind, func.count())
+        .where(WatchWaiting.chain_id == chain_id)
+        .group_by(WatchWaiting.kind)
+    )
+    return dict(connection.execute(counted).all())
+
+
+def watch_row(connection: Connection, chain_id: ChainId) -> Row[*tuple[Any, ...]] | None:
+    """The row of a chain; None where nobody has ever read it."""
+    found = select(ChainWatch.__table__).where(ChainWatch.chain_id == chain_id)
+    return connection.execute(found).one_or_none()
+
+
+def kept_headers(connection: Connection, chain_id: ChainId) -> Sequence[Header]:
+    """The headers that are kept, ascending."""
+    rows = connection.execute(
+        select(WatchHeader.__table__).where(WatchHeader.chain_id == chain_id).order_by(WatchHeader.number)
+    )
+    return [
+        Header(
+            BlockNumber(row.number),
+            row.hash,
+            row.parent_hash,
+            row.at,
+            None if row.bloom is None else bytes(row.bloom),
+            None if row.receipts_root is None else bytes(row.receipts_root),
+        )
+        for row in rows
+    ]
+
+
+def kept_hash(connection: Connection, chain_id: ChainId, number: BlockNumber) -> str | None:
+    """The hash of a block whose header is kept."""
+    return connection.scalar(
+        select(WatchHeader.hash).where(WatchHeader.chain_id == chain_id, WatchHeader.number == number)
+    )
+
+
+def unproven_spans(connection: Connection, chain_id: ChainId) -> Sequence[Span]:
+    """The spans that are not proven yet, ascending."""
+    return _spans(connection, chain_id, WatchSpan.state != SpanState.PROVEN.value)
+
+
+def spans_between(
+    connection: Connection, chain_id: ChainId, first: BlockNumber, last: BlockNumber | None
+) -> Sequence[Span]:
+    """The spans that have a block of a range or lie beside it, ascending.
+
+    :param last: None for a range without an end.
+    """
+    below = () if last is None else (WatchSpan.first <= last + 1,)
+    return _spans(connection, chain_id, WatchSpan.last >= first - 1, *below)
+
+
+def reread_spans(connection: Connection, chain_id: ChainId, first: BlockNumber) -> Sequence[Span]:
+    """The spans from a block on that were reread or proven, ascending; few, for neighbours are joined."""
+    return _spans(connection, chain_id, WatchSpan.last >= first, WatchSpan.state != SpanState.READ.value)
+
+
+def _spans(connection: Connection, chain_id: ChainId, *conditions: Any) -> Sequence[Span]:
+    rows = connection.execute(
+        select(WatchSpan.__table__)
+        .where(WatchSpan.chain_id == chain_id, *conditions)
+        .order_by(WatchSpan.first)
+    )
+    return [
+        Span(
+            BlockNumber(row.first),
+            BlockNumber(row.last),
+            row._mapping["count"],  # a tuple has a method of that name
+            bytes(row.digest),
+            row.source,
+            SpanState(row.state),
+        )
+        for row in rows
+    ]
+
+
+def waiting_facts(connection: Connection, chain_id: ChainId) -> Sequence[Waiting]:
+    """Everything of the chain that waits, by block."""
+    rows = connection.execute(
+        select(WatchWaiting.__table__)
+        .where(WatchWaiting.chain_id == chain_id)
+        .order_by(WatchWaiting.block, WatchWaiting.kind, WatchWaiting.key)
+    )
+    return [
+        Waiting(
+            WaitingKind(row.kind),
+            row.key,
+            BlockNumber(row.block),
+            None if row.due is None else BlockNumber(row.due),
+            row.facts,
+        )
+        for row in rows
+    ]
+
+
+def newest_misses(connection: Connection, chain_id: ChainId, limit: int) -> Sequence[Row[*tuple[Any, ...]]]:
+    """The newest rereads that differed, the newest first."""
+    return connection.execute(
+        select(WatchMiss.__table__)
+        .where(WatchMiss.chain_id == chain_id)
+        .order_by(WatchMiss.id.desc())
+        .limit(limit)
+    ).all()
+
+
+def may_be_taken(connection: Connection, chain_id: ChainId, now: datetime, latest: datetime) -> bool:
+    """Whether nobody has the lease of the chain, or has it no longer, and its reading is not stopped.
+
+    :param latest: until when a lease may be held; one for longer counts as over.
+    """
+    in_time = (ChainWatch.until > now) & (ChainWatch.until <= latest)
+    held = select(ChainWatch.chain_id).where(
+        ChainWatch.chain_id == chain_id,
+        or_(ChainWatch.stopped.is_not(None), ChainWatch.owner.is_not(None) & in_time),
+    )
+    return connection.execute(held).first() is None
+
+
+IN_A_BLOCK: Final = tuple(
+    event_type.value
+    for event_type, event_class in EVENT_CLASSES.items()
+    if issubclass(event_class, BlockEvent | ChainEvent) and not issubclass(event_class, ChainReorged)
+)
+"""The types that tell the block of their log, or of the head."""
+
+
+class ReportedEvent(NamedTuple):
+    """An event of the log, with all that is known of it.
+
+    :param stands: neither a reorganisation of the chain nor a retraction took it back since.
+    """
+
+    event: Event
+    block: BlockNumber
+    stands: bool
+
+
+def reported_events(
+    connection: Connection,
+    chain_id: ChainId,
+    first: BlockNumber,
+    last: BlockNumber | None,
+    *,
+    reporter: str,
+    transfer_ids: Collection[TransferId] | None = None,
+) -> list[ReportedEvent]:
+    """What a reporter has ever said of logs and heads of these blocks, by ids as in docs/ingest.md#ids.
+
+    :param last: included; None for no end.
+    :param transfer_ids: only of these; None for everything.
+    """
+    table = log.Event
+    rows = connection.execute(
+        select(table.seq, table.event_id, table.subject, table.type, table.block, table.body, table.reporter)
+        .where(or_(table.chain_id == chain_id, table.chain_id.is_(None)))
+        .where(table.type.in_(IN_A_BLOCK), table.block >= first)
+        .where(*(() if last is None else (table.block <= last,)))
+        .where(*(() if transfer_ids is None else (table.transfer_id.in_(transfer_ids),)))
+        .where(table.event_id.startswith(f"{chain_id}:0x"))
+        .order_by(table.seq)
+    ).all()
+    latest = {EventKey(row.subject, row.event_id): row for row in rows}
+    if not (said := {EventKey(row.subject, row.event_id) for row in rows if row.reporter == reporter}):
+        return []
+    reach = Reach(rows[0].seq, max(row.block for row in rows))
+    reorgs = load_reorgs(connection, {chain_id: reach})
+    retracted = retracted_keys(connection, said)
+    return [
+        ReportedEvent(
+            decode_event(row.event_id, row.type, row.body),
+            row.block,
+            row.seq > retracted.get(key, 0)
+            and not any(reorg.reaches(chain_id, row.block, row.seq) for reorg in reorgs),
+        )
+        for key, row in latest.items()
+        if key in said
+    ]
+
+
+def known_sends(
+    connection: Connection, chain_id: ChainId, transfer_ids: Collection[TransferId]
+) -> dict[TransferId, KnownSend]:
+    """Those that are known, or were before they were pruned, and are not known to come from another chain."""
+    asked = select(Transfer.transfer_id, Transfer.kind, Transfer.dst_chain_id).where(
+        is_one_of(connection, Transfer.transfer_id, transfer_ids),
+        or_(Transfer.src_chain_id == chain_id, Transfer.src_chain_id.is_(None)),
+    )
+    pruned = pruned_transfers(connection, transfer_ids)
+    return {TransferId(transfer_id): KnownSend() for transfer_id in pruned} | {
+        row.transfer_id: KnownSend(SendKind(row.kind) if row.kind else None, row.dst_chain_id)
+        for row in connection.execute(asked)
+    }

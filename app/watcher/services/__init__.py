@@ -1,0 +1,1 @@
+"""Reading chains: leases, steps, what is configured, what operators see and switch."""

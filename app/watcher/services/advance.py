@@ -1,0 +1,292 @@
+"""One step of reading a chain: its events, and how far the reading is, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, delete, insert, tuple_
+
+from app.db.engine import writing
+from app.db.upserts import upsert
+from app.feed.lines import TOO_FAR_AHEAD, RefusedLine
+from app.feed.queries.pruned import newest_seq
+from app.feed.services.ingest import IngestResult, ingest_events_within
+from app.gateway import Gateway
+from app.transfers.events import ChainHead, ChainReorged
+from app.values.identifiers import BlockNumber, ChainId
+from app.watcher.blocks import Header
+from app.watcher.models import WatchHeader, WatchMiss, WatchSpan, WatchWaiting
+from app.watcher.queries import kept_hash, newest_misses, reread_spans, spans_between
+from app.watcher.services.lease import Lease, write_under
+from app.watcher.steps import Missed, Span, SpanState, Step, Waiting, WaitingKey, reaches, replaced
+
+REPORTER: Final = "watcher"
+"""The reporter's name that everything bears which was read from a chain."""
+
+MISSES_KEPT: Final = 200
+"""Of each chain: the count goes on, and the newest say enough."""
+
+REREAD: Final = (SpanState.REREAD, SpanState.PROVEN)
+PROVEN: Final = (SpanState.PROVEN,)
+
+_CHUNK: Final = 500
+
+
+class StepRefused(Exception):
+    """The feed did not take an event that everything after it rests on. Nothing of the step was written.
+
+    ``passing``: the same step may be taken later; the message says what is wrong with it now.
+    """
+
+    def __init__(self, reason: str, *, passing: bool) -> None:
+        super().__init__(reason)
+        self.passing = passing
+
+
+@dataclass(slots=True)
+class Advanced(IngestResult):
+    """What became of a step's events, and who else writes.
+
+    What lies in the log between one step's end and the next one's start was written by others.
+
+    :param log_start: the newest position in the log before a step of the backfill; of others 0.
+    :param log_end: the newest position after it, likewise.
+    :param by_turns: the database lets writers in the order in which they came.
+    """
+
+    log_start: int = 0
+    log_end: int = 0
+    by_turns: bool = False
+
+
+def advance(gateway: Gateway, lease: Lease, step: Step) -> Advanced:
+    """Write what a step of reading says, and that the reading has come so far. Both or neither.
+
+    Of the events that the feed refuses, two kinds undo the step: a reorganisation that is too deep to be
+    believed, and a time in the future. The others are refused for good, such as a fact about a transfer that
+    was pruned, or one that a reporter told differently, which is raised as an anomaly. They are counted, and
+    the reading goes on.
+
+    :raises LeaseLost: somebody else reads the chain now; nothing was written.
+    :raises StepRefused: see there; nothing was written.
+    """
+    with writing(gateway.feed) as connection:
+        now = gateway.clock()
+        row = write_under(connection, lease, read_at=now)
+        log_start = _log_end(connection, step)
+        result = ingest_events_within(connection, gateway, step.events, REPORTER)
+        _check(step, result.refused)
+        missed = step.missed if result.accepted or not step.missed_if_new else ()
+        values = _cursor(connection, row, step) | _seen(row, step, result, now)
+        values["differed"] = row.differed + len(missed)
+        _keep_headers(connection, lease.chain_id, step)
+        _keep_waiting(connection, lease.chain_id, step)
+        _keep_spans(connection, lease.chain_id, step)
+        _keep_misses(connection, lease.chain_id, missed, step.at)
+        values |= _bounds(connection, row, values, step, now)
+        write_under(connection, lease, **values)
+        return Advanced(
+            result.refused,
+            result.outcomes,
+            log_start=log_start,
+            log_end=_log_end(connection, step),
+            by_turns=connection.dialect.name == "postgresql",
+        )
+
+
+def _log_end(connection: Connection, step: Step) -> int:
+    """Only the backfill gives way, so only its steps pay for knowing to whom."""
+    return 0 if step.backfilled_to is None else newest_seq(connection)
+
+
+def _check(step: Step, refused: Iterable[RefusedLine]) -> None:
+    for line in refused:
+        event = step.events[line.line - 1]
+        if line.reason == TOO_FAR_AHEAD:
+            raise StepRefused(f"{event.type.value} {event.id}: {line.reason}", passing=True)
+        if isinstance(event, ChainReorged):
+            raise StepRefused(f"a reorganisation from block {event.from_block}: {line.reason}", passing=False)
+
+
+def _cursor(connection: Connection, row: Row[*tuple[Any, ...]], step: Step) -> dict[str, Any]:
+    """How far the chain is read after the step."""
+    values: dict[str, Any] = {
+        name: getattr(row, name)
+        for name in ("live_from", "live_to", "live_to_hash", "backfill_from", "backfilled_to")
+    }
+    if step.forget_from is not None:
+        values |= _stepped_back(connection, row, step, step.forget_from)
+    for name in ("live_from", "backfill_from", "backfilled_to"):
+        if (given := getattr(step, name)) is not None:
+            values[name] = given
+    if step.live_to is not None:
+        values |= {"live_to": step.live_to.number, "live_to_hash": step.live_to.hash}
+    return values
+
+
+def _stepped_back(
+    connection: Connection, row: Row[*tuple[Any, ...]], step: Step, forget_from: BlockNumber
+) -> dict[str, Any]:
+    """The cursors below a reorganisation."""
+    values: dict[str, Any] = {}
+    below = BlockNumber(forget_from - 1)
+    if row.live_to is not None and row.live_to >= forget_from and step.live_to is None:
+        block_hash = kept_hash(connection, row.chain_id, below)
+        if block_hash is None:
+            raise ValueError(f"block {below} is not kept: the step must say where reading continues")
+        values |= {"live_to": below, "live_to_hash": block_hash}
+    if row.live_from is not None and row.live_from > forget_from:
+        values["live_from"] = forget_from
+    if row.backfilled_to is not None and row.backfilled_to >= forget_from:
+        values["backfilled_to"] = below
+    return values
+
+
+def _seen(row: Row[*tuple[Any, ...]], step: Step, result: IngestResult, now: datetime) -> dict[str, Any]:
+    """What operators look at."""
+    minute = now.replace(second=0, microsecond=0)
+    values: dict[str, Any] = {"refused": row.refused + len(result.refused)} | calls(row, step.calls, minute)
+    if step.source:
+        values["source"] = step.source
+    heads = sum(isinstance(event, ChainHead) for event in step.events)
+    if result.accepted > heads:
+        values["found_at"] = now
+    if (head := step.head) is not None:
+        values |= {"head": head.number, "head_hash": head.hash, "head_at": head.at}
+        if head.hash != row.head_hash:
+            values["head_moved_at"] = now
+    if step.final is not None:
+        values["final"] = step.final
+    if step.extra is not None:
+        values["extra"] = dict(step.extra)
+    return values
+
+
+def calls(row: Row[*tuple[Any, ...]], made: int, minute: datetime) -> dict[str, Any]:
+    """The counts of calls of this minute and the one before, after some more were made."""
+    if row.minute == minute:
+        return {"calls_now": row.calls_now + made}
+    follows = row.minute is not None and minute - row.minute == timedelta(minutes=1)
+    return {"minute": minute, "calls_now": made, "calls_before": row.calls_now if follows else 0}
+
+
+def _keep_headers(connection: Connection, chain_id: ChainId, step: Step) -> None:
+    gone = []
+    if step.forget_from is not None:
+        gone.append(WatchHeader.number >= step.forget_from)
+    if step.forget_headers_below is not None:
+        gone.append(WatchHeader.number < step.forget_headers_below)
+    for condition in gone:
+        connection.execute(delete(WatchHeader).where(WatchHeader.chain_id == chain_id, condition))
+    upsert(connection, WatchHeader, [_header_row(chain_id, header) for header in step.headers])
+
+
+def _header_row(chain_id: ChainId, header: Header) -> dict[str, Any]:
+    return {
+        "chain_id": chain_id,
+        "number": header.number,
+        "hash": header.hash,
+        "parent_hash": header.parent_hash,
+        "at": header.at,
+        "bloom": header.bloom,
+        "receipts_root": header.receipts_root,
+    }
+
+
+def _keep_waiting(connection: Connection, chain_id: ChainId, step: Step) -> None:
+    of_chain = WatchWaiting.chain_id == chain_id
+    if step.forget_from is not None:
+        connection.execute(delete(WatchWaiting).where(of_chain, WatchWaiting.block >= step.forget_from))
+    for start in range(0, len(step.done), _CHUNK):
+        connection.execute(delete(WatchWaiting).where(of_chain, _named(step.done[start : start + _CHUNK])))
+    upsert(connection, WatchWaiting, [_waiting_row(chain_id, waiting) for waiting in step.waiting])
+
+
+def _named(keys: Sequence[WaitingKey]) -> Any:
+    named = [(key.kind.value, key.key) for key in keys]
+    return tuple_(WatchWaiting.kind, WatchWaiting.key).in_(named)
+
+
+def _waiting_row(chain_id: ChainId, waiting: Waiting) -> dict[str, Any]:
+    return {
+        "chain_id": chain_id,
+        "kind": waiting.kind.value,
+        "key": waiting.key,
+        "block": waiting.block,
+        "due": waiting.due,
+        "facts": dict(waiting.facts),
+    }
+
+
+def _keep_spans(connection: Connection, chain_id: ChainId, step: Step) -> None:
+    """Write the spans that the step changes. Only those beside them are looked at."""
+    if not step.spans and step.forget_from is None:
+        return
+    firsts = [span.first for span in step.spans]
+    first = min(firsts if step.forget_from is None else [*firsts, step.forget_from])
+    last = max(span.last for span in step.spans) if step.forget_from is None else None
+    before = spans_between(connection, chain_id, first, last)
+    after = replaced(before, step.spans, forget_from=step.forget_from)
+    gone = [span.first for span in before if span not in after]
+    for start in range(0, len(gone), _CHUNK):
+        some = WatchSpan.first.in_(gone[start : start + _CHUNK])
+        connection.execute(delete(WatchSpan).where(WatchSpan.chain_id == chain_id, some))
+    if new := [_span_row(chain_id, span) for span in after if span not in before]:
+        connection.execute(insert(WatchSpan), new)
+
+
+def _span_row(chain_id: ChainId, span: Span) -> dict[str, Any]:
+    return {
+        "chain_id": chain_id,
+        "first": span.first,
+        "last": span.last,
+        "count": span.count,
+        "digest": span.digest,
+        "source": span.source,
+        "state": span.state.value,
+    }
+
+
+def _keep_misses(connection: Connection, chain_id: ChainId, missed: Sequence[Missed], at: datetime) -> None:
+    if not missed:
+        return
+    connection.execute(insert(WatchMiss), [_miss_row(chain_id, at, each) for each in missed])
+    if len(kept := newest_misses(connection, chain_id, MISSES_KEPT + 1)) > MISSES_KEPT:
+        oldest = kept[MISSES_KEPT - 1].id
+        connection.execute(delete(WatchMiss).where(WatchMiss.chain_id == chain_id, WatchMiss.id < oldest))
+
+
+def _miss_row(chain_id: ChainId, at: datetime, missed: Missed) -> dict[str, Any]:
+    return {
+        "chain_id": chain_id,
+        "at": at,
+        "first": missed.first,
+        "last": missed.last,
+        "missing": missed.missing,
+        "surplus": missed.surplus,
+        "source": missed.source,
+        "reread_source": missed.reread_source,
+    }
+
+
+def _bounds(
+    connection: Connection, row: Row[*tuple[Any, ...]], cursor: dict[str, Any], step: Step, now: datetime
+) -> dict[str, Any]:
+    """How far the chain is reread and proven without a gap, where the step changes a span."""
+    if not step.spans and step.forget_from is None:
+        return {}
+    starts = [block for block in (cursor["backfill_from"], cursor["live_from"]) if block is not None]
+    if not starts:
+        return {}
+    start = min(starts)
+    spans = reread_spans(connection, row.chain_id, start)
+    values: dict[str, Any] = {}
+    for name, states in (("reread", REREAD), ("proven", PROVEN)):
+        bound = reaches(spans, start, states)
+        values[f"{name}_to"] = bound
+        if bound != getattr(row, f"{name}_to"):
+            values[f"{name}_at"] = now
+    return values

@@ -1,0 +1,208 @@
+"""The chains that are configured to be watched, how far each is read, and the switch that stops one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, Final
+
+from sqlalchemy import Row, update
+
+from app.audit.records import Actor, AuditedChange
+from app.audit.services import record
+from app.db.engine import ask, reading, writing
+from app.db.upserts import lock_or_insert
+from app.gateway import Gateway
+from app.network.watch_terms import KnownSend, WatchedNetwork, WatchTerms
+from app.values.identifiers import BlockNumber, ChainId, TransferId
+from app.watcher.models import ChainWatch
+from app.watcher.queries import known_sends, newest_misses, waiting_counts, watch_rows
+from app.watcher.services.lease import stopped
+from app.watcher.steps import Missed
+from app.watcher.watched import WatchedChain, watch_state
+
+
+def watch_terms(gateway: Gateway) -> Mapping[ChainId, WatchTerms]:
+    """The chains that are to be watched: those with a ``watch_from_block``.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    return gateway.snapshots.current().watching.terms
+
+
+def watched_network(gateway: Gateway) -> WatchedNetwork:
+    """What logs mean, with the transfers that are known.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    return replace(gateway.snapshots.current().watching.network, sends_of=partial(_sends_of, gateway))
+
+
+def _sends_of(
+    gateway: Gateway, chain_id: ChainId, transfer_ids: Collection[TransferId]
+) -> Mapping[TransferId, KnownSend]:
+    with reading(gateway.engine) as connection:
+        return known_sends(connection, chain_id, transfer_ids)
+
+
+MISSES_SHOWN: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class DatedMiss:
+    """A reread that differed, and when."""
+
+    at: datetime
+    missed: Missed
+
+
+@dataclass(frozen=True, slots=True)
+class WatchDetails:
+    """What else is kept of a chain: the newest rereads that differed, and how many facts wait for what."""
+
+    misses: Sequence[DatedMiss]
+    waiting: Mapping[str, int]
+
+
+def watched_chains(gateway: Gateway) -> list[WatchedChain]:
+    """Every chain that is configured to be watched, by its id, whether or not anybody reads it.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    terms, now = watch_terms(gateway), gateway.clock()
+    if not terms:
+        return []
+    rows = ask(gateway.reads, watch_rows)
+    return [_watched(terms[chain_id], rows.get(chain_id), now) for chain_id in sorted(terms)]
+
+
+def watch_details(gateway: Gateway, chain_id: ChainId) -> WatchDetails:
+    """What the page of one chain shows beside its row."""
+    rows = ask(gateway.reads, newest_misses, chain_id, MISSES_SHOWN)
+    misses = [
+        DatedMiss(
+            row.at,
+            Missed(
+                BlockNumber(row.first),
+                BlockNumber(row.last),
+                row.missing,
+                row.surplus,
+                row.source,
+                row.reread_source,
+            ),
+        )
+        for row in rows
+    ]
+    return WatchDetails(misses, ask(gateway.reads, waiting_counts, chain_id))
+
+
+def _watched(terms: WatchTerms, row: Row[*tuple[Any, ...]] | None, now: datetime) -> WatchedChain:
+    configured: dict[str, Any] = {
+        "chain_id": terms.chain_id,
+        "name": terms.name,
+        "from_block": terms.from_block,
+        "poll_seconds": terms.poll_seconds,
+        "rpc": terms.rpc,
+    }
+    held = row is not None and row.owner is not None and row.until is not None and row.until > now
+    state = watch_state(
+        now=now,
+        stopped=row is not None and row.stopped is not None,
+        held=held,
+        read_at=None if row is None else row.read_at,
+        head_moved_at=None if row is None else row.head_moved_at,
+        poll_seconds=terms.poll_seconds,
+    )
+    if row is None:
+        return WatchedChain(state=state, **configured)
+    kept = {name: getattr(row, name) for name in _KEPT}
+    return WatchedChain(
+        state=state,
+        read_to=row.live_to,
+        calls_a_minute=_calls_a_minute(row, now),
+        owner=row.owner if held else None,
+        until=row.until if held else None,
+        **configured,
+        **kept,
+    )
+
+
+_KEPT: Final = (
+    "head", "head_at", "head_moved_at", "live_from", "backfilled_to", "reread_to", "reread_at", "proven_to",
+    "proven_at", "read_at", "found_at", "source", "fault", "fault_source", "fault_at", "differed", "refused",
+    "stopped", "stopped_at", "stopped_by",
+)  # fmt: skip
+"""Columns that are told as they are."""
+
+
+def _calls_a_minute(row: Row[*tuple[Any, ...]], now: datetime) -> int:
+    """The calls of the last whole minute; those of the first one so far while there is none."""
+    minute = now.replace(second=0, microsecond=0)
+    if row.minute == minute:
+        return int(row.calls_before or row.calls_now)
+    return int(row.calls_now) if row.minute == minute - timedelta(minutes=1) else 0
+
+
+class SwitchRefused(ValueError):
+    """The reading was not stopped or started; the message says why."""
+
+
+def stop(gateway: Gateway, chain_id: ChainId, reason: str, *, actor: Actor) -> None:
+    """Stop the reading of a chain. Whoever reads it writes nothing more from now on.
+
+    What was read stays, and the cursor: after :func:`start` the reading goes on where it was.
+
+    :raises SwitchRefused: no reason is given, the chain is not configured to be watched, or stopped already.
+    """
+    if not reason.strip():
+        raise SwitchRefused("enter a reason: other operators will see it")
+    if chain_id not in watch_terms(gateway):
+        raise SwitchRefused(f"chain {chain_id} is not configured to be watched")
+    with writing(gateway.engine) as connection:
+        now = gateway.clock()
+        (row,) = lock_or_insert(connection, ChainWatch, [{"chain_id": chain_id, "epoch": 0}])
+        if row.stopped is not None:
+            raise SwitchRefused(f"reading of chain {chain_id} is already stopped: {row.stopped}")
+        values = stopped(row.epoch, reason.strip(), now, by=actor.name)
+        connection.execute(update(ChainWatch).where(ChainWatch.chain_id == chain_id).values(**values))
+        subject = f"reading of chain {chain_id}"
+        record(
+            connection,
+            gateway.audit_keys,
+            actor,
+            "watch.stop",
+            subject,
+            now=now,
+            detail=reason.strip(),
+            changes=[AuditedChange(subject, {"stopped": None}, {"stopped": values["stopped"]})],
+        )
+
+
+def start(gateway: Gateway, chain_id: ChainId, *, actor: Actor) -> None:
+    """Let the reading of a stopped chain go on where it was; a watcher that runs takes it within seconds.
+
+    :raises SwitchRefused: it is not stopped.
+    """
+    with writing(gateway.engine) as connection:
+        now = gateway.clock()
+        (row,) = lock_or_insert(connection, ChainWatch, [{"chain_id": chain_id, "epoch": 0}])
+        if row.stopped is None:
+            raise SwitchRefused(f"reading of chain {chain_id} is not stopped")
+        connection.execute(
+            update(ChainWatch)
+            .where(ChainWatch.chain_id == chain_id)
+            .values(stopped=None, stopped_at=None, stopped_by=None, epoch=row.epoch + 1)
+        )
+        subject = f"reading of chain {chain_id}"
+        record(
+            connection,
+            gateway.audit_keys,
+            actor,
+            "watch.start",
+            subject,
+            now=now,
+            detail=f"was stopped: {row.stopped}",
+            changes=[AuditedChange(subject, {"stopped": row.stopped}, {"stopped": None})],
+        )

@@ -1,0 +1,141 @@
+"""Who reads a chain: one at a time, by a row with an epoch (docs/decisions/0023-a-lease-with-an-epoch.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from sqlalchemy import Connection, update
+from sqlalchemy.engine import Row
+
+from app.db.engine import ask, counting
+from app.db.upserts import lock_or_insert
+from app.gateway import Gateway
+from app.values.identifiers import ChainId
+from app.watcher.models import ACTOR_LENGTH, OWNER_LENGTH, ChainWatch
+from app.watcher.queries import may_be_taken
+
+MAX_REASON: Final = 1000
+"""Characters that are kept of why a chain stopped or what failed."""
+
+_CLOCKS_DIFFER: Final = 2
+"""So many times its length a lease may seem to last: the holder's clock may be a little ahead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to read a chain and to write what was read, as long as nobody else has a higher epoch."""
+
+    chain_id: ChainId
+    owner: str
+    epoch: int
+
+
+class LeaseLost(Exception):
+    """Somebody else reads the chain now, or it was stopped. Nothing was written."""
+
+    def __init__(self, lease: Lease) -> None:
+        super().__init__(f"the lease of chain {lease.chain_id} is lost: nothing more is written")
+        self.lease = lease
+
+
+def take(gateway: Gateway, chain_id: ChainId, owner: str, seconds: float) -> Lease | None:
+    """Take the lease of a chain that nobody holds, or whose holder did not renew it in time.
+
+    While somebody holds it this only reads, so any number of standbys may ask every second. A lease that ends
+    later than any should was taken by a clock that was ahead, and corrected since: it is free. A holder that
+    lives has renewed it by the clock of now; should it not have, its epoch keeps it from writing.
+
+    :param owner: unique among all watchers that run, and shown to operators.
+    :param seconds: for how long it is held unless :func:`keep` is called.
+    :returns: None while somebody else holds it, or while the chain is stopped.
+    """
+    now = gateway.clock()
+    latest = now + _CLOCKS_DIFFER * timedelta(seconds=seconds)
+    if not ask(gateway.reads, may_be_taken, chain_id, now, latest):
+        return None
+    with counting(gateway.feed) as connection:
+        (row,) = lock_or_insert(connection, ChainWatch, [{"chain_id": chain_id, "epoch": 0}])
+        held = row.owner is not None and row.until is not None and now < row.until <= latest
+        if row.stopped is not None or held:
+            return None
+        lease = Lease(chain_id, owner[:OWNER_LENGTH], row.epoch + 1)
+        connection.execute(
+            update(ChainWatch)
+            .where(ChainWatch.chain_id == chain_id)
+            .values(owner=lease.owner, epoch=lease.epoch, until=now + timedelta(seconds=seconds))
+        )
+    return lease
+
+
+def keep(gateway: Gateway, lease: Lease, seconds: float) -> None:
+    """Hold the lease for so many seconds from now.
+
+    :raises LeaseLost: somebody else has it, or the chain was stopped.
+    """
+    with counting(gateway.feed) as connection:
+        write_under(connection, lease, until=gateway.clock() + timedelta(seconds=seconds))
+
+
+def give(gateway: Gateway, lease: Lease) -> None:
+    """Give the lease back, so that a standby may take it at once. Of a lease that is lost, nothing."""
+    try:
+        with counting(gateway.feed) as connection:
+            write_under(connection, lease, owner=None, until=None)
+    except LeaseLost:
+        return
+
+
+def note_fault(gateway: Gateway, lease: Lease, text: str, source: str = "") -> None:
+    """Keep what went wrong last, for operators.
+
+    :param text: in words, without the URL of any node.
+    :param source: the name of the variable of the URL that it is about.
+    :raises LeaseLost: somebody else reads the chain.
+    """
+    with counting(gateway.feed) as connection:
+        write_under(connection, lease, fault=text[:MAX_REASON], fault_source=source, fault_at=gateway.clock())
+
+
+def halt(gateway: Gateway, lease: Lease, reason: str) -> None:
+    """Stop a chain that must not be read on before an operator has looked at it. The lease ends.
+
+    :raises LeaseLost: somebody else reads the chain, or it was stopped already.
+    """
+    with counting(gateway.feed) as connection:
+        now = gateway.clock()
+        write_under(connection, lease, fault=reason[:MAX_REASON], fault_at=now)
+        write_under(connection, lease, **stopped(lease.epoch, reason, now, by=None))
+
+
+def stopped(epoch: int, reason: str, now: Any, *, by: str | None) -> dict[str, Any]:
+    """What the row of a chain has from now on that nobody is to read.
+
+    :param epoch: of the row now. It grows, so that whoever reads the chain writes nothing more.
+    :param by: the operator; None where the watcher itself stopped.
+    """
+    return {
+        "stopped": reason[:MAX_REASON],
+        "stopped_at": now,
+        "stopped_by": None if by is None else by[:ACTOR_LENGTH],
+        "epoch": epoch + 1,
+        "owner": None,
+        "until": None,
+    }
+
+
+def write_under(connection: Connection, lease: Lease, **values: Any) -> Row[*tuple[Any, ...]]:
+    """Write columns of the chain's row; the whole row after it. Nobody else changes it in this transaction.
+
+    :raises LeaseLost: the row has another epoch. The caller's transaction must then not commit.
+    """
+    row = connection.execute(
+        update(ChainWatch)
+        .where(ChainWatch.chain_id == lease.chain_id, ChainWatch.epoch == lease.epoch)
+        .values(**values)
+        .returning(*ChainWatch.__table__.c)
+    ).one_or_none()
+    if row is None:
+        raise LeaseLost(lease)
+    return row

@@ -1,0 +1,145 @@
+"""What is stored of the reading of a chain, and how it follows what is configured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, update
+
+from app.db.engine import reading_consistently, writing
+from app.gateway import Gateway
+from app.network.watch_terms import WatchTerms
+from app.transfers.events import Event, TransferConfirmed, TransferSent
+from app.values.identifiers import BlockNumber, ChainId, TransferId
+from app.watcher.blocks import BlockId
+from app.watcher.models import WatchSpan
+from app.watcher.queries import (
+    ReportedEvent,
+    kept_headers,
+    reported_events,
+    unproven_spans,
+    waiting_facts,
+    watch_row,
+)
+from app.watcher.services.advance import REPORTER
+from app.watcher.services.lease import Lease, write_under
+from app.watcher.steps import UNKNOWN_DIGEST, ChainReadings, SpanState
+
+
+def load(gateway: Gateway, chain_id: ChainId) -> ChainReadings:
+    """All that is kept of the reading of a chain; nothing but its id where nobody has read it yet."""
+    with reading_consistently(gateway.engine) as connection:
+        row = watch_row(connection, chain_id)
+        if row is None:
+            return ChainReadings(chain_id=chain_id)
+        known = row.live_to is not None and row.live_to_hash is not None
+        contracts = row.contracts
+        return ChainReadings(
+            chain_id=chain_id,
+            live_from=row.live_from,
+            live_to=BlockId(row.live_to, row.live_to_hash) if known else None,
+            backfill_from=row.backfill_from,
+            backfilled_to=row.backfilled_to,
+            headers=kept_headers(connection, chain_id),
+            spans=unproven_spans(connection, chain_id),
+            waiting=waiting_facts(connection, chain_id),
+            contracts=None if contracts is None else frozenset(map(bytes.fromhex, contracts)),
+            reread_to=row.reread_to,
+            proven_to=row.proven_to,
+            stopped=row.stopped,
+            extra=row.extra,
+        )
+
+
+__all__ = ["Reported", "ReportedEvent", "confirmed_elsewhere", "reported"]
+
+Reported = Callable[..., Sequence[ReportedEvent]]
+"""As :func:`reported`, of one gateway and chain."""
+
+
+def reported(
+    gateway: Gateway,
+    chain_id: ChainId,
+    first: BlockNumber,
+    last: BlockNumber | None,
+    transfer_ids: Collection[TransferId] | None = None,
+) -> list[ReportedEvent]:
+    """What the watcher reported of these blocks. It stays so as long as the caller has the chain's lease."""
+    with reading_consistently(gateway.engine) as connection:
+        return reported_events(
+            connection, chain_id, first, last, reporter=REPORTER, transfer_ids=transfer_ids
+        )
+
+
+def confirmed_elsewhere(reported: Reported, false: Iterable[Event]) -> list[Event]:
+    """Confirmations of other sends of the same transfers, which fall with a send that is taken back.
+
+    They are to be reported again (docs/interface.md#retractions).
+    """
+    taken = {event.key: event for event in false}
+    ids = {event.transfer_id for event in taken.values() if isinstance(event, TransferSent)}
+    known = reported(BlockNumber(0), None, ids) if ids else ()
+    confirmed = (each.event for each in known if each.stands and isinstance(each.event, TransferConfirmed))
+    return [event for event in confirmed if event.key not in taken]
+
+
+def follow_terms(gateway: Gateway, lease: Lease, terms: WatchTerms) -> bool:
+    """Let what is kept of a chain be about the contracts and the first block that are configured now.
+
+    Where a contract is added, or the first block is an earlier one, nothing is proven any more: the backfill
+    begins again, while live reading goes on where it is. What is read twice counts once.
+
+    To be called when the lease was taken, and when the terms have changed.
+
+    :returns: whether anything changed: then what is kept has to be loaded again.
+    :raises LeaseLost: somebody else reads the chain.
+    """
+    with writing(gateway.feed) as connection:
+        row = write_under(connection, lease, owner=lease.owner)
+        values = _values(connection, row, terms)
+        if values:
+            write_under(connection, lease, **values)
+    return bool(values)
+
+
+def _values(connection: Connection, row: Row[*tuple[Any, ...]], terms: WatchTerms) -> dict[str, Any]:
+    wanted = sorted(address.hex() for address in terms.contracts)
+    kept = row.contracts
+    if kept is None:
+        return {"contracts": wanted}
+    began = row.backfill_from if row.backfill_from is not None else row.live_from
+    if began is not None and (set(wanted) - set(kept) or terms.from_block < began):
+        return {"contracts": wanted} | _from_the_beginning(connection, row, terms)
+    values: dict[str, Any] = {}
+    if wanted != kept:
+        _forget_digests(connection, row.chain_id)
+        values["contracts"] = wanted
+    if row.backfill_from is not None and terms.from_block > row.backfill_from:
+        values["backfill_from"] = terms.from_block
+        if row.backfilled_to is None or row.backfilled_to < terms.from_block:
+            values["backfilled_to"] = terms.from_block - 1
+    return values
+
+
+def _from_the_beginning(
+    connection: Connection, row: Row[*tuple[Any, ...]], terms: WatchTerms
+) -> dict[str, Any]:
+    connection.execute(delete(WatchSpan).where(WatchSpan.chain_id == row.chain_id))
+    live_from = row.live_from if row.live_to is None else row.live_to + 1
+    return {
+        "backfill_from": terms.from_block,
+        "backfilled_to": None,
+        "live_from": live_from,
+        "reread_to": None,
+        "proven_to": None,
+    }
+
+
+def _forget_digests(connection: Connection, chain_id: ChainId) -> None:
+    """Ranges that are still to be compared had logs of contracts that nobody asks for any more."""
+    connection.execute(
+        update(WatchSpan)
+        .where(WatchSpan.chain_id == chain_id, WatchSpan.state == SpanState.READ.value)
+        .values(digest=UNKNOWN_DIGEST, count=0)
+    )

@@ -1,0 +1,240 @@
+"""One step of reading a chain: what was read, what it says, and how far the reading is after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from app.transfers.events import Event
+from app.values.identifiers import BlockNumber, ChainId
+from app.watcher.blocks import BlockId, Header
+
+
+class WaitingKind(StrEnum):
+    """What a fact of a chain that was read waits for."""
+
+    SEND_DEPTH = "send_depth"
+    """A send, for the block that confirms it."""
+
+    REFUND_DEPTH = "refund_depth"
+    """A refund that was paid, for the block that makes it final."""
+
+    QUEUED = "queued"
+    """A payout in a contract's delay queue, for its execution."""
+
+    EXECUTED = "executed"
+    """An execution of a queued payout whose queueing has not been read yet (backfill)."""
+
+    UNKNOWN = "unknown"
+    """A log that names a token or a chain that is not configured yet, or a transfer that is not known yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A fact that something else is still missing for. A reorganisation at or below its block forgets it.
+
+    :param key: unique within its chain and kind: the id of the log that it comes from, or the queued id.
+    :param block: the block of that log.
+    :param due: the block whose reading completes it, for the kinds that wait for depth.
+    :param facts: what is needed to tell it, JSON values alone.
+    """
+
+    kind: WaitingKind
+    key: str
+    block: BlockNumber
+    due: BlockNumber | None
+    facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingKey:
+    """Names one that waits no longer."""
+
+    kind: WaitingKind
+    key: str
+
+
+class SpanState(StrEnum):
+    """How well a range of blocks is known."""
+
+    READ = "read"
+    REREAD = "reread"
+    """Read again when final, and the same was found, by the same URL."""
+
+    PROVEN = "proven"
+    """Two different URLs agreed when it was final, or each block's logs match its header."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A range of blocks that was read, both ends included.
+
+    :param count: of the logs of the watched contracts in it.
+    :param digest: SHA-256 over these logs in their order (``app.watcher`` says how). Empty where it is not
+        known: of what is left of a span that a reorganisation cut, of neighbours that were joined, and of
+        spans that were read for other contracts. Then ``count`` says nothing, either.
+    :param source: the name of the environment variable of the URL that answered.
+    """
+
+    first: BlockNumber
+    last: BlockNumber
+    count: int
+    digest: bytes
+    source: str
+    state: SpanState = SpanState.READ
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """A reread or a proof that differed: what the first reading had missed or had too much, in logs."""
+
+    first: BlockNumber
+    last: BlockNumber
+    missing: int
+    surplus: int
+    source: str
+    reread_source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What is written together, in the transaction of the events.
+
+    :param events: in their order; a ``ChainReorged`` comes first.
+    :param forget_from: of a reorganisation: headers, spans and waiting facts from this block on are forgotten
+        before the new ones are kept, and the cursors step back below it. The header below it is a kept one,
+        unless ``live_to`` is given.
+    :param live_from: where live reading begins; given with its first step, None leaves it.
+    :param backfill_from: where the backfill begins; given with the first step, None leaves it.
+    :param live_to: the last block that live reading has read now; None leaves it.
+    :param backfilled_to: the last block that the backfill has read now; None leaves it.
+    :param headers: headers to keep, by which a later reorganisation is found.
+    :param forget_headers_below: headers below it are final and need not be kept.
+    :param spans: ranges that were read, or read again: the latter replace those of the same blocks.
+    :param head: the newest block that the node told of.
+    :param final: the newest that is final, by the chain's finality.
+    :param missed: rereads and proofs that differed.
+    :param missed_if_new: they count only where the feed accepted something of the step: what was pruned
+        meanwhile was reported, too.
+    :param source: the name of the variable of the URL that answered.
+    :param calls: HTTP requests that it took.
+    :param extra: what else the reader keeps, JSON values alone; None leaves it.
+    """
+
+    at: datetime
+    events: Sequence[Event] = ()
+    forget_from: BlockNumber | None = None
+    live_from: BlockNumber | None = None
+    backfill_from: BlockNumber | None = None
+    live_to: BlockId | None = None
+    backfilled_to: BlockNumber | None = None
+    headers: Sequence[Header] = ()
+    forget_headers_below: BlockNumber | None = None
+    spans: Sequence[Span] = ()
+    waiting: Sequence[Waiting] = ()
+    done: Sequence[WaitingKey] = ()
+    head: Header | None = None
+    final: BlockNumber | None = None
+    missed: Sequence[Missed] = ()
+    missed_if_new: bool = False
+    source: str = ""
+    calls: int = 0
+    extra: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainReadings:
+    """All that is kept of the reading of one chain, for the one that goes on with it.
+
+    :param live_from: the block where live reading began; what lies below is backfilled.
+    :param live_to: the last block that live reading has read; None before the first.
+    :param backfill_from: where the backfill began, the chain's ``watch_from_block``.
+    :param headers: those kept, ascending; the last is that of ``live_to``.
+    :param spans: those not proven yet, ascending. Neighbours that were reread by one URL are one span.
+    :param contracts: whose logs all of this is about; None before the first reading.
+    :param reread_to: up to here everything was reread, from ``backfill_from`` without a gap.
+    :param proven_to: up to here everything is proven, from ``backfill_from`` without a gap.
+    """
+
+    chain_id: ChainId
+    live_from: BlockNumber | None = None
+    live_to: BlockId | None = None
+    backfill_from: BlockNumber | None = None
+    backfilled_to: BlockNumber | None = None
+    headers: Sequence[Header] = ()
+    spans: Sequence[Span] = ()
+    waiting: Sequence[Waiting] = ()
+    contracts: frozenset[bytes] | None = None
+    reread_to: BlockNumber | None = None
+    proven_to: BlockNumber | None = None
+    stopped: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+UNKNOWN_DIGEST = b""
+
+
+def replaced(
+    kept: Iterable[Span], new: Iterable[Span], *, forget_from: BlockNumber | None = None
+) -> list[Span]:
+    """What is kept of some spans after others were read, ascending and without overlaps.
+
+    :param forget_from: whatever is kept of this block and above goes first.
+    """
+    spans = list(kept)
+    if forget_from is not None:
+        spans = list(_without(spans, forget_from, None))
+    for span in new:
+        spans = [*_without(spans, span.first, span.last), span]
+    return _joined(sorted(spans, key=lambda span: span.first))
+
+
+def reaches(spans: Iterable[Span], start: BlockNumber, states: Iterable[SpanState]) -> BlockNumber | None:
+    """The last block up to which spans of these states go on without a gap; None where ``start`` has none.
+
+    :param spans: ascending, without overlaps; those below ``start`` may be missing.
+    """
+    wanted, reached = set(states), start - 1
+    for span in spans:
+        if span.first > reached + 1:
+            break
+        if span.state not in wanted:
+            if span.last > reached:
+                break
+            continue
+        reached = max(reached, span.last)
+    return BlockNumber(reached) if reached >= start else None
+
+
+def _without(spans: Iterable[Span], first: BlockNumber, last: BlockNumber | None) -> Iterator[Span]:
+    """The spans without a range of blocks. Of one that is cut the digest is not known any more."""
+    for span in spans:
+        if span.last < first or (last is not None and span.first > last):
+            yield span
+            continue
+        if span.first < first:
+            yield replace(span, last=BlockNumber(first - 1), count=0, digest=UNKNOWN_DIGEST)
+        if last is not None and span.last > last:
+            yield replace(span, first=BlockNumber(last + 1), count=0, digest=UNKNOWN_DIGEST)
+
+
+def _joined(spans: Sequence[Span]) -> list[Span]:
+    """Neighbours that will not be compared any more as one."""
+    result: list[Span] = []
+    for span in spans:
+        if result and _belong_together(result[-1], span):
+            before = result.pop()
+            count = before.count + span.count
+            result.append(replace(span, first=before.first, count=count, digest=UNKNOWN_DIGEST))
+        else:
+            result.append(span)
+    return result
+
+
+def _belong_together(one: Span, following: Span) -> bool:
+    if one.last + 1 != following.first or one.state is not following.state:
+        return False
+    return one.state is SpanState.PROVEN or (one.state is SpanState.REREAD and one.source == following.source)

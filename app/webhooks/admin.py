@@ -1,0 +1,229 @@
+"""The pages of webhooks: subscriptions, what was delivered, and what is done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from flask import abort, flash, redirect, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_admin import expose
+
+from app.console.access import Access, Audience
+from app.console.formats import grouped, sentence
+from app.console.requests import actor
+from app.console.views import ConsoleView
+from app.gateway import current_gateway
+from app.values.amounts import is_ascii_digits
+from app.webhooks.forms import ALERTS, AUDIENCES, NewWebhookForm, ReplayForm
+from app.webhooks.services.delivering import replay, retry, unsent_since
+from app.webhooks.services.shown import (
+    MOST_COUNTED,
+    PAGE,
+    delivery_log,
+    list_subscriptions,
+    show_subscription,
+)
+from app.webhooks.services.subscriptions import (
+    NoSubscription,
+    SubscriptionRefused,
+    rotate,
+    send_test,
+    subscribe,
+    switch,
+)
+from app.webhooks.subscription import DeliveryState, State
+
+LOOKS: Final = {
+    State.ACTIVE: "good", State.PAUSED: "plain", State.OFF: "bad",
+    DeliveryState.WAITING: "busy", DeliveryState.DELIVERED: "good", DeliveryState.FAILED: "bad",
+}  # fmt: skip
+"""How the pill of each state looks."""
+
+_BUTTON: Final = Access(Audience.NOBODY, Audience.OPERATOR)
+_GRAVE_BUTTON: Final = Access(Audience.NOBODY, Audience.OPERATOR, grave=True)
+
+
+class WebhooksView(ConsoleView):
+    """Receivers of events and alerts."""
+
+    section = "Records"
+    access = {
+        "index": Access(Audience.OPERATOR),
+        "new": Access(Audience.OPERATOR, Audience.OPERATOR, grave=True),
+        "show": Access(Audience.OPERATOR),
+        "pause": _BUTTON,
+        "resume": _BUTTON,
+        "test": _BUTTON,
+        "replay": _BUTTON,
+        "retry": _BUTTON,
+        "retry_all": _BUTTON,
+        "rotate": _GRAVE_BUTTON,
+        "remove": _GRAVE_BUTTON,
+    }
+
+    def __init__(self) -> None:
+        super().__init__(name="Webhooks", endpoint="webhooks")
+
+    @expose("/")
+    def index(self) -> str:
+        """Every subscription."""
+        found = list_subscriptions(current_gateway())
+        return self.render(
+            "console/webhooks/index.html",
+            found=found,
+            looks=LOOKS,
+            audiences=AUDIENCES,
+            most=MOST_COUNTED,
+            unsent=unsent_since(current_gateway()),
+        )
+
+    @expose("/new", methods=("GET", "POST"))
+    def new(self) -> ResponseReturnValue:
+        """Make a subscription and show its secret once."""
+        form = NewWebhookForm()
+        if form.validate_on_submit():
+            try:
+                made = subscribe(current_gateway(), form.wanted(), actor=actor())
+            except SubscriptionRefused as refused:
+                if refused.field in form:
+                    form[refused.field].errors = [sentence(str(refused))]
+                else:
+                    form.form_errors.append(sentence(str(refused)))
+            else:
+                return self.render("console/webhooks/made.html", made=made, rotated=False)
+        return self.render("console/webhooks/new.html", form=form)
+
+    @expose("/<public_id>")
+    def show(self, public_id: str) -> str:
+        """One subscription with its newest deliveries, or a page of earlier ones."""
+        before = request.args.get("before", "")
+        state = request.args.get("state", "")
+        try:
+            hook = show_subscription(current_gateway(), public_id)
+            page = delivery_log(
+                current_gateway(),
+                public_id,
+                int(before) if is_ascii_digits(before) and len(before) < 19 else None,
+                DeliveryState(state) if state in set(DeliveryState) else None,
+            )
+        except NoSubscription:
+            abort(404)
+        return self.render(
+            "console/webhooks/show.html",
+            hook=hook,
+            page=page,
+            older=page[-1].id if len(page) == PAGE else None,
+            state=state,
+            states=list(DeliveryState),
+            looks=LOOKS,
+            audiences=AUDIENCES,
+            alerts=ALERTS,
+            most=MOST_COUNTED,
+            form=ReplayForm(formdata=None),
+            unsent=unsent_since(current_gateway()),
+        )
+
+    @expose("/<public_id>/pause", methods=("POST",))
+    def pause(self, public_id: str) -> ResponseReturnValue:
+        """Send nothing for a while."""
+        reason = f"paused by {actor().name}"
+        return _done(
+            public_id,
+            lambda: switch(current_gateway(), public_id, State.PAUSED, actor=actor(), reason=reason),
+            "Paused. What happens meanwhile is kept and sent later.",
+        )
+
+    @expose("/<public_id>/resume", methods=("POST",))
+    def resume(self, public_id: str) -> ResponseReturnValue:
+        """Send again."""
+        return _done(
+            public_id,
+            lambda: switch(current_gateway(), public_id, State.ACTIVE, actor=actor()),
+            "Active again. What waits is sent now.",
+        )
+
+    @expose("/<public_id>/test", methods=("POST",))
+    def test(self, public_id: str) -> ResponseReturnValue:
+        """Send an event that tells nothing."""
+        return _done(
+            public_id,
+            lambda: send_test(current_gateway(), public_id),
+            "Test event written. Its outcome appears below once the sender has tried it.",
+        )
+
+    @expose("/<public_id>/replay", methods=("POST",))
+    def replay(self, public_id: str) -> ResponseReturnValue:
+        """Send a span of time again."""
+        form = ReplayForm()
+        try:
+            since, until = form.span(current_gateway().clock())
+            count = replay(
+                current_gateway(),
+                public_id,
+                since,
+                until,
+                actor=actor(),
+                delivered_too=form.delivered_too.data,
+            )
+        except NoSubscription:
+            abort(404)
+        except ValueError as error:
+            flash(sentence(str(error)), "error")
+        else:
+            flash(
+                f"{grouped(count)} {'delivery is' if count == 1 else 'deliveries are'} sent again.", "success"
+            )
+        return redirect(url_for("webhooks.show", public_id=public_id))
+
+    @expose("/<public_id>/retry/<int:delivery_id>", methods=("POST",))
+    def retry(self, public_id: str, delivery_id: int) -> ResponseReturnValue:
+        """Try a delivery that waits for its next attempt now."""
+        return _retried(public_id, delivery_id)
+
+    @expose("/<public_id>/retry", methods=("POST",))
+    def retry_all(self, public_id: str) -> ResponseReturnValue:
+        """Try all that wait for their next attempt now."""
+        return _retried(public_id, None)
+
+    @expose("/<public_id>/rotate", methods=("POST",))
+    def rotate(self, public_id: str) -> ResponseReturnValue:
+        """Replace the secret and show the new one once."""
+        try:
+            made = rotate(current_gateway(), public_id, actor=actor())
+        except NoSubscription:
+            abort(404)
+        return self.render("console/webhooks/made.html", made=made, rotated=True)
+
+    @expose("/<public_id>/remove", methods=("POST",))
+    def remove(self, public_id: str) -> ResponseReturnValue:
+        """Remove the subscription with its log."""
+        _done(
+            public_id,
+            lambda: switch(current_gateway(), public_id, State.REMOVED, actor=actor()),
+            "Webhook removed. Nothing more is sent to it.",
+        )
+        return redirect(url_for("webhooks.index"))
+
+
+def _retried(public_id: str, delivery_id: int | None) -> ResponseReturnValue:
+    try:
+        count = retry(current_gateway(), public_id, delivery_id, actor=actor())
+    except NoSubscription:
+        abort(404)
+    if count:
+        what = "It is" if count == 1 else f"{grouped(count)} deliveries are"
+        flash(f"{what} tried now. Refresh the page to see the outcome.", "success")
+    else:
+        flash("Nothing to try again: it was delivered or given up, or is due within a minute.", "warning")
+    return redirect(url_for("webhooks.show", public_id=public_id))
+
+
+def _done(public_id: str, change: Callable[[], None], words: str) -> ResponseReturnValue:
+    """Change a subscription and go back to its page."""
+    try:
+        change()
+    except NoSubscription:
+        abort(404)
+    flash(words, "success")
+    return redirect(url_for("webhooks.show", public_id=public_id))

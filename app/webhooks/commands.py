@@ -1,0 +1,63 @@
+"""``flask --app wsgi deliver``: sends webhooks until it is told to end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+
+import click
+from flask import current_app
+from flask.cli import with_appcontext
+
+from app.db.pooler import pooler_complaint
+from app.gateway import Gateway, current_gateway
+from app.observability.logs import log_to_stderr
+from app.observability.readiness import database_complaint
+from app.terminal import Refusal, say
+from app.webhooks.post import Poster, Resolver
+from app.webhooks.sender import Sender
+
+_log = logging.getLogger("app.sender")
+
+
+@click.command("deliver")
+@click.option("--once", is_flag=True, help="Send what is due now, and end.")
+@with_appcontext
+def deliver(once: bool) -> None:
+    """Send webhooks, until SIGTERM or SIGINT.
+
+    Any number of these may run: each delivery is taken by one of them. Exits with 0 after a signal, with 1
+    if it cannot start.
+    """
+    gateway = current_gateway()
+    if complaint := database_complaint(gateway):
+        raise Refusal(f"{complaint}; check DATABASE_URL, and run: flask --app wsgi db upgrade")
+    if complaint := pooler_complaint(gateway):
+        raise Refusal(complaint)
+    settings = current_app.config["SETTINGS"]
+    log_to_stderr(settings.log_format, settings.log_level)
+    sent = asyncio.run(_send(gateway, once))
+    if once:
+        say(f"{sent} attempts were made")
+    _log.info("ended")
+
+
+async def _send(gateway: Gateway, once: bool) -> int:
+    """Send; the number of attempts that have ended."""
+    resolver = Resolver()
+    try:
+        poster = Poster(resolver, gateway.webhook_networks)
+    except OSError as error:
+        raise Refusal(f"SSL_CERT_FILE: is not a file of certificates in PEM: {error.strerror}") from None
+    sender = Sender(gateway, poster)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, sender.stop)
+    _log.info("sending webhooks")
+    try:
+        await (sender.run_once() if once else sender.run())
+    finally:
+        await poster.close()
+        resolver.close()
+    return sender.sent

@@ -1,0 +1,354 @@
+"""Who subscribed, what is due, and what became of the deliveries?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, exists, func, literal, or_, select, update
+
+from app.credentials.models import ApiKey
+from app.db.types import is_one_of
+from app.feed.codec import MOST_IN_STATEMENT
+from app.transfers.queries.lists import at_most
+from app.transfers.queries.status import COUNTED
+from app.webhooks.models import IS_WAITING, Alert, Delivery, Subject, Subscription
+from app.webhooks.subscription import AlertKind, Audience, DeliveryState, State
+
+
+def count_due(connection: Connection, now: datetime) -> int:
+    """How many deliveries to active subscriptions are due and not taken by a sender; up to ``COUNTED``."""
+    due = (
+        select(literal(1))
+        .select_from(Delivery)
+        .join(Subscription, Subscription.id == Delivery.subscription_id)
+        .where(IS_WAITING, Delivery.next_at <= now, Subscription.state == State.ACTIVE.value)
+        .limit(at_most(COUNTED))
+        .subquery()
+    )
+    return connection.scalar(select(func.count()).select_from(due)) or 0
+
+
+DueSubscription = Row[*tuple[Any, ...]]
+"""The columns of a subscription, and ``first_at``: when its first delivery is due or was."""
+
+TakenDelivery = Row[*tuple[Any, ...]]
+
+
+def _waiting() -> Any:
+    """The subscriptions with deliveries that wait, found by a step of the index each.
+
+    However many deliveries wait for one of them, it is one step.
+    """
+    first = select(func.min(Delivery.subscription_id).label("id")).where(IS_WAITING)
+    waiting = first.cte("waiting", recursive=True)
+    following = (
+        select(func.min(Delivery.subscription_id))
+        .where(IS_WAITING, Delivery.subscription_id > waiting.c.id)
+        .correlate(waiting)
+        .scalar_subquery()
+    )
+    return waiting.union_all(select(following).where(waiting.c.id.is_not(None)))
+
+
+def due_subscriptions(connection: Connection, now: datetime) -> Sequence[DueSubscription]:
+    """The subscriptions that something is due to and that may be sent to, the longest due first."""
+    waiting = _waiting()
+    first_at = (
+        select(func.min(Delivery.next_at))
+        .where(IS_WAITING, Delivery.subscription_id == waiting.c.id)
+        .correlate(waiting)
+        .scalar_subquery()
+        .label("first_at")
+    )
+    found = (
+        select(Subscription.__table__, first_at)
+        .join(waiting, waiting.c.id == Subscription.id)
+        .where(
+            Subscription.state == State.ACTIVE.value,
+            or_(Subscription.quiet_until.is_(None), Subscription.quiet_until <= now),
+        )
+    )
+    rows = [row for row in connection.execute(found) if row.first_at is not None and row.first_at <= now]
+    return sorted(rows, key=lambda row: row.first_at)
+
+
+def is_any_taken(connection: Connection, now: datetime, until: datetime) -> bool:
+    """Whether a sender has taken a delivery and has not brought back what came of it.
+
+    :param until: the latest that what is taken now is due again.
+    """
+    waiting = _waiting()
+    taken = (
+        select(Delivery.id)
+        .where(
+            IS_WAITING,
+            Delivery.subscription_id == waiting.c.id,
+            Delivery.next_at > now,
+            Delivery.next_at <= until,
+            Delivery.claims > Delivery.attempts,
+        )
+        .correlate(waiting)
+        .exists()
+    )
+    return bool(connection.scalar(select(select(waiting.c.id).where(taken).exists())))
+
+
+def take_due(
+    connection: Connection, subscription_id: int, now: datetime, until: datetime, number: int
+) -> Sequence[TakenDelivery]:
+    """Take deliveries that are due, the longest due first: they are due again at ``until``.
+
+    Those that another sender is just taking are passed over.
+
+    :param number: how many at most.
+    """
+    picked = (
+        select(Delivery.id)
+        .where(Delivery.subscription_id == subscription_id, Delivery.next_at <= now)
+        .order_by(Delivery.next_at, Delivery.id)
+        .limit(number)
+        .with_for_update(skip_locked=True)
+        .cte("picked")  # a statement of its own: inside of the condition it could be run again
+    )
+    taken = (
+        update(Delivery)
+        .where(Delivery.id.in_(select(picked.c.id)))
+        .values(next_at=until, claims=Delivery.claims + 1)
+        .returning(
+            Delivery.id,
+            Delivery.message_id,
+            Delivery.body,
+            Delivery.claims,
+            Delivery.attempts,
+            Delivery.tries,
+        )
+    )
+    return sorted(connection.execute(taken), key=lambda row: row.id)
+
+
+_HEARD = Subscription.state.in_((State.ACTIVE.value, State.PAUSED.value))
+_OF_EVERYTHING = select(Subscription.id).where(Subscription.audience == Audience.EVERYTHING.value, _HEARD)
+_ANY_SUBJECT = 0
+_LISTENERS = _OF_EVERYTHING.union_all(
+    select(literal(_ANY_SUBJECT)).where(exists(select(Subject.subscription_id)))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Subscriptions to every transfer, and whether any names accounts or transfers."""
+
+    of_everything: tuple[int, ...]
+    of_subjects: bool
+
+
+def listeners(connection: Connection) -> Listeners:
+    """Who hears of transfers at all, in one statement that reads next to nothing."""
+    found = connection.scalars(_LISTENERS).all()
+    return Listeners(tuple(sorted(i for i in found if i != _ANY_SUBJECT)), _ANY_SUBJECT in found)
+
+
+def by_subject(connection: Connection, subjects: Collection[str]) -> dict[str, list[int]]:
+    """By subject the subscriptions that name it and are heard."""
+    found: dict[str, list[int]] = {}
+    ordered = sorted(subjects)
+    for start in range(0, len(ordered), MOST_IN_STATEMENT):
+        chunk = ordered[start : start + MOST_IN_STATEMENT]
+        rows = connection.execute(
+            select(Subject.subject, Subject.subscription_id)
+            .join(Subscription, Subscription.id == Subject.subscription_id)
+            .where(is_one_of(connection, Subject.subject, chunk), _HEARD)
+        )
+        for row in rows:
+            found.setdefault(row.subject, []).append(row.subscription_id)
+    return found
+
+
+def of_alerts(connection: Connection) -> Sequence[tuple[int, list[AlertKind]]]:
+    """The subscriptions of operators, with the alerts that each wants."""
+    rows = connection.execute(
+        select(Subscription.id, Subscription.alerts).where(
+            Subscription.audience == Audience.ALERTS.value, _HEARD
+        )
+    )
+    return [(row.id, [AlertKind(kind) for kind in row.alerts or ()]) for row in rows]
+
+
+DeliveryRow = Row[*tuple[Any, ...]]
+"""The columns of ``webhook_deliveries``."""
+
+_DELIVERIES = Delivery.__table__
+
+
+def deliveries(
+    connection: Connection,
+    subscription_id: int,
+    limit: int,
+    before: int | None = None,
+    state: DeliveryState | None = None,
+) -> Sequence[DeliveryRow]:
+    """Deliveries of a subscription, the newest first.
+
+    :param before: the id of the last of the page before.
+    """
+    found = select(_DELIVERIES).where(Delivery.subscription_id == subscription_id)
+    if before is not None:
+        found = found.where(Delivery.id < before)
+    if state is not None:
+        found = found.where(Delivery.state == state.value)
+    return connection.execute(found.order_by(Delivery.id.desc()).limit(limit)).all()
+
+
+def send_again(
+    connection: Connection,
+    subscription_id: int,
+    since: datetime,
+    until: datetime,
+    *,
+    states: Sequence[DeliveryState],
+    now: datetime,
+) -> int:
+    """Make deliveries that were written in a span of time due again, from their first attempt; how many.
+
+    Those that wait already stay as they are.
+    """
+    again = (
+        update(Delivery)
+        .where(
+            Delivery.subscription_id == subscription_id,
+            Delivery.created_at >= since,
+            Delivery.created_at < until,
+            Delivery.next_at.is_(None),
+            Delivery.state.in_([state.value for state in states]),
+        )
+        .values(state=DeliveryState.WAITING.value, next_at=now, attempts=0)
+    )
+    return connection.execute(again).rowcount
+
+
+def make_due(
+    connection: Connection,
+    subscription_id: int,
+    delivery_id: int | None,
+    *,
+    later_than: datetime,
+    now: datetime,
+) -> int:
+    """Make deliveries due whose next attempt is far off; how many. Their attempts count on.
+
+    :param delivery_id: one of them, or None for all of the subscription.
+    :param later_than: those that are due before stay as they are: a sender may have taken them.
+    """
+    due = update(Delivery).where(
+        Delivery.subscription_id == subscription_id, IS_WAITING, Delivery.next_at > later_than
+    )
+    if delivery_id is not None:
+        due = due.where(Delivery.id == delivery_id)
+    return connection.execute(due.values(next_at=now)).rowcount
+
+
+def delete_old(connection: Connection, before: datetime, number: int) -> int:
+    """Delete deliveries that were written before a time, some of them; how many."""
+    old = select(Delivery.id).where(Delivery.created_at < before).order_by(Delivery.created_at).limit(number)
+    return connection.execute(delete(Delivery).where(Delivery.id.in_(old))).rowcount
+
+
+def delete_of_removed(connection: Connection, number: int) -> int:
+    """Delete deliveries of removed subscriptions, some of them, and those that have none left; how many."""
+    removed = select(Subscription.id).where(Subscription.state == State.REMOVED.value)
+    some = select(Delivery.id).where(Delivery.subscription_id.in_(removed)).limit(number)
+    gone = connection.execute(delete(Delivery).where(Delivery.id.in_(some))).rowcount
+    if gone == 0:
+        connection.execute(delete(Subscription).where(Subscription.state == State.REMOVED.value))
+    return gone
+
+
+def switch_off_of_revoked(connection: Connection, now: datetime) -> int:
+    """Switch the subscriptions off whose API key was revoked; how many."""
+    valid = exists().where(ApiKey.key_id == Subscription.owner_key, ApiKey.revoked_at.is_(None))
+    heard = Subscription.state.in_((State.ACTIVE.value, State.PAUSED.value))
+    off = update(Subscription).where(Subscription.owner_key.is_not(None), heard, ~valid)
+    values = {"state": State.OFF.value, "state_reason": "its API key was revoked", "state_at": now}
+    return connection.execute(off.values(values)).rowcount
+
+
+def cap_waits(
+    connection: Connection, now: datetime, *, first: timedelta, later: timedelta, quiet: timedelta
+) -> None:
+    """Make due what waits for longer than deliveries and subscriptions can.
+
+    :param first: the longest wait for a first attempt; ``later`` for a further one, ``quiet`` for a receiver.
+    """
+    untried = (Delivery.attempts == 0) & (Delivery.next_at > now + first)
+    too_late = or_(untried, Delivery.next_at > now + later)
+    connection.execute(update(Delivery).where(IS_WAITING, too_late).values(next_at=now))
+    connection.execute(
+        update(Subscription).where(Subscription.quiet_until > now + quiet).values(quiet_until=None)
+    )
+
+
+def holding_alerts(connection: Connection) -> dict[tuple[str, str], str]:
+    """The details of the alerts that were told and still hold, by kind and subject."""
+    rows = connection.execute(select(Alert.kind, Alert.subject, Alert.detail))
+    return {(row.kind, row.subject): row.detail for row in rows}
+
+
+SubscriptionRow = Row[*tuple[Any, ...]]
+"""The columns of ``webhook_subscriptions``."""
+
+_SUBSCRIPTIONS = Subscription.__table__
+_THERE = Subscription.state != State.REMOVED.value
+
+
+def subscription(connection: Connection, public_id: str) -> SubscriptionRow | None:
+    """The one of this name, unless it was removed."""
+    found = select(_SUBSCRIPTIONS).where(Subscription.public_id == public_id, _THERE)
+    return connection.execute(found).one_or_none()
+
+
+def subscriptions(connection: Connection, limit: int, after: int = 0) -> Sequence[SubscriptionRow]:
+    """All of them, the oldest first, from the one behind ``after``."""
+    return connection.execute(
+        select(_SUBSCRIPTIONS).where(_THERE, Subscription.id > after).order_by(Subscription.id).limit(limit)
+    ).all()
+
+
+def subscriptions_of(connection: Connection, owner_key: str) -> Sequence[SubscriptionRow]:
+    """Those of an API key, the oldest first."""
+    return connection.execute(
+        select(_SUBSCRIPTIONS).where(_THERE, Subscription.owner_key == owner_key).order_by(Subscription.id)
+    ).all()
+
+
+def subjects_of(connection: Connection, ids: Sequence[int]) -> dict[int, list[str]]:
+    """By subscription what it names, ascending."""
+    found: dict[int, list[str]] = {i: [] for i in ids}
+    rows = connection.execute(
+        select(Subject.subscription_id, Subject.subject)
+        .where(Subject.subscription_id.in_(ids))
+        .order_by(Subject.subject)
+    )
+    for row in rows:
+        found[row.subscription_id].append(row.subject)
+    return found
+
+
+def waiting_of(connection: Connection, ids: Sequence[int], most: int) -> dict[int, tuple[int, int]]:
+    """By subscription how many deliveries wait for it, counted up to ``most``, and how many of these failed
+    at their last attempt.
+    """
+    some = (
+        select(Delivery.attempts)
+        .where(IS_WAITING, Delivery.subscription_id == Subscription.id)
+        .limit(most)
+        .correlate(Subscription)
+        .subquery()
+    )
+    count = select(func.count()).select_from(some).scalar_subquery()
+    failed = select(func.count()).select_from(some).where(some.c.attempts > 0).scalar_subquery()
+    found = select(Subscription.id, count.label("waiting"), failed.label("failing"))
+    rows = connection.execute(found.where(Subscription.id.in_(ids)))
+    return {row.id: (row.waiting, row.failing) for row in rows}

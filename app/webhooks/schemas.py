@@ -1,0 +1,86 @@
+"""The public shapes of webhooks: one answer for making, listing and removing them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from marshmallow import fields, validate
+
+from app.api.fields import BoundedText, Flag, TransferIdHex, WatchedAccount
+from app.api.schemas import TRANSFER_ID_PATTERN, Answer, Question, Shape, describe
+from app.values.wire_values import WATCHED_ACCOUNT
+from app.webhooks.addresses import MAX_URL
+from app.webhooks.subscription import MAX_NAME, MAX_SUBJECTS, State
+
+_ID: Final = "whk_0123456789abcdef"
+_LIST: Final = f"must be a list of at most {MAX_SUBJECTS}"
+_AT_MOST: Final = validate.Length(max=MAX_SUBJECTS, error=_LIST)
+
+
+class WebhookBody(Question):
+    """Body of a new webhook."""
+
+    url = BoundedText(
+        MAX_URL,
+        required=True,
+        metadata=describe("Where events are posted: an https URL.", "https://example.org/hooks"),
+    )
+    name = BoundedText(MAX_NAME, metadata=describe("A name for it.", "ledger"))
+    accounts = fields.List(
+        WatchedAccount(metadata={"pattern": f"^({WATCHED_ACCOUNT})$"}),
+        validate=_AT_MOST,
+        error_messages={"invalid": _LIST},
+        metadata=describe(
+            "Senders or receivers whose transfers are told: addresses of any kind of chain. Letter case does "
+            "not matter.",
+            ["0x1619DE6B6B20eD217a58d00f37B9d47C7663feca"],
+        ),
+    )
+    transfer_ids = fields.List(
+        TransferIdHex(metadata={"pattern": TRANSFER_ID_PATTERN}),
+        validate=_AT_MOST,
+        error_messages={"invalid": _LIST},
+        metadata=describe("Transfers that are told, also ones that are not known yet."),
+    )
+    everything = Flag(
+        metadata=describe("true: every transfer. Needs a key with the scope webhooks:all."),
+    )
+
+
+class WebhookQuery(Question):
+    """Parameters of removing a webhook."""
+
+    id = BoundedText(64, required=True, metadata=describe("The webhook's id.", _ID))
+
+
+class Webhook(Shape):
+    """One subscription."""
+
+    id = fields.String(metadata=describe("Its id.", _ID))
+    name = fields.String(metadata=describe("Its name, or empty.", "ledger"))
+    url = fields.String(metadata=describe("Where events are posted.", "https://example.org/hooks"))
+    everything = fields.Boolean(metadata=describe("Whether it is about every transfer.", False))
+    accounts = fields.List(fields.String(), metadata=describe("Accounts, in lower case."))
+    transfer_ids = fields.List(fields.String(), metadata=describe("Transfers."))
+    state = fields.String(
+        metadata=describe(
+            "active; paused: nothing is sent, and what happens is kept; off: nothing is kept, as after 410.",
+            "active",
+            enum=[State.ACTIVE.value, State.PAUSED.value, State.OFF.value],
+        )
+    )
+    waiting = fields.Integer(metadata=describe("Deliveries that wait, counted up to 1000.", 0))
+    created_at = fields.String(metadata=describe("RFC 3339.", "2026-11-21T12:00:00Z"))
+
+
+class WebhooksAnswer(Answer):
+    """The webhooks of the key; of a new one its secret, too."""
+
+    webhooks = fields.List(fields.Nested(Webhook), dump_default=list)
+    secret = fields.String(
+        dump_default="",
+        metadata=describe(
+            "What the new webhook's events are signed with, told this once; otherwise empty.",
+            "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD",
+        ),
+    )

@@ -1,0 +1,226 @@
+"""Takes what is due, sends it, and notes what came of it, until it is told to end.
+
+A receiver that hangs holds what it was given until the time is up. So a place (``host:port``) gets little
+until it has answered, and places that have not answered get half of everything at most: the others always
+find room.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from threading import Lock
+from typing import Final
+
+from app.db.writes import is_unavailable
+from app.gateway import Gateway
+from app.observability.outages import FAILURES
+from app.webhooks.post import Poster, Unsent
+from app.webhooks.services.alerts import Alerts
+from app.webhooks.services.delivering import Due, Outcome, bring_back, clean_up, take
+from app.webhooks.signature import headers
+
+ALL: Final = 400
+"""Attempts at one time: each holds a file, and a process may often have 1024."""
+
+OF_UNPROVEN: Final = ALL // 2
+AT_PROVEN: Final = 16
+AT_UNPROVEN: Final = 2
+
+REMEMBERED: Final = 10_000
+"""Places that are known to answer; the longest unused is forgotten."""
+
+
+class Places:
+    """The attempts under way. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._under_way: Counter[str] = Counter()
+        self._counted_as_unproven: Counter[str] = Counter()
+        self._proven: OrderedDict[str, None] = OrderedDict()
+
+    def free(self, place: str) -> int:
+        """How many more attempts may go there now."""
+        with self._lock:
+            in_all = ALL - self._under_way.total()
+            if place in self._proven:
+                return max(0, min(AT_PROVEN - self._under_way[place], in_all))
+            of_unproven = OF_UNPROVEN - self._counted_as_unproven.total()
+            return max(0, min(AT_UNPROVEN - self._under_way[place], in_all, of_unproven))
+
+    def fill(self, place: str, number: int) -> None:
+        """Note that so many begin."""
+        if number == 0:
+            return
+        with self._lock:
+            self._under_way[place] += number
+            if place not in self._proven:
+                self._counted_as_unproven[place] += number
+
+    def leave(self, place: str, *, answered: bool) -> None:
+        """Note that an attempt has ended, and whether the receiver answered in good time."""
+        with self._lock:
+            _lower(self._under_way, place)
+            _lower(self._counted_as_unproven, place)
+            if answered:
+                self._proven[place] = None
+                self._proven.move_to_end(place)
+                if len(self._proven) > REMEMBERED:
+                    self._proven.popitem(last=False)
+            else:
+                self._proven.pop(place, None)
+
+
+def _lower(counter: Counter[str], place: str) -> None:
+    """Count one less; a place that nothing goes to is not kept."""
+    if counter[place] > 1:
+        counter[place] -= 1
+    else:
+        del counter[place]
+
+
+POLL_SECONDS: Final = 0.2
+"""How soon a new delivery is noticed."""
+
+OUTAGE_SECONDS: Final = 2.0
+"""How long to wait where the database does not answer."""
+
+GATHER_SECONDS: Final = 0.02
+"""How long to wait for more, once an attempt has ended: what ends together is noted together."""
+
+CHORE_SECONDS: Final = 30.0
+
+GOOD_SECONDS: Final = 5.0
+"""A receiver that answers later counts as one that hangs, as far as room goes."""
+
+_log = logging.getLogger("app.sender")
+
+
+class Sender:
+    """One process's sending.
+
+    :param monotonic: seconds that only grow.
+    """
+
+    def __init__(
+        self, gateway: Gateway, poster: Poster, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._gateway = gateway
+        self._poster = poster
+        self._monotonic = monotonic
+        self._places = Places()
+        self._alerts = Alerts()
+        self._under_way: set[asyncio.Task[None]] = set()
+        self._ended: list[Outcome] = []
+        self._news = asyncio.Event()
+        self._stopping = False
+        self.sent = 0
+        """Attempts with an outcome so far."""
+
+    def stop(self) -> None:
+        """Take nothing more; end when what is under way has ended."""
+        self._stopping = True
+        self._news.set()
+
+    async def run(self) -> None:
+        """Send until :meth:`stop`, then wait for what is under way."""
+        chores = asyncio.create_task(self._chores())
+        while not self._stopping:
+            await self._round()
+            await self._pause(POLL_SECONDS)
+        chores.cancel()
+        await self._finish()
+
+    async def run_once(self) -> None:
+        """Send what is due now, and end when nothing of it is left to do, or after :meth:`stop`."""
+        while not self._stopping:
+            taken = await self._round()
+            if not taken and not self._under_way and not self._ended:
+                return
+            await self._pause(POLL_SECONDS)
+        await self._finish()
+
+    async def _round(self) -> int:
+        """One look at the database; how many deliveries were taken."""
+        self._news.clear()
+        try:
+            await self._bring_back()
+            taken = await asyncio.to_thread(take, self._gateway, self._places)
+            for due in taken:
+                task = asyncio.create_task(self._attempt(due))
+                self._under_way.add(task)
+                task.add_done_callback(self._under_way.discard)
+        except Exception as error:
+            if not is_unavailable(error):
+                raise
+            FAILURES.report(_log, logging.WARNING, "the database does not answer: trying again", error=error)
+            await asyncio.sleep(OUTAGE_SECONDS)
+            return 0
+        return len(taken)
+
+    async def _attempt(self, due: Due) -> None:
+        begun, at = self._monotonic(), self._gateway.clock()
+        status, error, retry_after, hung = None, due.fault, None, False
+        if not error:
+            try:
+                signed = headers(due.message_id, int(at.timestamp()), due.body, due.secrets)
+                answer = await self._poster.post(due.url, due.body, signed, at)
+                status, retry_after = answer.status, answer.retry_after
+                error = "" if 200 <= status < 300 else f"HTTP {status}"
+            except Unsent as unsent:
+                error, hung = str(unsent), unsent.hung
+            except Exception as fault:
+                # Whatever a receiver makes a library do, its place has to be free again.
+                error, kind = "the sender failed: its log says more", type(fault).__name__
+                text = "an attempt for the webhook %d failed: %s"  # not in its words: they may hold the URL
+                FAILURES.report(
+                    _log, logging.ERROR, text, due.subscription_id, kind, error=fault, traced=False
+                )
+        seconds = self._monotonic() - begun
+        self._places.leave(due.place, answered=not hung and seconds < GOOD_SECONDS)
+        self._ended.append(
+            Outcome(due, self._gateway.clock(), round(seconds * 1000), status, error, retry_after)
+        )
+        self._news.set()
+
+    async def _bring_back(self) -> None:
+        """Note the outcomes so far. Where that fails they stay, to be noted later."""
+        outcomes = list(self._ended)
+        if outcomes:
+            await asyncio.to_thread(bring_back, self._gateway, outcomes)
+            del self._ended[: len(outcomes)]
+            self.sent += len(outcomes)
+
+    async def _chores(self) -> None:
+        """Alerts, and what is too old. Nothing that fails here holds up what is to be sent."""
+        while True:
+            for chore in (self._alerts.tell, clean_up):
+                try:
+                    await asyncio.to_thread(chore, self._gateway)
+                except Exception as error:
+                    level = logging.WARNING if is_unavailable(error) else logging.ERROR
+                    FAILURES.report(_log, level, "%s failed", chore.__name__, error=error)
+            await asyncio.sleep(CHORE_SECONDS)
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait so long, or until an attempt has ended and there may be room for another."""
+        try:
+            await asyncio.wait_for(self._news.wait(), seconds)
+        except TimeoutError:
+            return
+        await asyncio.sleep(GATHER_SECONDS)
+
+    async def _finish(self) -> None:
+        """Wait for what is under way, and note it."""
+        if self._under_way:
+            await asyncio.wait(set(self._under_way))
+        try:
+            await self._bring_back()
+        except Exception as error:
+            if not is_unavailable(error):
+                raise
+            _log.warning("%d outcomes could not be noted: these are sent again", len(self._ended))

@@ -1,0 +1,160 @@
+"""Alerts of operators: what begins to hold is told once, and once that it does not hold any more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import Connection, bindparam, delete, insert
+
+from app.audit.services import verify_audit
+from app.db.engine import ask, reading, writing
+from app.gateway import Gateway
+from app.latency.median import window
+from app.latency.queries import middles_by_pair
+from app.transfers.queries.anomalies import first_open_anomalies
+from app.transfers.queries.lists import Cursor
+from app.transfers.queries.status import oldest_in_state
+from app.transfers.stages import STATUSES, MustAct, Thresholds
+from app.values.times import age_in_words
+from app.watcher.services.chains import watched_chains
+from app.watcher.watched import WatchedChain, WatchState
+from app.webhooks.models import DELIVERY_SUBJECT_LENGTH, Alert, Delivery, delivery_row
+from app.webhooks.queries import holding_alerts, of_alerts
+from app.webhooks.subscription import AUDIT_LOG, AlertKind, event_body
+
+MOST: Final = 5_000
+"""Alerts of a kind that are told one by one."""
+
+AUDIT_EVERY: Final = timedelta(minutes=15)
+"""How often the whole audit log is verified for those who want to hear of it."""
+
+_BATCH: Final = 500
+
+Found = Mapping[str, str]
+"""By subject, in words, what holds."""
+
+
+class Alerts:
+    """What one sender looks at. It remembers when it verified the audit log."""
+
+    def __init__(self) -> None:
+        self._audit_next: datetime | None = None
+
+    def tell(self, gateway: Gateway) -> None:
+        """Look at what operators subscribed to, and write deliveries about what began or ended since."""
+        wanted = {kind for _, kinds in ask(gateway.reads, of_alerts) for kind in kinds}
+        known = ask(gateway.reads, holding_alerts)
+        found: dict[AlertKind, Found] = {}
+        for kind in wanted:
+            if (holding := self._look(gateway, kind)) is not None:
+                found[kind] = holding
+        dropped = {kind for kind, _ in known} - {kind.value for kind in wanted}
+        if dropped or any(_subjects(known, kind) != holding.keys() for kind, holding in found.items()):
+            with writing(gateway.engine) as connection:
+                for former in dropped:  # nobody wants to hear of it now; whoever does later hears it anew
+                    connection.execute(delete(Alert).where(Alert.kind == former))
+                for kind, holding in found.items():
+                    _tell(connection, kind, holding, gateway.clock())
+
+    def _look(self, gateway: Gateway, kind: AlertKind) -> Found | None:
+        """What holds of a kind; None where it is not looked at now."""
+        match kind:
+            case AlertKind.STUCK:
+                return _stuck(gateway)
+            case AlertKind.ANOMALY:
+                return _anomalies(gateway)
+            case AlertKind.CHAIN_QUIET:
+                return _quiet_chains(gateway)
+            case AlertKind.AUDIT_BROKEN:
+                return self._audit(gateway)
+            case AlertKind.AUDIT_HEAD:
+                return None  # told with each record (audit/services.py)
+
+    def _audit(self, gateway: Gateway) -> Found | None:
+        now = gateway.clock()
+        if self._audit_next is not None and now < self._audit_next:
+            return None
+        self._audit_next = now + AUDIT_EVERY
+        fault = verify_audit(gateway).fault
+        return {} if fault is None else {AUDIT_LOG: fault}
+
+
+def _subjects(known: Mapping[tuple[str, str], str], kind: AlertKind) -> set[str]:
+    return {subject for of_kind, subject in known if of_kind == kind.value}
+
+
+def _tell(connection: Connection, kind: AlertKind, holding: Found, now: datetime) -> None:
+    """Write what differs from what was told. The caller is the only writer: another sender finds nothing."""
+    known = {
+        subject: detail for (of, subject), detail in holding_alerts(connection).items() if of == kind.value
+    }
+    began = [(subject, holding[subject]) for subject in sorted(holding.keys() - known.keys())]
+    ended = [(subject, known[subject]) for subject in sorted(known.keys() - holding.keys())]
+    if began:
+        rows = [{"kind": kind.value, "subject": s, "since": now, "detail": detail} for s, detail in began]
+        connection.execute(insert(Alert), rows)
+    if ended:
+        of_one = delete(Alert).where(Alert.kind == bindparam("of"), Alert.subject == bindparam("about"))
+        connection.execute(of_one, [{"of": kind.value, "about": subject} for subject, _ in ended])
+    listening = [i for i, kinds in of_alerts(connection) if kind in kinds]
+    told = [(True, *each) for each in began] + [(False, *each) for each in ended]
+    deliveries: list[dict[str, Any]] = []
+    for holds, subject, detail in told:
+        data = {"subject": subject, "detail": detail, "holds": holds}
+        body = event_body(f"alert.{kind.value}", now, data)
+        deliveries += [
+            delivery_row(i, f"alert.{kind.value}", subject[:DELIVERY_SUBJECT_LENGTH], body, now)
+            for i in listening
+        ]
+    if deliveries:
+        connection.execute(insert(Delivery), deliveries)
+
+
+def _stuck(gateway: Gateway) -> Found:
+    """Transfers that wait for the bridge, as the console lists them."""
+    now = gateway.clock()
+    found: dict[str, str] = {}
+    with reading(gateway.reads) as connection:
+        thresholds = Thresholds.of(middles_by_pair(connection, *window(now)))
+        statuses = [int(status) for status in STATUSES[MustAct.BRIDGE]]
+        until, after = now - thresholds.least, None
+        while len(found) < MOST and (rows := oldest_in_state(connection, statuses, until, after, _BATCH)):
+            for row in rows:
+                lasting = now - row.status_since
+                if lasting > thresholds.allowed(row.src_chain_id, row.dst_chain_id):
+                    since = age_in_words(lasting)
+                    found[f"transfer 0x{row.transfer_id.hex()}"] = (
+                        f"at status {int(row.status)} since {since}"
+                    )
+            after = Cursor(rows[-1].status_since, rows[-1].transfer_id)
+    return found
+
+
+def _anomalies(gateway: Gateway) -> Found:
+    """Anomalies that nobody has acknowledged."""
+    with reading(gateway.reads) as connection:
+        rows = first_open_anomalies(connection, MOST)
+    return {f"{row.kind} {row.subject}"[:512]: row.detail for row in rows}
+
+
+def _quiet_chains(gateway: Gateway) -> Found:
+    """Watched chains that are not read, do not move, or had nothing for us for long."""
+    now = gateway.clock()
+    found = {}
+    for chain in watched_chains(gateway):
+        if (words := _quiet_words(chain, now)) is not None:
+            found[f"chain {chain.chain_id}"] = f"{chain.name}: {words}"
+    return found
+
+
+def _quiet_words(chain: WatchedChain, now: datetime) -> str | None:
+    match chain.state:
+        case WatchState.STOPPED:
+            return "reading is stopped"
+        case WatchState.NOT_READ:
+            return "no watcher reads it"
+        case WatchState.STANDING:
+            return "its nodes report no new block"
+    return "no event for a long time" if chain.is_quiet(now) else None

@@ -1,0 +1,73 @@
+"""Writes deliveries in the transaction of what they tell of: with it they are there, without it not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from app.db.upserts import append
+from app.feed.queries.pruned import load_positions
+from app.transfers.state import TransferState
+from app.transfers.status_changes import STATUS_EVENT, StatusChange
+from app.values.identifiers import TransferId
+from app.webhooks.models import Delivery, delivery_row
+from app.webhooks.queries import Listeners, by_subject, listeners
+from app.webhooks.subscription import account_subject, change_body, status_changes, transfer_subject
+
+_SILENT: Final = "gateway_tells_nothing"
+
+
+def tell_nothing(connection: Connection) -> None:
+    """From here on this transaction changes what is kept about transfers, and nothing about the transfers."""
+    connection.execution_options(**{_SILENT: True})
+
+
+def tell_changes(
+    connection: Connection,
+    old: Mapping[TransferId, TransferState],
+    new: Mapping[TransferId, TransferState],
+    now: datetime,
+) -> None:
+    """Write what subscribers are to hear of transfers that were folded. The caller is the only writer.
+
+    Without any subscription this is one look-up, and without a change of a status nothing.
+    """
+    changes = list(status_changes(old, new))
+    if not changes or connection.get_execution_options().get(_SILENT):
+        return
+    heard = listeners(connection)
+    if not heard.of_everything and not heard.of_subjects:
+        return
+    told = _told(connection, changes, heard)
+    if not told:
+        return
+    seq = load_positions(connection).last_seq
+    rows: list[dict[str, Any]] = []
+    for change, subscriptions in told:
+        body = change_body(change, now, seq)
+        subject = f"0x{change.transfer_id.hex()}"
+        rows += [delivery_row(i, STATUS_EVENT, subject, body, now) for i in subscriptions]
+    append(connection, Delivery, rows)
+
+
+def _told(
+    connection: Connection, changes: Iterable[StatusChange], heard: Listeners
+) -> list[tuple[StatusChange, list[int]]]:
+    """The changes that somebody hears of, each with the subscriptions, ascending."""
+    subjects = {change: _subjects(change) for change in changes}
+    naming = (
+        by_subject(connection, {s for each in subjects.values() for s in each}) if heard.of_subjects else {}
+    )
+    told = []
+    for change, about in subjects.items():
+        ids = set(heard.of_everything).union(*(naming.get(subject, ()) for subject in about))
+        if ids:
+            told.append((change, sorted(ids)))
+    return told
+
+
+def _subjects(change: StatusChange) -> list[str]:
+    return [transfer_subject(change.transfer_id), *map(account_subject, change.accounts)]

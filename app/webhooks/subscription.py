@@ -1,0 +1,131 @@
+"""What can be subscribed to, and what is published to those who did (docs/webhooks.md#events)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from app.transfers.state import TransferState
+from app.transfers.status import StatusAnswer
+from app.transfers.status_changes import StatusChange, StatusThen, account_keys, change_between, event_of
+from app.values.identifiers import TransferId, account_key
+
+TEST_EVENT: Final = "webhook.test"
+
+
+def change_body(change: StatusChange, at: datetime, seq: int) -> str:
+    """The JSON text of a change of a status. The rest is as in ``StatusChange.event``."""
+    return _text(change.event(at, seq))
+
+
+def event_body(type_: str, at: datetime, data: Mapping[str, Any]) -> str:
+    """The JSON text of any event, in ASCII."""
+    return _text(event_of(type_, at, data))
+
+
+def status_changes(
+    old: Mapping[TransferId, TransferState], new: Mapping[TransferId, TransferState]
+) -> Iterator[StatusChange]:
+    """The transfers of ``new`` whose status is another than in ``old``; unknown where it is not there."""
+    for transfer_id, after in new.items():
+        before = old.get(transfer_id)
+        # Most folds change no status, and then nothing more is to be made.
+        if before is not None and before.status is after.status:
+            continue
+        change = change_between(transfer_id, None if before is None else _seen(before), _seen(after))
+        if change is not None:
+            yield change
+
+
+def _seen(state: TransferState) -> StatusThen:
+    answer = StatusAnswer(state.status, state.refund_reason, state.status_since)
+    return StatusThen(answer, account_keys(state.sender, state.receiver), is_sent=state.sent_at is not None)
+
+
+def _text(event: Mapping[str, Any]) -> str:
+    return json.dumps(event, separators=(",", ":"))
+
+
+MAX_SUBJECTS: Final = 500
+"""Accounts and transfers of one subscription together."""
+
+MAX_SUBSCRIPTIONS: Final = 100
+"""Subscriptions of one API key."""
+
+MAX_NAME: Final = 100
+"""Characters of a subscription's name."""
+
+AUDIT_LOG: Final = "audit log"
+"""The subject of alerts about it."""
+
+
+class Audience(StrEnum):
+    """What a subscription is about."""
+
+    SUBJECTS = "subjects"
+    """Accounts and transfers that it names."""
+
+    EVERYTHING = "everything"
+    """Every transfer."""
+
+    ALERTS = "alerts"
+    """What operators should know."""
+
+
+class State(StrEnum):
+    """Whether a subscription is sent to."""
+
+    ACTIVE = "active"
+
+    PAUSED = "paused"
+    """Nothing is sent. What happens meanwhile is kept and sent later."""
+
+    OFF = "off"
+    """Nothing is sent and nothing is kept: the receiver answered 410."""
+
+    REMOVED = "removed"
+    """Gone for everybody; its rows are deleted step by step."""
+
+
+class AlertKind(StrEnum):
+    """What operators can be alerted of."""
+
+    STUCK = "stuck"
+    ANOMALY = "anomaly"
+    CHAIN_QUIET = "chain_quiet"
+    AUDIT_BROKEN = "audit_broken"
+
+    AUDIT_HEAD = "audit_head"
+    """Nothing that holds for a while: each head of the audit log, to be kept by the receiver."""
+
+
+class DeliveryState(StrEnum):
+    """What became of a delivery."""
+
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+    """Every attempt failed. Only a replay sends it again."""
+
+
+def account_subject(key: str) -> str:
+    """The subject of an account.
+
+    :param key: its ``account_key``.
+    """
+    return f"account:{key}"
+
+
+def transfer_subject(transfer_id: bytes) -> str:
+    """The subject of a transfer."""
+    return f"transfer:0x{transfer_id.hex()}"
+
+
+def subjects_of(accounts: Iterable[str], transfer_ids: Iterable[bytes]) -> list[str]:
+    """The subjects of accounts, in any case of letters, and transfers; each once."""
+    found = [account_subject(account_key(account)) for account in accounts]
+    found += [transfer_subject(transfer_id) for transfer_id in transfer_ids]
+    return list(dict.fromkeys(found))

@@ -1,0 +1,99 @@
+"""Webhooks of an API key: made, listed, removed (docs/webhooks.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Blueprint, Response
+
+from app.api.answers import answer
+from app.api.door import WEBHOOKS_PATH, current_door
+from app.api.requests import apply_request_policy, read_body, read_query
+from app.credentials.api_key import Scope
+from app.gateway import current_gateway
+from app.http.public import require_key, require_scope
+from app.values.codes import Reason
+from app.values.errors import BadRequest, GatewayError
+from app.values.times import rfc3339
+from app.webhooks.services.shown import Shown, list_subscriptions
+from app.webhooks.services.subscriptions import (
+    NewSubscription,
+    NoSubscription,
+    SubscriptionRefused,
+    subscribe,
+    switch,
+)
+from app.webhooks.subscription import Audience, State, subjects_of
+
+webhooks = Blueprint("webhooks_api", __name__)
+webhooks.before_request(apply_request_policy)
+
+
+@webhooks.get(WEBHOOKS_PATH)
+def list_webhooks() -> Response:
+    """Which webhooks does this key have?"""
+    key = require_key(Scope.WEBHOOKS)
+    return answer(current_door().webhooks_answer, _listed(key.key_id))
+
+
+@webhooks.post(WEBHOOKS_PATH)
+def create_webhook() -> Response:
+    """Tell this URL what becomes of these transfers."""
+    key = require_key(Scope.WEBHOOKS)
+    door = current_door()
+    asked = read_body(door.webhook_body, any_content_type=door.compat_clients)
+    everything = asked.get("everything", False)
+    if everything:
+        require_scope(key, Scope.ALL_WEBHOOKS)
+    subjects = subjects_of(asked.get("accounts", ()), asked.get("transfer_ids", ()))
+    wanted = NewSubscription(
+        url=asked["url"],
+        name=asked.get("name", ""),
+        audience=Audience.EVERYTHING if everything else Audience.SUBJECTS,
+        subjects=[] if everything else subjects,
+        owner_key=key.key_id,
+    )
+    try:
+        made = subscribe(current_gateway(), wanted, actor=None)
+    except SubscriptionRefused as refused:
+        raise BadRequest(f"{refused.field}: {refused}" if refused.field else str(refused)) from None
+    return answer(door.webhooks_answer, _listed(key.key_id, made.public_id) | {"secret": made.secret})
+
+
+@webhooks.delete(WEBHOOKS_PATH)
+def remove_webhook() -> Response:
+    """Tell it nothing more."""
+    key = require_key(Scope.WEBHOOKS)
+    door = current_door()
+    public_id = read_query(door.webhook_query)["id"]
+    try:
+        switch(current_gateway(), public_id, State.REMOVED, actor=None, owner_key=key.key_id)
+    except NoSubscription:
+        raise GatewayError(
+            "this API key has no webhook with this id: list them with GET", reason=Reason.WEBHOOK_NOT_FOUND
+        ) from None
+    return answer(door.webhooks_answer, _listed(key.key_id))
+
+
+def _listed(owner_key: str, only: str | None = None) -> dict[str, Any]:
+    """The webhooks of a key.
+
+    :param only: the id of the one that is meant; all of them without.
+    """
+    found = list_subscriptions(current_gateway(), owner_key)
+    return {"webhooks": [_as_json(each) for each in found if only in (None, each.public_id)]}
+
+
+def _as_json(shown: Shown) -> Mapping[str, Any]:
+    return {
+        "id": shown.public_id,
+        "name": shown.name,
+        "url": shown.url,
+        "everything": shown.audience is Audience.EVERYTHING,
+        "accounts": list(shown.accounts),
+        "transfer_ids": list(shown.transfer_ids),
+        "state": shown.state.value,
+        "waiting": shown.waiting,
+        "created_at": rfc3339(shown.created_at, "seconds"),
+    }
