@@ -1,6 +1,7 @@
 """Recording what operators do, in the transaction in which they do it, and reading and verifying the records.
 
-A page that shows a row carries its fingerprint in a hidden field, and the edit hands it back.
+A page that shows a row carries the fingerprint of its values in a hidden field, and the edit hands it back,
+so it cannot overwrite a change made meanwhile.
 """
 
 from __future__ import annotations
@@ -48,6 +49,9 @@ from app.values.differences import FieldDifference, difference
 from app.webhooks.models import Delivery, delivery_row
 from app.webhooks.queries import of_alerts
 from app.webhooks.subscription import AUDIT_LOG, AlertKind, event_body
+
+__all__ = ["AuditFilter", "AuditRow", "RecordUnreadable"]
+"""What the console and the commands need of the selects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,11 +251,6 @@ def _storable(text: str, length: int) -> str:
     clean = text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
     return clean if len(clean) <= length else clean[: length - 1] + "…"
 
-
-__all__ = [
-    "EVERYTHING", "AuditEntry", "AuditFilter", "AuditRow", "RecordUnreadable", "Verification",
-    "export_audit", "list_audit", "show_audit", "verify_audit",
-]  # fmt: skip
 
 Heads = Mapping[int, bytes]
 """Heads noted earlier: the record's id and its MAC."""

@@ -215,9 +215,6 @@ def get_cursor() -> Response:
     return private_answer({"err": None, "cursor": last.as_json() if last else None})
 
 
-__all__ = ["register_ingest"]
-
-
 def register_ingest(app: Flask) -> None:
     """Add the operations of the feed to the application."""
     app.register_blueprint(asks, url_prefix="/ingest/v1")

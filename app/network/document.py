@@ -110,9 +110,6 @@ def pins_too_long(changes: Iterable[Change], now: datetime) -> Iterator[str]:
             )
 
 
-__all__ = ["ImportResult", "NetworkRefused", "export_network", "import_network", "import_within"]
-
-
 _NOT_EMPTY: Final = (
     "the configuration is not empty, and this import would replace all of it, with its fees, balances and "
     "validators: export it first, or write the document with --print, edit it and import that"

@@ -137,9 +137,6 @@ def request_refund(transfer_id: str) -> ResponseReturnValue:
     return redirect(url_for("pages.transfer", key=f"0x{wanted.hex()}"), _SEE_OTHER)
 
 
-__all__ = ["open_pages"]
-
-
 def open_pages(app: Flask, *, trusted_proxies: int, support_url: str, refund_url: str, waits: bool) -> None:
     """Serve the pages under ``/transfer/``, and pages for the errors there.
 

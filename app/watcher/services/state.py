@@ -52,8 +52,6 @@ def load(gateway: Gateway, chain_id: ChainId) -> ChainReadings:
         )
 
 
-__all__ = ["Reported", "ReportedEvent", "confirmed_elsewhere", "reported"]
-
 Reported = Callable[..., Sequence[ReportedEvent]]
 """As :func:`reported`, of one gateway and chain."""
 
