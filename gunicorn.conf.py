@@ -31,9 +31,11 @@ from typing import Any
 
 from gunicorn import glogging, util
 
+from app.audit.keys import AuditKeys
 from app.db.base import db
+from app.db.database import Database
 from app.db.pooler import check_pooler
-from app.gateway import current_gateway
+from app.http.limit_counts import LimitStore
 from app.monitoring.reserved import (
     HEALTH,
     METRICS,
@@ -45,6 +47,7 @@ from app.monitoring.reserved import (
     url_of,
 )
 from app.monitoring.unread import unread_answer
+from app.network.snapshot import SnapshotSource
 from app.observability.logs import (
     LINE,
     TIME,
@@ -58,6 +61,8 @@ from app.observability.logs import (
 from app.observability.metric_files import files_of_this_server
 from app.observability.process_metrics import ProcessMetrics, keep_telling
 from app.observability.request_metrics import counts
+from app.parts import part_of
+from app.waiting.register import Waiting
 from config import INSTANCE, load_settings, named_log_format
 from serving import shares
 
@@ -156,8 +161,9 @@ def on_starting(server: Any) -> None:
     """Refuse what this worker does not do, and a database that cannot be used this way."""
     if server.cfg.is_ssl:
         sys.exit("certfile: TLS is not supported here; use a proxy in front, see docs/scaling.md")
-    with server.app.wsgi().app_context():
-        check_pooler(current_gateway())
+    application = server.app.wsgi()
+    with application.app_context():
+        check_pooler(part_of(application, Database))
         for engine in db.engines.values():
             engine.dispose()
     if "GUNICORN_FD" not in server.cfg.env_orig:  # else the master before has them
@@ -205,7 +211,7 @@ def _where_it_answers(server: Any) -> Iterator[str]:
         if "admin" in _settings.doors and _settings.secret_key:
             yield f"Console  {address}/admin/"
     if not _LIMITED_DOORS.isdisjoint(_settings.doors):
-        store = server.app.wsgi().extensions["gateway"].limit_store
+        store = part_of(server.app.wsgi(), LimitStore)
         yield f"Limits   {store.described(server.cfg.workers)}"
     for number, purpose in reserved.items():
         yield f"{purpose.capitalize():8} {url_of(server.LISTENERS[number].sock)}{_SHOWN[purpose]}"
@@ -231,10 +237,16 @@ def post_worker_init(worker: Any) -> None:
     if worker.reserved:
         worker.wsgi = dispatcher(worker.wsgi)
     _trace(worker, application)
-    worker.when_stopping = application.extensions["gateway"].waiting.stop
+    worker.when_stopping = part_of(application, Waiting).stop
     if counts(application):
-        with application.app_context():
-            keep_telling(ProcessMetrics(), current_gateway())
+        keep_telling(
+            ProcessMetrics(),
+            part_of(application, Database),
+            part_of(application, SnapshotSource),
+            part_of(application, AuditKeys),
+            part_of(application, Waiting),
+            part_of(application, LimitStore),
+        )
 
 
 def _trace(worker: Any, application: Any) -> None:

@@ -14,10 +14,11 @@ from flask.cli import AppGroup, with_appcontext
 from app.accounts.services.proposals import ReasonMissing, SecondPersonNeeded
 from app.audit.keys import AuditKeyUnusable
 from app.audit.records import Actor, Source
+from app.db.database import Database
 from app.db.pooler import pooler_complaint
+from app.db.schema import database_complaint
 from app.db.writes import is_unavailable
-from app.gateway import current_gateway
-from app.observability.readiness import database_complaint
+from app.parts import current
 from app.values.times import rfc3339
 from app.values.wire_values import printable
 
@@ -110,8 +111,8 @@ class CheckedCommand(_NeedsData):
 
 @with_appcontext
 def _check_database() -> None:
-    current_gateway().work_as_command()
-    if complaint := database_complaint(current_gateway()):
+    current(Database).work_as_command()
+    if complaint := database_complaint(current(Database)):
         raise Refusal(f"{complaint}; check DATABASE_URL, and run: flask --app wsgi db upgrade")
-    if complaint := pooler_complaint(current_gateway()):
+    if complaint := pooler_complaint(current(Database)):
         raise Refusal(complaint)

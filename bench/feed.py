@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 import orjson
 
 from app.feed.services.ingest import ingest_lines
-from app.gateway import Gateway, current_gateway
 from app.network.document import import_network
 from app.sandbox.network import network_document
+from tests.gateway import Gateway, current_gateway
 from tests.load.events import events
 from tests.load.questions import OPERATOR
 from tests.postgres import gateway_on, postgres
@@ -34,7 +34,7 @@ def measure(gateway: Gateway, first: int, now: datetime) -> list[float]:
     for number in range(ROUNDS):
         lines = list(events(first + number * PER_ROUND, PER_ROUND, now))
         start = time.perf_counter()
-        verdict = ingest_lines(gateway, lines, "bench")
+        verdict = ingest_lines(gateway.database, gateway.intake, lines, "bench")
         figures.append((time.perf_counter() - start) / PER_ROUND * 1e6)
         if verdict.accepted != PER_ROUND:
             raise SystemExit(f"the feed was not taken: {verdict.refused[:1]}")
@@ -51,12 +51,20 @@ def main(arguments: list[str] | None = None) -> int:
     print("events already in | µs an event (median, min to max) | events a second | times the start")
     with postgres() as url, gateway_on(url):
         gateway = current_gateway()
-        import_network(gateway, orjson.dumps(network_document()), actor=OPERATOR)
-        ingest_lines(gateway, events(0, PER_ROUND, now), "bench")  # warms up and is not counted
+        import_network(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            orjson.dumps(network_document()),
+            actor=OPERATOR,
+        )
+        ingest_lines(
+            gateway.database, gateway.intake, events(0, PER_ROUND, now), "bench"
+        )  # warms up and is not counted
         already = PER_ROUND
         for level in LEVELS[:1] if quick else LEVELS:
             if level > already:
-                ingest_lines(gateway, events(already, level - already, now), "bench")
+                ingest_lines(gateway.database, gateway.intake, events(already, level - already, now), "bench")
                 already = level
             figures = measure(gateway, already, now)
             already += ROUNDS * PER_ROUND

@@ -25,7 +25,6 @@ from app.feed.projection.latencies import recount
 from app.feed.projection.sums import advance, apply_shared
 from app.feed.projection.transfers import Folds, project
 from app.feed.queries.facts import load_network_facts
-from app.gateway import Gateway
 from app.network.document import import_within, read_document
 from app.network.pools import PoolCounters
 from app.sandbox.loader import SandboxRefused
@@ -46,6 +45,7 @@ from bench.synthetic_transfers import (
     senders,
     synthetic_routes,
 )
+from tests.gateway import Gateway
 
 CHUNK: Final = 20_000
 """Transfers whose rows are held in memory at a time."""

@@ -9,11 +9,11 @@ from typing import Any
 import click
 from flask.cli import with_appcontext
 
-from app.gateway import current_gateway
 from app.sandbox.loader import SandboxRefused
 from app.terminal import cli_actor
 from bench.grow import grow
 from bench.synthetic_transfers import SyntheticTransfers
+from tests.gateway import current_gateway
 
 
 @click.command("grow")

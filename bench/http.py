@@ -17,12 +17,12 @@ import orjson
 import psutil
 
 from app.api.answers import PUBLIC_HEADERS
-from app.gateway import current_gateway
 from app.http.headers import AS_OF, NEXT_ACTOR, TERMINAL
 from bench.contenders import Contender, Kind, Server, Setting, command, settings_for
 from bench.duels.bars import MATCHES, Match
 from bench.duels.report import Line, duel_lines, print_bars, print_contestants, steady_line
 from bench.duels.rounds import Round, duel, measure
+from tests.gateway import current_gateway
 from tests.load.questions import (
     TRANSFERS,
     Question,

@@ -25,7 +25,6 @@ import psutil
 from app.db.base import db
 from app.db.engine import writing
 from app.feed.projection.latencies import follow_window
-from app.gateway import Gateway, current_gateway
 from bench.contenders import SHIPPED, Contender, Setting, command, settings_for
 from bench.duels.bars import Bar
 from bench.duels.ratios import Bound, Interval
@@ -33,6 +32,7 @@ from bench.duels.report import Line, duel_lines, judged, print_bars, print_conte
 from bench.duels.rounds import Round, duel, measure, p50, p99
 from bench.grow import grow
 from bench.synthetic_transfers import SyntheticTransfers, digest_of, senders
+from tests.gateway import Gateway, current_gateway
 from tests.load.questions import (
     OPERATOR,
     Question,
@@ -125,7 +125,7 @@ def _level(transfers: int) -> Iterator[Level]:
             gateway, started = current_gateway(), time.monotonic()
             for engine in db.engines.values():
                 engine.dispose()  # of the migrations, which were bounded as answers are
-            gateway.work_as_command()
+            gateway.database.work_as_command()
             grow(gateway, SyntheticTransfers(transfers, gateway.clock()), actor=OPERATOR)
         seconds = time.monotonic() - started
         sys.stderr.write(f"grew {transfers:,} in {seconds:.0f} s, {transfers / seconds:,.0f} a second\n")

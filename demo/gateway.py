@@ -21,10 +21,10 @@ from app.accounts.services.accounts import create_account
 from app.accounts.services.passwords import generate_password
 from app.db.base import db
 from app.db.engine import writing
-from app.gateway import current_gateway
 from app.network.document import import_within, read_document
 from app.terminal import cli_actor
 from config import ALL_DOORS, load_settings
+from tests.gateway import current_gateway
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".tmp" / "demo"
@@ -62,7 +62,15 @@ def prepare(settings: Mapping[str, str], network: Mapping[str, Any]) -> str:
         gateway = current_gateway()
         with writing(gateway.engine) as connection:
             import_within(connection, read_document(orjson.dumps(network)), gateway.clock())
-        create_account(gateway, OPERATOR, password, Role.ADMIN, actor=cli_actor())
+        create_account(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            OPERATOR,
+            password,
+            Role.ADMIN,
+            actor=cli_actor(),
+        )
         for engine in db.engines.values():
             engine.dispose()
     return password

@@ -27,16 +27,19 @@ from flask_migrate import upgrade
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
+from app.accounts.proposal import TwoPersons
 from app.accounts.roles import Role
 from app.accounts.services.accounts import AccountRefused, any_account, create_account
 from app.accounts.services.passwords import generate_password
-from app.audit.keys import KeyFileUnusable, kept_key
+from app.audit.keys import AuditKeys, KeyFileUnusable, kept_key
 from app.db.base import db
+from app.db.database import Database
 from app.db.engine import ask
 from app.db.queries import applied_migrations
-from app.gateway import Gateway, current_gateway
+from app.db.schema import database_complaint, is_ahead
+from app.feed.services.ingest import Intake
 from app.monitoring.reserved import Address, further_addresses
-from app.observability.readiness import database_complaint, is_ahead
+from app.parts import current
 from app.sandbox.loader import SandboxRefused, ensure_sandbox
 from app.terminal import cli_actor
 from config import ALL_DOORS, INSTANCE, Settings, load_settings, shown_url
@@ -82,11 +85,14 @@ def prepare_database(app: Flask) -> None:
     url = app.config["SQLALCHEMY_DATABASE_URI"]
     with app.app_context():
         try:
-            migrate_database(current_gateway())
+            migrate_database(current(Database))
             if make_url(url).get_backend_name() == "sqlite":
-                sys.stdout.write(ensure_sandbox(current_gateway(), actor=cli_actor()) + "\n")
+                loaded = ensure_sandbox(
+                    current(Database), current(AuditKeys), current(Intake), actor=cli_actor()
+                )
+                sys.stdout.write(loaded + "\n")
             if "admin" in app.config["SETTINGS"].doors:
-                sys.stdout.write(first_account(current_gateway()))
+                sys.stdout.write(first_account(current(Database), current(AuditKeys), current(TwoPersons)))
         except DBAPIError as error:
             raise SystemExit(
                 f"DATABASE_URL: {shown_url(url)}: {str(error.orig).strip().splitlines()[0]}"
@@ -98,24 +104,26 @@ def prepare_database(app: Flask) -> None:
                 engine.dispose()
 
 
-def migrate_database(gateway: Gateway) -> None:
+def migrate_database(database: Database) -> None:
     """Migrate, unless a newer version has: its schema is either good enough or cannot be served.
 
     :raises SystemExit: this version cannot run on that schema.
     """
-    if not is_ahead(ask(gateway.reads, applied_migrations)):
+    if not is_ahead(ask(database.reads, applied_migrations)):
         upgrade(directory=str(ROOT / "migrations"))
-    elif complaint := database_complaint(gateway):
+    elif complaint := database_complaint(database):
         raise SystemExit(f"DATABASE_URL: {complaint}")
 
 
-def first_account(gateway: Gateway) -> str:
+def first_account(database: Database, audit_keys: AuditKeys, two_persons: TwoPersons) -> str:
     """How to sign in to the console: where nobody can, an account is made, its password said this once."""
-    if any_account(gateway):
+    if any_account(database):
         return ""
     password = generate_password()
     try:
-        create_account(gateway, FIRST_OPERATOR, password, Role.ADMIN, actor=cli_actor())
+        create_account(
+            database, audit_keys, two_persons, FIRST_OPERATOR, password, Role.ADMIN, actor=cli_actor()
+        )
     except AccountRefused:  # another process has made it meanwhile, or the account is switched off
         return ""
     return (

@@ -1,7 +1,7 @@
 """The applications of one process. To make one takes 13 ms, with the console 49 ms: they are shared.
 
-What an application knows of a test is in its ``Gateway`` (clock, configuration in memory, counters, keys)
-and in its database. Each test gets a new gateway and an empty database, so nothing of another test is left.
+What an application knows of a test is in its parts (clock, configuration in memory, counters, keys)
+and in its database. Each test gets new parts and an empty database, so nothing of another test is left.
 """
 
 from __future__ import annotations
@@ -19,23 +19,18 @@ from flask.testing import FlaskClient
 from jinja2.bccache import Bucket, BytecodeCache
 
 from app import create_app
-from app.accounts.proposal import TwoPersons
 from app.accounts.sign_in import setup
-from app.audit.keys import AuditKeys
-from app.credentials.key_uses import KeyUses
 from app.db.base import db
 from app.db.cached_reads import KeptReads
+from app.db.database import Database
 from app.db.writes import Writes, writes_of
-from app.estimates.counts import EstimateCounts
-from app.feed.queries.facts import FactsCache, share_facts
-from app.gateway import Clock, Gateway, system_clock
-from app.http.limit_counts import LimitStore
-from app.http.limits import AskLimit, RequestLimits
-from app.network.services import NetworkSnapshots
-from app.observability.verdicts import ClockSkew, FeedAges, Readiness
-from app.waiting.register import Waiting
-from config import ALL_DOORS, MADE_AUDIT_KEY, Settings
+from app.features import add_features
+from app.feed.services.ingest import Intake
+from app.parts import part_of
+from app.values.times import Clock, system_clock
+from config import ALL_DOORS, Settings
 from tests.databases import SharedDatabase
+from tests.gateway import gateway_of
 
 OpenApp = Callable[..., Flask]
 
@@ -94,40 +89,18 @@ def close_connections() -> None:
         engine.dispose()
 
 
-def gateway_of(app: Flask) -> Gateway:
-    """The application's gateway."""
-    gateway = app.extensions["gateway"]
-    assert isinstance(gateway, Gateway)
-    return gateway
-
-
 def renew_gateway(app: Flask, clock: Clock) -> None:
-    """Replace the gateway by one that has served nothing. Engines and settings stay."""
+    """Replace the parts by ones that have served nothing. Engines and settings stay."""
     settings: Settings = app.config["SETTINGS"]
-    old = gateway_of(app)
-    facts = FactsCache()
-    for engine in (old.engine, old.feed):
-        share_facts(engine, facts)
-    snapshots = NetworkSnapshots(old.engine, settings.config_max_age_seconds, reads=old.reads, clock=clock)
-    limit_store = LimitStore(settings.rate_limit_storage_url)
-    app.extensions["gateway"] = replace(
+    old = part_of(app, Database)
+    engine = old.engine
+    database = replace(
         old,
         clock=clock,
-        snapshots=snapshots,
-        waiting=Waiting(old.public_reads, snapshots, settings.most_waiting),
-        readiness=Readiness(old.readiness._answers),
-        audit_keys=AuditKeys(settings.audit_key, settings.audit_keys_old, MADE_AUDIT_KEY),
-        estimate_counts=EstimateCounts(old.engine, clock, settings.estimate_counts_seconds),
-        key_uses=KeyUses(old.engine, clock, settings.estimate_counts_seconds),
-        limit_store=limit_store,
-        request_limits=RequestLimits(settings.rate_limit, limit_store),
-        ask_limit=AskLimit(settings.refund_ask_limit, limit_store),
-        clock_skew=ClockSkew(old.reads, system_clock),
-        feed_ages=FeedAges(old.reads, settings.feed_max_age_seconds, fails=settings.feed_stale == "fail"),
-        two_persons=TwoPersons(frozenset(settings.two_persons)),
-        kept_reads=KeptReads(FACTS_KEPT_SECONDS, writes_of(old.engine)),
-        kept_longer=KeptReads(FACTS_KEPT_SECONDS, Writes()),
+        cached=KeptReads(FACTS_KEPT_SECONDS, writes_of(engine)),
+        hints=KeptReads(FACTS_KEPT_SECONDS, Writes()),
     )
+    add_features(app, settings, database, part_of(app, Intake).counters)
 
 
 class CompiledTemplates(BytecodeCache):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from app.gateway import Gateway
 from app.sandbox.loader import load_sandbox
 from tests.actors import TESTER
 from tests.databases import SharedDatabase
+from tests.gateway import Gateway
 
 SANDBOX_NOW = datetime(2026, 11, 21, 14, 5, 6, 700, tzinfo=UTC)
 
@@ -17,4 +17,7 @@ def fill_sandbox(database: SharedDatabase, gateway: Gateway) -> None:
 
     :param gateway: of an application on this database whose clock says ``SANDBOX_NOW``; its context is open.
     """
-    database.fill("tests.admin.pages", lambda: load_sandbox(gateway, actor=TESTER))
+    database.fill(
+        "tests.admin.pages",
+        lambda: load_sandbox(gateway.database, gateway.audit_keys, gateway.intake, actor=TESTER),
+    )

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy.pool import QueuePool
 
-from app import READ_CONNECTIONS, create_app
-from app.gateway import current_gateway
+from app import create_app
+from app.db.database import READ_CONNECTIONS
 from app.http.limits import limits_of
 from config import ALL_DOORS, FROM_FILES, GONE, ConfigError, Settings, load_settings, shown_url
 from tests.applications import make_settings
+from tests.gateway import current_gateway
 
 
 @pytest.fixture(autouse=True)

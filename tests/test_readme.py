@@ -11,7 +11,6 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app.gateway import current_gateway
 from app.sandbox.catalogue import (
     ORDINARY_CALLER,
     RECORDED_TRANSFER,
@@ -24,6 +23,7 @@ from app.sandbox.loader import load_sandbox
 from config import Settings
 from tests.actors import TESTER
 from tests.curl import curl_of
+from tests.gateway import current_gateway
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
@@ -40,7 +40,9 @@ DEFAULTS = {
 @pytest.fixture
 def sandbox_client(app: Flask, client: FlaskClient) -> FlaskClient:
     """A client of a gateway that holds the sandbox, as after the first `make run`."""
-    load_sandbox(current_gateway(), actor=TESTER)
+    load_sandbox(
+        current_gateway().database, current_gateway().audit_keys, current_gateway().intake, actor=TESTER
+    )
     return client
 
 

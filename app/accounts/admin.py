@@ -14,7 +14,7 @@ from wtforms import BooleanField, EmailField, PasswordField, SelectField
 from wtforms.fields.choices import SelectChoice
 
 from app.accounts.models import Operator
-from app.accounts.proposal import OPERATORS
+from app.accounts.proposal import OPERATORS, TwoPersons
 from app.accounts.roles import MIN_PASSWORD_LENGTH, Role, normal_email
 from app.accounts.services.accounts import (
     DECIDED_BY_OTHERS,
@@ -40,13 +40,15 @@ from app.accounts.sign_in.passkeys import NewPasskeyForm
 from app.accounts.sign_in.sessions import SECRET
 from app.approvals.admin import MayWaitForm
 from app.approvals.operators import AccountRequest, AccountWish, request_account, request_relaxing
+from app.audit.keys import AuditKeys
 from app.audit.services import Saved
 from app.console.access import ADMIN_BUTTON, ADMINISTER, OWN, OWN_GRAVE, READ, Access, Audience
 from app.console.formats import pill, sentence, when
 from app.console.lists import Choice, Flag, ListView
 from app.console.requests import actor
 from app.console.views import ConsoleView, after_saving
-from app.gateway import current_gateway
+from app.db.database import Database
+from app.parts import current
 
 _ROLES = [
     SelectChoice(Role.VIEWER.value, "Viewer: reads everything, changes nothing"),
@@ -104,24 +106,27 @@ class AccountView(ConsoleView):
     @expose("/")
     def index(self) -> str:
         """The account, its second factors and its open sessions."""
-        gateway, account_id = current_gateway(), current_user.id
+        database = current(Database)
+        account_id = current_user.id
         return self.render(
             "console/account/index.html",
-            sessions=open_sessions(gateway, account_id, session[SECRET]),
-            passkeys=list_passkeys(gateway, account_id),
-            codes_left=recovery_codes_left(gateway, account_id),
+            sessions=open_sessions(database, account_id, session[SECRET]),
+            passkeys=list_passkeys(database, account_id),
+            codes_left=recovery_codes_left(database, account_id),
             passkey_form=NewPasskeyForm(formdata=None),
         )
 
     @expose("/recovery-codes", methods=("GET", "POST"))
     def recovery_codes(self) -> ResponseReturnValue:
         """How many recovery codes are left; new ones, shown this once."""
-        gateway, account_id = current_gateway(), current_user.id
-        has_factor = bool(current_user.tf_totp_secret or list_passkeys(gateway, account_id))
+        database = current(Database)
+        audit_keys = current(AuditKeys)
+        account_id = current_user.id
+        has_factor = bool(current_user.tf_totp_secret or list_passkeys(database, account_id))
         if request.method == "POST" and has_factor:
-            codes = make_recovery_codes(gateway, account_id, actor=actor())
+            codes = make_recovery_codes(database, audit_keys, account_id, actor=actor())
             return self.render("console/account/recovery_codes_made.html", codes=codes)
-        left = recovery_codes_left(gateway, account_id)
+        left = recovery_codes_left(database, account_id)
         return self.render("console/account/recovery_codes.html", left=left, has_factor=has_factor)
 
     @expose("/kept")
@@ -132,7 +137,7 @@ class AccountView(ConsoleView):
     @expose("/sessions/<int:session_id>/sign-out", methods=("POST",))
     def sign_out_one(self, session_id: int) -> ResponseReturnValue:
         """End one session of the account."""
-        if end_own_session(current_gateway(), current_user.id, session_id, actor()):
+        if end_own_session(current(Database), current(AuditKeys), current_user.id, session_id, actor()):
             flash("That browser is signed out.", "success")
         else:
             flash("That session had already ended.", "warning")
@@ -142,7 +147,14 @@ class AccountView(ConsoleView):
     def sign_out_everywhere(self) -> ResponseReturnValue:
         """End every session of the account, this one included."""
         changes = {"fs_uniquifier": new_uniquifier()}
-        update_account(current_gateway(), current_user.id, changes, actor=actor())
+        update_account(
+            current(Database),
+            current(AuditKeys),
+            current(TwoPersons),
+            current_user.id,
+            changes,
+            actor=actor(),
+        )
         logout_user()
         session.clear()
         flash("You are signed out in every browser.", "success")
@@ -241,7 +253,14 @@ class OperatorsView(ListView):
     def end_sessions(self, account_id: int) -> ResponseReturnValue:
         """Sign an account out everywhere."""
         account = _account(account_id)
-        update_account(current_gateway(), account.id, {"fs_uniquifier": new_uniquifier()}, actor=actor())
+        update_account(
+            current(Database),
+            current(AuditKeys),
+            current(TwoPersons),
+            account.id,
+            {"fs_uniquifier": new_uniquifier()},
+            actor=actor(),
+        )
         flash(f"{account.email} is signed out everywhere.", "success")
         return redirect(url_for("operators.edit", account_id=account_id))
 
@@ -283,12 +302,12 @@ class OperatorsView(ListView):
     @property
     def second_factor_is_demanded(self) -> bool:
         """Whether every account must have a second factor."""
-        return second_factor_demanded(current_gateway())
+        return second_factor_demanded(current(Database))
 
     @property
     def changes_wait(self) -> bool:
         """Whether changes of accounts wait for a second person."""
-        return current_gateway().two_persons.guards(OPERATORS)
+        return current(TwoPersons).guards(OPERATORS)
 
     @expose("/second-factor", methods=("POST",))
     def demand_second_factor(self) -> ResponseReturnValue:
@@ -296,11 +315,13 @@ class OperatorsView(ListView):
         page = url_for("operators.index_view")
         try:
             if request.form.get("demanded") == "1":
-                demand_second_factor(current_gateway(), current_user.id, actor=actor())
+                demand_second_factor(current(Database), current(AuditKeys), current_user.id, actor=actor())
                 flash("Every account now needs a second factor.", "success")
                 return redirect(page)
             reason = request.form.get("proposal_reason", "")
-            saved = request_relaxing(current_gateway(), actor=actor(), reason=reason)
+            saved = request_relaxing(
+                current(Database), current(AuditKeys), current(TwoPersons), actor=actor(), reason=reason
+            )
         except (AccountRefused, ReasonMissing, TooManyProposals) as refused:
             flash(sentence(str(refused)), "error")
             return redirect(page)
@@ -310,7 +331,7 @@ class OperatorsView(ListView):
 
 
 def _account(account_id: int) -> Account:
-    account = find_account(current_gateway(), account_id=account_id)
+    account = find_account(current(Database), account_id=account_id)
     if account is None:
         abort(404)
     return account
@@ -322,7 +343,9 @@ def _ask(wish: AccountRequest, reason: str, done: str = "") -> Saved | None:
     :param done: the message where it was made at once.
     """
     try:
-        saved = request_account(current_gateway(), wish, actor=actor(), reason=reason)
+        saved = request_account(
+            current(Database), current(AuditKeys), current(TwoPersons), wish, actor=actor(), reason=reason
+        )
     except (AccountRefused, ReasonMissing, TooManyProposals) as refused:
         flash(sentence(str(refused)), "error")
         return None
@@ -339,7 +362,7 @@ def _after(saved: Saved, url: str) -> ResponseReturnValue:
 def _with_passkey() -> frozenset[int]:
     """The accounts that have a passkey, read once a request."""
     if "with_passkey" not in g:
-        g.with_passkey = accounts_that_have_passkeys(current_gateway())
+        g.with_passkey = accounts_that_have_passkeys(current(Database))
     return g.with_passkey
 
 

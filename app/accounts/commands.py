@@ -8,6 +8,7 @@ import click
 from flask import current_app
 from flask.cli import AppGroup
 
+from app.accounts.proposal import TwoPersons
 from app.accounts.roles import Role
 from app.accounts.services.accounts import (
     Account,
@@ -20,7 +21,9 @@ from app.accounts.services.accounts import (
 )
 from app.accounts.services.code_keys import CodeKeys, KeyNotNamed, reencrypt
 from app.accounts.services.factors import accounts_that_have_passkeys, forget_second_factors
-from app.gateway import current_gateway
+from app.audit.keys import AuditKeys
+from app.db.database import Database
+from app.parts import current
 from app.terminal import DataGroup, Refusal, break_glass, cli_actor, say, table, time
 
 operators: AppGroup = DataGroup("operators", help="Accounts of the console.")
@@ -61,10 +64,15 @@ def create(
         password = password or password_file.read().rstrip("\r\n")
     if not password:
         password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
-    gateway, actor = current_gateway(), cli_actor()
+    database = current(Database)
+    audit_keys = current(AuditKeys)
+    two_persons = current(TwoPersons)
+    actor = cli_actor()
     try:
         made = create_account(
-            gateway,
+            database,
+            audit_keys,
+            two_persons,
             email,
             password,
             Role(role),
@@ -80,7 +88,7 @@ def create(
 @operators.command("list")
 def list_() -> None:
     """List all accounts."""
-    with_passkey = accounts_that_have_passkeys(current_gateway())
+    with_passkey = accounts_that_have_passkeys(current(Database))
     rows = [
         (
             account.email,
@@ -89,7 +97,7 @@ def list_() -> None:
             _second_factor(account, account.id in with_passkey),
             time(account.signed_in_at),
         )
-        for account in list_accounts(current_gateway())
+        for account in list_accounts(current(Database))
     ]
     click.echo(table(("EMAIL", "ROLE", "STATE", "SECOND FACTOR", "LAST SIGN-IN"), rows))
 
@@ -130,8 +138,13 @@ def new_password(email: str, break_glass: str | None) -> None:
 
     The owner must change it at the next sign-in.
     """
-    gateway, actor = current_gateway(), cli_actor()
-    password = reset_password(gateway, _account(email).id, actor=actor, break_glass=break_glass)
+    database = current(Database)
+    audit_keys = current(AuditKeys)
+    two_persons = current(TwoPersons)
+    actor = cli_actor()
+    password = reset_password(
+        database, audit_keys, two_persons, _account(email).id, actor=actor, break_glass=break_glass
+    )
     say(f"The new password of {email} (shown this once):", err=True)
     say(password)
 
@@ -141,8 +154,13 @@ def new_password(email: str, break_glass: str | None) -> None:
 @break_glass
 def reset_second_factor(email: str, break_glass: str | None) -> None:
     """Remove the second factor of EMAIL (codes, passkeys, recovery codes), and end all sessions."""
-    gateway, actor = current_gateway(), cli_actor()
-    changed = forget_second_factors(gateway, _account(email).id, actor=actor, break_glass=break_glass)
+    database = current(Database)
+    audit_keys = current(AuditKeys)
+    two_persons = current(TwoPersons)
+    actor = cli_actor()
+    changed = forget_second_factors(
+        database, audit_keys, two_persons, _account(email).id, actor=actor, break_glass=break_glass
+    )
     say(f"{changed.email} has no second factor now")
 
 
@@ -165,7 +183,7 @@ def reencrypt_(unnamed: str | None) -> None:
     keys = CodeKeys(settings.secret_key, settings.secret_keys_old)
     name = {"oldest": keys.oldest, "present": keys.present, None: None}[unnamed]
     try:
-        done = reencrypt(current_gateway(), keys, actor=cli_actor(), unnamed=name)
+        done = reencrypt(current(Database), current(AuditKeys), keys, actor=cli_actor(), unnamed=name)
     except KeyNotNamed as refused:
         raise Refusal(
             f"{refused}: say with --unnamed which one encrypts them (docs/operations.md#rotate-keys); "
@@ -184,15 +202,20 @@ def _second_factor(account: Account, has_passkey: bool) -> str:
 
 
 def _account(email: str) -> Account:
-    account = find_account(current_gateway(), email=email)
+    account = find_account(current(Database), email=email)
     if account is None:
         raise Refusal(f"there is no account {email}; list the accounts with: flask --app wsgi operators list")
     return account
 
 
 def _change(email: str, break_glass: str | None, **changes: object) -> Account:
-    gateway, account = current_gateway(), _account(email)
+    database = current(Database)
+    audit_keys = current(AuditKeys)
+    two_persons = current(TwoPersons)
+    account = _account(email)
     try:
-        return update_account(gateway, account.id, changes, actor=cli_actor(), break_glass=break_glass)
+        return update_account(
+            database, audit_keys, two_persons, account.id, changes, actor=cli_actor(), break_glass=break_glass
+        )
     except AccountRefused as refused:
         raise Refusal(str(refused)) from None

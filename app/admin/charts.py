@@ -11,10 +11,11 @@ from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
 from app.console.formats import figure
+from app.db.database import Database
 from app.db.engine import reading
 from app.estimates.admin.summary import EstimateSummary
 from app.estimates.inputs import TokenTerms
-from app.gateway import Gateway
+from app.network.snapshot import SnapshotSource
 from app.network.terms import NetworkTerms
 from app.transfers.effects import Courses
 from app.transfers.queries.trends import DAILY, HOURLY, SpanKey, course_counts
@@ -113,20 +114,20 @@ class Trend:
     unmeasured: int
 
 
-def trend(gateway: Gateway, period: Period) -> Trend:
+def trend(database: Database, snapshots: SnapshotSource, period: Period) -> Trend:
     """What became of the transfers of the last 24 hours, or of the last 30 days of UTC.
 
     Sums that the feed keeps are read: some rows for each way and span.
 
     :raises Unavailable: the configuration cannot be read.
     """
-    terms, shape = gateway.snapshots.current().terms, _SHAPES[period]
-    last = hour_of(gateway.clock()) // shape.hours
+    terms, shape = snapshots.current().terms, _SHAPES[period]
+    last = hour_of(database.clock()) // shape.hours
     first = last - shape.spans + 1
     sums: dict[int, Courses] = defaultdict(Courses)
     amounts: dict[_Units, dict[int, Courses]] = defaultdict(lambda: defaultdict(Courses))
     unmeasured = 0
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         for key, courses in course_counts(connection, shape.hours, first):
             span = min(key.span, last)  # a clock that is ahead of this one counts as now
             sums[span].add(courses)

@@ -19,9 +19,11 @@ from app.admin.pages import VIEWS, HomeView
 from app.console import formats, requests, responses
 from app.console.access import SECURITY_RULES, Access, Rules, guard, may
 from app.console.views import menu
-from app.gateway import current_gateway
+from app.db.database import Database
 from app.http.pages import answer_errors_by_pages
 from app.network.admin.stopped import stopped_chains
+from app.parts import current
+from app.release import Release
 
 _CHAINS_OF_HOOKS: Final = ("before_request_funcs", "after_request_funcs", "teardown_request_funcs")
 
@@ -69,7 +71,7 @@ def open_console(
         rules.update(view.access_rules(app))
     app.extensions["console"] = Console(trusted_proxies, public_origin, public_url, rules)
     formats.register(app)
-    app.add_template_global(lambda: shows_sandbox(current_gateway()), "is_sandbox")
+    app.add_template_global(lambda: shows_sandbox(current(Database)), "is_sandbox")
     app.context_processor(partial(_for_every_page, (index, *views), rules))
     own = set(app.blueprints) - blueprints
     _confine(app, before, own - {assets.name})  # styles and scripts ask nobody who they are
@@ -102,7 +104,7 @@ def _for_every_page(views: Iterable[Any], rules: Rules) -> dict[str, Any]:
         "passkeys_work_here": passkeys_work_here,
         "words_of_end": words_of_end,
         "stopped_chains": stopped_chains,
-        "release": lambda: current_gateway().release,
+        "release": lambda: current(Release),
     }
 
 

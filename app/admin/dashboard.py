@@ -17,15 +17,17 @@ from app.admin.charts import Period, Trend, estimates_chart, token_rows, trend, 
 from app.admin.freshness import Freshness, freshness
 from app.console.access import READ, REFRESH
 from app.console.views import ConsoleView
+from app.db.database import Database
 from app.db.engine import reading, reading_consistently
 from app.db.writes import is_unavailable
 from app.estimates.admin.summary import EstimateSummary, estimate_summary
 from app.feed.queries.facts import load_network_facts
 from app.feed.queries.histories import load_histories
-from app.gateway import Gateway, current_gateway
 from app.latency.admin import Middles, PairLatency, middles_of_the_week, slowest_pairs
 from app.network.admin.pools import PoolLine, pool_lines
+from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
+from app.parts import current
 from app.refunds.admin import RefundView, refund_view
 from app.refunds.services import evidence_of
 from app.transfers.admin.components import (
@@ -78,21 +80,22 @@ class Dashboard:
     :raises Unavailable: by a part that needs the configuration, where that cannot be read.
     """
 
-    def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
-        self.now = gateway.clock()
+    def __init__(self, database: Database, snapshots: SnapshotSource) -> None:
+        self._database = database
+        self._snapshots = snapshots
+        self.now = database.clock()
         self._trends: dict[Period, Trend] = {}
 
     def trend(self, period: Period) -> Trend:
         """What became of transfers over a period."""
         if period not in self._trends:
-            self._trends[period] = trend(self._gateway, period)
+            self._trends[period] = trend(self._database, self._snapshots, period)
         return self._trends[period]
 
     @cached_property
     def chains(self) -> tuple[ChainName, ...]:
         """The chains in service, by name: those that can be stopped. They come from memory."""
-        terms = self._gateway.snapshots.current().terms
+        terms = self._snapshots.current().terms
         in_service = (chain_id for chain_id, chain in terms.chains.items() if not chain.disabled)
         names = [chain_name(terms.chain_infos, chain_id) for chain_id in in_service]
         return tuple(sorted(names, key=lambda chain: (chain.name, chain.id)))
@@ -100,37 +103,39 @@ class Dashboard:
     @cached_property
     def statuses(self) -> tuple[StatusCount, ...]:
         """How many transfers came to each state."""
-        return status_counts(self._gateway)
+        return status_counts(self._database)
 
     @cached_property
     def stuck(self) -> StuckPage:
         """The transfers that the bridge should have moved on."""
-        return stuck_transfers(self._gateway, size=SHOWN, middles=self._middles)
+        return stuck_transfers(self._database, self._snapshots, size=SHOWN, middles=self._middles)
 
     @cached_property
     def stuck_number(self) -> StuckCount:
         """How many of them there are."""
-        return count_stuck(self._gateway, MustAct.BRIDGE, self._middles)
+        return count_stuck(self._database, MustAct.BRIDGE, self._middles)
 
     @cached_property
     def waiting(self) -> StuckPage:
         """The transfers that wait for their user."""
-        return stuck_transfers(self._gateway, size=SHOWN, middles=self._middles, who=MustAct.USER)
+        return stuck_transfers(
+            self._database, self._snapshots, size=SHOWN, middles=self._middles, who=MustAct.USER
+        )
 
     @cached_property
     def waiting_number(self) -> StuckCount:
         """How many of them there are."""
-        return count_stuck(self._gateway, MustAct.USER, self._middles)
+        return count_stuck(self._database, MustAct.USER, self._middles)
 
     @cached_property
     def refunds(self) -> tuple[WaitingRefund, ...]:
         """The refunds that wait for signatures."""
-        return waiting_refunds(self._gateway)
+        return waiting_refunds(self._database, self._snapshots)
 
     @cached_property
     def refunds_number(self) -> Count:
         """How many of them there are."""
-        with reading(self._gateway.reads) as connection:
+        with reading(self._database.reads) as connection:
             return Count(count_at_status(connection, int(Status.TRANSFER_REQUESTING_REFUND)))
 
     @cached_property
@@ -146,12 +151,12 @@ class Dashboard:
     @cached_property
     def latencies(self) -> tuple[PairLatency, ...]:
         """How long transfers took, the slowest pairs of chains first."""
-        return slowest_pairs(self._gateway, self._middles)
+        return slowest_pairs(self._database, self._snapshots, self._middles)
 
     @cached_property
     def pools(self) -> tuple[PoolLine, ...]:
         """The pools."""
-        return pool_lines(self._gateway)
+        return pool_lines(self._database, self._snapshots)
 
     @cached_property
     def pools_near_a_limit(self) -> int:
@@ -161,37 +166,39 @@ class Dashboard:
     @cached_property
     def estimates(self) -> EstimateSummary:
         """How the estimates of the last hour ended."""
-        return estimate_summary(self._gateway)
+        return estimate_summary(self._database)
 
     @cached_property
     def freshness(self) -> Freshness:
         """How recently each chain and the feed reported."""
-        return freshness(self._gateway)
+        return freshness(self._database, self._snapshots)
 
     @cached_property
     def _middles(self) -> Middles:
-        return middles_of_the_week(self._gateway)
+        return middles_of_the_week(self._database)
 
     @cached_property
     def _anomalies(self) -> tuple[tuple[AnomalyLine, ...], Count]:
-        return anomalies_to_acknowledge(self._gateway)
+        return anomalies_to_acknowledge(self._database)
 
 
-def status_counts(gateway: Gateway) -> tuple[StatusCount, ...]:
+def status_counts(database: Database) -> tuple[StatusCount, ...]:
     """How many transfers came to each status lately. Status 0 has no time, so it is not counted."""
-    now = gateway.clock()
+    now = database.clock()
     known = [status for status in Status if status is not Status.TRANSFER_UNKNOWN]
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         day, week = (reached_since(connection, [*map(int, known)], now - span) for span in (DAY, WEEK))
     return tuple(
         StatusCount(status, STATUS_WORDS[status], Count(day[status]), Count(week[status])) for status in known
     )
 
 
-def waiting_refunds(gateway: Gateway, size: int = SHOWN) -> tuple[WaitingRefund, ...]:
+def waiting_refunds(
+    database: Database, snapshots: SnapshotSource, size: int = SHOWN
+) -> tuple[WaitingRefund, ...]:
     """Refunds that have begun and are not ready, the longest waiting first, each judged anew."""
-    terms = gateway.snapshots.current().terms
-    with reading_consistently(gateway.engine) as connection:
+    terms = snapshots.current().terms
+    with reading_consistently(database.engine) as connection:
         ids = oldest_at_status(connection, int(Status.TRANSFER_REQUESTING_REFUND), size)
         if not ids:
             return ()
@@ -207,9 +214,9 @@ def waiting_refunds(gateway: Gateway, size: int = SHOWN) -> tuple[WaitingRefund,
     return tuple(found)
 
 
-def anomalies_to_acknowledge(gateway: Gateway, size: int = SHOWN) -> tuple[tuple[AnomalyLine, ...], Count]:
+def anomalies_to_acknowledge(database: Database, size: int = SHOWN) -> tuple[tuple[AnomalyLine, ...], Count]:
     """The newest that nobody has acknowledged, and how many there are."""
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         rows, number = open_anomalies(connection, size), count_open_anomalies(connection)
     return tuple(anomaly_line(row) for row in rows), Count(number)
 
@@ -236,7 +243,7 @@ class HomeView(ConsoleView):
     @expose("/")
     def index(self) -> str:
         """The present state of the gateway."""
-        return self._rendered(Dashboard(current_gateway()), "console/base.html")
+        return self._rendered(Dashboard(current(Database), current(SnapshotSource)), "console/base.html")
 
     @expose("/refresh")
     def refresh(self) -> str:
@@ -245,9 +252,9 @@ class HomeView(ConsoleView):
 
     def _recent(self) -> Dashboard:
         """What was read a moment ago, for whoever; each process keeps its own."""
-        now = current_gateway().clock()
+        now = current(Database).clock()
         if self._shared is None or not timedelta(0) <= now - self._shared.now < SHARED_FOR:
-            self._shared = Dashboard(current_gateway())
+            self._shared = Dashboard(current(Database), current(SnapshotSource))
         return self._shared
 
     def _rendered(self, board: Dashboard, frame: str) -> str:

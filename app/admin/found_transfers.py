@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from app.db.database import Database
 from app.db.engine import reading
-from app.gateway import Gateway
+from app.network.snapshot import SnapshotSource
 from app.transfers.admin.components import TransferLine, transfer_line
 from app.transfers.admin.lists import TransferFilters, list_transfers
 from app.transfers.queries.lists import (
@@ -126,7 +127,7 @@ class SearchResult:
     accounts: tuple[str, ...] = ()
 
 
-def search(gateway: Gateway, text: str) -> SearchResult:
+def search(database: Database, snapshots: SnapshotSource, text: str) -> SearchResult:
     """Find transfers by a text that an operator was sent.
 
     White space is removed. Hex may have 0x or not, in any letter case. Of a link to an explorer, or a message
@@ -138,15 +139,15 @@ def search(gateway: Gateway, text: str) -> SearchResult:
     if is_link(text) and not inside:
         return _nothing(text[:LONGEST], f"This link has no transfer id, hash or address in it. {_PASTE}")
     if not inside or len("".join(text.split())) <= len(f"0x{'f' * HASH_DIGITS}"):
-        return _search_one(gateway, "".join(text.split()))
-    results = (_search_one(gateway, each) for each in inside)
+        return _search_one(database, snapshots, "".join(text.split()))
+    results = (_search_one(database, snapshots, each) for each in inside)
     first = next(results)
     if first.transfers:
         return first
     return next((result for result in results if result.transfers), first)
 
 
-def _search_one(gateway: Gateway, wanted: str) -> SearchResult:
+def _search_one(database: Database, snapshots: SnapshotSource, wanted: str) -> SearchResult:
     if not wanted:
         return _nothing(wanted, "Enter a transfer id, a transaction hash or an address.")
     if len(wanted) > LONGEST or "\0" in wanted:
@@ -155,32 +156,32 @@ def _search_one(gateway: Gateway, wanted: str) -> SearchResult:
         )
     digits = hex_digits(wanted)
     if len(digits) == HASH_DIGITS:
-        return _by_32_bytes(gateway, wanted, digits)
+        return _by_32_bytes(database, snapshots, wanted, digits)
     if len(digits) == ADDRESS_DIGITS:
         account = checksum_address(bytes.fromhex(digits))
         return (
-            _by_account(gateway, wanted, account)
-            or _by_account(gateway, wanted, wanted)
+            _by_account(database, snapshots, wanted, account)
+            or _by_account(database, snapshots, wanted, wanted)
             or _nothing(wanted, _NO_TRANSFER_OF.format(account))
         )
     part = read_part(wanted)
     return (
-        (_by_part(gateway, wanted, part) if part else None)
-        or _by_foreign_text(gateway, wanted)
+        (_by_part(database, snapshots, wanted, part) if part else None)
+        or _by_foreign_text(database, snapshots, wanted)
         or _nothing(wanted, _advice(wanted, digits, part))
     )
 
 
-def _by_32_bytes(gateway: Gateway, text: str, digits: str) -> SearchResult:
+def _by_32_bytes(database: Database, snapshots: SnapshotSource, text: str, digits: str) -> SearchResult:
     """Ids and transaction hashes look alike: both are tried."""
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         of_id = transfers_with_ids(connection, [bytes.fromhex(digits)])
         of_hash = transfers_of_hash(connection, f"0x{digits}", MOST_FOUND)
     if of_id:
         also = f" It is also a transaction of {_counted(len(of_hash))}." if of_hash else ""
-        return _result(gateway, text, Found.TRANSFER, [*of_id, *of_hash], f"This is a transfer id.{also}")
+        return _result(snapshots, text, Found.TRANSFER, [*of_id, *of_hash], f"This is a transfer id.{also}")
     if of_hash:
-        return _of_transaction(gateway, text, of_hash)
+        return _of_transaction(snapshots, text, of_hash)
     return _nothing(
         text,
         "No transfer has this id or transaction hash. If a user sent it to you: the transaction may "
@@ -190,8 +191,10 @@ def _by_32_bytes(gateway: Gateway, text: str, digits: str) -> SearchResult:
     )
 
 
-def _by_account(gateway: Gateway, text: str, account: str) -> SearchResult | None:
-    page = list_transfers(gateway, TransferFilters(account=account), size=MOST_FOUND)
+def _by_account(
+    database: Database, snapshots: SnapshotSource, text: str, account: str
+) -> SearchResult | None:
+    page = list_transfers(database, snapshots, TransferFilters(account=account), size=MOST_FOUND)
     if not page.transfers:
         return None
     more = "The last changed of many" if page.next_page else _counted(len(page.transfers)).capitalize()
@@ -199,11 +202,11 @@ def _by_account(gateway: Gateway, text: str, account: str) -> SearchResult | Non
     return SearchResult(text, Found.ACCOUNT, page.transfers, message, account, page.next_page)
 
 
-def _by_part(gateway: Gateway, text: str, part: Part) -> SearchResult | None:
+def _by_part(database: Database, snapshots: SnapshotSource, text: str, part: Part) -> SearchResult | None:
     """Transfers and accounts that begin and end so; None where there are none, or the part is too short."""
     start, end = part.start, part.end
     ends = [(start, ""), ("", end)] if part.open_ended else [(start, end)]
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         ids = {
             each
             for one, other in ends
@@ -221,7 +224,7 @@ def _by_part(gateway: Gateway, text: str, part: Part) -> SearchResult | None:
     words += [f"{len(accounts)} account{'' if len(accounts) == 1 else 's'}"] if accounts else []
     more = " Type more digits to find fewer." if how else ""
     message = f"{' and '.join(words)} {_match_words(part)}.{more}"
-    result = _result(gateway, text, Found.PART, rows, message[:1].upper() + message[1:])
+    result = _result(snapshots, text, Found.PART, rows, message[:1].upper() + message[1:])
     return replace(result, accounts=tuple(checksum_address(each) for each in accounts))
 
 
@@ -233,25 +236,25 @@ def _match_words(part: Part) -> str:
     return f"with an id that {' and '.join(words)}"
 
 
-def _by_foreign_text(gateway: Gateway, text: str) -> SearchResult | None:
+def _by_foreign_text(database: Database, snapshots: SnapshotSource, text: str) -> SearchResult | None:
     """Hashes and accounts of chains that are no EVM, compared letter by letter."""
     if _WORD.fullmatch(text):
-        with reading(gateway.reads) as connection:
+        with reading(database.reads) as connection:
             rows = transfers_of_hash(connection, text, MOST_FOUND)
         if rows:
-            return _of_transaction(gateway, text, rows)
-    return _by_account(gateway, text, text)
+            return _of_transaction(snapshots, text, rows)
+    return _by_account(database, snapshots, text, text)
 
 
-def _of_transaction(gateway: Gateway, text: str, rows: Sequence[ListedTransfer]) -> SearchResult:
+def _of_transaction(snapshots: SnapshotSource, text: str, rows: Sequence[ListedTransfer]) -> SearchResult:
     what = "This is a transaction of "
-    return _result(gateway, text, Found.TRANSACTION, rows, f"{what}{_counted(len(rows))}.")
+    return _result(snapshots, text, Found.TRANSACTION, rows, f"{what}{_counted(len(rows))}.")
 
 
 def _result(
-    gateway: Gateway, text: str, kind: Found, rows: Sequence[ListedTransfer], message: str
+    snapshots: SnapshotSource, text: str, kind: Found, rows: Sequence[ListedTransfer], message: str
 ) -> SearchResult:
-    terms = gateway.snapshots.current().terms
+    terms = snapshots.current().terms
     once = {row.transfer_id: row for row in rows}
     return SearchResult(text, kind, tuple(transfer_line(terms, row) for row in once.values()), message)
 

@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
+from app.db.database import Database
 from app.db.engine import reading
-from app.gateway import Gateway
+from app.network.snapshot import SnapshotSource
 from app.sandbox.loader import is_sandbox
 from app.transfers.admin.components import ChainName, chain_name
 from app.transfers.admin.labels import EVENT_WORDS
@@ -65,14 +66,14 @@ class Freshness:
     sandbox: bool
 
 
-def freshness(gateway: Gateway) -> Freshness:
+def freshness(database: Database, snapshots: SnapshotSource) -> Freshness:
     """How old the newest event of each chain and of the whole feed is.
 
     :raises Unavailable: the configuration cannot be read.
     """
-    terms, now = gateway.snapshots.current().terms, gateway.clock()
-    watched = {chain.chain_id: chain for chain in watched_chains(gateway)}
-    with reading(gateway.reads) as connection:
+    terms, now = snapshots.current().terms, database.clock()
+    watched = {chain.chain_id: chain for chain in watched_chains(database, snapshots)}
+    with reading(database.reads) as connection:
         progress = {row.chain_id: row for row in chain_progress(connection)}
         newest = last_event(connection)
         sandbox = is_sandbox(connection)
@@ -112,7 +113,7 @@ def _reading(watched: WatchedChain | None, newest_at: datetime | None, now: date
     return Reading.QUIET if watched.is_quiet(now) else Reading.FRESH
 
 
-def shows_sandbox(gateway: Gateway) -> bool:
+def shows_sandbox(database: Database) -> bool:
     """Whether the data are the sandbox's: for the banner of every page. One index read."""
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         return is_sandbox(connection)

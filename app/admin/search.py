@@ -14,10 +14,12 @@ from sqlalchemy import Connection
 from app.admin.found_transfers import Found, SearchResult, search, whole_ones
 from app.console.access import READ
 from app.console.views import ConsoleView
+from app.db.database import Database
 from app.db.engine import reading
-from app.gateway import Gateway, current_gateway
 from app.network.models import BlockedAddress
 from app.network.queries import NamedChain, NamedToken, named_chains, named_tokens, rows_with
+from app.network.snapshot import SnapshotSource
+from app.parts import current
 from app.values.crypto import checksum_address, parse_evm_address
 from app.values.identifiers import ChainId
 
@@ -39,7 +41,7 @@ class NamedRow:
     detail: str
 
 
-def network_rows(gateway: Gateway, text: str) -> tuple[NamedRow, ...]:
+def network_rows(database: Database, text: str) -> tuple[NamedRow, ...]:
     """The rows that a text names, the best first: chains, then tokens, then blocks; at most ``MOST_ROWS``.
 
     A chain by its id, a part of its name, or the address of its contract. A token by a part of its name or
@@ -48,7 +50,7 @@ def network_rows(gateway: Gateway, text: str) -> tuple[NamedRow, ...]:
     words = text.casefold().split()
     if not 0 < len(words) <= MOST_WORDS:
         return ()
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         chains = named_chains(connection)
         names = {chain.chain_id: chain.name for chain in chains}
         ranked = [
@@ -150,9 +152,10 @@ class SearchView(ConsoleView):
         typed = request.args.get("q", "").replace("\0", "").strip()[:LONGEST_TYPED]
         if not typed:
             return self.render("console/search/index.html", typed="", result=None, hits=[])
-        gateway = current_gateway()
-        result = search(gateway, typed)
-        hits = [*_network(gateway, typed), *_accounts(result)]
+        database = current(Database)
+        snapshots = current(SnapshotSource)
+        result = search(database, snapshots, typed)
+        hits = [*_network(database, typed), *_accounts(result)]
         if len(hits) + len(result.transfers) == 1:
             return redirect(_the_one(result, hits))
         return self.render("console/search/index.html", typed=typed, result=result, hits=hits)
@@ -166,10 +169,10 @@ def _the_one(result: SearchResult, hits: list[Hit]) -> str:
     return url_for("transfers.transfer", transfer_id=result.transfers[0].transfer_id)
 
 
-def _network(gateway: Gateway, typed: str) -> list[Hit]:
+def _network(database: Database, typed: str) -> list[Hit]:
     found: dict[NamedRow, None] = {}
     for text in (typed, *whole_ones(typed)):
-        found |= dict.fromkeys(network_rows(gateway, text))
+        found |= dict.fromkeys(network_rows(database, text))
     return [_hit(row) for row in found]
 
 

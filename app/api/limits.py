@@ -12,11 +12,13 @@ from flask import Flask, Response, after_this_request, request
 
 from app.api.door import LEGACY_PREFIX, PREFIX
 from app.credentials.api_key import ApiKey, Scope
+from app.credentials.key_uses import KeyUses
 from app.credentials.services.api_keys import presented_key
-from app.gateway import Gateway, current_gateway
-from app.http.limits import Standing
+from app.db.database import Database
+from app.http.limits import RequestLimits, Standing
 from app.http.pages import TRANSFER_PAGES
 from app.http.public import RATE_LIMIT_HEADERS, caller, keep_key, require_scope
+from app.parts import current
 from app.values.codes import Reason
 from app.values.errors import GatewayError, Unauthorized
 
@@ -64,12 +66,14 @@ def _count(authorization: str, trusted_proxies: int) -> None:
     :raises Forbidden: the key is not for this operation.
     :raises GatewayError: too many requests.
     """
-    gateway = current_gateway()
-    key, not_valid = _recognised(gateway, authorization)
-    standing = gateway.request_limits.count(key, caller(trusted_proxies))
+    database = current(Database)
+    key_uses = current(KeyUses)
+    request_limits = current(RequestLimits)
+    key, not_valid = _recognised(database, authorization)
+    standing = request_limits.count(key, caller(trusted_proxies))
     is_over = standing is not None and standing.is_over
     if key is not None:
-        gateway.key_uses.used(key.id, limited=is_over)
+        key_uses.used(key.id, limited=is_over)
     if standing is not None:
         after_this_request(partial(_tell, standing))
         if is_over:
@@ -81,10 +85,10 @@ def _count(authorization: str, trusted_proxies: int) -> None:
         keep_key(key)
 
 
-def _recognised(gateway: Gateway, authorization: str) -> tuple[ApiKey | None, Unauthorized | None]:
+def _recognised(database: Database, authorization: str) -> tuple[ApiKey | None, Unauthorized | None]:
     """The key that is presented, and why what is presented as one is none."""
     try:
-        return presented_key(gateway, authorization), None
+        return presented_key(database, authorization), None
     except Unauthorized as not_valid:
         return None, not_valid
 

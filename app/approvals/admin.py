@@ -13,7 +13,7 @@ from flask_admin import expose
 from flask_login import current_user
 from wtforms import StringField
 
-from app.accounts.proposal import ADMINISTERED, ONE_ROW, OPERATORS, Proposal, ProposalState
+from app.accounts.proposal import ADMINISTERED, ONE_ROW, OPERATORS, Proposal, ProposalState, TwoPersons
 from app.accounts.services.proposals import (
     LONGEST_REASON,
     list_all,
@@ -23,6 +23,7 @@ from app.accounts.services.proposals import (
     waiting_count,
 )
 from app.approvals.decide import approve, may_decide, others_who_may, preview_proposal, reject, withdraw
+from app.audit.keys import AuditKeys
 from app.audit.records import AuditedChange, read_changes
 from app.audit.services import Conflict, EditRefused, Saved
 from app.console.access import READ, Access, Audience
@@ -30,12 +31,13 @@ from app.console.formats import sentence
 from app.console.forms.base import REASON, ConsoleForm
 from app.console.requests import actor
 from app.console.views import ConsoleView, flash_saved
-from app.gateway import current_gateway
+from app.db.database import Database
 from app.network.admin.names import row_title
 from app.network.admin.row_forms import DiffLine, RowForm
 from app.network.admin.words import BY_SECTION
 from app.network.edits.results import NotConfirmed
 from app.network.sections import section_of
+from app.parts import current
 from app.values.differences import FieldDifference, difference
 
 
@@ -51,7 +53,7 @@ class MayWaitForm(ConsoleForm):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.waits = current_gateway().two_persons.guards(self.guarded_section)
+        self.waits = current(TwoPersons).guards(self.guarded_section)
         if not self.waits:
             del self["proposal_reason"]
 
@@ -223,37 +225,40 @@ class ProposalsView(ConsoleView):
 
     def in_menu(self) -> bool:
         """Only where ``TWO_PERSONS`` names something."""
-        return bool(current_gateway().two_persons.sections)
+        return bool(current(TwoPersons).sections)
 
     def badge(self) -> int:
         """How many wait."""
-        return waiting_count(current_gateway(), current_user.role)
+        return waiting_count(current(Database), current(TwoPersons), current_user.role)
 
     @expose("/")
     def index(self) -> str:
         """What waits, the next to expire first, and what was decided, newest first."""
-        gateway, role = current_gateway(), current_user.role
-        note_expired(gateway, actor())
+        database = current(Database)
+        audit_keys = current(AuditKeys)
+        two_persons = current(TwoPersons)
+        role = current_user.role
+        note_expired(database, audit_keys, actor())
         before = request.args.get("before", type=int)
-        page = list_all(gateway, role, _within_64_bits(before), _PAGE)
-        now = gateway.clock()
+        page = list_all(database, role, _within_64_bits(before), _PAGE)
+        now = database.clock()
         lines = [line_of(proposal, now, _WORDS) for proposal in page.proposals]
         return self.render(
             "console/proposals/index.html",
-            waiting=[line_of(each, now, _WORDS) for each in list_waiting(gateway, role)],
+            waiting=[line_of(each, now, _WORDS) for each in list_waiting(database, role)],
             decided=[line for line in lines if line.state is not ProposalState.OPEN],
             older=page.older,
             first_page=before is None,
-            sections=sorted(name.replace("_", " ") for name in gateway.two_persons.sections),
-            guards_accounts=gateway.two_persons.guards(OPERATORS),
+            sections=sorted(name.replace("_", " ") for name in two_persons.sections),
+            guards_accounts=two_persons.guards(OPERATORS),
             now=now,
         )
 
     @expose("/<int:proposal_id>")
     def show(self, proposal_id: int) -> str:
         """One proposal: what the proposer was shown, from the rows of now; and what can be decided."""
-        note_expired(current_gateway(), actor())
-        proposal, now = _proposal(proposal_id), current_gateway().clock()
+        note_expired(current(Database), current(AuditKeys), actor())
+        proposal, now = _proposal(proposal_id), current(Database).clock()
         state = proposal.state_at(now)
         return self.render(
             "console/proposals/show.html",
@@ -265,8 +270,8 @@ class ProposalsView(ConsoleView):
             heading=heading_of(proposal),
             changes=changes_in_words(proposal, _WORDS),
             most=_MOST_ROWS,
-            approvers=others_who_may(current_gateway(), proposal),
-            why_not=may_decide(current_gateway(), proposal, current_user.email),
+            approvers=others_who_may(current(Database), proposal),
+            why_not=may_decide(current(Database), proposal, current_user.email),
             now=now,
             **(_preview(proposal) if state is ProposalState.OPEN else {}),
         )
@@ -278,7 +283,14 @@ class ProposalsView(ConsoleView):
 
         def decide() -> Saved:
             typed = form.typed.data or ""
-            return approve(current_gateway(), proposal_id, actor=actor(), typed=typed)
+            return approve(
+                current(Database),
+                current(AuditKeys),
+                current(TwoPersons),
+                proposal_id,
+                actor=actor(),
+                typed=typed,
+            )
 
         return _decide(proposal_id, form, decide)
 
@@ -300,7 +312,7 @@ def _proposal(proposal_id: int) -> Proposal:
     """
     found = None
     if proposal_id < 1 << 63:
-        found = show_proposal(current_gateway(), current_user.role, proposal_id)
+        found = show_proposal(current(Database), current_user.role, proposal_id)
     if found is None:
         abort(404)
     return found
@@ -309,7 +321,7 @@ def _proposal(proposal_id: int) -> Proposal:
 def _preview(proposal: Proposal) -> dict[str, Any]:
     """The preview; or why there is none, and what changed since."""
     try:
-        return {"preview": preview_proposal(current_gateway(), proposal)}
+        return {"preview": preview_proposal(current(Database), current(TwoPersons), proposal)}
     except Conflict as refused:
         return {"refused": refused, "meanwhile": in_words(proposal, refused.meanwhile, _WORDS)}
     except EditRefused as refused:
@@ -319,7 +331,11 @@ def _preview(proposal: Proposal) -> dict[str, Any]:
 def _close(proposal_id: int, how: Callable[..., Saved]) -> ResponseReturnValue:
     form = CloseForm()
     return _decide(
-        proposal_id, form, lambda: how(current_gateway(), proposal_id, form.reason.data or "", actor=actor())
+        proposal_id,
+        form,
+        lambda: how(
+            current(Database), current(AuditKeys), proposal_id, form.reason.data or "", actor=actor()
+        ),
     )
 
 

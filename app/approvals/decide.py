@@ -13,6 +13,7 @@ from app.accounts.proposal import (
     Person,
     Proposal,
     ProposalState,
+    TwoPersons,
     why_not_approve,
     why_not_reject,
     why_not_withdraw,
@@ -32,12 +33,13 @@ from app.approvals.operators import (
     preview_account,
     preview_relaxing,
 )
+from app.audit.keys import AuditKeys
 from app.audit.records import Actor
 from app.audit.services import Saved
 from app.credentials.services.api_keys import KeyRefused
 from app.credentials.services.ingest_tokens import TokenRefused
+from app.db.database import Database
 from app.db.engine import reading, writing
-from app.gateway import Gateway
 from app.network.edits.fees import BASE_FEES, FeesPreview
 from app.network.edits.results import Preview
 from app.network.edits.rows import SEVERAL
@@ -47,8 +49,8 @@ from app.network.edits.rows import SEVERAL
 class _Kind:
     """How a proposal of one kind is previewed, and how it is made."""
 
-    preview: Callable[[Gateway, Proposal], Preview | FeesPreview]
-    make: Callable[[Connection, Gateway, Proposal, Actor, str], Saved]
+    preview: Callable[[Database, TwoPersons, Proposal], Preview | FeesPreview]
+    make: Callable[[Connection, Database, AuditKeys, TwoPersons, Proposal, Actor, str], Saved]
 
 
 _KINDS: Final = {
@@ -63,57 +65,73 @@ _KINDS: Final = {
 }
 
 
-def preview_proposal(gateway: Gateway, proposal: Proposal) -> Preview | FeesPreview:
+def preview_proposal(
+    database: Database, two_persons: TwoPersons, proposal: Proposal
+) -> Preview | FeesPreview:
     """The preview that the proposer was shown, from the rows of now.
 
     :raises EditRefused: why it could not be made any more: ``Conflict`` where a row was changed since.
     """
     try:
-        return _KINDS[proposal.kind].preview(gateway, proposal)
+        return _KINDS[proposal.kind].preview(database, two_persons, proposal)
     except (AccountRefused, KeyRefused, TokenRefused) as refused:
         raise ProposalRefused(str(refused)) from None
 
 
-def approve(gateway: Gateway, proposal_id: int, *, actor: Actor, typed: str = "") -> Saved:
+def approve(
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
+    proposal_id: int,
+    *,
+    actor: Actor,
+    typed: str = "",
+) -> Saved:
     """Make the proposed change, in one transaction with the records that name both persons.
 
     :param typed: what was typed to confirm, where the preview asks for a name.
     :raises ProposalRefused: this person may not, or it is not open any more.
     :raises EditRefused: why the change cannot be made any more; the proposal stays open.
     """
-    note_expired(gateway, actor)
+    note_expired(database, audit_keys, actor)
     try:
-        with writing(gateway.engine) as connection:
-            proposal = require_open(connection, proposal_id, gateway.clock())
+        with writing(database.engine) as connection:
+            proposal = require_open(connection, proposal_id, database.clock())
             proposer = _person(connection, proposal.proposed_by)
             _allow(why_not_approve(proposal, proposer, _person(connection, actor.name)))
-            made = _KINDS[proposal.kind].make(connection, gateway, proposal, actor, typed)
-            return close(connection, gateway, proposal, ProposalState.APPROVED, actor, made=made)
+            made = _KINDS[proposal.kind].make(
+                connection, database, audit_keys, two_persons, proposal, actor, typed
+            )
+            return close(connection, database, audit_keys, proposal, ProposalState.APPROVED, actor, made=made)
     except (AccountRefused, KeyRefused, TokenRefused) as refused:
         raise ProposalRefused(str(refused)) from None
 
 
-def reject(gateway: Gateway, proposal_id: int, reason: str, *, actor: Actor) -> Saved:
+def reject(
+    database: Database, audit_keys: AuditKeys, proposal_id: int, reason: str, *, actor: Actor
+) -> Saved:
     """Close the proposal without making the change.
 
     :raises ProposalRefused: this person may not, or it is not open any more.
     :raises ReasonMissing: no reason is given.
     """
-    return _close_unmade(gateway, proposal_id, ProposalState.REJECTED, reason, actor)
+    return _close_unmade(database, audit_keys, proposal_id, ProposalState.REJECTED, reason, actor)
 
 
-def withdraw(gateway: Gateway, proposal_id: int, reason: str, *, actor: Actor) -> Saved:
+def withdraw(
+    database: Database, audit_keys: AuditKeys, proposal_id: int, reason: str, *, actor: Actor
+) -> Saved:
     """Take one's own proposal back.
 
     :raises ProposalRefused: it is somebody else's, or it is not open any more.
     :raises ReasonMissing: no reason is given.
     """
-    return _close_unmade(gateway, proposal_id, ProposalState.WITHDRAWN, reason, actor)
+    return _close_unmade(database, audit_keys, proposal_id, ProposalState.WITHDRAWN, reason, actor)
 
 
-def may_decide(gateway: Gateway, proposal: Proposal, email: str) -> dict[str, str | None]:
+def may_decide(database: Database, proposal: Proposal, email: str) -> dict[str, str | None]:
     """Why the account may not ``approve``, ``reject`` or ``withdraw`` the proposal; None for what it may."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         person, proposer = _person(connection, email), _person(connection, proposal.proposed_by)
     return {
         "approve": why_not_approve(proposal, proposer, person),
@@ -122,9 +140,9 @@ def may_decide(gateway: Gateway, proposal: Proposal, email: str) -> dict[str, st
     }
 
 
-def others_who_may(gateway: Gateway, proposal: Proposal) -> int:
+def others_who_may(database: Database, proposal: Proposal) -> int:
     """How many accounts could approve the proposal, by their roles of now."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         return sum(
             Person(row["email"], Role(row["role"]), row["active"]).may_change(proposal.section)
             for row in all_accounts(connection)
@@ -133,15 +151,20 @@ def others_who_may(gateway: Gateway, proposal: Proposal) -> int:
 
 
 def _close_unmade(
-    gateway: Gateway, proposal_id: int, state: ProposalState, reason: str, actor: Actor
+    database: Database,
+    audit_keys: AuditKeys,
+    proposal_id: int,
+    state: ProposalState,
+    reason: str,
+    actor: Actor,
 ) -> Saved:
-    note_expired(gateway, actor)
+    note_expired(database, audit_keys, actor)
     why = stated(reason)
     check = why_not_reject if state is ProposalState.REJECTED else why_not_withdraw
-    with writing(gateway.engine) as connection:
-        proposal = require_open(connection, proposal_id, gateway.clock())
+    with writing(database.engine) as connection:
+        proposal = require_open(connection, proposal_id, database.clock())
         _allow(check(proposal, _person(connection, actor.name)))
-        return close(connection, gateway, proposal, state, actor, reason=why)
+        return close(connection, database, audit_keys, proposal, state, actor, reason=why)
 
 
 def _person(connection: Connection, email: str) -> Person | None:

@@ -9,8 +9,9 @@ from typing import Any, Final
 import orjson
 from sqlalchemy import Connection
 
-from app.accounts.proposal import INGEST_TOKENS, Proposal
+from app.accounts.proposal import INGEST_TOKENS, Proposal, TwoPersons
 from app.accounts.services.proposals import Draft, propose
+from app.audit.keys import AuditKeys
 from app.audit.records import Actor, AuditedChange
 from app.audit.services import Saved
 from app.credentials.services.ingest_tokens import (
@@ -22,8 +23,8 @@ from app.credentials.services.ingest_tokens import (
     require_replaceable,
     second_token,
 )
+from app.db.database import Database
 from app.db.engine import reading, writing
-from app.gateway import Gateway
 from app.network.edits.results import Effect, Preview, Severity
 from app.values.differences import difference
 
@@ -35,7 +36,9 @@ SECOND_TOKEN: Final = "second_token"  # noqa: S105  the name of a kind
 
 
 def request_token(
-    gateway: Gateway,
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
     name: str,
     types: Iterable[str],
     chains: Iterable[int],
@@ -52,20 +55,32 @@ def request_token(
     :raises ReasonMissing: it waits, and no reason is given.
     """
     token, row = new_token(name, types, chains, terms)
-    with writing(gateway.engine) as connection:
-        return token, _make_or_propose(connection, gateway, actor, row, reason)
+    with writing(database.engine) as connection:
+        return token, _make_or_propose(connection, database, audit_keys, two_persons, actor, row, reason)
 
 
-def request_rotation(gateway: Gateway, name: str, *, actor: Actor, reason: str = "") -> tuple[str, Saved]:
+def request_rotation(
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
+    name: str,
+    *,
+    actor: Actor,
+    reason: str = "",
+) -> tuple[str, Saved]:
     """Make a second token of a reporter, or propose it; arguments, result and errors as for a first one."""
-    with writing(gateway.engine) as connection:
-        token, row = second_token(connection, gateway, name)
-        return token, _make_or_propose(connection, gateway, actor, row, reason, second=True)
+    with writing(database.engine) as connection:
+        token, row = second_token(connection, database, name)
+        return token, _make_or_propose(
+            connection, database, audit_keys, two_persons, actor, row, reason, second=True
+        )
 
 
 def _make_or_propose(
     connection: Connection,
-    gateway: Gateway,
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
     actor: Actor,
     row: Mapping[str, Any],
     reason: str,
@@ -74,10 +89,10 @@ def _make_or_propose(
 ) -> Saved:
     subject = f"ingest token {row['name']}"
     summary = f"rotate {subject}" if second else f"create {subject}"
-    if not gateway.two_persons.guards(INGEST_TOKENS):
-        record_id = create_within(connection, gateway, row, actor=actor, second=second)
+    if not two_persons.guards(INGEST_TOKENS):
+        record_id = create_within(connection, database, audit_keys, row, actor=actor, second=second)
         return Saved((summary,), record_id)
-    _require_place(connection, gateway, row["name"], second=second)
+    _require_place(connection, database, row["name"], second=second)
     expires_at = row["expires_at"]
     given = {
         **{key: value for key, value in row.items() if key not in ("digest", "expires_at")},
@@ -86,38 +101,44 @@ def _make_or_propose(
     kind = SECOND_TOKEN if second else TOKEN
     change = AuditedChange(subject, None, given)
     draft = Draft(kind, INGEST_TOKENS, subject, summary, given, [change], row["digest"].hex())
-    return propose(connection, gateway, actor, draft, reason)
+    return propose(connection, database, audit_keys, two_persons, actor, draft, reason)
 
 
-def _require_place(connection: Connection, gateway: Gateway, name: str, *, second: bool) -> None:
+def _require_place(connection: Connection, database: Database, name: str, *, second: bool) -> None:
     if second:
-        require_replaceable(connection, gateway, name)
+        require_replaceable(connection, database, name)
     else:
         require_free_name(connection, name)
 
 
-def preview_token(gateway: Gateway, proposal: Proposal) -> Preview:
+def preview_token(database: Database, two_persons: TwoPersons, proposal: Proposal) -> Preview:
     """What the new token would be.
 
     :raises TokenRefused: the name was taken meanwhile, or there is nothing to replace any more.
     """
     given = _given(proposal)
-    with reading(gateway.engine) as connection:
-        _require_place(connection, gateway, given["name"], second=proposal.kind == SECOND_TOKEN)
+    with reading(database.engine) as connection:
+        _require_place(connection, database, given["name"], second=proposal.kind == SECOND_TOKEN)
     text = "its holder can report events at once; only the proposer has seen the token"
     effect = Effect(text, Severity.NOTICE)
     return Preview(proposal.subject, (proposal.summary,), difference(None, given), (effect,), waits=True)
 
 
 def make_token(
-    connection: Connection, gateway: Gateway, proposal: Proposal, actor: Actor, _typed: str
+    connection: Connection,
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
+    proposal: Proposal,
+    actor: Actor,
+    _typed: str,
 ) -> Saved:
     """Make the proposed token, in the writing transaction of its approval; errors are the preview's."""
     given = _given(proposal)
     expires_at = given["expires_at"] and datetime.fromisoformat(given["expires_at"])
     row = given | {"digest": bytes.fromhex(proposal.secret or ""), "expires_at": expires_at}
     second, note = proposal.kind == SECOND_TOKEN, proposal.by_two(actor.name)
-    record_id = create_within(connection, gateway, row, actor=actor, second=second, note=note)
+    record_id = create_within(connection, database, audit_keys, row, actor=actor, second=second, note=note)
     return Saved((proposal.summary,), record_id)
 
 

@@ -8,11 +8,12 @@ from datetime import datetime
 import orjson
 from sqlalchemy import Connection
 
-from app.accounts.proposal import ONE_ROW, Proposal
+from app.accounts.proposal import ONE_ROW, Proposal, TwoPersons
+from app.audit.keys import AuditKeys
 from app.audit.records import Actor, AuditedChange, changes_text, read_changes
 from app.audit.services import Conflict, Saved
+from app.db.database import Database
 from app.db.engine import reading_consistently
-from app.gateway import Gateway
 from app.network.changes import audited
 from app.network.edits.fees import BASE_FEES, FeeEdit, FeesPreview, planned_fees, preview_fees
 from app.network.edits.planning import Edit
@@ -51,31 +52,37 @@ def _meanwhile(then: Sequence[AuditedChange], now: Sequence[AuditedChange]) -> I
             yield FieldDifference(name, each.before, each.after)
 
 
-def preview_network(gateway: Gateway, proposal: Proposal) -> Preview | FeesPreview:
+def preview_network(database: Database, two_persons: TwoPersons, proposal: Proposal) -> Preview | FeesPreview:
     """What the proposer was shown, from the rows of now.
 
     :raises EditRefused: it cannot be made any more: ``Conflict``, ``Invalid`` or ``InUse``.
     """
-    with reading_consistently(gateway.engine) as connection:
-        _plan_again(connection, proposal, gateway.clock())
+    with reading_consistently(database.engine) as connection:
+        _plan_again(connection, proposal, database.clock())
     given = orjson.loads(proposal.input)
     if proposal.kind == SEVERAL:
-        return preview_edits(gateway, Edits.of_input(given))
+        return preview_edits(database, two_persons, Edits.of_input(given))
     if proposal.kind == ONE_ROW:
-        return preview_edit(gateway, Edit(**given))
-    return preview_fees(gateway, FeeEdit.of_input(given))
+        return preview_edit(database, two_persons, Edit(**given))
+    return preview_fees(database, two_persons, FeeEdit.of_input(given))
 
 
 def make_network(
-    connection: Connection, gateway: Gateway, proposal: Proposal, actor: Actor, typed: str
+    connection: Connection,
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
+    proposal: Proposal,
+    actor: Actor,
+    typed: str,
 ) -> Saved:
     """Make the proposed edit, in the writing transaction of its approval.
 
     :raises EditRefused: as for the preview; or ``NotConfirmed``.
     """
-    planned = _plan_again(connection, proposal, gateway.clock())
+    planned = _plan_again(connection, proposal, database.clock())
     planned.require_typed(typed)
-    return save_changes(connection, gateway, actor, planned, approved=proposal)
+    return save_changes(connection, database, audit_keys, two_persons, actor, planned, approved=proposal)
 
 
 def _plan_again(connection: Connection, proposal: Proposal, now: datetime) -> Planned:

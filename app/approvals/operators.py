@@ -11,7 +11,7 @@ from typing import Any, Final
 import orjson
 from sqlalchemy import Connection
 
-from app.accounts.proposal import OPERATORS, Proposal
+from app.accounts.proposal import OPERATORS, Proposal, TwoPersons
 from app.accounts.queries import passkeys_of, second_factor_is_demanded
 from app.accounts.roles import Role
 from app.accounts.services.accounts import (
@@ -27,11 +27,12 @@ from app.accounts.services.accounts import (
 from app.accounts.services.factors import RULE, forget_within, relax_within, relaxing
 from app.accounts.services.proposals import Draft, propose
 from app.approvals.network import require_as_proposed
+from app.audit.keys import AuditKeys
 from app.audit.queries import audit_head
 from app.audit.records import Actor, AuditedChange
 from app.audit.services import Conflict, Saved
+from app.db.database import Database
 from app.db.engine import reading, writing
-from app.gateway import Gateway
 from app.network.edits.results import Effect, Preview, Severity
 from app.values.differences import difference
 
@@ -81,17 +82,25 @@ class _Planned:
         return hashlib.sha256(secrets.encode()).hexdigest()
 
 
-def request_account(gateway: Gateway, request: AccountRequest, *, actor: Actor, reason: str = "") -> Saved:
+def request_account(
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
+    request: AccountRequest,
+    *,
+    actor: Actor,
+    reason: str = "",
+) -> Saved:
     """Change the account; where that waits for a second administrator, propose it instead.
 
     :param reason: why, for the second administrator.
     :raises AccountRefused: there is no such account, or already one; or it is the last administrator's.
     :raises ReasonMissing: it waits, and no reason is given.
     """
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         planned = _plan(connection, request)
-        if not (_waits(planned, actor) and gateway.two_persons.guards(OPERATORS)):
-            return _make(connection, gateway, planned, actor, "")
+        if not (_waits(planned, actor) and two_persons.guards(OPERATORS)):
+            return _make(connection, database, audit_keys, planned, actor, "")
         given = {
             "wish": request.wish.value,
             "email": request.email,
@@ -107,7 +116,7 @@ def request_account(gateway: Gateway, request: AccountRequest, *, actor: Actor, 
             [planned.change],
             request.hashed,
         )
-        return propose(connection, gateway, actor, draft, reason)
+        return propose(connection, database, audit_keys, two_persons, actor, draft, reason)
 
 
 def _waits(planned: _Planned, actor: Actor) -> bool:
@@ -119,13 +128,13 @@ def _waits(planned: _Planned, actor: Actor) -> bool:
     return loses_passkeys and actor.name != before.email
 
 
-def preview_account(gateway: Gateway, proposal: Proposal) -> Preview:
+def preview_account(database: Database, two_persons: TwoPersons, proposal: Proposal) -> Preview:
     """What the proposed change would do, from the accounts of now.
 
     :raises Conflict: the account was changed since.
     :raises AccountRefused: as for ``request_account``.
     """
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         planned = _plan_again(connection, proposal)
     change = planned.change
     return Preview(
@@ -138,13 +147,33 @@ def preview_account(gateway: Gateway, proposal: Proposal) -> Preview:
 
 
 def make_account(
-    connection: Connection, gateway: Gateway, proposal: Proposal, actor: Actor, _typed: str
+    connection: Connection,
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
+    proposal: Proposal,
+    actor: Actor,
+    _typed: str,
 ) -> Saved:
     """Make the proposed change, in the writing transaction of its approval; errors are the preview's."""
-    return _make(connection, gateway, _plan_again(connection, proposal), actor, proposal.by_two(actor.name))
+    return _make(
+        connection,
+        database,
+        audit_keys,
+        _plan_again(connection, proposal),
+        actor,
+        proposal.by_two(actor.name),
+    )
 
 
-def _make(connection: Connection, gateway: Gateway, planned: _Planned, actor: Actor, note: str) -> Saved:
+def _make(
+    connection: Connection,
+    database: Database,
+    audit_keys: AuditKeys,
+    planned: _Planned,
+    actor: Actor,
+    note: str,
+) -> Saved:
     request, before = planned.request, planned.before
     head = audit_head(connection)
     if before is None:
@@ -152,7 +181,8 @@ def _make(connection: Connection, gateway: Gateway, planned: _Planned, actor: Ac
         role = Role(request.values["role"])
         create_within(
             connection,
-            gateway,
+            database,
+            audit_keys,
             request.email,
             hashed,
             role,
@@ -162,9 +192,9 @@ def _make(connection: Connection, gateway: Gateway, planned: _Planned, actor: Ac
             note=note,
         )
     elif request.wish is AccountWish.RESET_SECOND_FACTOR:
-        forget_within(connection, gateway, before.id, actor=actor, note=note)
+        forget_within(connection, database, audit_keys, before.id, actor=actor, note=note)
     else:
-        change_account(connection, gateway, before.id, planned.columns, actor=actor, note=note)
+        change_account(connection, database, audit_keys, before.id, planned.columns, actor=actor, note=note)
     now = audit_head(connection)
     return Saved((planned.summary,), now[0] if now and now != head else None)
 
@@ -277,27 +307,29 @@ RELAXING: Final = "relaxing"
 _SUMMARY: Final = "make a second factor optional for everyone"
 
 
-def request_relaxing(gateway: Gateway, *, actor: Actor, reason: str = "") -> Saved:
+def request_relaxing(
+    database: Database, audit_keys: AuditKeys, two_persons: TwoPersons, *, actor: Actor, reason: str = ""
+) -> Saved:
     """Let accounts do without a second factor again; where that waits for a second administrator, propose it.
 
     :param reason: why, for the second administrator.
     :raises AccountRefused: none is demanded.
     :raises ReasonMissing: it waits, and no reason is given.
     """
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         _require_demanded(connection)
-        if not gateway.two_persons.guards(OPERATORS):
-            return Saved((_SUMMARY,), relax_within(connection, gateway, actor=actor))
+        if not two_persons.guards(OPERATORS):
+            return Saved((_SUMMARY,), relax_within(connection, database, audit_keys, actor=actor))
         draft = Draft(RELAXING, OPERATORS, RULE, _SUMMARY, {}, [relaxing()])
-        return propose(connection, gateway, actor, draft, reason)
+        return propose(connection, database, audit_keys, two_persons, actor, draft, reason)
 
 
-def preview_relaxing(gateway: Gateway, _proposal: Proposal) -> Preview:
+def preview_relaxing(database: Database, two_persons: TwoPersons, _proposal: Proposal) -> Preview:
     """What it would do now.
 
     :raises AccountRefused: none is demanded any more.
     """
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         _require_demanded(connection)
     change = relaxing()
     effect = Effect(
@@ -307,12 +339,18 @@ def preview_relaxing(gateway: Gateway, _proposal: Proposal) -> Preview:
 
 
 def make_relaxing(
-    connection: Connection, gateway: Gateway, proposal: Proposal, actor: Actor, _typed: str
+    connection: Connection,
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
+    proposal: Proposal,
+    actor: Actor,
+    _typed: str,
 ) -> Saved:
     """Do it, in the writing transaction of its approval; errors are the preview's."""
     _require_demanded(connection)
     note = proposal.by_two(actor.name)
-    return Saved((_SUMMARY,), relax_within(connection, gateway, actor=actor, note=note))
+    return Saved((_SUMMARY,), relax_within(connection, database, audit_keys, actor=actor, note=note))
 
 
 def _require_demanded(connection: Connection) -> None:

@@ -14,15 +14,17 @@ from flask_admin import expose
 from app.accounts.services.accounts import find_account
 from app.accounts.services.factors import RULE
 from app.approvals.admin import administered
+from app.audit.keys import AuditKeys
 from app.audit.records import AuditedChange, Source, changes_network
 from app.audit.services import AuditFilter, AuditRow, export_audit, list_audit, show_audit, verify_audit
 from app.console.access import ADMINISTER, READ, Access, Audience, may
 from app.console.csv_files import csv_line
 from app.console.requests import read_id
 from app.console.views import ConsoleView
-from app.gateway import Gateway, current_gateway
+from app.db.database import Database
 from app.json_documents import read_time
 from app.network.admin.words import restore_page, told
+from app.parts import current
 from app.values.amounts import grouped
 
 _PAGE: Final = 50
@@ -75,7 +77,7 @@ class AuditView(ConsoleView):
         """The newest records that match."""
         wanted, fields = _filter()
         before = read_id(request.args.get("before", ""))
-        rows = list_audit(current_gateway(), wanted, before=before, limit=_PAGE + 1)
+        rows = list_audit(current(Database), wanted, before=before, limit=_PAGE + 1)
         return self.render(
             "console/audit/index.html",
             rows=rows[:_PAGE],
@@ -85,13 +87,13 @@ class AuditView(ConsoleView):
             until_day=_last_day(wanted.until),
             actions=_ACTIONS,
             sources=_SOURCES,
-            unnoted=current_gateway().audit_keys.anchors.complaint(),
+            unnoted=current(AuditKeys).anchors.complaint(),
         )
 
     @expose("/<int:record_id>")
     def record(self, record_id: int) -> str:
         """One record, with what it changed field by field."""
-        entry = show_audit(current_gateway(), record_id)
+        entry = show_audit(current(Database), record_id)
         if entry is None:
             abort(404)
         changes = [_told(entry.record, number, change) for number, change in enumerate(entry.changes)]
@@ -108,7 +110,7 @@ class AuditView(ConsoleView):
         """The matching records as a table, newest first."""
         wanted, _ = _filter()
         return Response(
-            _csv(current_gateway(), wanted),
+            _csv(current(Database), wanted),
             mimetype="text/csv",
             headers={"Content-Disposition": "attachment; filename=audit.csv"},
         )
@@ -117,9 +119,9 @@ class AuditView(ConsoleView):
     def export_lines(self) -> Response:
         """The matching records, oldest first, with all that verification needs except the key."""
         wanted, _ = _filter()
-        gateway = current_gateway()
+        database = current(Database)
         return Response(
-            export_audit(gateway, wanted),
+            export_audit(database, wanted),
             mimetype="application/x-ndjson",
             headers={"Content-Disposition": "attachment; filename=audit.ndjson"},
         )
@@ -127,7 +129,7 @@ class AuditView(ConsoleView):
     @expose("/verify", methods=("POST",))
     def verify(self) -> ResponseReturnValue:
         """Verify the chain of hashes from its first record to its last."""
-        found = verify_audit(current_gateway())
+        found = verify_audit(current(Database), current(AuditKeys))
         if found.fault is None:
             flash(
                 f"All {grouped(found.count)} records are intact. Note the last one elsewhere: {found.head}.",
@@ -148,7 +150,7 @@ def _page_of(subject: str) -> str | None:
     if kind == "api key" and may(Audience.OPERATOR):
         return url_for("api_keys.index_view", search=name)
     if kind == "operator" and may(ADMINISTER.read):
-        account = find_account(current_gateway(), email=name)
+        account = find_account(current(Database), email=name)
         return None if account is None else url_for("operators.edit", account_id=account.id)
     return None
 
@@ -208,10 +210,10 @@ def _last_day(until: datetime | None) -> str:
     return "" if until is None else (until - timedelta(microseconds=1)).date().isoformat()
 
 
-def _csv(gateway: Gateway, wanted: AuditFilter) -> Iterator[str]:
+def _csv(database: Database, wanted: AuditFilter) -> Iterator[str]:
     yield csv_line(_COLUMNS)
     before = None
-    while rows := list_audit(gateway, wanted, before=before, limit=1000):
+    while rows := list_audit(database, wanted, before=before, limit=1000):
         for row in rows:
             yield csv_line(getattr(row, name) for name in _COLUMNS)
         before = rows[-1].id

@@ -12,6 +12,7 @@ import click
 import orjson
 
 from app.audit.anchors import anchored_heads
+from app.audit.keys import AuditKeys
 from app.audit.records import HEADS_LOGGER
 from app.audit.services import (
     AuditFilter,
@@ -21,8 +22,9 @@ from app.audit.services import (
     show_audit,
     verify_audit,
 )
-from app.gateway import current_gateway
+from app.db.database import Database
 from app.json_documents import read_time
+from app.parts import current
 from app.terminal import DataGroup, Refusal, say
 from app.values.differences import difference
 from app.values.times import rfc3339
@@ -148,7 +150,7 @@ def verify(heads: tuple[str, ...], logged: list[str], anchored: list[str]) -> No
     it, too) and give it to --head later, or the log to --log, or what AUDIT_ANCHORS wrote to --anchors: only
     then are records found that were removed at the end.
     """
-    found = verify_audit(current_gateway(), _heads([*heads, *logged, *anchored]))
+    found = verify_audit(current(Database), current(AuditKeys), _heads([*heads, *logged, *anchored]))
     if found.fault is not None:
         raise Refusal(f"{found.fault} (valid up to {found.head})")
     say(f"verified records: {found.count}; head {found.head}")
@@ -172,7 +174,7 @@ def list_(
     """List the newest records, newest first."""
     wanted = AuditFilter(actor, action, subject, since)
     with _reading():
-        rows = list_audit(current_gateway(), wanted, limit=limit)
+        rows = list_audit(current(Database), wanted, limit=limit)
     for row in rows:
         say(f"{row.id}  {_shown(row.at)}  {row.actor}  {row.action}  {row.detail or row.subject}")
 
@@ -182,7 +184,7 @@ def list_(
 def show(record_id: int) -> None:
     """Show one record and what it changed, field by field."""
     with _reading():
-        entry = show_audit(current_gateway(), record_id)
+        entry = show_audit(current(Database), record_id)
     if entry is None:
         raise Refusal(f"there is no record {record_id}")
     row = entry.record
@@ -202,7 +204,7 @@ def show(record_id: int) -> None:
 def export(actor: str | None, subject: str | None, action: str | None, since: datetime | None) -> None:
     """Write the records to standard output, oldest first, one JSON object a line."""
     with _reading():
-        for line in export_audit(current_gateway(), AuditFilter(actor, action, subject, since)):
+        for line in export_audit(current(Database), AuditFilter(actor, action, subject, since)):
             click.echo(line, nl=False)
 
 

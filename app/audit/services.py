@@ -42,9 +42,9 @@ from app.audit.records import (
     read_changes,
     seal,
 )
+from app.db.database import Database
 from app.db.engine import after_commit, reading, reading_consistently, writing
 from app.db.upserts import append
-from app.gateway import Gateway
 from app.values.differences import FieldDifference, difference
 from app.webhooks.models import Delivery, delivery_row
 from app.webhooks.queries import of_alerts
@@ -199,7 +199,8 @@ def record(
 
 def record_change(
     connection: Connection,
-    gateway: Gateway,
+    database: Database,
+    audit_keys: AuditKeys,
     actor: Actor,
     action: str,
     change: AuditedChange,
@@ -213,11 +214,11 @@ def record_change(
     """
     return record(
         connection,
-        gateway.audit_keys,
+        audit_keys,
         actor,
         action,
         change.subject,
-        now=gateway.clock(),
+        now=database.clock(),
         detail=": ".join(filter(None, (note, f"{action.partition('.')[2]} {change.subject}"))),
         changes=[change],
     )
@@ -231,12 +232,12 @@ def as_recorded(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def record_alone(gateway: Gateway, actor: Actor, action: str, subject: str, *, detail: str = "") -> int:
+def record_alone(
+    database: Database, audit_keys: AuditKeys, actor: Actor, action: str, subject: str, *, detail: str = ""
+) -> int:
     """Add a record of an operation that wrote nothing else, in a transaction of its own."""
-    with writing(gateway.engine) as connection:
-        return record(
-            connection, gateway.audit_keys, actor, action, subject, now=gateway.clock(), detail=detail
-        )
+    with writing(database.engine) as connection:
+        return record(connection, audit_keys, actor, action, subject, now=database.clock(), detail=detail)
 
 
 def _subjects(record_id: int, subject: str, changes: Sequence[AuditedChange]) -> list[dict[str, Any]]:
@@ -278,14 +279,14 @@ class AuditEntry:
     changes: tuple[AuditedChange, ...]
 
 
-def verify_audit(gateway: Gateway, noted: Heads | None = None) -> Verification:
+def verify_audit(database: Database, audit_keys: AuditKeys, noted: Heads | None = None) -> Verification:
     """Follow the chain from its first record to its last and stop at the first broken link.
 
     :param noted: heads that must still be in the log. Without any, records cut off at its end go unnoticed.
     :raises AuditKeyUnusable: there is no key to verify with.
     """
-    with reading_consistently(gateway.engine) as connection:
-        return _verify(audit_records(connection), gateway.audit_keys.by_id, noted or {})
+    with reading_consistently(database.engine) as connection:
+        return _verify(audit_records(connection), audit_keys.by_id, noted or {})
 
 
 def _verify(records: Iterator[AuditRow], keys: Mapping[str, bytes], noted: Heads) -> Verification:
@@ -330,26 +331,26 @@ def _link_fault(row: AuditRow, last_id: int, last_mac: bytes, keys: Mapping[str,
 
 
 def list_audit(
-    gateway: Gateway, wanted: AuditFilter = EVERYTHING, *, before: int | None = None, limit: int = 50
+    database: Database, wanted: AuditFilter = EVERYTHING, *, before: int | None = None, limit: int = 50
 ) -> Sequence[AuditRow]:
     """A page of records, newest first, without changes; ``before`` is the last id of the page before."""
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         return audit_page(connection, wanted, before, limit)
 
 
-def show_audit(gateway: Gateway, record_id: int) -> AuditEntry | None:
+def show_audit(database: Database, record_id: int) -> AuditEntry | None:
     """One record with its changes; None where there is none."""
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         row = audit_record(connection, record_id)
     return None if row is None else AuditEntry(row, read_changes(row.changes))
 
 
-def export_audit(gateway: Gateway, wanted: AuditFilter = EVERYTHING) -> Iterator[bytes]:
+def export_audit(database: Database, wanted: AuditFilter = EVERYTHING) -> Iterator[bytes]:
     """The records as lines of JSON, oldest first, with everything that verification needs but the key.
 
     :raises RecordUnreadable: the next one cannot be read.
     """
-    with reading_consistently(gateway.engine) as connection:
+    with reading_consistently(database.engine) as connection:
         for row in audit_records(connection, wanted):
             line = {name: getattr(row, name) for name in _SEALED}
             line["at"] = row.at.astimezone(UTC).isoformat(timespec="microseconds")

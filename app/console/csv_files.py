@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from app.gateway import Gateway
+from app.db.database import Database
+from app.network.snapshot import SnapshotSource
 from app.transfers.admin.components import TransferLine
 from app.transfers.admin.lists import ListRequest, list_transfers
 from app.transfers.admin.stuck import stuck_transfers
@@ -43,7 +44,7 @@ def csv_line(cells: Iterable[Any]) -> str:
     return buffer.getvalue()
 
 
-def transfers_csv(gateway: Gateway, asked: ListRequest) -> Iterator[str]:
+def transfers_csv(database: Database, snapshots: SnapshotSource, asked: ListRequest) -> Iterator[str]:
     """The lines: times in UTC, amounts exact, in tokens and in smallest units.
 
     :raises Unavailable: the configuration cannot be read.
@@ -51,20 +52,20 @@ def transfers_csv(gateway: Gateway, asked: ListRequest) -> Iterator[str]:
     yield csv_line(_COLUMNS)
     page: str | None = None
     while True:
-        lines, page = _page(gateway, asked, page)
+        lines, page = _page(database, snapshots, asked, page)
         yield "".join(csv_line(_cells(line)) for line in lines)
         if page is None:
             return
 
 
 def _page(
-    gateway: Gateway, asked: ListRequest, page: str | None
+    database: Database, snapshots: SnapshotSource, asked: ListRequest, page: str | None
 ) -> tuple[Sequence[TransferLine], str | None]:
     if asked.stuck is None:
-        found = list_transfers(gateway, asked.filters, page, _PAGE)
+        found = list_transfers(database, snapshots, asked.filters, page, _PAGE)
         return found.transfers, found.next_page
     stuck = stuck_transfers(
-        gateway, page, _PAGE, filters=asked.filters, who=asked.stuck, seen_to=asked.seen_to
+        database, snapshots, page, _PAGE, filters=asked.filters, who=asked.stuck, seen_to=asked.seen_to
     )
     return [each.line for each in stuck.transfers], stuck.next_page
 

@@ -173,6 +173,12 @@ def key_id_of(presented: bytes) -> str | None:
     return match[1].decode() if match else None
 
 
+class EnvironmentTokens(tuple[IngestToken, ...]):
+    """Reporters' tokens from the settings; the others are in the database."""
+
+    __slots__ = ()
+
+
 def environment_token(token: str) -> IngestToken:
     """A token of the environment, which may report everything.
 

@@ -8,7 +8,8 @@ import click
 from flask.cli import with_appcontext
 
 from app.db.backup import BackupRefused, back_up
-from app.gateway import current_gateway
+from app.db.database import Database
+from app.parts import current
 from app.terminal import Refusal, say
 
 
@@ -22,7 +23,7 @@ def backup(file: Path) -> None:
     (SECRET_KEY, AUDIT_KEY) are not in it: keep them elsewhere.
     """
     try:
-        made = back_up(current_gateway().engine.url, file)
+        made = back_up(current(Database).engine.url, file)
     except BackupRefused as refused:
         raise Refusal(str(refused)) from None
     say(f"{file}: {made.size} bytes, revision {made.revision}, integrity checked")

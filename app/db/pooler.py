@@ -13,11 +13,11 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.db.database import Database
 from app.db.engine import reading
 from app.db.postgresql import is_pooled
 from app.db.queries import LIMITS, server_process, session_of
 from app.deadlines import within
-from app.gateway import Gateway
 
 _TRIES: Final = 5
 """How often is looked for a shared connection: others may be quicker to borrow it."""
@@ -36,38 +36,40 @@ _SENSIBLE: Final = dict(zip(LIMITS, ("20s", "2s", "60s"), strict=True))
 _log = logging.getLogger(__name__)
 
 
-def check_pooler(gateway: Gateway) -> None:
+def check_pooler(database: Database) -> None:
     """Say in one line what does not hold behind the pooler.
 
     :raises SystemExit: it would not be safe to go on.
     """
-    if complaint := pooler_complaint(gateway):
+    if complaint := pooler_complaint(database):
         raise SystemExit(complaint)
-    if lack := missing_limits(gateway):
+    if lack := missing_limits(database):
         _log.warning("%s", lack)
 
 
-def pooler_complaint(gateway: Gateway) -> str | None:
+def pooler_complaint(database: Database) -> str | None:
     """Why it is not safe to use the database this way, in words for the operator.
 
     None where it is, and where the database cannot be asked.
     """
-    if gateway.engine.dialect.name != "postgresql":
+    if database.engine.dialect.name != "postgresql":
         return None
     try:
-        if not is_pooled(gateway.engine):
-            return _unknown_pooler(gateway)
-        return _wrong_zone(gateway.reads) or _wrong_zone_of_replica(gateway) or _parted_transactions(gateway)
+        if not is_pooled(database.engine):
+            return _unknown_pooler(database)
+        return (
+            _wrong_zone(database.reads) or _wrong_zone_of_replica(database) or _parted_transactions(database)
+        )
     except SQLAlchemyError as error:
         return _NO_TRANSACTIONS if _REFUSED_TRANSACTION in str(error) else None
 
 
-def missing_limits(gateway: Gateway) -> str | None:
+def missing_limits(database: Database) -> str | None:
     """Which limits of reads the role lacks behind a pooler, with what sets them; None where it has all."""
-    if not is_pooled(gateway.engine):
+    if not is_pooled(database.engine):
         return None
     try:
-        with reading(gateway.reads) as connection:
+        with reading(database.reads) as connection:
             session = session_of(connection)
     except SQLAlchemyError:
         return None
@@ -77,9 +79,9 @@ def missing_limits(gateway: Gateway) -> str | None:
     return f"DATABASE_POOLER: reads have no {' and no '.join(missing)}: {alter}"
 
 
-def _unknown_pooler(gateway: Gateway) -> str | None:
-    with reading(gateway.reads) as outside:
-        if server_process(outside) == _announced_process(outside) or not _is_shared(outside, gateway.engine):
+def _unknown_pooler(database: Database) -> str | None:
+    with reading(database.reads) as outside:
+        if server_process(outside) == _announced_process(outside) or not _is_shared(outside, database.engine):
             return None
     return (
         "DATABASE_URL leads through a pooler that shares connections between transactions, such as PgBouncer "
@@ -106,12 +108,12 @@ def _is_shared(outside: Connection, engine: Engine) -> bool:
     return False
 
 
-def _wrong_zone_of_replica(gateway: Gateway) -> str | None:
-    if gateway.public_reads.replica is None:
+def _wrong_zone_of_replica(database: Database) -> str | None:
+    if database.public.replica is None:
         return None
     try:
         with within(_REPLICA_SECONDS):
-            return _wrong_zone(gateway.public_reads.replica.engine)
+            return _wrong_zone(database.public.replica.engine)
     except SQLAlchemyError:
         return None
 
@@ -127,8 +129,8 @@ def _wrong_zone(engine: Engine) -> str | None:
     )
 
 
-def _parted_transactions(gateway: Gateway) -> str | None:
+def _parted_transactions(database: Database) -> str | None:
     """PgBouncer refuses transactions in such a mode; others may not."""
-    with gateway.engine.connect() as connection, connection.begin():
+    with database.engine.connect() as connection, connection.begin():
         same = server_process(connection) == server_process(connection)
     return None if same else _NO_TRANSACTIONS

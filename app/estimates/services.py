@@ -8,17 +8,18 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any, Final
 
+from app.db.database import Database
 from app.estimates import refusals as refuse
+from app.estimates.counts import EstimateCounts
 from app.estimates.estimate import Estimate, Explanation, estimate, explain
 from app.estimates.explanation import CheckOutcome, PassingRange, passing_range
 from app.estimates.inputs import BaseFee, EstimateInputs, EstimateRequest, FixedRate, PoolState, RouteBlock
 from app.estimates.pricing import is_pegged
 from app.estimates.queries import EstimateFacts, estimate_facts
 from app.estimates.refusals import Check
-from app.gateway import Gateway
 from app.network.base_fees import base_fee_now
 from app.network.blocking import IPAddress
-from app.network.snapshot import NetworkSnapshot
+from app.network.snapshot import NetworkSnapshot, SnapshotSource
 from app.network.terms import in_any_case
 from app.values.codes import BridgeType, Reason
 from app.values.errors import GatewayError
@@ -27,7 +28,7 @@ from app.values.times import Epoch
 
 
 def kept_facts(
-    gateway: Gateway, route: RouteKey, src: PoolState, now: datetime
+    database: Database, route: RouteKey, src: PoolState, now: datetime
 ) -> tuple[EstimateFacts, float]:
     """The facts of a route, and how many seconds ago they were read: of one statement, all of one moment.
 
@@ -38,13 +39,18 @@ def kept_facts(
     """
     capped = src.epoch_cap is not None and src.epoch_seconds
     epoch = Epoch.at(now, src.epoch_seconds) if capped and src.epoch_seconds else None
-    return gateway.kept_reads.ask(
-        (estimate_facts, route, epoch), lambda: gateway.public_reads.ask(estimate_facts, route, epoch)
+    return database.cached.ask(
+        (estimate_facts, route, epoch), lambda: database.public.ask(estimate_facts, route, epoch)
     )
 
 
 def estimate_transfer(
-    gateway: Gateway, request: EstimateRequest, usr_addr: str | None, caller: IPAddress | None
+    database: Database,
+    snapshots: SnapshotSource,
+    estimate_counts: EstimateCounts,
+    request: EstimateRequest,
+    usr_addr: str | None,
+    caller: IPAddress | None,
 ) -> Estimate:
     """The estimate by the present configuration, pools and fees, counted by how it ends.
 
@@ -54,16 +60,17 @@ def estimate_transfer(
     :raises Unavailable: when the configuration is too old to be trusted.
     """
     try:
-        answer = estimate(estimate_inputs(gateway, request, usr_addr, caller))
+        answer = estimate(estimate_inputs(database, snapshots, request, usr_addr, caller))
     except Exception as error:
-        gateway.estimate_counts.refused(error)
+        estimate_counts.refused(error)
         raise
-    gateway.estimate_counts.answered()
+    estimate_counts.answered()
     return answer
 
 
 def estimate_inputs(
-    gateway: Gateway,
+    database: Database,
+    snapshots: SnapshotSource,
     request: EstimateRequest,
     usr_addr: str | None,
     caller: IPAddress | None,
@@ -73,14 +80,14 @@ def estimate_inputs(
 
     :param snapshot: the configuration; None for the present one.
     """
-    snapshot = snapshot or gateway.snapshots.current()
-    now, route_key = gateway.clock(), request.route_key
+    snapshot = snapshot or snapshots.current()
+    now, route_key = database.clock(), request.route_key
     terms, src, dst = snapshot.terms, route_key.src, route_key.dst
     route, pegged = terms.routes.get(route_key), terms.pegged.get(route_key)
     src_pool, dst_pool, age = terms.pools.get(src), terms.pools.get(dst), None
     by_pair = is_pegged(request.is_pegged, joined=pegged is not None, routed=route is not None)
     if route is not None and src_pool is not None and dst_pool is not None and not by_pair:
-        facts, age = kept_facts(gateway, route_key, src_pool, now)
+        facts, age = kept_facts(database, route_key, src_pool, now)
         route = replace(route, base_fee=base_fee_now(route.pin, facts.reported_fee, route.base_fee, now))
         src_pool = src_pool.moved_by(facts.src, facts.epoch_volume)
         dst_pool = dst_pool.moved_by(facts.dst)
@@ -105,7 +112,9 @@ def estimate_inputs(
     )
 
 
-def token_bound(gateway: Gateway, chain_id: ChainId | int, token_addr: str) -> int | None:
+def token_bound(
+    database: Database, snapshots: SnapshotSource, chain_id: ChainId | int, token_addr: str
+) -> int | None:
     """What the inbound limit of the token's pool leaves, and its caps where these leave less; at least 0.
 
     It is the largest amount that an estimate from this chain does not refuse with 1005 or 1017.
@@ -114,7 +123,7 @@ def token_bound(gateway: Gateway, chain_id: ChainId | int, token_addr: str) -> i
     :returns: in the token's smallest units; None where it has no pool, which then bounds nothing.
     :raises GatewayError: the chain or its token is not known.
     """
-    snapshot = gateway.snapshots.current()
+    snapshot = snapshots.current()
     if chain_id not in snapshot.terms.chains:
         raise refuse.chain_unknown(chain_id)
     symbol = _symbol(snapshot.configs.answer["chain_token"][str(chain_id)]["token"], token_addr)
@@ -122,7 +131,7 @@ def token_bound(gateway: Gateway, chain_id: ChainId | int, token_addr: str) -> i
     if pool is None:
         return None
     here = RouteKey(symbol, ChainId(chain_id), ChainId(chain_id))
-    facts, _ = kept_facts(gateway, here, pool, gateway.clock())
+    facts, _ = kept_facts(database, here, pool, database.clock())
     now = pool.moved_by(facts.src, facts.epoch_volume)
     rests = (now.inbound_limit, now.epoch_rest, now.total_rest)
     return max(0, min(rest for rest in rests if rest is not None))
@@ -163,7 +172,12 @@ class ExplainedEstimate:
 
 
 def explain_estimate(
-    gateway: Gateway, request: EstimateRequest, usr_addr: str | None, caller: IPAddress | None
+    database: Database,
+    snapshots: SnapshotSource,
+    estimate_counts: EstimateCounts,
+    request: EstimateRequest,
+    usr_addr: str | None,
+    caller: IPAddress | None,
 ) -> ExplainedEstimate:
     """How ``estimate_transfer`` would answer the same question now. A refusal is explained, not raised.
 
@@ -174,23 +188,27 @@ def explain_estimate(
     :raises Unavailable: when the configuration is too old to be trusted.
     """
     try:
-        explained = _explained(gateway, request, usr_addr, caller)
+        explained = _explained(database, snapshots, request, usr_addr, caller)
     except Exception as error:
-        gateway.estimate_counts.refused(error)
+        estimate_counts.refused(error)
         raise
     refusal = explained.explanation.refusal
     if refusal is None:
-        gateway.estimate_counts.answered()
+        estimate_counts.answered()
     else:
-        gateway.estimate_counts.refused_for(refusal.code, refusal.reason)
+        estimate_counts.refused_for(refusal.code, refusal.reason)
     return explained
 
 
 def _explained(
-    gateway: Gateway, request: EstimateRequest, usr_addr: str | None, caller: IPAddress | None
+    database: Database,
+    snapshots: SnapshotSource,
+    request: EstimateRequest,
+    usr_addr: str | None,
+    caller: IPAddress | None,
 ) -> ExplainedEstimate:
-    snapshot = gateway.snapshots.current()
-    inputs = estimate_inputs(gateway, request, usr_addr, caller, snapshot)
+    snapshot = snapshots.current()
+    inputs = estimate_inputs(database, snapshots, request, usr_addr, caller, snapshot)
     explanation = explain(inputs)
     if explanation.refusal is not None and explanation.refusal.check in BLOCKED:
         return ExplainedEstimate(_bare(explanation), "", None, None, *_version(snapshot), None)
@@ -247,7 +265,9 @@ class Withdrawals:
 
 
 def estimate_withdrawals(
-    gateway: Gateway,
+    database: Database,
+    snapshots: SnapshotSource,
+    estimate_counts: EstimateCounts,
     withdrawals: Withdrawals,
     usr_addr: str | None,
     caller: IPAddress | None,
@@ -260,9 +280,11 @@ def estimate_withdrawals(
     :raises GatewayError: with the first withdrawal that is refused.
     """
     return {
-        each.chain_id: _refund(gateway, each)
+        each.chain_id: _refund(snapshots, each)
         if each.chain_id == withdrawals.dst_chain_id
-        else estimate_transfer(gateway, _transfer(each, withdrawals), usr_addr, caller)
+        else estimate_transfer(
+            database, snapshots, estimate_counts, _transfer(each, withdrawals), usr_addr, caller
+        )
         for each in withdrawals.sources
     }
 
@@ -278,8 +300,8 @@ def _transfer(withdrawal: Withdrawal, withdrawals: Withdrawals) -> EstimateReque
     )
 
 
-def _refund(gateway: Gateway, withdrawal: Withdrawal) -> Estimate:
-    if withdrawal.chain_id not in gateway.snapshots.current().terms.chains:
+def _refund(snapshots: SnapshotSource, withdrawal: Withdrawal) -> Estimate:
+    if withdrawal.chain_id not in snapshots.current().terms.chains:
         raise refuse.chain_unknown(withdrawal.chain_id)
     if withdrawal.amount <= 0:
         raise refuse.amount_zero()

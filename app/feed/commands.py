@@ -15,20 +15,22 @@ import click
 import orjson
 from flask.cli import with_appcontext
 
+from app.audit.keys import AuditKeys
 from app.credentials.ingest_token import FROM_FILES
+from app.db.database import Database
+from app.db.schema import database_complaint
 from app.feed.lines import lines_of
 from app.feed.schemas import OPERATOR_SCHEMAS
 from app.feed.services.backfills import PAUSE_SECONDS, ROWS, known_backfills, progress_of, run_backfill
-from app.feed.services.ingest import ingest_lines
+from app.feed.services.ingest import Intake, ingest_lines
 from app.feed.services.log import NoEventLog, export_log, grown_complaint
 from app.feed.services.prune import Pruning, count_candidates, count_pruned, prune
 from app.feed.services.replay import AnotherReplay, replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
 from app.feed.verifying.differences import Difference
 from app.feed.verifying.run import about_how_many, verify
-from app.gateway import current_gateway
 from app.json_documents import read_time
-from app.observability.readiness import database_complaint
+from app.parts import current
 from app.terminal import CheckedCommand, DataGroup, Refusal, cli_actor, say
 from app.terminal import time as as_text
 from app.transfers.subjects import subject_of_chain, subject_of_route, subject_of_transfer
@@ -47,8 +49,8 @@ class LogGroup(DataGroup):
 
 @with_appcontext
 def _require_log() -> None:
-    gateway = current_gateway()
-    if database_complaint(gateway) is None and (complaint := grown_complaint(gateway)):
+    database = current(Database)
+    if database_complaint(database) is None and (complaint := grown_complaint(database)):
         raise Refusal(complaint)
 
 
@@ -82,7 +84,9 @@ def ingest(context: click.Context, file: BinaryIO) -> None:
             advance_to(file.tell() if size else 0)
 
         lines = lines_of(file)
-        verdict = ingest_lines(current_gateway(), lines, FROM_FILES, advance, OPERATOR_SCHEMAS)
+        verdict = ingest_lines(
+            current(Database), current(Intake), lines, FROM_FILES, advance, OPERATOR_SCHEMAS
+        )
     click.echo(orjson.dumps(verdict.as_json()))
     context.exit(2 if verdict.refused else 0)
 
@@ -90,15 +94,15 @@ def ingest(context: click.Context, file: BinaryIO) -> None:
 @events.command("export")
 def export() -> None:
     """Write the whole event log to standard output, in its order, one JSON object per line."""
-    gateway = current_gateway()
-    if pruned := count_pruned(gateway):
+    database = current(Database)
+    if pruned := count_pruned(database):
         click.echo(
             f"note: {grouped(pruned)} pruned transfers are not in this export, nor are the pool amounts "
             "that they moved, and a database restored from it would not recognise their ids. A backup of the "
             "database has them.",
             err=True,
         )
-    for line in export_log(gateway):
+    for line in export_log(database):
         click.echo(line, nl=False)
 
 
@@ -109,10 +113,12 @@ def replay_log() -> None:
     Prints each row that differed. The gateway keeps running meanwhile, and an interrupted run can be started
     again.
     """
-    gateway, differed = current_gateway(), _Differed()
-    with _transfers(about_how_many(gateway)) as advance:
+    database = current(Database)
+    audit_keys = current(AuditKeys)
+    differed = _Differed()
+    with _transfers(about_how_many(database)) as advance:
         try:
-            count = replay(gateway, advance, actor=cli_actor(), found=differed)
+            count = replay(database, audit_keys, advance, actor=cli_actor(), found=differed)
         except AnotherReplay as another:
             raise Refusal(str(another)) from None
     if differed.rows:
@@ -128,9 +134,10 @@ def verify_log(context: click.Context) -> None:
     Prints each row that differs. Exits with 0 if everything agrees, otherwise with 1. The gateway keeps
     running meanwhile and waits for nothing; events replay repairs what differs.
     """
-    gateway, differed = current_gateway(), _Differed()
-    with _transfers(about_how_many(gateway)) as advance:
-        count = verify(gateway, differed, advance)
+    database = current(Database)
+    differed = _Differed()
+    with _transfers(about_how_many(database)) as advance:
+        count = verify(database, differed, advance)
     say(f"verified: {count} transfers, {grouped(differed.rows)} rows differ from the log")
     context.exit(1 if differed.rows else 0)
 
@@ -184,12 +191,15 @@ def retract(
     subject = _subject(**about)
     if subject and not event_ids:
         raise click.UsageError("--transfer, --chain and --route can be used with --id only")
-    gateway = current_gateway()
+    database = current(Database)
+    audit_keys = current(AuditKeys)
     try:
         if token and since:
-            ids = retract_reporter(gateway, token, _time(since, "--since"), reason, actor=cli_actor())
+            ids = retract_reporter(
+                database, audit_keys, token, _time(since, "--since"), reason, actor=cli_actor()
+            )
         else:
-            ids = retract_ids(gateway, event_ids, reason, actor=cli_actor(), subject=subject)
+            ids = retract_ids(database, audit_keys, event_ids, reason, actor=cli_actor(), subject=subject)
     except NothingToRetract as nothing:
         raise Refusal(str(nothing)) from None
     for event_id in ids:
@@ -228,9 +238,14 @@ def prune_log(before: str, dry_run: bool) -> None:
     The gateway keeps running meanwhile, and an interrupted run can be started again. The amounts that the
     transfers moved through the pools stay counted; later events about them are refused.
     """
-    gateway, time = current_gateway(), _time(before, "--before")
-    with _transfers(count_candidates(gateway, time)) as advance:
-        found = prune(gateway, time, actor=cli_actor(), dry_run=dry_run, progress=advance)
+    database = current(Database)
+    audit_keys = current(AuditKeys)
+    intake = current(Intake)
+    time = _time(before, "--before")
+    with _transfers(count_candidates(database, time)) as advance:
+        found = prune(
+            database, audit_keys, intake, time, actor=cli_actor(), dry_run=dry_run, progress=advance
+        )
     for line in _pruning_in_words(found, time, dry_run):
         say(line)
 
@@ -284,8 +299,8 @@ def backfill(status: bool, again: bool, rows: int, pause: float) -> None:
 
     It may be ended at any time and goes on there when it is run again.
     """
-    gateway = current_gateway()
-    before = progress_of(gateway)
+    database = current(Database)
+    before = progress_of(database)
     for each in known_backfills():
         if status:
             say(f"{each.name}: {_words(before.get(each.name))} ({each.about})")
@@ -299,7 +314,7 @@ def backfill(status: bool, again: bool, rows: int, pause: float) -> None:
                 say(f"{name}: {_words(progress)}", err=True)
 
         try:
-            done = run_backfill(gateway, each, rows=rows, pause_seconds=pause, again=again, progress=tell)
+            done = run_backfill(database, each, rows=rows, pause_seconds=pause, again=again, progress=tell)
         except NoEventLog as refused:
             raise Refusal(str(refused)) from None
         say(f"{each.name}: {_words(done)}")

@@ -9,12 +9,13 @@ from typing import IO, Final
 
 from flask import Blueprint, Flask, Response, request
 
-from app.credentials.ingest_token import IngestToken
+from app.credentials.ingest_token import EnvironmentTokens, IngestToken
 from app.credentials.services.ingest_tokens import authenticate
+from app.db.database import Database
 from app.feed.lines import MAX_LINE_BYTES, lines_of
-from app.feed.services.ingest import cursor, report
-from app.gateway import current_gateway
+from app.feed.services.ingest import Intake, cursor, report
 from app.http.headers import private_answer
+from app.parts import current
 from app.refunds.services import refund_asks
 from app.values.amounts import is_ascii_digits
 from app.values.codes import Reason
@@ -29,7 +30,9 @@ def bearer() -> IngestToken:
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip(" "):
         raise Unauthorized("a token is required: send Authorization: Bearer TOKEN")
-    return authenticate(current_gateway(), token.strip(" ").encode("latin-1"))  # the bytes that were sent
+    return authenticate(
+        current(Database), current(EnvironmentTokens), token.strip(" ").encode("latin-1")
+    )  # the bytes that were sent
 
 
 MEDIA_TYPE: Final = "application/x-ndjson"
@@ -177,7 +180,7 @@ _LARGEST: Final = 2**63 - 1
 def get_refund_requests() -> Response:
     """The asks behind one, of the chains that the token is for."""
     token = bearer()
-    page = refund_asks(current_gateway(), token.scope, _after())
+    page = refund_asks(current(Database), token.scope, _after())
     return private_answer({"err": None} | page.as_json())
 
 
@@ -204,14 +207,14 @@ feed = Blueprint("ingest", __name__)
 def post_events() -> Response:
     """Take events, one a line. The answer comes after all of them are committed."""
     token = bearer()
-    verdict = report(current_gateway(), token, lines_of_request())
+    verdict = report(current(Database), current(Intake), token, lines_of_request())
     return private_answer(verdict.as_json())
 
 
 @feed.get("/cursor", provide_automatic_options=False)
 def get_cursor() -> Response:
     """The last event that was accepted from this reporter."""
-    last = cursor(current_gateway(), bearer())
+    last = cursor(current(Database), bearer())
     return private_answer({"err": None, "cursor": last.as_json() if last else None})
 
 

@@ -14,9 +14,9 @@ from flask import Blueprint, Flask, Response, current_app, request
 from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.routing import BaseConverter, Rule
 
+from app.db.database import Database
 from app.db.writes import is_unavailable
 from app.feed.services.ahead import settle_what_is_due
-from app.gateway import current_gateway
 from app.grpcweb.frames import (
     BINARY,
     HEADER,
@@ -38,6 +38,7 @@ from app.http.headers import AS_IT_IS, NO_STORE, REASON, meant_header
 from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS, MAX_QUESTION_BYTES, caller, preflight
 from app.observability.logs import OPERATION, UNKNOWN
 from app.observability.outages import FAILURES
+from app.parts import current
 from app.values.codes import Reason
 from app.values.error_catalogue import ErrorKind
 from app.values.errors import BadRequest, GatewayError, TooLarge, UnsupportedFormat
@@ -244,8 +245,8 @@ def call(name: str) -> Response:
     deadline = Deadline.read(request.headers.get("grpc-timeout"), time.monotonic())
     message = read_message(_body(text=encoding == TEXT), MAX_QUESTION_BYTES)
     deadline.check(time.monotonic())
-    settle_what_is_due(current_gateway())
-    asked = Call(current_gateway(), message, caller(_door().trusted_proxies))
+    settle_what_is_due(current(Database))
+    asked = Call(message, caller(_door().trusted_proxies))
     answer = method.run(asked)
     deadline.check(time.monotonic())
     return respond(GrpcStatus.OK, message=answer.SerializeToString(), headers=asked.headers)

@@ -12,7 +12,6 @@ from google.protobuf.json_format import ParseDict
 from google.protobuf.message import DecodeError, Message
 
 from app.estimates.estimate import Estimate
-from app.gateway import Gateway
 from app.grpcweb.gateway_pb2 import (
     Chain,
     EstimateAmtResponse,
@@ -41,7 +40,6 @@ class Call:
     ``headers`` are those of the answer, names and values; a method may add some.
     """
 
-    gateway: Gateway
     message: bytes
     caller: IPAddress | None
     headers: list[tuple[str, str]] = field(default_factory=list)

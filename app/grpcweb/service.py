@@ -6,6 +6,8 @@ from typing import Any, Final
 
 from google.protobuf.message import Message
 
+from app.db.database import Database
+from app.estimates.counts import EstimateCounts
 from app.estimates.inputs import EstimateRequest
 from app.estimates.services import (
     Withdrawal,
@@ -28,9 +30,11 @@ from app.grpcweb.messages import (
     withdraw_estimate,
 )
 from app.http.headers import progress_headers
+from app.http.limits import AskLimit
 from app.latency.services import median_latency
 from app.network.services import transfer_configs
-from app.network.snapshot import TransferConfigs
+from app.network.snapshot import SnapshotSource, TransferConfigs
+from app.parts import current
 from app.refunds.services import ask_for_refund
 from app.refunds.user_request import read_withdraw_request
 from app.transfers.services.lookups import transfer_history
@@ -80,7 +84,9 @@ _BOUND_RULES: Final[Rules] = {"token_addr": required(user_address)}
 def withdraw_liquidity(call: Call) -> Message:
     """Pay this transfer back."""
     asked = read_question(pb.WithdrawLiquidityRequest, call.message, _ASK_RULES)
-    number = ask_for_refund(call.gateway, asked["withdraw_req"], call.caller)
+    number = ask_for_refund(
+        current(Database), current(SnapshotSource), current(AskLimit), asked["withdraw_req"], call.caller
+    )
     return pb.WithdrawLiquidityResponse(seq_num=number)
 
 
@@ -88,7 +94,9 @@ def estimate_withdraw_amt(call: Call) -> Message:
     """What would these withdrawals bring?"""
     asked = read_question(pb.EstimateWithdrawAmtRequest, call.message, _WITHDRAWAL_RULES)
     estimates = estimate_withdrawals(
-        call.gateway,
+        current(Database),
+        current(SnapshotSource),
+        current(EstimateCounts),
         Withdrawals(asked["src_withdraws"], asked["dst_chain_id"], asked["token_symbol"]),
         asked["usr_addr"],
         call.caller,
@@ -101,7 +109,7 @@ def estimate_withdraw_amt(call: Call) -> Message:
 def get_token_bound(call: Call) -> Message:
     """How much of the token does its pool take in?"""
     asked = read_question(pb.GetTokenBoundRequest, call.message, _BOUND_RULES)
-    bound = token_bound(call.gateway, asked["chain_id"], asked["token_addr"])
+    bound = token_bound(current(Database), current(SnapshotSource), asked["chain_id"], asked["token_addr"])
     return pb.GetTokenBoundResponse(value="" if bound is None else str(bound))
 
 
@@ -128,13 +136,22 @@ def estimate_amt(call: Call) -> Message:
     """What would this transfer bring?"""
     asked = read_question(pb.EstimateAmtRequest, call.message, _ESTIMATE_RULES)
     usr_addr = asked.pop("usr_addr")
-    return estimate_answer(estimate_transfer(call.gateway, EstimateRequest(**asked), usr_addr, call.caller))
+    return estimate_answer(
+        estimate_transfer(
+            current(Database),
+            current(SnapshotSource),
+            current(EstimateCounts),
+            EstimateRequest(**asked),
+            usr_addr,
+            call.caller,
+        )
+    )
 
 
 def get_transfer_status(call: Call) -> Message:
     """Where is this transfer?"""
     asked = read_question(pb.GetTransferStatusRequest, call.message, _STATUS_RULES)
-    status = transfer_status(call.gateway, asked["transfer_id"])
+    status = transfer_status(current(Database), current(SnapshotSource), asked["transfer_id"])
     call.headers.extend(progress_headers(status.progress, status.as_of))
     return status_answer(status)
 
@@ -142,7 +159,11 @@ def get_transfer_status(call: Call) -> Message:
 def get_latest_7_day_transfer_latency(call: Call) -> Message:
     """How long do transfers between these chains take?"""
     asked = read_question(pb.GetLatest7DayTransferLatencyForQueryRequest, call.message, {})
-    return latency_answer(median_latency(call.gateway, asked["src_chain_id"], asked["dst_chain_id"]))
+    return latency_answer(
+        median_latency(
+            current(Database), current(SnapshotSource), asked["src_chain_id"], asked["dst_chain_id"]
+        )
+    )
 
 
 def transfer_history_page(call: Call) -> Message:
@@ -152,7 +173,9 @@ def transfer_history_page(call: Call) -> Message:
         accounts = parse_accounts(asked["acct_addr"], asked["addr"])
     except ValueError as fault:
         raise BadRequest.naming({"acct_addr": str(fault)}) from None
-    page = transfer_history(call.gateway, accounts, asked["next_page_token"], asked["page_size"])
+    page = transfer_history(
+        current(Database), current(SnapshotSource), accounts, asked["next_page_token"], asked["page_size"]
+    )
     return history_answer(page)
 
 
@@ -165,7 +188,7 @@ class _Configs:
     def __call__(self, call: Call) -> Message:
         """The message of the configs as they are now."""
         read_question(pb.GetTransferConfigsRequest, call.message, {})
-        configs = transfer_configs(call.gateway)
+        configs = transfer_configs(current(SnapshotSource))
         made = self._made
         if made is None or made[0] is not configs:
             made = self._made = (configs, configs_answer(configs))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.db.database import Database
 from app.db.engine import reading
-from app.gateway import Gateway
 from app.latency.median import median_seconds, window
 from app.latency.queries import middles_by_pair, ninth_tenths_by_pair
+from app.network.snapshot import SnapshotSource
 from app.transfers.admin.components import ChainName, chain_name
 from app.transfers.stages import Pair
 
@@ -26,17 +27,17 @@ class PairLatency:
     p90_seconds: float
 
 
-def middles_of_the_week(gateway: Gateway) -> Middles:
+def middles_of_the_week(database: Database) -> Middles:
     """The middles of the last 7 days."""
-    with reading(gateway.reads) as connection:
-        return middles_by_pair(connection, *window(gateway.clock()))
+    with reading(database.reads) as connection:
+        return middles_by_pair(connection, *window(database.clock()))
 
 
-def slowest_pairs(gateway: Gateway, middles: Middles) -> tuple[PairLatency, ...]:
+def slowest_pairs(database: Database, snapshots: SnapshotSource, middles: Middles) -> tuple[PairLatency, ...]:
     """The pairs of the last 7 days, the slowest median first."""
-    chains = gateway.snapshots.current().terms.chain_infos
-    with reading(gateway.reads) as connection:
-        ninth_tenths = ninth_tenths_by_pair(connection, *window(gateway.clock()))
+    chains = snapshots.current().terms.chain_infos
+    with reading(database.reads) as connection:
+        ninth_tenths = ninth_tenths_by_pair(connection, *window(database.clock()))
     pairs = (
         PairLatency(
             chain_name(chains, src),

@@ -9,7 +9,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from app.gateway import Gateway
+from app.db.database import Database
 from app.latency.median import WINDOW, median_seconds, window
 from app.latency.queries import (
     LatencyOrder,
@@ -20,6 +20,7 @@ from app.latency.queries import (
     middle_and_p90,
     middle_latencies,
 )
+from app.network.snapshot import SnapshotSource
 from app.network.terms import ChainInfo
 from app.transfers.progress import UNKNOWN_TIMES, RouteTimes
 from app.transfers.queries.trends import last_event
@@ -28,7 +29,9 @@ from app.values.errors import GatewayError
 from app.values.identifiers import MAX_CHAIN_ID, ChainId, PoolKey
 
 
-def median_latency(gateway: Gateway, src_chain_id: ChainId, dst_chain_id: ChainId) -> float:
+def median_latency(
+    database: Database, snapshots: SnapshotSource, src_chain_id: ChainId, dst_chain_id: ChainId
+) -> float:
     """The exact median, in seconds, of the transfers released in the last 7 days.
 
     Disabled chains are answered too. A median is kept for a moment, and so is that there is none: the 7 days
@@ -37,12 +40,10 @@ def median_latency(gateway: Gateway, src_chain_id: ChainId, dst_chain_id: ChainI
     :raises GatewayError: for equal or unknown chains, and when no transfer counts.
     :raises Unavailable: the configuration cannot be read.
     """
-    src, dst = two_chains(gateway, src_chain_id, dst_chain_id)
-    middle, _ = gateway.kept_reads.ask(
+    src, dst = two_chains(snapshots, src_chain_id, dst_chain_id)
+    middle, _ = database.cached.ask(
         (middle_latencies, src_chain_id, dst_chain_id),
-        lambda: gateway.public_reads.ask(
-            middle_latencies, src_chain_id, dst_chain_id, *window(gateway.clock())
-        ),
+        lambda: database.public.ask(middle_latencies, src_chain_id, dst_chain_id, *window(database.clock())),
     )
     if not middle:
         raise GatewayError(
@@ -52,7 +53,9 @@ def median_latency(gateway: Gateway, src_chain_id: ChainId, dst_chain_id: ChainI
     return median_seconds(middle)
 
 
-def two_chains(gateway: Gateway, src_chain_id: ChainId, dst_chain_id: ChainId) -> tuple[ChainInfo, ChainInfo]:
+def two_chains(
+    snapshots: SnapshotSource, src_chain_id: ChainId, dst_chain_id: ChainId
+) -> tuple[ChainInfo, ChainInfo]:
     """The two chains of a question about latencies.
 
     :raises GatewayError: they are the same, or one is not known.
@@ -63,11 +66,11 @@ def two_chains(gateway: Gateway, src_chain_id: ChainId, dst_chain_id: ChainId) -
             f"source and destination are the same chain ({src_chain_id}): choose two different chains",
             reason=Reason.SAME_CHAIN,
         )
-    chains = gateway.snapshots.current().terms.chain_infos
+    chains = snapshots.current().terms.chain_infos
     return _known(chains, src_chain_id), _known(chains, dst_chain_id)
 
 
-def route_times(gateway: Gateway, src_chain_id: ChainId, dst_chain_id: ChainId) -> RouteTimes:
+def route_times(database: Database, src_chain_id: ChainId, dst_chain_id: ChainId) -> RouteTimes:
     """How long transfers between two chains usually take, as it was minutes ago: for hints alone.
 
     Any two chains are answered, known or not; ``UNKNOWN_TIMES`` where no transfer was released, and for
@@ -75,11 +78,9 @@ def route_times(gateway: Gateway, src_chain_id: ChainId, dst_chain_id: ChainId) 
     """
     if max(src_chain_id, dst_chain_id) > MAX_CHAIN_ID:
         return UNKNOWN_TIMES
-    found, _ = gateway.kept_longer.ask(
+    found, _ = database.hints.ask(
         (middle_and_p90, src_chain_id, dst_chain_id),
-        lambda: gateway.public_reads.ask(
-            middle_and_p90, src_chain_id, dst_chain_id, *window(gateway.clock())
-        ),
+        lambda: database.public.ask(middle_and_p90, src_chain_id, dst_chain_id, *window(database.clock())),
     )
     if found is None:
         return UNKNOWN_TIMES
@@ -128,7 +129,11 @@ class LatencyStats:
 
 
 def latency_stats(
-    gateway: Gateway, src_chain_id: ChainId, dst_chain_id: ChainId, symbol: str | None
+    database: Database,
+    snapshots: SnapshotSource,
+    src_chain_id: ChainId,
+    dst_chain_id: ChainId,
+    symbol: str | None,
 ) -> LatencyStats:
     """The exact figures, of all tokens or of one. They are kept for a moment, and so is that there are none.
 
@@ -138,11 +143,11 @@ def latency_stats(
     :raises GatewayError: for equal or unknown chains, and when no transfer counts.
     :raises Unavailable: the configuration cannot be read.
     """
-    src, dst = two_chains(gateway, src_chain_id, dst_chain_id)
+    src, dst = two_chains(snapshots, src_chain_id, dst_chain_id)
     pair, found = (src_chain_id, dst_chain_id), _NOTHING
     # A token that is not configured has no transfers, and strangers could think of any number of them.
-    if symbol is None or PoolKey(src_chain_id, symbol) in gateway.snapshots.current().terms.tokens:
-        found = _kept(gateway, pair, symbol)
+    if symbol is None or PoolKey(src_chain_id, symbol) in snapshots.current().terms.tokens:
+        found = _kept(database, pair, symbol)
     if found.order is None:
         what = "transfer" if symbol is None else "transfer of this token"
         raise GatewayError(
@@ -159,11 +164,11 @@ def latency_stats(
     )
 
 
-def _kept(gateway: Gateway, pair: Pair, symbol: str | None) -> _Found:
+def _kept(database: Database, pair: Pair, symbol: str | None) -> _Found:
     """All of one moment; ``as_of`` too, so that it is never newer than the figures."""
-    found, _ = gateway.kept_reads.ask(
+    found, _ = database.cached.ask(
         (_read, pair, symbol),
-        lambda: gateway.public_reads.ask_consistently(_read, pair, symbol, gateway.clock()),
+        lambda: database.public.ask_consistently(_read, pair, symbol, database.clock()),
     )
     return found
 

@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from app.credentials.ingest_token import EnvironmentTokens
 from app.credentials.queries import every_token, last_accepted
+from app.db.database import Database
 from app.db.engine import ask, reading
 from app.estimates.queries import pool_counters
-from app.gateway import Gateway
 from app.latency.median import window
 from app.latency.queries import middles_by_pair
 from app.network.pools import PoolCounters
 from app.network.sections import Part
+from app.network.snapshot import SnapshotSource
 from app.transfers.anomalies import AnomalyKind
 from app.transfers.queries.anomalies import open_anomalies_by_kind
 from app.transfers.queries.status import count_at_status
@@ -46,30 +48,30 @@ class ChainLag:
     blocks: int | None
 
 
-def reporter_ages(gateway: Gateway) -> Mapping[str, float]:
+def reporter_ages(database: Database, environment_tokens: EnvironmentTokens) -> Mapping[str, float]:
     """For how many seconds nothing was accepted of each reporter whose token is valid."""
-    now, ages = gateway.clock(), {}
-    with reading(gateway.reads) as connection:
+    now, ages = database.clock(), {}
+    with reading(database.reads) as connection:
         kept = every_token(connection)
         valid = {
             row.name
             for row in kept
             if row.revoked_at is None and (row.expires_at is None or row.expires_at > now)
         }
-        names = valid | {token.name for token in gateway.environment_tokens}
+        names = valid | {token.name for token in environment_tokens}
         for name in sorted(names)[:MOST_REPORTERS]:
             row = last_accepted(connection, name)
             ages[name] = _age(now, None if row is None else row.received_at)
     return ages
 
 
-def chain_ages(gateway: Gateway) -> Mapping[ChainId, float]:
+def chain_ages(database: Database, snapshots: SnapshotSource) -> Mapping[ChainId, float]:
     """How many seconds ago the newest event happened of each chain that is in service.
 
     :raises Unavailable: the configuration cannot be read.
     """
-    now, terms = gateway.clock(), gateway.snapshots.current().terms
-    newest = {row.chain_id: row.newest_at for row in ask(gateway.reads, chain_progress)}
+    now, terms = database.clock(), snapshots.current().terms
+    newest = {row.chain_id: row.newest_at for row in ask(database.reads, chain_progress)}
     return {
         chain_id: _age(now, newest.get(chain_id))
         for chain_id, chain in terms.chains.items()
@@ -77,15 +79,15 @@ def chain_ages(gateway: Gateway) -> Mapping[ChainId, float]:
     }
 
 
-def chain_lags(gateway: Gateway) -> Mapping[ChainId, ChainLag]:
+def chain_lags(database: Database, snapshots: SnapshotSource) -> Mapping[ChainId, ChainLag]:
     """How far each chain is behind that is configured to be watched.
 
     :raises Unavailable: the configuration cannot be read.
     """
-    now = gateway.clock()
+    now = database.clock()
     return {
         chain.chain_id: ChainLag(_age(now, chain.head_at), chain.lag if chain.is_read else None)
-        for chain in watched_chains(gateway)
+        for chain in watched_chains(database, snapshots)
     }
 
 
@@ -101,22 +103,22 @@ class PoolLevel:
     cap: float | None
 
 
-def config_version(gateway: Gateway) -> int:
+def config_version(snapshots: SnapshotSource) -> int:
     """The version of the network's configuration; 0 before anything was configured.
 
     :raises Unavailable: the configuration cannot be read.
     """
-    version = gateway.snapshots.current().versions.get(Part.CORE.value)
+    version = snapshots.current().versions.get(Part.CORE.value)
     return 0 if version is None else version.version
 
 
-def pool_levels(gateway: Gateway) -> Mapping[PoolKey, PoolLevel]:
+def pool_levels(database: Database, snapshots: SnapshotSource) -> Mapping[PoolKey, PoolLevel]:
     """What each configured pool holds, and its total cap.
 
     :raises Unavailable: the configuration cannot be read.
     """
-    terms = gateway.snapshots.current().terms
-    moved = ask(gateway.reads, pool_counters)
+    terms = snapshots.current().terms
+    moved = ask(database.reads, pool_counters)
     levels = {}
     for key, opening in terms.pools.items():
         pool, unit = opening.moved_by(moved.get(key, PoolCounters())), 10 ** terms.tokens[key].decimals
@@ -126,23 +128,23 @@ def pool_levels(gateway: Gateway) -> Mapping[PoolKey, PoolLevel]:
     return levels
 
 
-def transfers_by_status(gateway: Gateway) -> Mapping[int, int]:
+def transfers_by_status(database: Database) -> Mapping[int, int]:
     """How many transfers are at each status; each counted up to ``COUNTED``."""
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         return {int(status): count_at_status(connection, int(status)) for status in Status}
 
 
-def stuck_transfers(gateway: Gateway) -> Mapping[MustAct, int]:
+def stuck_transfers(database: Database) -> Mapping[MustAct, int]:
     """How many are longer in their state than the rule allows, by who must act; counted up to ``COUNTED``."""
-    with reading(gateway.reads) as connection:
-        thresholds = Thresholds.of(middles_by_pair(connection, *window(gateway.clock())))
-    return {who: count_stuck(gateway, who, thresholds)[0] for who in MustAct}
+    with reading(database.reads) as connection:
+        thresholds = Thresholds.of(middles_by_pair(connection, *window(database.clock())))
+    return {who: count_stuck(database, who, thresholds)[0] for who in MustAct}
 
 
-def open_anomalies(gateway: Gateway) -> Mapping[str, int]:
+def open_anomalies(database: Database) -> Mapping[str, int]:
     """How many anomalies of each kind nobody has acknowledged; in all counted up to ``COUNTED``."""
     found = Counter({kind.value: 0 for kind in AnomalyKind})
-    found.update(ask(gateway.reads, open_anomalies_by_kind))
+    found.update(ask(database.reads, open_anomalies_by_kind))
     return found
 
 
@@ -155,10 +157,10 @@ class Backlog:
     oldest_seconds: float
 
 
-def webhook_backlog(gateway: Gateway) -> Backlog:
+def webhook_backlog(database: Database) -> Backlog:
     """What is due to receivers that may be sent to, and waits for a sender."""
-    now = gateway.clock()
-    with reading(gateway.reads) as connection:
+    now = database.clock()
+    with reading(database.reads) as connection:
         due = count_due(connection, now)
         waiting = due_subscriptions(connection, now) if due else ()
     oldest = (now - waiting[0].first_at).total_seconds() if waiting else 0.0

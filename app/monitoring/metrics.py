@@ -15,8 +15,10 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.metrics_core import Metric
 
-from app.gateway import Gateway
+from app.credentials.ingest_token import EnvironmentTokens
+from app.db.database import Database
 from app.monitoring import figures
+from app.network.snapshot import SnapshotSource
 from app.observability.metric_files import MetricFiles
 from app.observability.outages import FAILURES
 from app.observability.process_metrics import CONFIG_GOOD_AT
@@ -109,7 +111,7 @@ class Part:
 
     name: str
     every: float
-    read: Callable[[Gateway], Sequence[Metric]]
+    read: Callable[[], Sequence[Metric]]
 
 
 def _family(
@@ -125,9 +127,9 @@ def _one(name: str, what: str, value: float) -> Metric:
     return GaugeMetricFamily(name, what, value=value)
 
 
-def _configuration(gateway: Gateway) -> Sequence[Metric]:
-    version = figures.config_version(gateway)
-    levels = figures.pool_levels(gateway)
+def _configuration(database: Database, snapshots: SnapshotSource) -> Sequence[Metric]:
+    version = figures.config_version(snapshots)
+    levels = figures.pool_levels(database, snapshots)
     return [
         _one("gateway_config_version", "Version of the network's configuration", version),
         _family(
@@ -149,10 +151,12 @@ def _configuration(gateway: Gateway) -> Sequence[Metric]:
     ]
 
 
-def _feed(gateway: Gateway) -> Sequence[Metric]:
-    rows = [((name, ""), age) for name, age in figures.reporter_ages(gateway).items()]
-    rows += [(("", str(chain_id)), age) for chain_id, age in figures.chain_ages(gateway).items()]
-    lags = figures.chain_lags(gateway)
+def _feed(
+    database: Database, snapshots: SnapshotSource, environment_tokens: EnvironmentTokens
+) -> Sequence[Metric]:
+    rows = [((name, ""), age) for name, age in figures.reporter_ages(database, environment_tokens).items()]
+    rows += [(("", str(chain_id)), age) for chain_id, age in figures.chain_ages(database, snapshots).items()]
+    lags = figures.chain_lags(database, snapshots)
     return [
         _family(
             "gateway_feed_age_seconds",
@@ -175,8 +179,8 @@ def _feed(gateway: Gateway) -> Sequence[Metric]:
     ]
 
 
-def _webhooks(gateway: Gateway) -> Sequence[Metric]:
-    backlog = figures.webhook_backlog(gateway)
+def _webhooks(database: Database) -> Sequence[Metric]:
+    backlog = figures.webhook_backlog(database)
     return [
         _one("gateway_webhooks_due", "Deliveries that are due and wait for a sender", backlog.due),
         _one(
@@ -187,10 +191,10 @@ def _webhooks(gateway: Gateway) -> Sequence[Metric]:
     ]
 
 
-def _transfers(gateway: Gateway) -> Sequence[Metric]:
-    statuses = figures.transfers_by_status(gateway)
-    stuck = figures.stuck_transfers(gateway)
-    anomalies = figures.open_anomalies(gateway)
+def _transfers(database: Database) -> Sequence[Metric]:
+    statuses = figures.transfers_by_status(database)
+    stuck = figures.stuck_transfers(database)
+    anomalies = figures.open_anomalies(database)
     return [
         _family(
             "gateway_transfers",
@@ -212,12 +216,16 @@ def _transfers(gateway: Gateway) -> Sequence[Metric]:
     ]
 
 
-PARTS: Final = (
-    Part("configuration", SOON, _configuration),
-    Part("feed", SOON, _feed),
-    Part("webhooks", SOON, _webhooks),
-    Part("transfers", SELDOM, _transfers),
-)
+def parts_of_state(
+    database: Database, snapshots: SnapshotSource, environment_tokens: EnvironmentTokens
+) -> Sequence[Part]:
+    """What is read of the database."""
+    return (
+        Part("configuration", SOON, partial(_configuration, database, snapshots)),
+        Part("feed", SOON, partial(_feed, database, snapshots, environment_tokens)),
+        Part("webhooks", SOON, partial(_webhooks, database)),
+        Part("transfers", SELDOM, partial(_transfers, database)),
+    )
 
 
 class StateMetrics:
@@ -225,14 +233,12 @@ class StateMetrics:
 
     def __init__(
         self,
-        gateway: Gateway,
-        parts: Sequence[Part] = PARTS,
+        parts: Sequence[Part],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._monotonic = monotonic
         self._parts = {
-            part.name: Kept(f"metrics of {part.name}", partial(part.read, gateway), part.every, monotonic)
-            for part in parts
+            part.name: Kept(f"metrics of {part.name}", part.read, part.every, monotonic) for part in parts
         }
 
     def collect(self) -> list[Metric]:

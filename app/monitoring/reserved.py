@@ -15,10 +15,14 @@ from typing import Any, Final, Protocol
 
 from flask import Flask
 
-from app.api.health import is_ready
-from app.monitoring.metrics import CONTENT_TYPE, Exposition, Kept, StateMetrics
+from app.credentials.ingest_token import EnvironmentTokens
+from app.db.database import Database
+from app.monitoring.metrics import CONTENT_TYPE, Exposition, Kept, StateMetrics, parts_of_state
+from app.monitoring.readiness import Readiness
 from app.monitoring.unread import refusal
+from app.network.snapshot import SnapshotSource
 from app.observability.metric_files import MetricFiles
+from app.parts import part_of
 from app.release import VERSION
 
 HEALTH: Final = "health"
@@ -147,8 +151,16 @@ def reserved_application(
     if purpose == HEALTH:
         return partial(_health, application.wsgi_app, stopping)
     assert purpose == METRICS  # noqa: S101  there is no third
-    gateway = application.extensions["gateway"]
-    exposition = Exposition(files, StateMetrics(gateway), lambda: is_ready(gateway), VERSION)
+    state = StateMetrics(
+        parts_of_state(
+            part_of(application, Database),
+            part_of(application, SnapshotSource),
+            part_of(application, EnvironmentTokens),
+        )
+    )
+    exposition = Exposition(
+        files, state, lambda: part_of(application, Readiness).verdict().complaint is None, VERSION
+    )
     return partial(_metrics, Kept("metrics", exposition.text, TEXT_SECONDS))
 
 

@@ -7,9 +7,12 @@ from typing import BinaryIO, Final
 import click
 from flask.cli import AppGroup
 
-from app.gateway import current_gateway
+from app.accounts.proposal import TwoPersons
+from app.audit.keys import AuditKeys
+from app.db.database import Database
 from app.network.document import NetworkRefused, export_network, import_network, written
 from app.network.from_configs import UNKNOWN, document_from_configs
+from app.parts import current
 from app.terminal import CheckedCommand, break_glass, cli_actor, say
 
 network = AppGroup("network", help="The network document: chains, tokens, pools, routes and fees.")
@@ -62,7 +65,8 @@ def import_(
             click.echo(document, nl=False)
             return
         outcome = import_network(
-            current_gateway(), document, actor=cli_actor(), dry_run=dry_run, break_glass=break_glass,
+            current(Database), current(AuditKeys), current(TwoPersons), document,
+            actor=cli_actor(), dry_run=dry_run, break_glass=break_glass,
             only_first=from_configs is not None,
         )  # fmt: skip
     except NetworkRefused as refused:
@@ -104,4 +108,4 @@ def _from_configs(file: BinaryIO | None) -> bytes:
 @network.command("export", cls=CheckedCommand)
 def export() -> None:
     """Print the whole configuration as a network document. Importing it changes nothing."""
-    click.echo(export_network(current_gateway()), nl=False)
+    click.echo(export_network(current(Database)), nl=False)

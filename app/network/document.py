@@ -13,12 +13,14 @@ import orjson
 from marshmallow import ValidationError
 from sqlalchemy import Connection
 
+from app.accounts.proposal import TwoPersons
 from app.accounts.services.proposals import require_leave
+from app.audit.keys import AuditKeys
 from app.audit.records import Actor
 from app.audit.services import record
+from app.db.database import Database
 from app.db.engine import reading_consistently, writing
 from app.feed.services.refold import FactsChanged, refold_after_network_change
-from app.gateway import Gateway
 from app.json_documents import UnreadableJson, loads
 from app.network.base_fees import LONGEST_PIN
 from app.network.changes import Change, apply, audited, compare, in_brief, raise_versions
@@ -129,7 +131,9 @@ class ImportResult:
 
 
 def import_network(
-    gateway: Gateway,
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
     text: bytes,
     *,
     actor: Actor,
@@ -149,20 +153,26 @@ def import_network(
     """
     document = read_document(text)
     if dry_run:
-        with reading_consistently(gateway.engine) as connection:
-            changes = _changes(connection, document, gateway.clock(), only_first=only_first)
-        guarded = sections_that_wait(gateway.two_persons, changes)
+        with reading_consistently(database.engine) as connection:
+            changes = _changes(connection, document, database.clock(), only_first=only_first)
+        guarded = sections_that_wait(two_persons, changes)
         return ImportResult(tuple(map(str, changes)), applied=False, guarded=tuple(guarded))
-    with writing(gateway.engine) as connection:
-        now = gateway.clock()
+    with writing(database.engine) as connection:
+        now = database.clock()
         changes = import_within(connection, document, now, only_first=only_first)
-        guarded = sections_that_wait(gateway.two_persons, changes)
+        guarded = sections_that_wait(two_persons, changes)
         require_leave(
-            connection, gateway, actor, guarded, subject="network document", break_glass=break_glass
+            connection,
+            database,
+            audit_keys,
+            actor,
+            guarded,
+            subject="network document",
+            break_glass=break_glass,
         )
         if changes:
             record(
-                connection, gateway.audit_keys, actor, "network.import", "network document",
+                connection, audit_keys, actor, "network.import", "network document",
                 now=now, detail=in_brief(changes, token_decimals(connection)), changes=audited(changes),
             )  # fmt: skip
     return ImportResult(tuple(map(str, changes)), applied=True, guarded=tuple(guarded))
@@ -184,9 +194,9 @@ def import_within(
     return changes
 
 
-def export_network(gateway: Gateway) -> bytes:
+def export_network(database: Database) -> bytes:
     """The whole configuration as a document that imports without a change, indented, in UTF-8."""
-    with reading_consistently(gateway.engine) as connection:
+    with reading_consistently(database.engine) as connection:
         rows = {
             section.name: [section.documented(row) for row in load_rows(connection, section.model)]
             for section in SECTIONS

@@ -14,9 +14,9 @@ from app.audit.queries import AuditRow, maker_of_row_at, network_changes_since, 
 from app.audit.records import AuditedChange, read_changes
 from app.audit.services import fingerprint
 from app.cooperation import in_turns
+from app.db.database import Database
 from app.db.engine import reading, reading_consistently
 from app.db.types import Uint64
-from app.gateway import Gateway
 from app.json_documents import read_time
 from app.network.document import document_of
 from app.network.edits.planning import COUNTED_BY_FEED, Edit
@@ -104,10 +104,10 @@ class _Rows:
         return place
 
 
-def network_at(gateway: Gateway, at: datetime) -> NetworkAt:
+def network_at(database: Database, at: datetime) -> NetworkAt:
     """The configuration as it was at a time, and what is different now."""
     count = 0
-    with reading_consistently(gateway.engine) as connection:
+    with reading_consistently(database.engine) as connection:
         present = {
             section.name: [section.documented(row) for row in in_turns(load_rows(connection, section.model))]
             for section in SECTIONS
@@ -192,12 +192,12 @@ class Restoring:
     edit: Edit | None
 
 
-def row_history(gateway: Gateway, subject: str, *, before: int | None, limit: int) -> RowHistory:
+def row_history(database: Database, subject: str, *, before: int | None, limit: int) -> RowHistory:
     """A page of the changes of a row.
 
     :param subject: the row as the log names it, such as ``chain 56``.
     """
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         records = records_of_row(connection, subject, before=before, limit=limit + 1)
         found = tuple(
             RowChange(record, number, change)
@@ -217,17 +217,17 @@ def row_history(gateway: Gateway, subject: str, *, before: int | None, limit: in
     return RowHistory(subject, section, row["id"] if row else None, now, found, older)
 
 
-def row_of_change(gateway: Gateway, change: AuditedChange) -> tuple[Section, Row | None] | None:
+def row_of_change(database: Database, change: AuditedChange) -> tuple[Section, Row | None] | None:
     """The section of the row that the change is about, and the row as it is now, where it is there."""
     documented = change.after or change.before or {}
     section = section_of(change.subject, documented)
     if section is None:
         return None
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         return section, _row_now(connection, section, documented)
 
 
-def restoring(gateway: Gateway, record_id: int, number: int, *, before: bool) -> Restoring | None:
+def restoring(database: Database, record_id: int, number: int, *, before: bool) -> Restoring | None:
     """How a row gets the values that a record tells; None where there is no such change of a row.
 
     What was only proposed is no version: nobody may have approved it.
@@ -235,7 +235,7 @@ def restoring(gateway: Gateway, record_id: int, number: int, *, before: bool) ->
     :param number: which change of the record is meant.
     :param before: whether the values before the change are wanted, otherwise those after it.
     """
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         record = record_of_made(connection, record_id)
         changes = () if record is None else read_changes(record.changes)
         if not 0 <= number < len(changes):
@@ -251,7 +251,7 @@ def restoring(gateway: Gateway, record_id: int, number: int, *, before: bool) ->
     row_id = row["id"] if row else None
     edit = None
     if wanted is not None:
-        values = _every_value(section, wanted, kept=now) | _ended_pin(wanted, gateway.clock())
+        values = _every_value(section, wanted, kept=now) | _ended_pin(wanted, database.clock())
         edit = Edit(section.name, row_id, values, None if now is None else fingerprint(now))
     return Restoring(section, change.subject, row_id, now, edit)
 
@@ -319,9 +319,9 @@ class StoppedChain:
     record_id: int | None
 
 
-def chains_stopped_now(gateway: Gateway) -> list[StoppedChain]:
+def chains_stopped_now(database: Database) -> list[StoppedChain]:
     """Every stopped chain, the one that was stopped last at the top."""
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         found = [
             StoppedChain(row.chain_id, row.name, row.reason, row.at, *_stopped_by(connection, row))
             for row in stopped_chains(connection)

@@ -14,7 +14,6 @@ from sqlalchemy import Connection, Engine
 
 from app.db.engine import reading, reading_consistently
 from app.deadlines import Waiting
-from app.gateway import Clock, Gateway, system_clock
 from app.network.blocking import BlockedAddresses, BlockedNetworks
 from app.network.configs import build_configs
 from app.network.queries import (
@@ -25,11 +24,12 @@ from app.network.queries import (
     load_versions,
 )
 from app.network.sections import SECTIONS, Part
-from app.network.snapshot import ConfigIndex, NetworkSnapshot, TransferConfigs
+from app.network.snapshot import ConfigIndex, NetworkSnapshot, SnapshotSource, TransferConfigs
 from app.network.terms import NetworkTerms, build_terms, in_force
 from app.network.watch_terms import Watching, build_watching
 from app.observability.outages import FAILURES
 from app.values.errors import Unavailable
+from app.values.times import Clock, system_clock
 
 MAX_STALE_SECONDS: Final = 30.0
 """How old a view may be served while it cannot be renewed. After that requests are refused."""
@@ -212,9 +212,9 @@ def _load_core(connection: Connection, versions: Mapping[str, PartVersion], now:
     return _Core(build_terms(rows), configs, ConfigIndex(configs.answer), watching, min(ends, default=None))
 
 
-def transfer_configs(gateway: Gateway) -> TransferConfigs:
+def transfer_configs(snapshots: SnapshotSource) -> TransferConfigs:
     """The answer of getTransferConfigs and getTransferConfigsForAll, made when the network last changed.
 
     :raises Unavailable: the configuration is too old to be trusted.
     """
-    return gateway.snapshots.current().configs
+    return snapshots.current().configs

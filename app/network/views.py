@@ -9,8 +9,9 @@ from flask import Blueprint, Response, request
 from app.api.answers import ANY_ORIGIN, AS_IT_IS, EXPOSED, JSON
 from app.api.door import CONFIGS_PATHS
 from app.api.requests import apply_request_policy
-from app.gateway import current_gateway
 from app.network.services import transfer_configs
+from app.network.snapshot import SnapshotSource
+from app.parts import current
 
 _REVALIDATED: Final = ("Cache-Control", "no-cache")
 """Caches must ask each time whether their copy is current: a disabled token must show at once."""
@@ -21,13 +22,13 @@ configs.before_request(apply_request_policy)
 
 def get_transfer_configs() -> Response:
     """What can be transferred where?"""
-    current = transfer_configs(current_gateway())
-    headers = (_REVALIDATED, *AS_IT_IS, ANY_ORIGIN, EXPOSED, ("ETag", f'"{current.etag}"'))
-    if request.if_none_match.contains_weak(current.etag):
+    configured = transfer_configs(current(SnapshotSource))
+    headers = (_REVALIDATED, *AS_IT_IS, ANY_ORIGIN, EXPOSED, ("ETag", f'"{configured.etag}"'))
+    if request.if_none_match.contains_weak(configured.etag):
         unchanged = Response(status=304, headers=headers)
         del unchanged.headers["Content-Type"]
         return unchanged
-    return Response(current.body, headers=(JSON, *headers))
+    return Response(configured.body, headers=(JSON, *headers))
 
 
 for path in CONFIGS_PATHS:

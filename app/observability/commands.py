@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 from flask.cli import with_appcontext
 
-from app.gateway import current_gateway
-from app.observability.readiness import newest_schema
+from app.db.schema import newest_schema
+from app.parts import current
+from app.release import Release
 
 
 @click.command("version")
 @with_appcontext
 def version() -> None:
     """Say which release this is and which schema it is made for."""
-    click.echo(f"{current_gateway().release}, schema {newest_schema()}")
+    click.echo(f"{current(Release)}, schema {newest_schema()}")

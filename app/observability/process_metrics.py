@@ -12,10 +12,14 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Counter, Gauge
 from sqlalchemy import Engine
 
+from app.audit.keys import AuditKeys
+from app.db.database import Database
 from app.db.pool import FairPool
-from app.gateway import Gateway
+from app.http.limit_counts import LimitStore
+from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
 from app.values.errors import Unavailable
+from app.waiting.register import Waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +32,10 @@ class Connections:
     refused: int
 
 
-def connections_of(gateway: Gateway) -> Mapping[str, Connections]:
+def connections_of(database: Database) -> Mapping[str, Connections]:
     """The pools by what they are for: ``reads``, ``feed``, ``console`` and, with a replica, ``replica``."""
-    replica = gateway.public_reads.replica
-    engines = {"reads": gateway.reads, "feed": gateway.feed, "console": gateway.engine}
+    replica = database.public.replica
+    engines = {"reads": database.reads, "feed": database.feed, "console": database.engine}
     if replica is not None:
         engines["replica"] = replica.engine
     return {name: found for name, engine in engines.items() if (found := _of(engine)) is not None}
@@ -91,23 +95,30 @@ class ProcessMetrics:
         )
         self._seen_timeouts: dict[str, int] = {}
 
-    def tell(self, gateway: Gateway) -> None:
+    def tell(
+        self,
+        database: Database,
+        snapshots: SnapshotSource,
+        audit_keys: AuditKeys,
+        waiting: Waiting,
+        limit_store: LimitStore,
+    ) -> None:
         """Tell how this process is now. It reads memory alone."""
         self._workers.set(1)
-        pools = connections_of(gateway)
+        pools = connections_of(database)
         for name, pool in pools.items():
             for state, number in (("in_use", pool.in_use), ("idle", pool.idle), ("waiting", pool.waiting)):
                 self._connections.labels(name, state).set(number)
         self._count_timeouts(pools)
-        self._waiters.set(len(gateway.waiting))
-        replica = gateway.public_reads.replica
+        self._waiters.set(len(waiting))
+        replica = database.public.replica
         if replica is not None:
             self._tell_known("gateway_replica_in_use", replica.may_be_asked())
             self._tell_known("gateway_replica_lag_bytes", replica.lag_bytes)
-        self._tell_known("gateway_limits_shared", gateway.limit_store.shared)
-        self._tell_known("gateway_audit_heads_noted", gateway.audit_keys.anchors.all_noted)
-        self._facts.set(gateway.kept_reads.oldest_given())
-        self._tell_known(CONFIG_GOOD_AT, gateway.snapshots.good_at)
+        self._tell_known("gateway_limits_shared", limit_store.shared)
+        self._tell_known("gateway_audit_heads_noted", audit_keys.anchors.all_noted)
+        self._facts.set(database.cached.oldest_given())
+        self._tell_known(CONFIG_GOOD_AT, snapshots.good_at)
 
     def _tell_known(self, name: str, value: float | None) -> None:
         """Tell one of ``_KNOWN_LATER`` where there is anything to tell.
@@ -129,29 +140,48 @@ class ProcessMetrics:
             self._seen_timeouts[name] = pool.refused
 
 
-def keep_telling(metrics: ProcessMetrics, gateway: Gateway) -> None:
+def keep_telling(
+    metrics: ProcessMetrics,
+    database: Database,
+    snapshots: SnapshotSource,
+    audit_keys: AuditKeys,
+    waiting: Waiting,
+    limit_store: LimitStore,
+) -> None:
     """Have a thread of this process tell how it is, every ``EVERY_SECONDS``. Called by each worker itself.
 
     Another keeps the configuration fresh: without it that of a worker which nobody asks would seem old. It
     may wait for the database, and then its age shows that.
     """
-    threading.Thread(target=_for_ever, args=(metrics, gateway), name="metrics", daemon=True).start()
-    threading.Thread(target=_renew_for_ever, args=(gateway,), name="configuration", daemon=True).start()
+    threading.Thread(
+        target=_for_ever,
+        args=(metrics, database, snapshots, audit_keys, waiting, limit_store),
+        name="metrics",
+        daemon=True,
+    ).start()
+    threading.Thread(target=_renew_for_ever, args=(snapshots,), name="configuration", daemon=True).start()
 
 
-def _for_ever(metrics: ProcessMetrics, gateway: Gateway) -> None:
+def _for_ever(
+    metrics: ProcessMetrics,
+    database: Database,
+    snapshots: SnapshotSource,
+    audit_keys: AuditKeys,
+    waiting: Waiting,
+    limit_store: LimitStore,
+) -> None:
     while True:
         try:
-            metrics.tell(gateway)
+            metrics.tell(database, snapshots, audit_keys, waiting, limit_store)
         except Exception as error:
             FAILURES.report(_log, logging.WARNING, "this worker cannot tell how it is", error=error)
         time.sleep(EVERY_SECONDS)
 
 
-def _renew_for_ever(gateway: Gateway) -> None:
+def _renew_for_ever(snapshots: SnapshotSource) -> None:
     while True:
         try:
-            gateway.snapshots.current()
+            snapshots.current()
         except Unavailable:
             pass  # the log has it, and its age tells it
         except Exception as error:

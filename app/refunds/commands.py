@@ -10,8 +10,10 @@ import click
 import orjson
 from flask.cli import AppGroup
 
-from app.gateway import current_gateway
-from app.observability.readiness import database_complaint
+from app.db.database import Database
+from app.db.schema import database_complaint
+from app.network.snapshot import SnapshotSource
+from app.parts import current
 from app.refunds.call import ContractCall, DelayedFunds
 from app.refunds.explanation import RefundExplanation, against_set_hash
 from app.refunds.services import refund_evidence
@@ -189,10 +191,11 @@ def verify(context: click.Context, transfer_id: bytes, *, set_hash: bytes | None
 
 
 def _explained(transfer_id: TransferId) -> RefundExplanation:
-    gateway = current_gateway()
-    if complaint := database_complaint(gateway):
+    database = current(Database)
+    snapshots = current(SnapshotSource)
+    if complaint := database_complaint(database):
         raise _Unusable(f"{complaint}; check DATABASE_URL, and run: flask --app wsgi db upgrade")
     try:
-        return refund_evidence(gateway, transfer_id)
+        return refund_evidence(database, snapshots, transfer_id)
     except GatewayError as error:
         raise _Unusable(error.msg) from None

@@ -10,14 +10,16 @@ from typing import Final
 from sqlalchemy import Connection, insert
 
 from app.credentials.ingest_token import Scope
+from app.db.database import Database
 from app.db.engine import ask, writing
 from app.feed.projection.transfers import refold
 from app.feed.queries.facts import load_network_facts
 from app.feed.queries.histories import has_events, load_histories
 from app.feed.queries.pruned import newest_seq
-from app.gateway import Gateway
+from app.http.limits import AskLimit
 from app.network.blocking import IPAddress
 from app.network.facts import NetworkFacts
+from app.network.snapshot import SnapshotSource
 from app.network.terms import ChainInfo
 from app.refunds.call import DelayedFunds, Funds, delayed_funds
 from app.refunds.explanation import RefundExplanation, explain_refund
@@ -43,7 +45,13 @@ _ASKED: Final = REFUND_STATUSES - {Status.TRANSFER_TO_BE_REFUNDED}
 """The refund has begun: asking again changes nothing."""
 
 
-def ask_for_refund(gateway: Gateway, request: WithdrawRequest, caller: IPAddress | None) -> int:
+def ask_for_refund(
+    database: Database,
+    snapshots: SnapshotSource,
+    ask_limit: AskLimit,
+    request: WithdrawRequest,
+    caller: IPAddress | None,
+) -> int:
     """Take a user's ask for the refund of a transfer at status 6 (docs/interface.md#refund-ask).
 
     The first ask is kept, and the status is 7 when this returns; from 7 to 10 nothing is written. The
@@ -53,19 +61,19 @@ def ask_for_refund(gateway: Gateway, request: WithdrawRequest, caller: IPAddress
     :returns: the request's own number.
     :raises GatewayError: too many asks, an unknown transfer, or nothing to refund; the reason tells which.
     """
-    gateway.ask_limit.count(caller)
+    ask_limit.count(caller)
     transfer_id = request.refund_of
     if transfer_id is None:
         raise GatewayError(
             "only refunds can be requested: send withdraw_type 1 and the transfer's id as xfer_id",
             reason=Reason.REFUND_NOT_AVAILABLE,
         )
-    status = ask(gateway.reads, status_of, transfer_id)
+    status = ask(database.reads, status_of, transfer_id)
     if status is None:
-        raise transfer_not_found(gateway, transfer_id)
+        raise transfer_not_found(database, snapshots, transfer_id)
     if _is_new(Status(status)):
-        with writing(gateway.engine) as connection:
-            _keep(connection, transfer_id, gateway.clock())
+        with writing(database.engine) as connection:
+            _keep(connection, transfer_id, database.clock())
     return request.req_id
 
 
@@ -114,18 +122,20 @@ class AskPage:
         return {"requests": requests, "next": self.next}
 
 
-def refund_asks(gateway: Gateway, scope: Scope, after: int) -> AskPage:
+def refund_asks(database: Database, scope: Scope, after: int) -> AskPage:
     """The asks behind one, as far as they are of the scope's chains: of the next ``PAGE`` those.
 
     So a page may have none, and still ``next`` leads on.
     """
-    rows = ask(gateway.reads, asks_after, after, PAGE)
+    rows = ask(database.reads, asks_after, after, PAGE)
     return AskPage(
         tuple(row for row in rows if scope.has_chain(row.chain_id)), rows[-1].seq if rows else after
     )
 
 
-def refund_evidence(gateway: Gateway, transfer_id: TransferId) -> RefundExplanation:
+def refund_evidence(
+    database: Database, snapshots: SnapshotSource, transfer_id: TransferId
+) -> RefundExplanation:
     """Judge a transfer's refund anew from its log and explain the judgement. Writes nothing.
 
     It folds the log as the feed does, with log and network read at one moment: so it is ``valid`` exactly
@@ -136,13 +146,13 @@ def refund_evidence(gateway: Gateway, transfer_id: TransferId) -> RefundExplanat
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
     :raises Unavailable: no such transfer, and the configuration cannot be read.
     """
-    history, facts, known = gateway.public_reads.ask_consistently(_load, transfer_id)
+    history, facts, known = database.public.ask_consistently(_load, transfer_id)
     if not known:
-        raise transfer_not_found(gateway, transfer_id)
+        raise transfer_not_found(database, snapshots, transfer_id)
     status = TransferHistoryStatus.TRANSFER_UNKNOWN
     if history.log:
         status = transfer_state(history, facts).status
-    return evidence_of(history, status, facts, gateway.snapshots.current().terms.chain_infos)
+    return evidence_of(history, status, facts, snapshots.current().terms.chain_infos)
 
 
 def evidence_of(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from app.gateway import current_gateway
+from app.audit.keys import AuditKeys
+from app.db.database import Database
+from app.feed.services.ingest import Intake
+from app.parts import current
 from app.sandbox.loader import SandboxRefused, ensure_sandbox, load_sandbox
 from app.terminal import DataGroup, Refusal, cli_actor, say
 
@@ -13,7 +16,7 @@ sandbox = DataGroup("sandbox", help="A sample network with transfers.")
 def load() -> None:
     """Load the sandbox into an empty database. A database with other data is refused."""
     try:
-        say(load_sandbox(current_gateway(), actor=cli_actor()))
+        say(load_sandbox(current(Database), current(AuditKeys), current(Intake), actor=cli_actor()))
     except SandboxRefused as refused:
         raise Refusal(str(refused)) from None
 
@@ -21,4 +24,4 @@ def load() -> None:
 @sandbox.command("ensure")
 def ensure() -> None:
     """Load the sandbox into an empty database or refresh an old sandbox. Other data is left unchanged."""
-    say(ensure_sandbox(current_gateway(), actor=cli_actor()))
+    say(ensure_sandbox(current(Database), current(AuditKeys), current(Intake), actor=cli_actor()))

@@ -8,12 +8,13 @@ from datetime import timedelta
 import orjson
 from sqlalchemy import Connection
 
+from app.audit.keys import AuditKeys
 from app.audit.records import SANDBOX_LOADED, Actor
 from app.audit.services import record, record_alone
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.db.queries import first_reporter, is_empty
-from app.feed.services.ingest import IngestResult, ingest_lines, ingest_within
-from app.gateway import Gateway
+from app.feed.services.ingest import IngestResult, Intake, ingest_lines, ingest_within
 from app.latency.queries import newest_release
 from app.network.changes import audited
 from app.network.document import import_within, read_document
@@ -35,46 +36,46 @@ def is_sandbox(connection: Connection) -> bool:
     return first_reporter(connection) == REPORTER
 
 
-def load_sandbox(gateway: Gateway, *, actor: Actor) -> str:
+def load_sandbox(database: Database, audit_keys: AuditKeys, intake: Intake, *, actor: Actor) -> str:
     """Load the sandbox into an empty database and say what was loaded.
 
     :raises SandboxRefused: when the database holds anything.
     """
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         if not is_empty(connection):
             raise SandboxRefused(
                 "the database is not empty: set DATABASE_URL to a new database to load the sandbox"
             )
-        now = gateway.clock()
+        now = database.clock()
         changes = import_within(connection, read_document(orjson.dumps(network_document())), now)
-        verdict = ingest_within(connection, gateway, _lines(sandbox_events(now)), REPORTER)
+        verdict = ingest_within(connection, database, intake, _lines(sandbox_events(now)), REPORTER)
         _expect_all_taken(verdict)
         loaded = f"sandbox loaded: {verdict.accepted} events"
         record(
-            connection, gateway.audit_keys, actor, SANDBOX_LOADED, "sandbox",
+            connection, audit_keys, actor, SANDBOX_LOADED, "sandbox",
             now=now, detail=loaded, changes=audited(changes),
         )  # fmt: skip
     return loaded
 
 
-def ensure_sandbox(gateway: Gateway, *, actor: Actor) -> str:
+def ensure_sandbox(database: Database, audit_keys: AuditKeys, intake: Intake, *, actor: Actor) -> str:
     """Load the sandbox into an empty database, refresh an old sandbox, and leave other data alone."""
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         empty, ours = is_empty(connection), is_sandbox(connection)
         newest = newest_release(connection)
     if empty:
-        return load_sandbox(gateway, actor=actor)
-    now = gateway.clock()
+        return load_sandbox(database, audit_keys, intake, actor=actor)
+    now = database.clock()
     if not ours or newest is None or now - newest <= STALE_AFTER:
         return (
             ("sandbox is up to date")
             if ours
             else "the database has data of its own; the sandbox was not loaded"
         )
-    verdict = ingest_lines(gateway, _lines(fresh_events(now, newest)), REPORTER)
+    verdict = ingest_lines(database, intake, _lines(fresh_events(now, newest)), REPORTER)
     _expect_all_taken(verdict)
     freshened = f"sandbox refreshed: {verdict.accepted} events"
-    record_alone(gateway, actor, "sandbox.freshen", "sandbox", detail=freshened)
+    record_alone(database, audit_keys, actor, "sandbox.freshen", "sandbox", detail=freshened)
     return freshened
 
 

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row
 
+from app.db.database import Database
 from app.feed.queries.facts import load_network_facts
 from app.feed.queries.histories import load_histories
-from app.gateway import Gateway
 from app.latency.services import route_times
 from app.network.facts import NetworkFacts
-from app.network.snapshot import NetworkSnapshot
+from app.network.snapshot import NetworkSnapshot, SnapshotSource
 from app.network.terms import NetworkTerms
 from app.refunds.explanation import RefundExplanation
 from app.refunds.services import evidence_of
@@ -68,20 +68,20 @@ _JUDGED: Final = REFUND_STATUSES | {Status.TRANSFER_DELAYED}
 """Statuses at which the contract's side is told as well: the call, or the delay queue."""
 
 
-def follow_transfer(gateway: Gateway, key: str) -> Followed:
+def follow_transfer(database: Database, snapshots: SnapshotSource, key: str) -> Followed:
     """What is known of a transfer's id, or of the transfers that a transaction belongs to. No node is asked.
 
     :param key: as ``wire_values.parse_tx_hash`` gives it.
     :raises Unavailable: the configuration cannot be read.
     """
-    snapshot = gateway.snapshots.current()
+    snapshot = snapshots.current()
     transfer_id = _as_transfer_id(key)
-    found = gateway.public_reads.ask_consistently(_load, key, transfer_id, snapshot.terms)
+    found = database.public.ask_consistently(_load, key, transfer_id, snapshot.terms)
     if isinstance(found, _One):
-        return _Teller(gateway, snapshot, found).tell()
+        return _Teller(database, snapshots, snapshot, found).tell()
     if found.entries:
         return [_named(snapshot, entry) for entry in found.entries[:_MOST_OF_A_TRANSACTION]]
-    now = gateway.clock()
+    now = database.clock()
     read = [
         ReadSoFar(snapshot.terms.chain_infos[row.chain_id].name, row.highest_block, now - row.newest_at)
         for row in sorted(found.newest, key=lambda row: row.newest_at, reverse=True)
@@ -168,8 +168,11 @@ def _https(link: str) -> str:
 class _Teller:
     """Puts together what is told of one transfer."""
 
-    def __init__(self, gateway: Gateway, snapshot: NetworkSnapshot, one: _One) -> None:
-        self._gateway = gateway
+    def __init__(
+        self, database: Database, snapshots: SnapshotSource, snapshot: NetworkSnapshot, one: _One
+    ) -> None:
+        self._database = database
+        self._snapshots = snapshots
         self._terms = snapshot.terms
         self._entry, self._history = one.entry, one.history
         self._row = one.entry.status
@@ -189,7 +192,7 @@ class _Teller:
             transfer_id=f"0x{self._entry.transfer_id.hex()}",
             status=self._status,
             telling=told(situation),
-            progress=progress_of_row(self._gateway, self._row),
+            progress=progress_of_row(self._database, self._snapshots, self._row),
             steps=tuple(self._steps(situation)),
             transactions=tuple(self._transactions()),
             src=situation.src,
@@ -227,11 +230,11 @@ class _Teller:
         row = self._row
         if not follows_route(self._status) or row.src_chain_id is None or row.dst_chain_id is None:
             return None
-        times = route_times(self._gateway, row.src_chain_id, row.dst_chain_id)
+        times = route_times(self._database, row.src_chain_id, row.dst_chain_id)
         if times == UNKNOWN_TIMES:
             return None
         median, p90 = timedelta(seconds=times.median), timedelta(seconds=times.p90)
-        return Pace(row.sent_at, median, p90, self._gateway.clock())
+        return Pace(row.sent_at, median, p90, self._database.clock())
 
     def _claim(self) -> Claim | None:
         evidence = self._evidence

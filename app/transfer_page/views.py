@@ -13,9 +13,12 @@ from flask import Blueprint, Flask, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
-from app.gateway import current_gateway
+from app.db.database import Database
+from app.http.limits import AskLimit
 from app.http.pages import TRANSFER_PAGES, answer_errors_by_pages
 from app.http.public import caller
+from app.network.snapshot import SnapshotSource
+from app.parts import current
 from app.refunds.services import ask_for_refund
 from app.refunds.user_request import WithdrawRequest
 from app.transfer_page import answers
@@ -108,7 +111,7 @@ def transfer(key: str) -> ResponseReturnValue:
     read = read_key(key)
     if read is None:
         return page("look_up.html", 404, typed=key)
-    followed = follow_transfer(current_gateway(), read)
+    followed = follow_transfer(current(Database), current(SnapshotSource), read)
     if isinstance(followed, NotSeen):
         return page("not_seen.html", 404, followed=followed)
     if not isinstance(followed, FollowedTransfer):
@@ -130,7 +133,13 @@ def request_refund(transfer_id: str) -> ResponseReturnValue:
     except ValueError:
         raise NotFound from None
     try:
-        ask_for_refund(current_gateway(), WithdrawRequest(wanted, 0), caller(current_door().trusted_proxies))
+        ask_for_refund(
+            current(Database),
+            current(SnapshotSource),
+            current(AskLimit),
+            WithdrawRequest(wanted, 0),
+            caller(current_door().trusted_proxies),
+        )
     except GatewayError as error:
         if error.reason not in (Reason.REFUND_NOT_AVAILABLE, Reason.TRANSFER_NOT_FOUND):
             raise

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
+
+Clock = Callable[[], datetime]
+"""Gives the time now, aware, in UTC. It is passed in: tests and replays decide what time it is."""
 
 UNIX_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND: Final = timedelta(microseconds=1)
@@ -15,6 +19,11 @@ HOUR: Final = timedelta(hours=1)
 DAY: Final = timedelta(days=1)
 
 _RFC3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+
+
+def system_clock() -> datetime:
+    """The time now, aware, in UTC."""
+    return datetime.now(UTC)
 
 
 def minute_of(at: datetime) -> int:

@@ -11,9 +11,10 @@ from typing import Final
 from sqlalchemy import Connection
 
 from app.cooperation import in_turns
+from app.db.database import Database
 from app.feed.queries.facts import load_network_facts, load_opening_sets
-from app.gateway import Gateway
 from app.network.facts import NetworkFacts
+from app.network.snapshot import SnapshotSource
 from app.transfers.events import RefundPrepared
 from app.transfers.queries.status import TransferRow, transfer_row
 from app.transfers.services.status import (
@@ -31,7 +32,7 @@ from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import TransferId
 from app.waiting.past import load_pasts
 from app.waiting.queries import MOST_TO_READ, Heads, load_heads, transfers_of_account
-from app.waiting.register import Key, Waiter
+from app.waiting.register import Key, Waiter, Waiting
 
 _NO_FACTS = NetworkFacts(tokens={}, pool_bridges={}, pairs=(), validators={})
 """Enough for transfers without refund requests: nothing else of the configuration decides a status."""
@@ -84,37 +85,37 @@ class Told:
     heads: Heads
 
 
-def follow(gateway: Gateway, key: Key, network: str | None = None) -> Follower:
+def follow(waiting: Waiting, key: Key, network: str | None = None) -> Follower:
     """Somebody who follows a transfer or an account from now on.
 
     :param network: where they come from, as ``Waiting.add`` takes it.
     :raises GatewayError: too many wait already.
     """
     follower = Follower(key)
-    gateway.waiting.add(follower, network)
+    waiting.add(follower, network)
     return follower
 
 
-def present_position(gateway: Gateway) -> Position:
+def present_position(database: Database) -> Position:
     """Behind everything there is."""
-    return _behind(gateway.public_reads.ask(load_heads))
+    return _behind(database.public.ask(load_heads))
 
 
-def nothing_until(gateway: Gateway, follower: Follower) -> Position:
+def nothing_until(waiting: Waiting, follower: Follower) -> Position:
     """How far there was nothing to tell to one who was told everything else."""
-    looked_to = gateway.waiting.looked_to
+    looked_to = waiting.looked_to
     return BEGINNING if looked_to is None or not follower.was_told else _behind(looked_to)
 
 
-def told_after(gateway: Gateway, key: Key, after: Position) -> Told:
+def told_after(database: Database, waiting: Waiting, key: Key, after: Position) -> Told:
     """What is to be told to one who was told everything up to a position.
 
     One stream of the process at a time: each takes some milliseconds of the processor, gives way to whatever
     else is to be done, and holds a connection to the database meanwhile. So hundreds of them that are far
     behind wait for each other, and nobody else waits for them.
     """
-    with gateway.waiting.reading_pasts:
-        read = gateway.public_reads.ask_consistently(_read_after, key, after)
+    with waiting.reading_pasts:
+        read = database.public.ask_consistently(_read_after, key, after)
         if read.pasts is None:
             return Told(None, read.until, read.heads)
         account = key if isinstance(key, str) else None
@@ -210,7 +211,13 @@ class StatusWaiter(Waiter):
 
 
 def wait_for_status(
-    gateway: Gateway, transfer_id: TransferId, after: int | None, seconds: float, network: str | None = None
+    database: Database,
+    snapshots: SnapshotSource,
+    waiting: Waiting,
+    transfer_id: TransferId,
+    after: int | None,
+    seconds: float,
+    network: str | None = None,
 ) -> StatusWaiter | TransferStatus:
     """The status, where it is another one than ``after`` or nobody wants to wait; otherwise who waits for it.
 
@@ -224,44 +231,48 @@ def wait_for_status(
     :raises Unavailable: the configuration cannot be read.
     """
     if after is None or seconds <= 0:
-        return transfer_status(gateway, transfer_id)
-    waiter = StatusWaiter(transfer_id, after, gateway.waiting.monotonic() + seconds)
+        return transfer_status(database, snapshots, transfer_id)
+    waiter = StatusWaiter(transfer_id, after, waiting.monotonic() + seconds)
     # First, and then the read: a change in between would otherwise be told to nobody.
-    gateway.waiting.add(waiter, network)
-    if not gateway.waiting.begin_own_read():
+    waiting.add(waiter, network)
+    if not waiting.begin_own_read():
         # Thousands at once would queue for a connection to the database, each with its request and its stack.
         return waiter
     try:
-        as_of = taken_in_at(gateway)
-        row = gateway.public_reads.ask(transfer_row, transfer_id)
+        as_of = taken_in_at(database)
+        row = database.public.ask(transfer_row, transfer_id)
         if _status(row) == after:
             return waiter
-        answer = _answer(gateway, transfer_id, row, as_of)
+        answer = _answer(database, snapshots, transfer_id, row, as_of)
     except BaseException:
-        gateway.waiting.remove(waiter)
+        waiting.remove(waiter)
         raise
     finally:
-        gateway.waiting.end_own_read()
-    gateway.waiting.remove(waiter)
+        waiting.end_own_read()
+    waiting.remove(waiter)
     return answer
 
 
-def status_at_last(gateway: Gateway, waiter: StatusWaiter) -> TransferStatus:
+def status_at_last(database: Database, snapshots: SnapshotSource, waiter: StatusWaiter) -> TransferStatus:
     """What the transfer's status is when the wait is over.
 
     :raises GatewayError: no such transfer.
     :raises Unavailable: the configuration cannot be read.
     """
-    return _answer(gateway, waiter.transfer_id, waiter.found(), waiter.as_of)
+    return _answer(database, snapshots, waiter.transfer_id, waiter.found(), waiter.as_of)
 
 
 def _answer(
-    gateway: Gateway, transfer_id: TransferId, row: TransferRow | None, as_of: datetime | None
+    database: Database,
+    snapshots: SnapshotSource,
+    transfer_id: TransferId,
+    row: TransferRow | None,
+    as_of: datetime | None,
 ) -> TransferStatus:
-    terms = gateway.snapshots.current().terms
+    terms = snapshots.current().terms
     if row is None:
-        raise transfer_not_found(gateway, transfer_id)
-    return status_of(terms, row, progress_of_row(gateway, row), as_of)
+        raise transfer_not_found(database, snapshots, transfer_id)
+    return status_of(terms, row, progress_of_row(database, snapshots, row), as_of)
 
 
 def _status(row: TransferRow | None) -> int:

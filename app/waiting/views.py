@@ -13,14 +13,17 @@ from app.api.answers import ANY_ORIGIN, AS_IT_IS, EXPOSED, NO_STORE, PUBLIC_HEAD
 from app.api.door import EVENTS_PATH, PREFIX, WAIT_DOOR, WAIT_PATH, ApiDoor, current_door
 from app.api.errors import refusal
 from app.api.requests import apply_request_policy, caller, read_query
-from app.gateway import Gateway, current_gateway
+from app.db.database import Database
 from app.http.later import Beginning, LaterResponse, Pause, Step, with_own
 from app.network.blocking import counted_network
+from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
+from app.parts import current
 from app.transfers.status_changes import BEGINNING, STATUS_EVENT, Position, parse_position
 from app.transfers.status_stream import PlacedChange
 from app.values.errors import BadRequest
 from app.values.identifiers import account_key
+from app.waiting.register import Waiting
 from app.waiting.schemas import EventsQuery, WaitQuery
 from app.waiting.services import (
     LONGEST_SECONDS,
@@ -107,12 +110,21 @@ class LastAnswer:
 class StatusSource:
     """The answer to one who waits for another status."""
 
-    __slots__ = ("_door", "_gateway", "_last", "_refuse", "_waiter")
+    __slots__ = ("_database", "_door", "_last", "_refuse", "_snapshots", "_waiter", "_waiting")
 
     def __init__(
-        self, gateway: Gateway, door: ApiDoor, waiter: StatusWaiter, refuse: Refuse, last: LastAnswer
+        self,
+        database: Database,
+        snapshots: SnapshotSource,
+        waiting: Waiting,
+        door: ApiDoor,
+        waiter: StatusWaiter,
+        refuse: Refuse,
+        last: LastAnswer,
     ) -> None:
-        self._gateway = gateway
+        self._database = database
+        self._snapshots = snapshots
+        self._waiting = waiting
         self._last = last
         self._door = door
         self._waiter = waiter
@@ -127,7 +139,9 @@ class StatusSource:
 
     def _answer(self) -> Beginning:
         try:
-            made = status_response(self._door.status_answer, status_at_last(self._gateway, self._waiter))
+            made = status_response(
+                self._door.status_answer, status_at_last(self._database, self._snapshots, self._waiter)
+            )
         except Exception as error:
             made = self._refuse(error)
         return Beginning(made.status, made.headers.to_wsgi_list(), made.get_data())
@@ -138,19 +152,20 @@ class StatusSource:
 
     def close(self) -> None:
         """Wait no more."""
-        self._gateway.waiting.remove(self._waiter)
+        self._waiting.remove(self._waiter)
 
 
 class StreamSource:
     """The stream of one who follows a transfer or an account."""
 
-    __slots__ = ("_complete", "_follower", "_gateway", "_position")
+    __slots__ = ("_complete", "_database", "_follower", "_position", "_waiting")
 
-    def __init__(self, gateway: Gateway, follower: Follower, after: Position) -> None:
+    def __init__(self, database: Database, waiting: Waiting, follower: Follower, after: Position) -> None:
         """
         :param after: behind the last event that the client heard of.
         """
-        self._gateway = gateway
+        self._database = database
+        self._waiting = waiting
         self._follower = follower
         self._position = after
         self._complete = False
@@ -172,15 +187,15 @@ class StreamSource:
             yield Pause(HEARTBEAT_SECONDS)
             if not (self._follower.behind or self._follower.stopped):
                 if self._complete:
-                    self._position = max(self._position, nothing_until(self._gateway, self._follower))
+                    self._position = max(self._position, nothing_until(self._waiting, self._follower))
                 yield heartbeat(self._position)
 
     def _news(self) -> bytes:
         self._follower.behind = False
-        past = told_after(self._gateway, self._follower.key, self._position)
+        past = told_after(self._database, self._waiting, self._follower.key, self._position)
         self._complete = not self._follower.is_older(past.heads)
         if not self._complete:
-            self._gateway.waiting.again(self._follower)
+            self._waiting.again(self._follower)
         self._position = past.until
         return reset(past.until) if past.changes is None else told(past.changes)
 
@@ -190,7 +205,7 @@ class StreamSource:
 
     def close(self) -> None:
         """Follow no more."""
-        self._gateway.waiting.remove(self._follower)
+        self._waiting.remove(self._follower)
 
 
 _LAST: Final = "last_awaited_answer"
@@ -204,22 +219,28 @@ wait.before_request(apply_request_policy)
 @wait.get(WAIT_PATH)
 def wait_transfer_status() -> Response:
     """Is this transfer at another status by now?"""
-    door, gateway = current_door(), current_gateway()
+    door = current_door()
+    database = current(Database)
+    snapshots = current(SnapshotSource)
+    waiting = current(Waiting)
     asked = read_query(_WAIT_QUERY)
     seconds = min(asked.get("timeout", LONGEST_SECONDS), LONGEST_SECONDS)
     after = asked.get("after_status") if request.method == "GET" else None
-    found = wait_for_status(gateway, asked["transfer_id"], after, seconds, _network())
+    found = wait_for_status(database, snapshots, waiting, asked["transfer_id"], after, seconds, _network())
     if not isinstance(found, StatusWaiter):
         return status_response(door.status_answer, found)
     last = current_app.extensions.setdefault(_LAST, LastAnswer())
-    source = StatusSource(gateway, door, found, _refuse_later(current_app.app_context), last)
+    source = StatusSource(
+        database, snapshots, waiting, door, found, _refuse_later(current_app.app_context), last
+    )
     return LaterResponse(source, PUBLIC_HEADERS)
 
 
 @wait.get(EVENTS_PATH)
 def transfer_events() -> Response:
     """What happens to this transfer, or to those of this account?"""
-    gateway = current_gateway()
+    database = current(Database)
+    waiting = current(Waiting)
     asked = read_query(_EVENTS_QUERY)
     account = account_key(asked["account"]) if "account" in asked else None
     key = key_of(asked.get("transfer_id"), account)
@@ -228,14 +249,14 @@ def transfer_events() -> Response:
     after = _position(request.headers.get("Last-Event-ID") or asked.get("last_event_id"))
     if request.method == "HEAD":
         return Response(headers=STREAM_HEADERS)
-    follower = follow(gateway, key, _network())
+    follower = follow(waiting, key, _network())
     try:
         if after is None:
-            after = BEGINNING if account is None else present_position(gateway)
+            after = BEGINNING if account is None else present_position(database)
     except BaseException:
-        gateway.waiting.remove(follower)
+        waiting.remove(follower)
         raise
-    return LaterResponse(StreamSource(gateway, follower, after), STREAM_HEADERS)
+    return LaterResponse(StreamSource(database, waiting, follower, after), STREAM_HEADERS)
 
 
 def _network() -> str | None:

@@ -11,11 +11,14 @@ from flask import abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
+from app.audit.keys import AuditKeys
 from app.console.access import READ, Access, Audience
 from app.console.formats import sentence
 from app.console.requests import actor
 from app.console.views import ConsoleView
-from app.gateway import Gateway, current_gateway
+from app.db.database import Database
+from app.network.snapshot import SnapshotSource
+from app.parts import current
 from app.values.identifiers import MAX_CHAIN_ID, ChainId
 from app.values.times import age_in_words
 from app.watcher.services.chains import DatedMiss, SwitchRefused, start, stop, watch_details, watched_chains
@@ -79,25 +82,25 @@ class WatchedPage:
     waiting: Sequence[tuple[str, int]]
 
 
-def watched_lines(gateway: Gateway) -> list[WatchedLine]:
+def watched_lines(database: Database, snapshots: SnapshotSource) -> list[WatchedLine]:
     """Every chain that is configured to be watched, those that are not read first.
 
     :raises Unavailable: the configuration cannot be read.
     """
-    now = gateway.clock()
-    lines = [_line(chain, now) for chain in watched_chains(gateway)]
+    now = database.clock()
+    lines = [_line(chain, now) for chain in watched_chains(database, snapshots)]
     return sorted(lines, key=lambda line: line.chain.state is WatchState.READING)
 
 
-def watched_page(gateway: Gateway, chain_id: ChainId) -> WatchedPage | None:
+def watched_page(database: Database, snapshots: SnapshotSource, chain_id: ChainId) -> WatchedPage | None:
     """The page of one chain; None where it is not configured to be watched.
 
     :raises Unavailable: the configuration cannot be read.
     """
-    found = [line for line in watched_lines(gateway) if line.chain.chain_id == chain_id]
+    found = [line for line in watched_lines(database, snapshots) if line.chain.chain_id == chain_id]
     if not found:
         return None
-    details = watch_details(gateway, chain_id)
+    details = watch_details(database, chain_id)
     waiting = [(WAITING_WORDS.get(kind, kind), number) for kind, number in sorted(details.waiting.items())]
     return WatchedPage(found[0], details.misses, waiting)
 
@@ -139,12 +142,14 @@ class WatchingView(ConsoleView):
 
     def badge(self) -> int:
         """Chains that are not read."""
-        return sum(not line.is_read for line in watched_lines(current_gateway()))
+        return sum(not line.is_read for line in watched_lines(current(Database), current(SnapshotSource)))
 
     @expose("/")
     def index(self) -> str:
         """Every chain that is configured to be watched."""
-        return self.render("console/watching/index.html", lines=watched_lines(current_gateway()))
+        return self.render(
+            "console/watching/index.html", lines=watched_lines(current(Database), current(SnapshotSource))
+        )
 
     @expose("/<int:chain_id>")
     def show(self, chain_id: int) -> str:
@@ -157,7 +162,14 @@ class WatchingView(ConsoleView):
         name = _page(chain_id).line.chain.name
         try:
             reason = request.form.get("reason", "")[:MAX_REASON]
-            stop(current_gateway(), ChainId(chain_id), reason, actor=actor())
+            stop(
+                current(Database),
+                current(SnapshotSource),
+                current(AuditKeys),
+                ChainId(chain_id),
+                reason,
+                actor=actor(),
+            )
         except SwitchRefused as refused:
             flash(sentence(str(refused)), "error")
         else:
@@ -169,7 +181,7 @@ class WatchingView(ConsoleView):
         """Let the reading go on."""
         name = _page(chain_id).line.chain.name
         try:
-            start(current_gateway(), ChainId(chain_id), actor=actor())
+            start(current(Database), current(AuditKeys), ChainId(chain_id), actor=actor())
         except SwitchRefused as refused:
             flash(sentence(str(refused)), "error")
         else:
@@ -178,7 +190,11 @@ class WatchingView(ConsoleView):
 
 
 def _page(chain_id: int) -> WatchedPage:
-    page = watched_page(current_gateway(), ChainId(chain_id)) if chain_id <= MAX_CHAIN_ID else None
+    page = (
+        watched_page(current(Database), current(SnapshotSource), ChainId(chain_id))
+        if chain_id <= MAX_CHAIN_ID
+        else None
+    )
     if page is None:
         abort(404)
     return page

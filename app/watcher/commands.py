@@ -17,10 +17,13 @@ import click
 from flask import current_app
 from flask.cli import with_appcontext
 
+from app.db.database import Database
 from app.db.pooler import pooler_complaint
-from app.gateway import Gateway, current_gateway
+from app.db.schema import database_complaint
+from app.feed.services.ingest import Intake
+from app.network.snapshot import SnapshotSource
 from app.observability.logs import log_to_stderr
-from app.observability.readiness import database_complaint
+from app.parts import current
 from app.terminal import Refusal, say, table
 from app.values.errors import Unavailable
 from app.values.identifiers import BlockNumber, ChainId
@@ -209,49 +212,53 @@ def watch(context: click.Context, chains: tuple[int, ...], check: bool, status: 
     """
     if check and status:
         raise click.UsageError("use either --check or --status")
-    gateway = current_gateway()
-    if complaint := database_complaint(gateway):
+    database = current(Database)
+    snapshots = current(SnapshotSource)
+    intake = current(Intake)
+    if complaint := database_complaint(database):
         raise Refusal(f"{complaint}; check DATABASE_URL, and run: flask --app wsgi db upgrade")
-    if complaint := pooler_complaint(gateway):
+    if complaint := pooler_complaint(database):
         raise Refusal(complaint)
     try:
-        only = _only(gateway, chains)
+        only = _only(snapshots, chains)
         if check:
-            context.exit(0 if _check(gateway, only) else 1)
+            context.exit(0 if _check(database, snapshots, only) else 1)
         if status:
-            _status(gateway, only)
+            _status(database, snapshots, only)
         else:
-            _watch(gateway, only)
+            _watch(database, snapshots, intake, only)
     except Unavailable as error:
         raise Refusal(error.msg) from None
 
 
-def _only(gateway: Gateway, chains: tuple[int, ...]) -> frozenset[ChainId] | None:
+def _only(snapshots: SnapshotSource, chains: tuple[int, ...]) -> frozenset[ChainId] | None:
     only = frozenset(map(ChainId, chains)) or None
-    if unknown := sorted((only or frozenset()) - watch_terms(gateway).keys()):
+    if unknown := sorted((only or frozenset()) - watch_terms(snapshots).keys()):
         raise Refusal(f"chain {unknown[0]} is not watched: it has no watch_from_block in the configuration")
     return only
 
 
-def _check(gateway: Gateway, only: frozenset[ChainId] | None) -> bool:
+def _check(database: Database, snapshots: SnapshotSource, only: frozenset[ChainId] | None) -> bool:
     """Print what was found out. Whether every chain can be watched."""
     urls = current_app.config["SETTINGS"].rpc_urls
-    chosen = [terms for chain_id, terms in sorted(watch_terms(gateway).items()) if _is_meant(chain_id, only)]
+    chosen = [
+        terms for chain_id, terms in sorted(watch_terms(snapshots).items()) if _is_meant(chain_id, only)
+    ]
     if not chosen:
         say("no chain is configured to be watched: set watch_from_block and rpc of a chain")
     good = bool(chosen)
     for terms in chosen:
-        misses = watch_details(gateway, terms.chain_id).misses
-        checked = check_chain(terms, urls, gateway.clock(), time.monotonic, misses)
+        misses = watch_details(database, terms.chain_id).misses
+        checked = check_chain(terms, urls, database.clock(), time.monotonic, misses)
         for line in check_lines(checked):
             say(line)
         good = good and checked.good
     return good
 
 
-def _status(gateway: Gateway, only: frozenset[ChainId] | None) -> None:
-    now = gateway.clock()
-    chosen = [chain for chain in watched_chains(gateway) if _is_meant(chain.chain_id, only)]
+def _status(database: Database, snapshots: SnapshotSource, only: frozenset[ChainId] | None) -> None:
+    now = database.clock()
+    chosen = [chain for chain in watched_chains(database, snapshots) if _is_meant(chain.chain_id, only)]
     if not chosen:
         say("no chain is configured to be watched: set watch_from_block and rpc of a chain")
         return
@@ -264,12 +271,14 @@ def _is_meant(chain_id: ChainId, only: frozenset[ChainId] | None) -> bool:
     return only is None or chain_id in only
 
 
-def _watch(gateway: Gateway, only: frozenset[ChainId] | None) -> None:
+def _watch(
+    database: Database, snapshots: SnapshotSource, intake: Intake, only: frozenset[ChainId] | None
+) -> None:
     settings = current_app.config["SETTINGS"]
     log_to_stderr(settings.log_format, settings.log_level)
-    if not watch_terms(gateway):
+    if not watch_terms(snapshots):
         _log.warning("no chain has a watch_from_block yet; waiting for one")
-    watcher = Watcher(gateway, settings.rpc_urls, time.monotonic, only)
+    watcher = Watcher(database, snapshots, intake, settings.rpc_urls, time.monotonic, only)
     asked = _Signals()
     progress = Progress(sys.stderr, time.monotonic)
 

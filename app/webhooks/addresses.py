@@ -92,12 +92,18 @@ def _read(text: str) -> Address:
         raise AddressRefused("the name has no address") from None
 
 
-def parse_networks(texts: Iterable[str]) -> tuple[Network, ...]:
+class AllowedNetworks(tuple[Network, ...]):
+    """Where webhooks may go in addition to the public Internet."""
+
+    __slots__ = ()
+
+
+def parse_networks(texts: Iterable[str]) -> AllowedNetworks:
     """Networks from their CIDRs.
 
     :raises ValueError: one is none, or has bits set behind its prefix.
     """
-    return tuple(ip_network(text) for text in texts)
+    return AllowedNetworks(ip_network(text) for text in texts)
 
 
 MAX_URL: Final = 2048

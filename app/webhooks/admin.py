@@ -9,12 +9,15 @@ from flask import abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
+from app.audit.keys import AuditKeys
 from app.console.access import Access, Audience
 from app.console.formats import grouped, sentence
 from app.console.requests import actor
 from app.console.views import ConsoleView
-from app.gateway import current_gateway
+from app.db.database import Database
+from app.parts import current
 from app.values.amounts import is_ascii_digits
+from app.webhooks.addresses import AllowedNetworks
 from app.webhooks.forms import ALERTS, AUDIENCES, NewWebhookForm, ReplayForm
 from app.webhooks.services.delivering import replay, retry, unsent_since
 from app.webhooks.services.shown import (
@@ -68,14 +71,14 @@ class WebhooksView(ConsoleView):
     @expose("/")
     def index(self) -> str:
         """Every subscription."""
-        found = list_subscriptions(current_gateway())
+        found = list_subscriptions(current(Database))
         return self.render(
             "console/webhooks/index.html",
             found=found,
             looks=LOOKS,
             audiences=AUDIENCES,
             most=MOST_COUNTED,
-            unsent=unsent_since(current_gateway()),
+            unsent=unsent_since(current(Database)),
         )
 
     @expose("/new", methods=("GET", "POST"))
@@ -84,7 +87,13 @@ class WebhooksView(ConsoleView):
         form = NewWebhookForm()
         if form.validate_on_submit():
             try:
-                made = subscribe(current_gateway(), form.wanted(), actor=actor())
+                made = subscribe(
+                    current(Database),
+                    current(AuditKeys),
+                    current(AllowedNetworks),
+                    form.wanted(),
+                    actor=actor(),
+                )
             except SubscriptionRefused as refused:
                 if refused.field in form:
                     form[refused.field].errors = [sentence(str(refused))]
@@ -100,9 +109,9 @@ class WebhooksView(ConsoleView):
         before = request.args.get("before", "")
         state = request.args.get("state", "")
         try:
-            hook = show_subscription(current_gateway(), public_id)
+            hook = show_subscription(current(Database), public_id)
             page = delivery_log(
-                current_gateway(),
+                current(Database),
                 public_id,
                 int(before) if is_ascii_digits(before) and len(before) < 19 else None,
                 DeliveryState(state) if state in set(DeliveryState) else None,
@@ -121,7 +130,7 @@ class WebhooksView(ConsoleView):
             alerts=ALERTS,
             most=MOST_COUNTED,
             form=ReplayForm(formdata=None),
-            unsent=unsent_since(current_gateway()),
+            unsent=unsent_since(current(Database)),
         )
 
     @expose("/<public_id>/pause", methods=("POST",))
@@ -130,7 +139,9 @@ class WebhooksView(ConsoleView):
         reason = f"paused by {actor().name}"
         return _done(
             public_id,
-            lambda: switch(current_gateway(), public_id, State.PAUSED, actor=actor(), reason=reason),
+            lambda: switch(
+                current(Database), current(AuditKeys), public_id, State.PAUSED, actor=actor(), reason=reason
+            ),
             "Paused. What happens meanwhile is kept and sent later.",
         )
 
@@ -139,7 +150,7 @@ class WebhooksView(ConsoleView):
         """Send again."""
         return _done(
             public_id,
-            lambda: switch(current_gateway(), public_id, State.ACTIVE, actor=actor()),
+            lambda: switch(current(Database), current(AuditKeys), public_id, State.ACTIVE, actor=actor()),
             "Active again. What waits is sent now.",
         )
 
@@ -148,7 +159,7 @@ class WebhooksView(ConsoleView):
         """Send an event that tells nothing."""
         return _done(
             public_id,
-            lambda: send_test(current_gateway(), public_id),
+            lambda: send_test(current(Database), public_id),
             "Test event written. Its outcome appears below once the sender has tried it.",
         )
 
@@ -157,9 +168,10 @@ class WebhooksView(ConsoleView):
         """Send a span of time again."""
         form = ReplayForm()
         try:
-            since, until = form.span(current_gateway().clock())
+            since, until = form.span(current(Database).clock())
             count = replay(
-                current_gateway(),
+                current(Database),
+                current(AuditKeys),
                 public_id,
                 since,
                 until,
@@ -190,7 +202,7 @@ class WebhooksView(ConsoleView):
     def rotate(self, public_id: str) -> ResponseReturnValue:
         """Replace the secret and show the new one once."""
         try:
-            made = rotate(current_gateway(), public_id, actor=actor())
+            made = rotate(current(Database), current(AuditKeys), public_id, actor=actor())
         except NoSubscription:
             abort(404)
         return self.render("console/webhooks/made.html", made=made, rotated=True)
@@ -200,7 +212,7 @@ class WebhooksView(ConsoleView):
         """Remove the subscription with its log."""
         _done(
             public_id,
-            lambda: switch(current_gateway(), public_id, State.REMOVED, actor=actor()),
+            lambda: switch(current(Database), current(AuditKeys), public_id, State.REMOVED, actor=actor()),
             "Webhook removed. Nothing more is sent to it.",
         )
         return redirect(url_for("webhooks.index"))
@@ -208,7 +220,7 @@ class WebhooksView(ConsoleView):
 
 def _retried(public_id: str, delivery_id: int | None) -> ResponseReturnValue:
     try:
-        count = retry(current_gateway(), public_id, delivery_id, actor=actor())
+        count = retry(current(Database), current(AuditKeys), public_id, delivery_id, actor=actor())
     except NoSubscription:
         abort(404)
     if count:

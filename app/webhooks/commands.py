@@ -10,11 +10,15 @@ import click
 from flask import current_app
 from flask.cli import with_appcontext
 
+from app.audit.keys import AuditKeys
+from app.db.database import Database
 from app.db.pooler import pooler_complaint
-from app.gateway import Gateway, current_gateway
+from app.db.schema import database_complaint
+from app.network.snapshot import SnapshotSource
 from app.observability.logs import log_to_stderr
-from app.observability.readiness import database_complaint
+from app.parts import current
 from app.terminal import Refusal, say
+from app.webhooks.addresses import AllowedNetworks
 from app.webhooks.post import Poster, Resolver
 from app.webhooks.sender import Sender
 
@@ -30,27 +34,36 @@ def deliver(once: bool) -> None:
     Any number of these may run: each delivery is taken by one of them. Exits with 0 after a signal, with 1
     if it cannot start.
     """
-    gateway = current_gateway()
-    if complaint := database_complaint(gateway):
+    database = current(Database)
+    snapshots = current(SnapshotSource)
+    audit_keys = current(AuditKeys)
+    allowed = current(AllowedNetworks)
+    if complaint := database_complaint(database):
         raise Refusal(f"{complaint}; check DATABASE_URL, and run: flask --app wsgi db upgrade")
-    if complaint := pooler_complaint(gateway):
+    if complaint := pooler_complaint(database):
         raise Refusal(complaint)
     settings = current_app.config["SETTINGS"]
     log_to_stderr(settings.log_format, settings.log_level)
-    sent = asyncio.run(_send(gateway, once))
+    sent = asyncio.run(_send(database, snapshots, audit_keys, allowed, once))
     if once:
         say(f"{sent} attempts were made")
     _log.info("ended")
 
 
-async def _send(gateway: Gateway, once: bool) -> int:
+async def _send(
+    database: Database,
+    snapshots: SnapshotSource,
+    audit_keys: AuditKeys,
+    allowed: AllowedNetworks,
+    once: bool,
+) -> int:
     """Send; the number of attempts that have ended."""
     resolver = Resolver()
     try:
-        poster = Poster(resolver, gateway.webhook_networks)
+        poster = Poster(resolver, allowed)
     except OSError as error:
         raise Refusal(f"SSL_CERT_FILE: is not a file of certificates in PEM: {error.strerror}") from None
-    sender = Sender(gateway, poster)
+    sender = Sender(database, snapshots, audit_keys, poster)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, sender.stop)

@@ -15,8 +15,10 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Final
 
+from app.audit.keys import AuditKeys
+from app.db.database import Database
 from app.db.writes import is_unavailable
-from app.gateway import Gateway
+from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
 from app.webhooks.post import Poster, Unsent
 from app.webhooks.services.alerts import Alerts
@@ -107,9 +109,16 @@ class Sender:
     """
 
     def __init__(
-        self, gateway: Gateway, poster: Poster, monotonic: Callable[[], float] = time.monotonic
+        self,
+        database: Database,
+        snapshots: SnapshotSource,
+        audit_keys: AuditKeys,
+        poster: Poster,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._gateway = gateway
+        self._database = database
+        self._snapshots = snapshots
+        self._audit_keys = audit_keys
         self._poster = poster
         self._monotonic = monotonic
         self._places = Places()
@@ -149,7 +158,7 @@ class Sender:
         self._news.clear()
         try:
             await self._bring_back()
-            taken = await asyncio.to_thread(take, self._gateway, self._places)
+            taken = await asyncio.to_thread(take, self._database, self._audit_keys, self._places)
             for due in taken:
                 task = asyncio.create_task(self._attempt(due))
                 self._under_way.add(task)
@@ -163,7 +172,7 @@ class Sender:
         return len(taken)
 
     async def _attempt(self, due: Due) -> None:
-        begun, at = self._monotonic(), self._gateway.clock()
+        begun, at = self._monotonic(), self._database.clock()
         status, error, retry_after, hung = None, due.fault, None, False
         if not error:
             try:
@@ -183,7 +192,7 @@ class Sender:
         seconds = self._monotonic() - begun
         self._places.leave(due.place, answered=not hung and seconds < GOOD_SECONDS)
         self._ended.append(
-            Outcome(due, self._gateway.clock(), round(seconds * 1000), status, error, retry_after)
+            Outcome(due, self._database.clock(), round(seconds * 1000), status, error, retry_after)
         )
         self._news.set()
 
@@ -191,19 +200,25 @@ class Sender:
         """Note the outcomes so far. Where that fails they stay, to be noted later."""
         outcomes = list(self._ended)
         if outcomes:
-            await asyncio.to_thread(bring_back, self._gateway, outcomes)
+            await asyncio.to_thread(bring_back, self._database, outcomes)
             del self._ended[: len(outcomes)]
             self.sent += len(outcomes)
+
+    def _tell_alerts(self) -> None:
+        self._alerts.tell(self._database, self._snapshots, self._audit_keys)
+
+    def _clean_up(self) -> None:
+        clean_up(self._database)
 
     async def _chores(self) -> None:
         """Alerts, and what is too old. Nothing that fails here holds up what is to be sent."""
         while True:
-            for chore in (self._alerts.tell, clean_up):
+            for chore in (self._tell_alerts, self._clean_up):
                 try:
-                    await asyncio.to_thread(chore, self._gateway)
+                    await asyncio.to_thread(chore)
                 except Exception as error:
                     level = logging.WARNING if is_unavailable(error) else logging.ERROR
-                    FAILURES.report(_log, level, "%s failed", chore.__name__, error=error)
+                    FAILURES.report(_log, level, "%s failed", chore.__name__.lstrip("_"), error=error)
             await asyncio.sleep(CHORE_SECONDS)
 
     async def _pause(self, seconds: float) -> None:

@@ -10,12 +10,15 @@ from flask import Blueprint, Response
 from app.api.answers import answer
 from app.api.door import WEBHOOKS_PATH, current_door
 from app.api.requests import apply_request_policy, read_body, read_query
+from app.audit.keys import AuditKeys
 from app.credentials.api_key import Scope
-from app.gateway import current_gateway
+from app.db.database import Database
 from app.http.public import require_key, require_scope
+from app.parts import current
 from app.values.codes import Reason
 from app.values.errors import BadRequest, GatewayError
 from app.values.times import rfc3339
+from app.webhooks.addresses import AllowedNetworks
 from app.webhooks.services.shown import Shown, list_subscriptions
 from app.webhooks.services.subscriptions import (
     NewSubscription,
@@ -55,7 +58,7 @@ def create_webhook() -> Response:
         owner_key=key.key_id,
     )
     try:
-        made = subscribe(current_gateway(), wanted, actor=None)
+        made = subscribe(current(Database), current(AuditKeys), current(AllowedNetworks), wanted, actor=None)
     except SubscriptionRefused as refused:
         raise BadRequest(f"{refused.field}: {refused}" if refused.field else str(refused)) from None
     return answer(door.webhooks_answer, _listed(key.key_id, made.public_id) | {"secret": made.secret})
@@ -68,7 +71,9 @@ def remove_webhook() -> Response:
     door = current_door()
     public_id = read_query(door.webhook_query)["id"]
     try:
-        switch(current_gateway(), public_id, State.REMOVED, actor=None, owner_key=key.key_id)
+        switch(
+            current(Database), current(AuditKeys), public_id, State.REMOVED, actor=None, owner_key=key.key_id
+        )
     except NoSubscription:
         raise GatewayError(
             "this API key has no webhook with this id: list them with GET", reason=Reason.WEBHOOK_NOT_FOUND
@@ -81,7 +86,7 @@ def _listed(owner_key: str, only: str | None = None) -> dict[str, Any]:
 
     :param only: the id of the one that is meant; all of them without.
     """
-    found = list_subscriptions(current_gateway(), owner_key)
+    found = list_subscriptions(current(Database), owner_key)
     return {"webhooks": [_as_json(each) for each in found if only in (None, each.public_id)]}
 
 

@@ -9,10 +9,10 @@ from typing import Final
 import psycopg
 
 from app.feed.services.ingest import ingest_lines
-from app.gateway import current_gateway
 from app.network.document import import_network
 from bench.watching.arena import Arena, Reading, begin, finish, module, running
 from bench.watching.setting import FIRST_BLOCK, bridges
+from tests.gateway import current_gateway
 from tests.load.questions import OPERATOR
 from tests.postgres import gateway_on
 
@@ -24,9 +24,9 @@ def feed(arena: Arena, document: bytes, lines: Sequence[bytes]) -> Reading:
     """The facts of the same logs, as a reporter sends them."""
     with gateway_on(arena.migrated()):
         gateway = current_gateway()
-        import_network(gateway, document, actor=OPERATOR)
+        import_network(gateway.database, gateway.audit_keys, gateway.two_persons, document, actor=OPERATOR)
         began, cpu = time.perf_counter(), time.process_time()
-        taken = ingest_lines(gateway, lines, "bench")
+        taken = ingest_lines(gateway.database, gateway.intake, lines, "bench")
         seconds, used = time.perf_counter() - began, time.process_time() - cpu
     if taken.accepted != len(lines):
         raise SystemExit(f"the feed was not taken: {taken.refused[:1]}")

@@ -11,12 +11,12 @@ from sqlalchemy import select
 
 from app.db.engine import reading
 from app.feed.models import Event
-from app.gateway import Gateway, current_gateway
 from app.network.document import import_network
 from app.values.identifiers import ChainId
 from app.watcher.queries import watch_row
 from bench.watching.arena import Arena, Reading, begin, finish, module, running
 from bench.watching.setting import CHAIN, watching
+from tests.gateway import Gateway, current_gateway
 from tests.load.questions import OPERATOR
 from tests.postgres import gateway_on
 
@@ -46,7 +46,13 @@ def watch(arena: Arena, round_number: int) -> Watched:
     urls = {variable: arena.url(name) for variable, name in zip(URLS, names, strict=True)}
     with gateway_on(database):
         gateway = current_gateway()
-        import_network(gateway, orjson.dumps(watching(URLS)), actor=OPERATOR)
+        import_network(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            orjson.dumps(watching(URLS)),
+            actor=OPERATOR,
+        )
         settings = {**SECRETS, **urls, "DATABASE_URL": database}
         with running(module("flask", "--app", "wsgi", "watch"), settings, log) as child:
             start = begin(child, arena, names)

@@ -8,7 +8,6 @@ import pytest
 from flask import Flask
 
 from app.accounts.roles import Role
-from app.gateway import Gateway
 from app.network.document import import_network
 from app.sandbox.loader import load_sandbox
 from config import ALL_DOORS
@@ -16,6 +15,7 @@ from tests.actors import TESTER
 from tests.admin.visitor import MovableClock, Visitor, gateway_of, signed_in
 from tests.applications import Applications, OpenApp, cheap_passwords
 from tests.databases import SharedDatabase
+from tests.gateway import Gateway, parts
 from tests.services.network.network_kit import network as small_network
 from tests.services.network.network_kit import text
 
@@ -54,7 +54,7 @@ def sandbox(app: Flask, database: SharedDatabase) -> Gateway:
 
     def fill() -> None:
         with app.app_context():
-            load_sandbox(gateway_of(app), actor=TESTER)
+            load_sandbox(*parts(gateway_of(app), "database", "audit_keys", "intake"), actor=TESTER)
 
     database.fill("tests.admin sandbox", fill)
     return gateway_of(app)
@@ -63,7 +63,12 @@ def sandbox(app: Flask, database: SharedDatabase) -> Gateway:
 @pytest.fixture
 def network(gateway: Gateway, database: SharedDatabase) -> Gateway:
     """The gateway with the small network of the services' tests."""
-    database.fill("tests.admin network", lambda: import_network(gateway, text(small_network()), actor=TESTER))
+    database.fill(
+        "tests.admin network",
+        lambda: import_network(
+            gateway.database, gateway.audit_keys, gateway.two_persons, text(small_network()), actor=TESTER
+        ),
+    )
     return gateway
 
 

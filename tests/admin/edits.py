@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.gateway import Gateway
+from tests.gateway import Gateway
 from tests.services.network.edits.kit import document, shown
 from tests.services.network.network_kit import VAULT
 

@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import insert
 
 from app.db.engine import writing
-from app.gateway import Gateway
 from app.transfers.models import LatencyRecord, Transfer
+from tests.gateway import Gateway
 from tests.services.feed.world import NOW
 
 

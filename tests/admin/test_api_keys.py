@@ -11,10 +11,10 @@ from app.accounts.roles import Role
 from app.approvals.api_keys import request_key
 from app.credentials.key_uses import KeyUses
 from app.credentials.services.api_keys import presented_key
-from app.gateway import Gateway
 from tests.actors import TESTER
 from tests.admin.visitor import Visitor, add_account, email_of, signed_in
-from tests.applications import OpenApp, gateway_of
+from tests.applications import OpenApp
+from tests.gateway import Gateway, gateway_of
 
 KEYS = "/admin/api_keys/"
 FIELDS = {"name": "wallet", "scopes": ["read", "webhooks"], "rate_limit": "100/minute;1000/hour"}
@@ -29,7 +29,7 @@ def made(page: str) -> str:
 def test_a_key_is_made_shown_once_and_revoked(app: Flask, gateway: Gateway) -> None:
     admin = signed_in(app, Role.ADMIN)
     key = made(admin.post(f"{KEYS}new", FIELDS).text)
-    found = presented_key(gateway, f"Bearer {key}")
+    found = presented_key(gateway.database, f"Bearer {key}")
     assert found is not None
     assert (found.name, found.rate_limit) == ("wallet", FIELDS["rate_limit"])
     assert sorted(found.scopes) == FIELDS["scopes"]
@@ -41,7 +41,7 @@ def test_a_key_is_made_shown_once_and_revoked(app: Flask, gateway: Gateway) -> N
     assert "No requests with this key" in admin.get(path).text
     admin.post(f"{path}/revoke", {"typed": "wall"})
     assert "Nothing was changed" in admin.get(path).text
-    assert presented_key(gateway, f"Bearer {key}") is not None
+    assert presented_key(gateway.database, f"Bearer {key}") is not None
     assert admin.post(f"{path}/revoke", {"typed": "Wallet"}).location == KEYS
     page = admin.get(path).text
     assert "revoked" in page
@@ -83,7 +83,9 @@ def test_the_use_by_day(app: Flask, gateway: Gateway) -> None:
 
 
 def test_operators_read(app: Flask, gateway: Gateway) -> None:
-    request_key(gateway, "wallet", ("read",), "", actor=TESTER)
+    request_key(
+        gateway.database, gateway.audit_keys, gateway.two_persons, "wallet", ("read",), "", actor=TESTER
+    )
     operator = signed_in(app, Role.OPERATOR)
     assert "Add key" not in operator.get(KEYS).text
     page = operator.get(f"{KEYS}1").text
@@ -120,7 +122,7 @@ def test_a_second_person_makes_it(open_app: OpenApp) -> None:
     assert key[20:] not in shown.text
     second.post("/admin/proposals/1/approve")
     assert app.test_client().get("/v2/getTransferConfigs", headers=headers).status_code == 200
-    assert presented_key(gateway, f"Bearer {key}") is not None
+    assert presented_key(gateway.database, f"Bearer {key}") is not None
     operator = Visitor(app)
     add_account(app, Role.OPERATOR)
     operator.sign_in(email_of(Role.OPERATOR))

@@ -12,9 +12,9 @@ from sqlalchemy import text
 
 from app.accounts.roles import Role
 from app.audit import records
-from app.gateway import Gateway
 from tests.admin.forms import save, send
 from tests.admin.visitor import MovableClock, Visitor, other_operator, signed_in
+from tests.gateway import Gateway
 from tests.services.network.edits.kit import shown
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,20 +12,22 @@ from flask import Flask
 
 from app.accounts.proposal import TwoPersons
 from app.accounts.roles import Role
-from app.gateway import Gateway
 from app.network.document import export_network, import_network
 from tests.actors import TESTER
 from tests.admin.connecting import BASE, PATH
 from tests.admin.forms import send
 from tests.admin.visitor import Visitor, signed_in
+from tests.gateway import Gateway
 from tests.services.network.edits.kit import document, records, shown
 
 
 def change(gateway: Gateway, edit: Callable[[dict[str, Any]], None]) -> None:
     """Somebody else changes the configuration."""
-    rows = json.loads(export_network(gateway))
+    rows = json.loads(export_network(gateway.database))
     edit(rows)
-    import_network(gateway, json.dumps(rows).encode(), actor=TESTER)
+    import_network(
+        gateway.database, gateway.audit_keys, gateway.two_persons, json.dumps(rows).encode(), actor=TESTER
+    )
 
 
 def a_token_comes_first(rows: dict[str, Any]) -> None:

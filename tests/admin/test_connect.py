@@ -9,12 +9,12 @@ import pytest
 from flask import Flask
 
 from app.accounts.roles import Role
-from app.gateway import Gateway
 from app.network.document import export_network, import_network
 from tests.actors import TESTER
 from tests.admin.connecting import BASE, PATH
 from tests.admin.forms import form_of, send
 from tests.admin.visitor import MovableClock, Visitor, signed_in
+from tests.gateway import Gateway
 from tests.services.network.edits.kit import document, records
 from tests.services.network.network_kit import SIGNERS
 
@@ -106,10 +106,12 @@ def test_smallest_units_are_chosen_for_a_whole_table(operator: Visitor, network:
 
 
 def test_a_pinned_fee_is_not_copied(operator: Visitor, network: Gateway) -> None:
-    rows = json.loads(export_network(network))
+    rows = json.loads(export_network(network.database))
     for route in rows["routes"]:
         route |= {"pinned_base_fee": "9", "pinned_until": "2026-11-22T12:00:00Z"}
-    import_network(network, json.dumps(rows).encode(), actor=TESTER)
+    import_network(
+        network.database, network.audit_keys, network.two_persons, json.dumps(rows).encode(), actor=TESTER
+    )
     preview = send(operator, PATH, **BASE)
     send(operator, PATH, preview, confirm="1")
     new = [row for row in document(network)["routes"] if 8453 in (row["src_chain_id"], row["dst_chain_id"])]

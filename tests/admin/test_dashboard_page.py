@@ -10,9 +10,9 @@ from sqlalchemy.exc import OperationalError
 
 from app.accounts.roles import Role
 from app.admin import dashboard as parts
-from app.gateway import Gateway
 from tests.admin.unfed import without_events
 from tests.admin.visitor import signed_in
+from tests.gateway import Gateway
 
 PARTS = (
     "status_counts", "stuck_transfers", "count_stuck", "waiting_refunds", "slowest_pairs", "pool_lines",

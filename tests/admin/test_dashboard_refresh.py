@@ -9,10 +9,10 @@ from flask import Flask
 
 from app.accounts.roles import Role
 from app.admin import dashboard as view
-from app.gateway import Gateway
 from tests.admin.forms import send
 from tests.admin.unfed import without_events
 from tests.admin.visitor import MovableClock, Visitor, signed_in
+from tests.gateway import Gateway
 
 REFRESH = "/admin/refresh"
 
@@ -63,7 +63,7 @@ def test_pages_share_what_was_read_a_moment_ago(
     clock.forward(minutes=1)  # what the test before shared is too old
     read: list[Any] = []
     board = view.Dashboard
-    monkeypatch.setattr(view, "Dashboard", lambda gateway: read.append(gateway) or board(gateway))
+    monkeypatch.setattr(view, "Dashboard", lambda *parts: read.append(parts) or board(*parts))
     one, other = signed_in(app, Role.VIEWER), signed_in(app, Role.ADMIN)
     read.clear()
     for visitor in (one, other, one):

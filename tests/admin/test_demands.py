@@ -19,6 +19,7 @@ from tests.admin.authenticator import Authenticator, add_passkey
 from tests.admin.roles import EXPECTED, NOBODY, console_rules, path_of
 from tests.admin.second_factor import code_of, set_up
 from tests.admin.visitor import PASSWORD, Visitor, add_account, email_of, gateway_of, signed_in
+from tests.gateway import parts
 
 VIEWER = email_of(Role.VIEWER)
 OWN = "quite another password"
@@ -50,7 +51,7 @@ def test_a_password_made_by_an_administrator_is_changed_first(app: Flask) -> Non
     assert not visitor.inside, "the same password is not another one"
     change(visitor, PASSWORD)
     assert visitor.inside
-    told = [row.detail for row in list_audit(gateway_of(app)) if row.action == "operator.change"]
+    told = [row.detail for row in list_audit(gateway_of(app).database) if row.action == "operator.change"]
     assert told[0] == "new password, signed out everywhere"
 
 
@@ -63,7 +64,9 @@ def test_a_generated_password_is_changed_first(app: Flask, by: str) -> None:
         assert found
         password = found[1]
     else:
-        password = reset_password(gateway_of(app), account, actor=TESTER)
+        password = reset_password(
+            *parts(gateway_of(app), "database", "audit_keys", "two_persons"), account, actor=TESTER
+        )
     visitor = Visitor(app)
     visitor.sign_in(VIEWER, password)
     assert visitor.get("/admin/").location == CHANGE
@@ -72,7 +75,13 @@ def test_a_generated_password_is_changed_first(app: Flask, by: str) -> None:
 
 
 def test_a_password_from_the_prompt_is_ones_own(app: Flask) -> None:
-    create_account(gateway_of(app), VIEWER, PASSWORD, Role.VIEWER, actor=TESTER)
+    create_account(
+        *parts(gateway_of(app), "database", "audit_keys", "two_persons"),
+        VIEWER,
+        PASSWORD,
+        Role.VIEWER,
+        actor=TESTER,
+    )
     visitor = Visitor(app)
     visitor.sign_in(VIEWER)
     assert visitor.inside
@@ -94,7 +103,7 @@ def test_every_door_of_the_console_refuses_them(app: Flask) -> None:
     admin = signed_in(app, Role.ADMIN)
     wanted = {"email": "n@example.org", "password": common, "role": "viewer"}
     assert "easy to guess" in admin.post("/admin/operators/new", wanted).text
-    assert find_account(gateway_of(app), email="n@example.org") is None
+    assert find_account(gateway_of(app).database, email="n@example.org") is None
 
 
 def test_no_password_takes_long_to_judge() -> None:
@@ -159,7 +168,7 @@ def test_a_second_factor_can_be_demanded_of_everyone(app: Flask) -> None:
     assert "disable" not in viewer.get("/admin/account/second-factor").text
     admin.post(DEMAND, {"demanded": "0"})
     assert "disable" in viewer.get("/admin/account/second-factor").text
-    told = [row.detail for row in list_audit(gateway_of(app)) if row.action == "operators.rules"]
+    told = [row.detail for row in list_audit(gateway_of(app).database) if row.action == "operators.rules"]
     assert told == ["", "1 sessions without a second factor ended"]
 
 
@@ -173,7 +182,11 @@ def test_with_both_demands_the_factor_comes_first_and_then_the_password(app: Fla
     admin = signed_in(app, Role.ADMIN)
     set_up(admin)
     admin.post(DEMAND, {"demanded": "1"})
-    password = reset_password(gateway_of(app), add_account(app, Role.VIEWER), actor=TESTER)
+    password = reset_password(
+        *parts(gateway_of(app), "database", "audit_keys", "two_persons"),
+        add_account(app, Role.VIEWER),
+        actor=TESTER,
+    )
     visitor = Visitor(app)
     assert visitor.sign_in(VIEWER, password).location == "/admin/account/second-factor"
     page = visitor.post("/admin/account/second-factor", {"setup": "authenticator"})

@@ -11,11 +11,11 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from app.accounts.roles import Role
-from app.gateway import Gateway
 from app.network.document import export_network
 from tests.admin.documents import changed_file
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import NOW, MovableClock, Visitor, signed_in
+from tests.gateway import Gateway
 from tests.services.network.edits.kit import document, records, shown
 from tests.services.network.network_kit import SIGNERS, network, text
 
@@ -35,7 +35,7 @@ def apply(visitor: Visitor, page: TestResponse, *rows: str, **fields: Any) -> Te
 
 def test_it_is_exported_and_has_no_drift(operator: Visitor, network: Gateway) -> None:
     answer = operator.get("/admin/document/network.json")
-    assert answer.data == export_network(network)
+    assert answer.data == export_network(network.database)
     assert "attachment" in answer.headers["Content-Disposition"]
     file = {"file": (io.BytesIO(b"\xef\xbb\xbf" + answer.data), "network.json"), "text": ""}
     page = operator.post("/admin/document/compare", file, content_type="multipart/form-data")
@@ -43,7 +43,7 @@ def test_it_is_exported_and_has_no_drift(operator: Visitor, network: Gateway) ->
 
 
 def test_the_drift_is_shown_to_everybody_and_changes_nothing(app: Flask, network: Gateway) -> None:
-    before = export_network(network)
+    before = export_network(network.database)
     viewer = signed_in(app, Role.VIEWER)
     page = compared(viewer, changed_file())
     assert "<strong>6</strong> rows differ" in page.text
@@ -51,7 +51,7 @@ def test_the_drift_is_shown_to_everybody_and_changes_nothing(app: Flask, network
     assert 'name="row"' not in page.text
     assert "An administrator can apply" in page.text
     assert viewer.post("/admin/document/apply", {"text": "{}"}).status_code == 403
-    assert export_network(network) == before
+    assert export_network(network.database) == before
 
 
 def test_what_is_picked_is_taken_over(admin: Visitor, network: Gateway) -> None:

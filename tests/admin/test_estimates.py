@@ -15,11 +15,11 @@ from app.accounts.roles import Role
 from app.estimates.admin.views import percent
 from app.estimates.counts import EstimateCounts
 from app.feed.services.ingest import ingest_lines
-from app.gateway import Gateway
 from app.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES
 from app.values.codes import Reason
 from tests.admin.visitor import Visitor, signed_in
 from tests.builders.events import EventBuilder
+from tests.gateway import Gateway
 
 GOOD = {"src": "1", "dst": "56", "token": "USDT", "amount": "100", "slippage": "0.5"}
 TERMS = ("eq_value_token_amt", "perc_fee", "base_fee", "estimated_receive_amt")
@@ -182,7 +182,10 @@ def test_the_age_of_pools_and_fees_is_shown_and_what_the_feed_says_is_seen_at_on
     for amount in ("1", "2"):
         at = sandbox.clock() - timedelta(seconds=9 - int(amount))
         report = EventBuilder(at, {}, {}).event("fee.updated", **fee, base_fee=amount)
-        assert ingest_lines(sandbox, [json.dumps(report).encode()], "test").accepted == 1
+        assert (
+            ingest_lines(sandbox.database, sandbox.intake, [json.dumps(report).encode()], "test").accepted
+            == 1
+        )
         page = ask(visitor, **GOOD)
         assert terms(page)["base_fee"] == amount
         assert re.search(r"<dt>Pools and fee</dt><dd>Read (just now|\d+\.\d s ago)</dd>", page)

@@ -15,13 +15,13 @@ from werkzeug.routing import MapAdapter
 from app.accounts.roles import Role
 from app.approvals.api_keys import request_key
 from app.credentials.services.ingest_tokens import create_token
-from app.gateway import Gateway
 from app.webhooks.services.subscriptions import send_test
 from tests.actors import TESTER
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import Visitor, add_account, email_of
 from tests.applications import OpenApp
 from tests.everyday import some, volume
+from tests.gateway import Gateway
 from tests.services.webhooks.hooks import to_subjects
 
 ALIKE = volume(3, 1)
@@ -116,9 +116,17 @@ def story(app: Flask, sandbox: Gateway) -> None:
     proposal = send(visitor, "/admin/pegged_pairs/1", burn_base_fee="7")
     why = {"proposal_reason": "asked for by the vault's operator", "confirm": "1"}
     visitor.post("/admin/pegged_pairs/1", form_of(proposal) | why)
-    create_token(sandbox, "a-reporter", actor=TESTER)
-    request_key(sandbox, "a-wallet", ("read", "webhooks"), "100/minute", actor=TESTER)
-    send_test(sandbox, to_subjects(sandbox, ["0xab"]).public_id)
+    create_token(sandbox.database, sandbox.audit_keys, sandbox.two_persons, "a-reporter", actor=TESTER)
+    request_key(
+        sandbox.database,
+        sandbox.audit_keys,
+        sandbox.two_persons,
+        "a-wallet",
+        ("read", "webhooks"),
+        "100/minute",
+        actor=TESTER,
+    )
+    send_test(sandbox.database, to_subjects(sandbox, ["0xab"]).public_id)
 
 
 def walk(app: Flask, role: Role) -> Walk:

@@ -10,8 +10,8 @@ from flask import Flask
 
 from app.accounts.roles import Role
 from app.console.formats import browser_name, when
-from app.gateway import Gateway
 from tests.admin.visitor import Visitor, email_of, lose_database, signed_in
+from tests.gateway import Gateway
 
 LINUX = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko)"
 MAC = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko)"

@@ -20,11 +20,11 @@ from app.accounts.services.throttle import Guess, MustWait, release, reserve
 from app.accounts.sign_in import forms
 from app.audit.models import AuditRecord
 from app.db.engine import reading, writing
-from app.gateway import Gateway
 from tests.actors import TESTER
 from tests.admin.second_factor import code_of, set_up
 from tests.admin.visitor import PASSWORD, MovableClock, Visitor, add_account, email_of, gateway_of, signed_in
 from tests.applications import OpenApp
+from tests.gateway import Gateway
 
 VIEWER = email_of(Role.VIEWER)
 JUDGED_WITHOUT_A_WAIT = 5
@@ -95,10 +95,10 @@ def test_what_is_given_back_at_once_leaves_nothing_behind(app: Flask) -> None:
 
     def attempt(number: int) -> bool:
         try:
-            made = reserve(gateway, guess)
+            made = reserve(gateway.database, gateway.audit_keys, guess)
         except MustWait:
             return False
-        release(gateway, made)
+        release(gateway.database, made)
         return True
 
     with ThreadPoolExecutor(8) as pool:
@@ -111,9 +111,12 @@ def test_what_is_given_back_at_once_leaves_nothing_behind(app: Flask) -> None:
 def test_a_right_try_does_not_lengthen_the_wait_of_others(app: Flask, clock: MovableClock) -> None:
     gateway = gateway_of(app)
     for number in range(20):
-        reserve(gateway, Guess(f"{number}@example.org", "192.0.2.1"))
+        reserve(gateway.database, gateway.audit_keys, Guess(f"{number}@example.org", "192.0.2.1"))
     clock.forward(minutes=5)
-    release(gateway, reserve(gateway, Guess("owner@example.org", "192.0.2.1")))
+    release(
+        gateway.database,
+        reserve(gateway.database, gateway.audit_keys, Guess("owner@example.org", "192.0.2.1")),
+    )
     with reading(gateway.engine) as connection:
         left = connection.execute(
             select(SignInFailure.failures, SignInFailure.last_at).where(
@@ -135,9 +138,13 @@ def test_guesses_are_counted_while_the_feed_writes(app: Flask) -> None:
     gateway = gateway_of(app)
     with feed_holds_the_lock(gateway), ThreadPoolExecutor(1) as pool:
         for _ in range(JUDGED_WITHOUT_A_WAIT):
-            pool.submit(reserve, gateway, Guess("x", "192.0.2.1")).result(timeout=5)
+            pool.submit(reserve, gateway.database, gateway.audit_keys, Guess("x", "192.0.2.1")).result(
+                timeout=5
+            )
         with pytest.raises(MustWait):
-            pool.submit(reserve, gateway, Guess("x", "192.0.2.1")).result(timeout=5)
+            pool.submit(reserve, gateway.database, gateway.audit_keys, Guess("x", "192.0.2.1")).result(
+                timeout=5
+            )
 
 
 @pytest.mark.parametrize(
@@ -208,7 +215,7 @@ def device_of(visitor: Visitor, account: int) -> str:
 
 def test_what_proves_a_browser_is_signed_for_one_account_and_ends(app: Flask, clock: MovableClock) -> None:
     owner = signed_in(app, Role.VIEWER)
-    gateway, account = gateway_of(app), find_account(gateway_of(app), email=VIEWER)
+    gateway, account = gateway_of(app), find_account(gateway_of(app).database, email=VIEWER)
     assert account
     other = add_account(app, Role.OPERATOR)
     proof = device_of(owner, account.id)
@@ -242,7 +249,14 @@ def test_what_proves_a_browser_is_signed_for_one_account_and_ends(app: Flask, cl
     fresh = device_of(owner, account.id)
     besiege(app)
     assert comes_in(fresh)
-    update_account(gateway, account.id, {"fs_uniquifier": new_uniquifier()}, actor=TESTER)
+    update_account(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        account.id,
+        {"fs_uniquifier": new_uniquifier()},
+        actor=TESTER,
+    )
     assert not comes_in(fresh), "signing out everywhere ends it, too"
 
 

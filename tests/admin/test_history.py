@@ -12,12 +12,12 @@ from sqlalchemy import delete
 from app.accounts.roles import Role
 from app.audit.models import AuditRecord, AuditSubject
 from app.db.engine import writing
-from app.gateway import Gateway
 from app.network.document import export_network, import_network
 from tests.actors import TESTER
 from tests.admin.edits import CHANGES, NEW, key_of_last, new_page
 from tests.admin.forms import EVERYTHING, form_of, save, send
 from tests.admin.visitor import NOW, MovableClock, Visitor, add_account, signed_in
+from tests.gateway import Gateway
 from tests.services.network.edits.kit import document, records, shown
 from tests.services.network.network_kit import network as small_network
 from tests.services.network.network_kit import pool, text
@@ -145,9 +145,11 @@ def test_a_removed_row_comes_back_as_it_was(operator: Visitor, network: Gateway,
 def test_fields_that_no_form_has_are_restored_too(operator: Visitor, network: Gateway) -> None:
     rows = small_network()
     rows["chains"][0] |= {"suggested_gas_cost": "12", "extra": {"tag": 1}}
-    import_network(network, text(rows), actor=TESTER)
+    import_network(network.database, network.audit_keys, network.two_persons, text(rows), actor=TESTER)
     known = last_record(network).id
-    import_network(network, text(small_network()), actor=TESTER)
+    import_network(
+        network.database, network.audit_keys, network.two_persons, text(small_network()), actor=TESTER
+    )
     restore = f"/admin/chains/restore/{known}/0"
     send(operator, restore, confirm="1")
     chain = document(network)["chains"][0]
@@ -172,7 +174,7 @@ def test_a_pin_that_has_ended_is_not_restored(
 def test_a_pool_keeps_its_opening_values(operator: Visitor, network: Gateway) -> None:
     rows = small_network()
     rows["pools"][0] = pool(1, added="9")
-    import_network(network, text(rows), actor=TESTER)
+    import_network(network.database, network.audit_keys, network.two_persons, text(rows), actor=TESTER)
     path = f"/admin/pools/{shown(network, 'pools', 1, 'USDT').row_id}"
     save(operator, path, total_cap="5")
     send(operator, f"/admin/pools/restore/{last_record(network).id}/0?before=1", confirm="1")
@@ -208,7 +210,7 @@ def test_my_change_is_applied_to_the_values_of_now(app: Flask, operator: Visitor
 
 
 def test_the_configuration_as_it_was(operator: Visitor, network: Gateway, clock: MovableClock) -> None:
-    then = json.loads(export_network(network))
+    then = json.loads(export_network(network.database))
     clock.forward(minutes=10)
     save(operator, route_path(network), base_fee="7", base_fee_unit="smallest")
     save(operator, "/admin/route_blocks/new", **NEW["route_blocks"])

@@ -7,11 +7,11 @@ from flask import Flask
 
 from app.accounts.roles import Role
 from app.credentials.services.ingest_tokens import list_tokens
-from app.gateway import Gateway
 from app.network.document import import_network
 from tests.actors import TESTER
 from tests.admin.forms import EVERYTHING, form_of, save, send
 from tests.admin.visitor import MovableClock, Visitor, add_account, signed_in
+from tests.gateway import Gateway
 from tests.services.network.edits.kit import document, records
 from tests.services.network.network_kit import network as small_network
 from tests.services.network.network_kit import text
@@ -59,7 +59,7 @@ def test_the_banner_tells_who_stopped_it_whichever_way(
 ) -> None:
     rows = small_network()
     rows["chains"][0] |= {"disabled": True, "disabled_reason": "by the file"}
-    import_network(network, text(rows), actor=TESTER)
+    import_network(network.database, network.audit_keys, network.two_persons, text(rows), actor=TESTER)
     clock.forward(minutes=50)
     assert f"50 min ago</a> by {TESTER.name}: by the file" in banner(operator)
     clock.forward(minutes=3)
@@ -143,7 +143,11 @@ def test_a_token_is_revoked_by_its_key_id_in_any_case(app: Flask, gateway: Gatew
     admin = Visitor(app)
     admin.sign_in("admin@example.org")
     admin.post("/admin/ingest_tokens/new", EVERYTHING | {"name": "relayer"})
-    key_id = next(str(token.key_id) for token in list_tokens(gateway) if token.name == "relayer")
+    key_id = next(
+        str(token.key_id)
+        for token in list_tokens(gateway.database, gateway.environment_tokens)
+        if token.name == "relayer"
+    )
     assert (
         admin.post("/admin/ingest_tokens/1/revoke", {"typed": f" {key_id.upper()}"}).location
         == "/admin/ingest_tokens/"

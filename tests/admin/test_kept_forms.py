@@ -14,9 +14,9 @@ from app.accounts.roles import Role
 from app.accounts.services.accounts import find_account
 from app.audit.services import AuditFilter, list_audit
 from app.db.engine import reading
-from app.gateway import Gateway
 from tests.admin.forms import form_of
 from tests.admin.visitor import PASSWORD, MovableClock, Visitor, add_account, email_of, gateway_of, signed_in
+from tests.gateway import Gateway
 from tests.services.network.edits.kit import document
 
 OWN = {"Sec-Fetch-Site": "same-origin"}
@@ -154,7 +154,7 @@ def test_one_session_is_signed_out(app: Flask, network: Gateway) -> None:
     assert "You signed this browser out from another browser." in out(there)
     assert "already ended" in here.post(action, follow_redirects=True).text
     gateway = gateway_of(app)
-    assert [row.detail for row in list_audit(gateway, AuditFilter(action="sign_out"))] == [
+    assert [row.detail for row in list_audit(gateway.database, AuditFilter(action="sign_out"))] == [
         "one session, from another browser"
     ]
 
@@ -178,14 +178,14 @@ def test_an_account_is_made_with_a_second_factor_to_set_up(app: Flask) -> None:
     admin = signed_in(app, Role.ADMIN)
     fields = {"email": "new@example.org", "password": "first password of it", "role": "viewer"}
     admin.post("/admin/operators/new", fields | {"second_factor_required": "y"})
-    made = find_account(gateway_of(app), email="new@example.org")
+    made = find_account(gateway_of(app).database, email="new@example.org")
     assert made and made.second_factor_required and made.must_change_password
     visitor = Visitor(app)
     assert (
         visitor.sign_in("new@example.org", "first password of it").location == "/admin/account/second-factor"
     )
     admin.post("/admin/operators/new", fields | {"email": "other@example.org"})
-    other = find_account(gateway_of(app), email="other@example.org")
+    other = find_account(gateway_of(app).database, email="other@example.org")
     assert other and not other.second_factor_required and other.must_change_password
     assert visitor.sign_in("other@example.org", "first password of it").status_code == 302
     assert visitor.get("/admin/").location == "/admin/account/password"

@@ -59,7 +59,7 @@ def known(visitor: Visitor) -> bool:
     app = visitor.client.application
     cookie = next(c for (_, _, name), c in visitor.client._cookies.items() if "_device_" in name)
     with app.test_request_context("/admin/", headers={"Cookie": f"{cookie.key}={cookie.value}"}):
-        account = find_account(gateway_of(app), email=VIEWER)
+        account = find_account(gateway_of(app).database, email=VIEWER)
         assert account is not None
         return forms.known_device(account) is not None
 

@@ -9,9 +9,9 @@ import pytest
 from flask import Flask
 
 from app.feed.models import ReportedFee
-from app.gateway import Gateway
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import MovableClock, Visitor, again
+from tests.gateway import Gateway
 from tests.services.network.edits.kit import document, put, shown
 
 MILLIONS = "8 000 000"

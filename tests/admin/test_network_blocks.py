@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from app.gateway import Gateway
 from tests.admin.forms import form_of, send
 from tests.admin.visitor import Visitor
+from tests.gateway import Gateway
 from tests.services.network.edits.kit import document, records
 from tests.services.network.network_kit import VILLAIN
 

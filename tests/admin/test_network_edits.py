@@ -8,10 +8,10 @@ import pytest
 from flask import Flask
 
 from app.accounts.roles import Role
-from app.gateway import Gateway
 from tests.admin.edits import CHANGES, NEW, added, key_of_last, new_page
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import Visitor, signed_in
+from tests.gateway import Gateway
 from tests.services.network.edits.kit import add_transfer, document, records, shown
 from tests.services.network.network_kit import CONTRACT, VAULT
 from tests.services.network.network_kit import network as small_network

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 from flask import Flask
 
-from app.gateway import Gateway
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import MovableClock, Visitor, again
+from tests.gateway import Gateway
 from tests.services.network.edits.kit import add_transfer, document, shown
 from tests.services.network.network_kit import CONTRACT, VAULT
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from flask import Flask
 
-from app.gateway import Gateway
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import Visitor, other_operator
+from tests.gateway import Gateway
 from tests.services.network.edits.kit import add_transfer, document, records, shown
 
 

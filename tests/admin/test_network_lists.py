@@ -12,13 +12,13 @@ from sqlalchemy import select, update
 
 from app.accounts.roles import Role
 from app.db.engine import writing
-from app.gateway import Gateway
 from app.network.document import import_network
 from app.network.models import Token
 from tests.actors import TESTER
 from tests.admin.edits import new_page
 from tests.admin.forms import form_of, send
 from tests.admin.visitor import Visitor, email_of, signed_in
+from tests.gateway import Gateway
 from tests.services.network.network_kit import VILLAIN, network, text
 
 LISTS = (
@@ -140,7 +140,7 @@ def test_texts_of_a_document_come_out_as_texts(app: Flask, gateway: Gateway) -> 
         {"address": "<script>alert(1)</script>", "reason": SCRIPT, "source": QUOTED}
     ]
     nasty["blocked_networks"][0]["reason"] = QUOTED
-    import_network(gateway, text(nasty), actor=TESTER)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(nasty), actor=TESTER)
     operator = signed_in(app, Role.OPERATOR)
     paths = ["/admin/chains/1/resume", "/admin/chains/10/stop", "/admin/routes/base-fees"]
     paths += ["/admin/validators/", "/admin/anomalies/", "/admin/routes/new"]

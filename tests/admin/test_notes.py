@@ -13,12 +13,12 @@ from app.accounts.roles import Role
 from app.audit.services import AuditFilter, list_audit
 from app.feed.services.prune import prune
 from app.feed.services.replay import replay
-from app.gateway import Gateway
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.transfers.models import NOTE_LENGTH
 from app.transfers.services.notes import MOST_NOTES, count_notes
 from tests.actors import TESTER
 from tests.admin.visitor import MovableClock, Visitor, add_account, email_of, signed_in
+from tests.gateway import Gateway
 
 COMPLETED = SANDBOX_TRANSFERS[7].transfer_id
 PAGE = f"/admin/transfers/{COMPLETED}"
@@ -93,7 +93,7 @@ def test_the_audit_log_says_who_and_not_what(app: Flask, sandbox: Gateway) -> No
     operator = signed_in(app, Role.OPERATOR)
     written(operator, "Jane Doe of 5 High Street called")
     operator.post(remove_buttons(operator)[0])
-    removed, added = list_audit(sandbox, AuditFilter(), before=None, limit=2)
+    removed, added = list_audit(sandbox.database, AuditFilter(), before=None, limit=2)
     assert (added.action, removed.action) == ("transfer.note", "transfer.remove_note")
     assert {added.actor, removed.actor} == {email_of(Role.OPERATOR)}
     assert added.subject == f"transfer {COMPLETED}"
@@ -103,17 +103,17 @@ def test_the_audit_log_says_who_and_not_what(app: Flask, sandbox: Gateway) -> No
 def test_a_replay_leaves_them(app: Flask, sandbox: Gateway) -> None:
     written(signed_in(app, Role.OPERATOR), "seen")
     with app.app_context():
-        replay(sandbox, actor=TESTER)
-    assert count_notes(sandbox, [KEY]) == {KEY: 1}
+        replay(sandbox.database, sandbox.audit_keys, actor=TESTER)
+    assert count_notes(sandbox.database, [KEY]) == {KEY: 1}
 
 
 def test_notes_go_when_their_transfer_is_pruned(app: Flask, sandbox: Gateway, clock: MovableClock) -> None:
     written(signed_in(app, Role.OPERATOR), "seen")
-    assert count_notes(sandbox, [KEY]) == {KEY: 1}
+    assert count_notes(sandbox.database, [KEY]) == {KEY: 1}
     clock.now += timedelta(days=60)
     with app.app_context():
-        prune(sandbox, clock.now, actor=TESTER)
-    assert count_notes(sandbox, [KEY]) == {}
+        prune(sandbox.database, sandbox.audit_keys, sandbox.intake, clock.now, actor=TESTER)
+    assert count_notes(sandbox.database, [KEY]) == {}
 
 
 @pytest.mark.one_database

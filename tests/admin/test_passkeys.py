@@ -29,19 +29,20 @@ from tests.admin.visitor import (
 )
 from tests.applications import OpenApp
 from tests.everyday import volume
+from tests.gateway import parts
 
 VIEWER = email_of(Role.VIEWER)
 
 
 def account_id(app: Flask, email: str = VIEWER) -> int:
-    account = find_account(gateway_of(app), email=email)
+    account = find_account(gateway_of(app).database, email=email)
     assert account
     return account.id
 
 
 def actions(app: Flask) -> list[tuple[str, str]]:
     """Action and detail of every audit record, the last first."""
-    return [(row.action, row.detail) for row in list_audit(gateway_of(app))]
+    return [(row.action, row.detail) for row in list_audit(gateway_of(app).database)]
 
 
 def with_passkey(app: Flask, role: Role = Role.VIEWER) -> Authenticator:
@@ -107,10 +108,10 @@ def test_an_answer_counts_once(app: Flask) -> None:
 def test_of_two_requests_with_one_answer_one_gets_in(app: Flask) -> None:
     """What decides where both have checked the signature before either has used the challenge."""
     device, gateway = with_passkey(app), gateway_of(app)
-    passkey = find_passkey(gateway, device.credential_id)
+    passkey = find_passkey(gateway.database, device.credential_id)
     assert passkey
     later = NOW.replace(microsecond=1)
-    used = [use_passkey(gateway, passkey.id, at, 0) for at in (NOW, NOW, later, NOW)]
+    used = [use_passkey(gateway.database, passkey.id, at, 0) for at in (NOW, NOW, later, NOW)]
     assert used == [True, False, True, False]
 
 
@@ -153,7 +154,7 @@ def test_malformed_answers_are_refused(app: Flask) -> None:
         asked = Asked(owner.post("/admin/account/passkey", {"name": "a"}))
         assert owner.post(asked.action, {"credential": credential}).status_code == 302, credential[:9]
     assert not visitor.inside
-    assert not list_passkeys(gateway_of(app), account_id(app))
+    assert not list_passkeys(gateway_of(app).database, account_id(app))
 
 
 def test_answers_with_one_byte_changed_are_refused_without_a_fault(app: Flask) -> None:
@@ -203,7 +204,7 @@ def with_other_byte(credential: str, name: str, chance: Random) -> str:
 def test_a_device_that_does_not_ask_its_owner_is_not_registered(app: Flask) -> None:
     owner = signed_in(app, Role.VIEWER)
     add_passkey(owner, Authenticator(asks_owner=False))
-    assert not list_passkeys(gateway_of(app), account_id(app))
+    assert not list_passkeys(gateway_of(app).database, account_id(app))
 
 
 def test_a_challenge_of_another_account_or_purpose_is_none(app: Flask) -> None:
@@ -212,7 +213,7 @@ def test_a_challenge_of_another_account_or_purpose_is_none(app: Flask) -> None:
     device = Authenticator()
     asked = Asked(thief.post("/admin/account/passkey", {"name": "planted"}))
     owner.post(asked.action, {"credential": device.register(asked.options)})
-    assert not list_passkeys(gateway_of(app), account_id(app))
+    assert not list_passkeys(gateway_of(app).database, account_id(app))
     assert add_passkey(owner, device).status_code == 302
     visitor = Visitor(app)
     asked = Asked(owner.post("/admin/account/passkey", {"name": "other"}))
@@ -243,7 +244,12 @@ def test_another_accounts_passkey_is_not_its_second_factor(app: Flask) -> None:
 
 def test_a_switched_off_account_does_not_get_in_by_passkey(app: Flask) -> None:
     device, visitor = with_passkey(app), Visitor(app)
-    update_account(gateway_of(app), account_id(app), {"active": False}, actor=TESTER)
+    update_account(
+        *parts(gateway_of(app), "database", "audit_keys", "two_persons"),
+        account_id(app),
+        {"active": False},
+        actor=TESTER,
+    )
     sign_in_by_passkey(visitor, device)
     assert not visitor.inside
     assert actions(app)[0][0] == "sign_in.failed"
@@ -260,7 +266,7 @@ def test_passkeys_are_named_listed_and_removed(app: Flask) -> None:
     ):
         assert complaint in owner.post("/admin/account/passkey", {"name": name}).text, name
     owner.post("/admin/account/remove-passkey", {"name": "laptop"})
-    assert not list_passkeys(gateway_of(app), account_id(app))
+    assert not list_passkeys(gateway_of(app).database, account_id(app))
     assert actions(app)[0] == ("passkey.remove", "laptop")
     owner.post("/admin/account/remove-passkey", {"name": "laptop"})
     assert "You have no passkey “laptop”. Reload the page." in owner.get("/admin/account/").text
@@ -276,13 +282,18 @@ def test_who_wants_json_gets_no_fault(app: Flask) -> None:
 def test_the_only_factor_stays_where_one_is_demanded(app: Flask) -> None:
     owner = signed_in(app, Role.VIEWER)
     add_passkey(owner, Authenticator(), "one")
-    update_account(gateway_of(app), account_id(app), {"second_factor_required": True}, actor=TESTER)
+    update_account(
+        *parts(gateway_of(app), "database", "audit_keys", "two_persons"),
+        account_id(app),
+        {"second_factor_required": True},
+        actor=TESTER,
+    )
     owner.post("/admin/account/remove-passkey", {"name": "one"})
-    assert [each.name for each in list_passkeys(gateway_of(app), account_id(app))] == ["one"]
+    assert [each.name for each in list_passkeys(gateway_of(app).database, account_id(app))] == ["one"]
     assert "only second factor" in owner.get("/admin/account/").text
     add_passkey(owner, Authenticator(), "two")
     owner.post("/admin/account/remove-passkey", {"name": "one"})
-    assert [each.name for each in list_passkeys(gateway_of(app), account_id(app))] == ["two"]
+    assert [each.name for each in list_passkeys(gateway_of(app).database, account_id(app))] == ["two"]
 
 
 @pytest.mark.every_database
@@ -338,4 +349,4 @@ def test_the_site_of_passkeys_is_the_setting_not_the_host(open_app: OpenApp) -> 
     device = Authenticator(origin="https://console.example.org", site="console.example.org")
     data = {"csrf_token": token, "credential": device.register(asked.options)}
     visitor.client.post(asked.action, data=data, **send)
-    assert list_passkeys(gateway_of(app), account_id(app))
+    assert list_passkeys(gateway_of(app).database, account_id(app))

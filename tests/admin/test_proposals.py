@@ -14,12 +14,12 @@ from app.accounts.proposal import TwoPersons
 from app.accounts.roles import Role
 from app.accounts.services.accounts import Account, find_account, update_account
 from app.audit.records import Actor
-from app.gateway import Gateway
 from app.network.edits.rows import save_edit
 from config import GUARDABLE
 from tests.actors import TESTER
 from tests.admin.forms import EVERYTHING, send
 from tests.admin.visitor import MovableClock, Visitor, add_account, signed_in
+from tests.gateway import Gateway
 from tests.services.network.edits.kit import document, edited, shown
 
 WHY = "agreed in ticket 7"
@@ -98,7 +98,13 @@ def test_viewers_read_and_do_not_decide(app: Flask, first: Visitor, guarded: Gat
 
 def test_a_conflict_is_told_and_cannot_be_approved(app: Flask, first: Visitor, guarded: Gateway) -> None:
     alone = replace(guarded, two_persons=TwoPersons())
-    save_edit(alone, edited(alone, "chains", 1, block_delay=99), actor=TESTER)
+    save_edit(
+        alone.database,
+        alone.audit_keys,
+        alone.two_persons,
+        edited(alone, "chains", 1, block_delay=99),
+        actor=TESTER,
+    )
     second = another(app, Role.OPERATOR)
     page = second.get(PAGE).text
     assert "was changed" in page
@@ -194,17 +200,19 @@ def test_a_page_that_forgot_to_propose_changes_nothing(
     changes = {"role": "admin"}
     admin = signed_in(app, Role.ADMIN)
     add_account(app, Role.OPERATOR)
-    other = find_account(guarded, email="operator@example.org")
+    other = find_account(guarded.database, email="operator@example.org")
     assert other is not None
 
     def forgetful(gateway: Gateway, account_id: int, _changes: object, *, actor: Actor) -> Account:
-        return update_account(gateway, other.id, changes, actor=actor)
+        return update_account(
+            gateway.database, gateway.audit_keys, gateway.two_persons, other.id, changes, actor=actor
+        )
 
     monkeypatch.setattr(accounts_page, "update_account", forgetful)
     answer = admin.post(f"/admin/operators/{other.id}/end-sessions")
     assert answer.status_code == 409
     assert "This change needs a second approval" in answer.text
-    assert find_account(guarded, email="operator@example.org") == other
+    assert find_account(guarded.database, email="operator@example.org") == other
 
 
 @pytest.mark.parametrize("section", ["pools", "routes", "validators"])

@@ -13,12 +13,12 @@ from sqlalchemy import insert, select, update
 from app.accounts.roles import Role
 from app.credentials.services.ingest_tokens import authenticate, list_tokens
 from app.db.engine import reading, writing
-from app.gateway import Gateway
 from app.network.document import import_network
 from app.transfers.models import Anomaly
 from tests.actors import TESTER
 from tests.admin.forms import EVERYTHING
 from tests.admin.visitor import NOW, Visitor, signed_in
+from tests.gateway import Gateway
 from tests.services.feed.world import event, feed
 from tests.services.network.network_kit import SIGNERS, text
 from tests.services.network.network_kit import network as small_network
@@ -91,7 +91,9 @@ def test_an_anomaly_that_changed_is_not_acknowledged_unseen(app: Flask, anomalie
 
 
 def test_validators_by_chain_and_version(app: Flask, gateway: Gateway) -> None:
-    import_network(gateway, text(small_network()), actor=TESTER)
+    import_network(
+        gateway.database, gateway.audit_keys, gateway.two_persons, text(small_network()), actor=TESTER
+    )
     viewer = signed_in(app, Role.VIEWER)
     page = viewer.get("/admin/validators/?chain=1").text
     for signer in SIGNERS:
@@ -128,7 +130,7 @@ def test_a_token_is_replaced_while_both_are_valid(app: Flask, network: Gateway) 
     (path,) = set(re.findall(r'href="(/admin/ingest_tokens/\d+)"', admin.get("/admin/ingest_tokens/").text))
     second = re.search(r"<code class=\"break\">([^<]+)</code>", admin.post(f"{path}/rotate", {}).text)
     assert second
-    token = authenticate(network, second[1].encode())
+    token = authenticate(network.database, network.environment_tokens, second[1].encode())
     assert (token.name, str(token.quota), token.expires_at is None) == (
         "watcher-eth",
         "1 000 events in 60 s",
@@ -136,7 +138,11 @@ def test_a_token_is_replaced_while_both_are_valid(app: Flask, network: Gateway) 
     )
     assert admin.post(f"{path}/rotate", {}).location == path
     assert "already has 2 valid tokens" in admin.get(path).text
-    old, new = [token.key_id for token in list_tokens(network) if token.name == "watcher-eth"]
+    old, new = [
+        token.key_id
+        for token in list_tokens(network.database, network.environment_tokens)
+        if token.name == "watcher-eth"
+    ]
     listed = admin.get("/admin/ingest_tokens/").text
     for key_id, age in ((old, "old"), (new, "new")):
         assert re.search(rf'{key_id}</span> <span class="pill [a-z-]+">{age}<', listed)
@@ -146,7 +152,9 @@ def test_a_token_is_replaced_while_both_are_valid(app: Flask, network: Gateway) 
         admin.post(f"{path}/revoke", {"typed": wrong_one})
         assert "Nothing was changed" in admin.get(path).text, "both have the name"
     admin.post(f"{path}/revoke", {"typed": old})
-    assert authenticate(network, second[1].encode()), "only the one of the page is revoked"
+    assert authenticate(network.database, network.environment_tokens, second[1].encode()), (
+        "only the one of the page is revoked"
+    )
     assert ">new<" not in admin.get("/admin/ingest_tokens/").text
     for wrong in (
         {"days": "0"},
@@ -157,7 +165,7 @@ def test_a_token_is_replaced_while_both_are_valid(app: Flask, network: Gateway) 
     ):
         answer = admin.post("/admin/ingest_tokens/new", {"name": "another"} | EVERYTHING | wrong)
         assert "break" not in answer.text, wrong
-    assert len(list_tokens(network)) == 3
+    assert len(list_tokens(network.database, network.environment_tokens)) == 3
 
 
 def test_a_token_is_made_shown_once_and_revoked(app: Flask, network: Gateway) -> None:
@@ -166,8 +174,12 @@ def test_a_token_is_made_shown_once_and_revoked(app: Flask, network: Gateway) ->
     page = admin.post("/admin/ingest_tokens/new", fields).text
     token = re.search(r"<code class=\"break\">([^<]+)</code>", page)
     assert token
-    assert authenticate(network, token[1].encode()).name == "watcher-eth"
-    made = next(found for found in list_tokens(network) if found.name == "watcher-eth")
+    assert authenticate(network.database, network.environment_tokens, token[1].encode()).name == "watcher-eth"
+    made = next(
+        found
+        for found in list_tokens(network.database, network.environment_tokens)
+        if found.name == "watcher-eth"
+    )
     assert made.scope.chains == {1, 56}
     listed = admin.get("/admin/ingest_tokens/").text
     assert token[1] not in listed

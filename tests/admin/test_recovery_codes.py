@@ -19,6 +19,7 @@ from tests.actors import TESTER
 from tests.admin.authenticator import Authenticator, add_passkey
 from tests.admin.second_factor import code_of, set_up
 from tests.admin.visitor import PASSWORD, Visitor, add_account, email_of, gateway_of, signed_in
+from tests.gateway import parts
 
 VIEWER = email_of(Role.VIEWER)
 PATH = "/admin/account/recovery-codes"
@@ -91,7 +92,7 @@ def test_a_code_lets_in_once_in_place_of_the_second_factor(app: Flask) -> None:
     assert not recover(Visitor(app), codes[0]).inside, "it is used up"
     assert not recover(Visitor(app), "0000-0000-0000-0000").inside
     assert recover(Visitor(app), codes[1]).inside
-    told = [(row.action, row.detail) for row in list_audit(gateway_of(app))]
+    told = [(row.action, row.detail) for row in list_audit(gateway_of(app).database)]
     assert ("recovery_code.use", "9 left") in told
     assert ("recovery_codes.make", "10 codes; earlier codes no longer work") in told
 
@@ -147,15 +148,20 @@ def test_codes_do_not_let_in_a_switched_off_account(app: Flask) -> None:
     code, account = make(owner)[0], _account(app)
     visitor = Visitor(app)
     visitor.sign_in(VIEWER)
-    update_account(gateway_of(app), account, {"active": False}, actor=TESTER)
+    update_account(
+        *parts(gateway_of(app), "database", "audit_keys", "two_persons"),
+        account,
+        {"active": False},
+        actor=TESTER,
+    )
     visitor.post("/admin/sign-in/recovery", {"code": code})
     assert not visitor.inside
-    assert recovery_codes_left(gateway_of(app), account) == RECOVERY_CODES
+    assert recovery_codes_left(gateway_of(app).database, account) == RECOVERY_CODES
 
 
 def test_the_database_does_not_know_the_codes(app: Flask) -> None:
     gateway, account = gateway_of(app), add_account(app, Role.VIEWER)
-    codes = make_recovery_codes(gateway, account, actor=TESTER)
+    codes = make_recovery_codes(gateway.database, gateway.audit_keys, account, actor=TESTER)
     with reading(gateway.engine) as connection:
         kept = list(connection.scalars(select(OperatorRecoveryCode.digest)))
     assert len(kept) == RECOVERY_CODES
@@ -166,13 +172,20 @@ def test_the_database_does_not_know_the_codes(app: Flask) -> None:
 @pytest.mark.every_database
 def test_of_many_requests_with_one_code_one_gets_in(app: Flask) -> None:
     gateway, account = gateway_of(app), add_account(app, Role.VIEWER)
-    code = make_recovery_codes(gateway, account, actor=TESTER)[0]
+    code = make_recovery_codes(gateway.database, gateway.audit_keys, account, actor=TESTER)[0]
     with ThreadPoolExecutor(8) as pool:
-        used = list(pool.map(lambda _: use_recovery_code(gateway, account, code, actor=TESTER), range(8)))
+        used = list(
+            pool.map(
+                lambda _: use_recovery_code(
+                    gateway.database, gateway.audit_keys, account, code, actor=TESTER
+                ),
+                range(8),
+            )
+        )
     assert sorted(used) == [False] * 7 + [True]
 
 
 def _account(app: Flask) -> int:
-    account = find_account(gateway_of(app), email=VIEWER)
+    account = find_account(gateway_of(app).database, email=VIEWER)
     assert account
     return account.id

@@ -5,10 +5,10 @@ from __future__ import annotations
 from flask import Flask
 
 from app.accounts.roles import Role
-from app.gateway import Gateway
 from app.sandbox.catalogue import sandbox_id
 from app.values.codes import TransferHistoryStatus
 from tests.admin.visitor import signed_in
+from tests.gateway import Gateway
 from tests.refunds.asking import ask, withdraw_req
 
 

@@ -9,12 +9,12 @@ import pytest
 from flask import Flask
 
 from app.accounts.roles import Role
-from app.gateway import Gateway
 from app.network.document import import_network
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.transfers.admin.detail import transfer_detail
 from tests.actors import TESTER
 from tests.admin.visitor import Visitor, signed_in
+from tests.gateway import Gateway
 from tests.services.feed.world import feed, sent
 from tests.services.network.network_kit import VILLAIN, network, text
 
@@ -46,7 +46,9 @@ def test_every_page_has_the_box(app: Flask, sandbox: Gateway) -> None:
 
 
 def test_links_to_explorers_lead_to_the_transfer(app: Flask, sandbox: Gateway) -> None:
-    transaction = transfer_detail(sandbox, bytes.fromhex(COMPLETED[2:])).src_transaction
+    transaction = transfer_detail(
+        sandbox.database, sandbox.snapshots, bytes.fromhex(COMPLETED[2:])
+    ).src_transaction
     assert transaction
     assert transaction.link
     visitor = signed_in(app, Role.VIEWER)
@@ -116,6 +118,6 @@ def test_odd_texts_find_nothing(app: Flask, sandbox: Gateway, typed: str) -> Non
 def test_names_are_compared_without_regard_to_case(app: Flask, gateway: Gateway) -> None:
     rows = network()
     rows["chains"][0]["name"] = "Straße & Co. <b>"
-    import_network(gateway, text(rows), actor=TESTER)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(rows), actor=TESTER)
     visitor = signed_in(app, Role.VIEWER)
     assert ("Chain", "Straße & Co. <b>") in hits(visitor, "strasse &") or found(visitor, "strasse &")

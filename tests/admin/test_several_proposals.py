@@ -12,7 +12,6 @@ from werkzeug.test import TestResponse
 
 from app.accounts.proposal import TwoPersons
 from app.accounts.roles import Role
-from app.gateway import Gateway
 from app.network.edits.stops import Switch, preview_switch, save_switch
 from config import GUARDABLE
 from tests.actors import TESTER
@@ -20,6 +19,7 @@ from tests.admin.connecting import BASE, PATH
 from tests.admin.documents import changed_file
 from tests.admin.forms import form_of, send
 from tests.admin.visitor import MovableClock, Visitor, add_account, signed_in
+from tests.gateway import Gateway
 from tests.services.network.edits.kit import document, records
 from tests.services.network.network_kit import text
 
@@ -34,7 +34,15 @@ def guarded(app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch) -> Ga
     gateway = replace(network, two_persons=TwoPersons(frozenset(GUARDABLE)))
     monkeypatch.setitem(app.extensions, "gateway", gateway)
     switch = Switch(STOPPED, True, "leak")
-    save_switch(gateway, switch, shown="", actor=TESTER, typed="stop 2 chains")
+    save_switch(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        switch,
+        shown="",
+        actor=TESTER,
+        typed="stop 2 chains",
+    )
     return gateway
 
 
@@ -91,20 +99,35 @@ def test_a_second_person_makes_all_of_it(app: Flask, guarded: Gateway, kind: str
 def test_what_changed_since_is_a_conflict(app: Flask, guarded: Gateway) -> None:
     visitor = signed_in(app, Role.ADMIN)
     resume(visitor)
-    save_switch(guarded, Switch(frozenset({56}), True, "x"), shown="", actor=TESTER, typed="bnb chain")
+    save_switch(
+        guarded.database,
+        guarded.audit_keys,
+        guarded.two_persons,
+        Switch(frozenset({56}), True, "x"),
+        shown="",
+        actor=TESTER,
+        typed="bnb chain",
+    )
     add_account(app, Role.OPERATOR)
     second = Visitor(app)
     second.sign_in("operator@example.org")
     assert "cannot be approved" not in second.get(PAGE).text, "another chain is no matter"
     open_gateway = replace(guarded, two_persons=TwoPersons())
-    save_switch(open_gateway, Switch(frozenset({1}), False), shown=fingerprint_of(open_gateway), actor=TESTER)
+    save_switch(
+        open_gateway.database,
+        open_gateway.audit_keys,
+        open_gateway.two_persons,
+        Switch(frozenset({1}), False),
+        shown=fingerprint_of(open_gateway),
+        actor=TESTER,
+    )
     assert "It cannot be approved." in second.get(PAGE).text
     second.post(f"{PAGE}/approve")
     assert [row["disabled"] for row in document(guarded)["chains"]] == [False, True, True]
 
 
 def fingerprint_of(gateway: Gateway) -> str:
-    from_preview = preview_switch(gateway, Switch(frozenset({1}), False))
+    from_preview = preview_switch(gateway.database, gateway.two_persons, Switch(frozenset({1}), False))
     return from_preview.fingerprint
 
 

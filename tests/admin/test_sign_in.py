@@ -15,6 +15,7 @@ from tests.actors import TESTER
 from tests.admin.forms import form_of
 from tests.admin.second_factor import REFUSED, VIEWER, code_of, set_up
 from tests.admin.visitor import PASSWORD, MovableClock, Visitor, add_account, email_of, gateway_of, signed_in
+from tests.gateway import parts
 
 
 def test_the_right_password_opens_and_signing_out_closes(app: Flask) -> None:
@@ -47,7 +48,12 @@ def test_an_account_that_is_switched_off_stays_out(app: Flask) -> None:
     visitor = Visitor(app)
     visitor.sign_in(VIEWER)
     assert visitor.inside
-    update_account(gateway_of(app), account, {"active": False}, actor=TESTER)
+    update_account(
+        *parts(gateway_of(app), "database", "audit_keys", "two_persons"),
+        account,
+        {"active": False},
+        actor=TESTER,
+    )
     assert not visitor.inside
     visitor.sign_in(VIEWER)
     assert not visitor.inside
@@ -219,7 +225,7 @@ def test_a_second_factor_is_asked_for_and_its_codes_work_once(app: Flask) -> Non
 def test_of_two_requests_with_one_code_one_gets_in(app: Flask) -> None:
     """What decides where both have read the account before either has used the code."""
     account, gateway = add_account(app, Role.VIEWER), gateway_of(app)
-    assert [use_code(gateway, account, step) for step in (7, 7, 6, 8)] == [True, False, False, True]
+    assert [use_code(gateway.database, account, step) for step in (7, 7, 6, 8)] == [True, False, False, True]
 
 
 def test_wrong_codes_have_to_wait_too(app: Flask) -> None:
@@ -255,7 +261,7 @@ def test_an_admin_can_require_a_second_factor(app: Flask) -> None:
     page = visitor.get("/admin/account/second-factor").text
     assert "disable" not in page, "what is required cannot be switched off"
     visitor.post("/admin/account/second-factor", {"setup": "disable"})
-    stored = find_account(gateway_of(app), account_id=account)
+    stored = find_account(gateway_of(app).database, account_id=account)
     assert stored
     assert stored.tf_totp_secret
 
@@ -264,7 +270,7 @@ def test_a_lost_second_factor_is_forgotten_by_an_admin(app: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     set_up(visitor)
     admin = signed_in(app, Role.ADMIN)
-    account = find_account(gateway_of(app), email=VIEWER)
+    account = find_account(gateway_of(app).database, email=VIEWER)
     assert account
     assert account.tf_totp_secret
     assert PASSWORD not in account.tf_totp_secret
@@ -284,20 +290,25 @@ def test_a_lost_second_factor_is_forgotten_by_an_admin(app: Flask) -> None:
 @pytest.mark.parametrize("change", [{"active": False}, {"role": "operator"}])
 def test_the_last_administrator_stays(app: Flask, change: dict[str, Any]) -> None:
     admin = signed_in(app, Role.ADMIN)
-    account = find_account(gateway_of(app), email=email_of(Role.ADMIN))
+    account = find_account(gateway_of(app).database, email=email_of(Role.ADMIN))
     assert account
     fields = {"role": change.get("role", "admin")} | ({} if "active" in change else {"active": "y"})
     answer = admin.post(f"/admin/operators/{account.id}", fields)
     assert "last administrator" in answer.text
     assert admin.inside
-    assert find_account(gateway_of(app), email=email_of(Role.ADMIN)) == account
+    assert find_account(gateway_of(app).database, email=email_of(Role.ADMIN)) == account
 
 
 def test_a_new_name_for_sessions_ends_them(app: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
-    account = find_account(gateway_of(app), email=VIEWER)
+    account = find_account(gateway_of(app).database, email=VIEWER)
     assert account
-    update_account(gateway_of(app), account.id, {"fs_uniquifier": new_uniquifier()}, actor=TESTER)
+    update_account(
+        *parts(gateway_of(app), "database", "audit_keys", "two_persons"),
+        account.id,
+        {"fs_uniquifier": new_uniquifier()},
+        actor=TESTER,
+    )
     assert not visitor.inside
 
 
@@ -306,6 +317,6 @@ def test_an_account_has_no_other_fields_than_its_form(app: Flask) -> None:
     fields = {"role": "viewer", "active": "y", "email": "other@example.org", "password": "x" * 20}
     answer = admin.post(f"/admin/operators/{account}", fields)
     assert "This form has no field “email”, “password”: nothing was changed" in answer.text
-    stored = find_account(gateway_of(app), account_id=account)
+    stored = find_account(gateway_of(app).database, account_id=account)
     assert stored
     assert stored.email == VIEWER

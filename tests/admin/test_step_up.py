@@ -14,12 +14,12 @@ from app.accounts.roles import Role
 from app.accounts.services.accounts import find_account
 from app.audit.services import list_audit
 from app.console.access import Audience
-from app.gateway import Gateway
 from app.network.edits.rows import show_row
 from tests.admin.authenticator import Asked, Authenticator, add_passkey
 from tests.admin.forms import form_of
 from tests.admin.second_factor import code_of, set_up
 from tests.admin.visitor import PASSWORD, MovableClock, Visitor, add_account, email_of, gateway_of, signed_in
+from tests.gateway import Gateway
 
 ASKED = "Confirm that it is you"
 VIEWER = email_of(Role.VIEWER)
@@ -52,7 +52,7 @@ def test_within_ten_minutes_nothing_is_asked(app: Flask, clock: MovableClock) ->
 def test_after_ten_minutes_it_asks_and_the_change_goes_on(app: Flask, late_admin: Visitor) -> None:
     page = late_admin.post("/admin/operators/new", NEW)
     assert ASKED in page.text
-    assert find_account(gateway_of(app), email=NEW["email"]) is None
+    assert find_account(gateway_of(app).database, email=NEW["email"]) is None
     answer = go_on(late_admin, page, password=PASSWORD)
     assert answer.location == "/admin/operators/"
     made = Visitor(app)
@@ -67,7 +67,7 @@ def test_a_wrong_password_does_nothing_but_asks_again(app: Flask, late_admin: Vi
         page = go_on(late_admin, page, password=wrong)
         assert ASKED in page.text
         assert wrong == "" or "Wrong password" in page.text
-    assert find_account(gateway_of(app), email=NEW["email"]) is None
+    assert find_account(gateway_of(app).database, email=NEW["email"]) is None
     assert go_on(late_admin, page, password=PASSWORD).status_code == 302
 
 
@@ -77,8 +77,8 @@ def test_guessing_is_throttled_like_sign_in(app: Flask, late_admin: Visitor) -> 
         page = go_on(late_admin, page, password="a guess")
     page = go_on(late_admin, page, password=PASSWORD)
     assert "Try again in" in page.text, "even the right password is not looked at"
-    assert find_account(gateway_of(app), email=NEW["email"]) is None
-    assert "sign_in.failed" in [row.action for row in list_audit(gateway_of(app))]
+    assert find_account(gateway_of(app).database, email=NEW["email"]) is None
+    assert "sign_in.failed" in [row.action for row in list_audit(gateway_of(app).database)]
 
 
 def test_a_code_will_do_and_is_used_up(app: Flask, clock: MovableClock) -> None:
@@ -133,10 +133,10 @@ def test_every_grave_change_asks(app: Flask, clock: MovableClock) -> None:
     account = add_account(app, Role.VIEWER)
     admin = signed_in(app, Role.ADMIN)
     clock.forward(minutes=11)
-    before = len(list_audit(gateway_of(app)))
+    before = len(list_audit(gateway_of(app).database))
     for path, fields in GRAVE.items():
         assert ASKED in admin.post(path.format(id=account), fields).text, path
-    assert len(list_audit(gateway_of(app))) == before, "nothing happened"
+    assert len(list_audit(gateway_of(app).database)) == before, "nothing happened"
 
 
 def test_no_change_of_accounts_or_tokens_is_left_out(app: Flask) -> None:
@@ -159,7 +159,7 @@ def _stop(visitor: Visitor, path: str, page: TestResponse, **changes: Any) -> Te
 
 
 def _disabled(gateway: Gateway) -> bool:
-    row = show_row(gateway, "chains", 1)
+    row = show_row(gateway.database, "chains", 1)
     assert row
     return bool(row.values["disabled"])
 
@@ -167,7 +167,7 @@ def _disabled(gateway: Gateway) -> bool:
 def test_stopping_a_chain_asks_by_its_button(
     operator: Visitor, network: Gateway, clock: MovableClock
 ) -> None:
-    row = show_row(network, "chains", 1)
+    row = show_row(network.database, "chains", 1)
     assert row
     path = f"/admin/chains/{row.values['id']}/stop"
     shown = operator.get(path)
@@ -182,7 +182,7 @@ def test_stopping_a_chain_asks_by_its_button(
 def test_stopping_a_chain_asks_by_its_form_and_other_edits_do_not(
     operator: Visitor, network: Gateway, clock: MovableClock
 ) -> None:
-    row = show_row(network, "chains", 1)
+    row = show_row(network.database, "chains", 1)
     assert row
     path = f"/admin/chains/{row.values['id']}"
     clock.forward(minutes=11)
@@ -208,6 +208,6 @@ def test_a_proof_is_of_one_session(app: Flask, clock: MovableClock) -> None:
 
 
 def _id(app: Flask) -> int:
-    account = find_account(gateway_of(app), email=NEW["email"])
+    account = find_account(gateway_of(app).database, email=NEW["email"])
     assert account
     return account.id

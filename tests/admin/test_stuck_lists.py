@@ -14,12 +14,12 @@ from sqlalchemy import select, update
 from app.accounts.roles import Role
 from app.audit.services import AuditFilter, list_audit
 from app.db.engine import reading, writing
-from app.gateway import Gateway
 from app.transfers.admin.stuck import MustAct, count_stuck, stuck_transfers
 from app.transfers.models import StuckAcknowledgement, Transfer
 from tests.admin.projected import put, took
 from tests.admin.visitor import MovableClock, Visitor, signed_in
 from tests.databases import SharedDatabase
+from tests.gateway import Gateway
 from tests.services.feed.world import NOW, fill_network
 
 HOUR = 3600
@@ -45,11 +45,14 @@ def world(gateway: Gateway, clock: MovableClock, database: SharedDatabase) -> Ga
 
 
 def numbers(gateway: Gateway, who: MustAct) -> list[int]:
-    return [int(each.line.transfer_id, 16) for each in stuck_transfers(gateway, who=who).transfers]
+    return [
+        int(each.line.transfer_id, 16)
+        for each in stuck_transfers(gateway.database, gateway.snapshots, who=who).transfers
+    ]
 
 
 def counted(gateway: Gateway, who: MustAct) -> tuple[str, int | None]:
-    count = count_stuck(gateway, who)
+    count = count_stuck(gateway.database, who)
     return str(count.number), count.new
 
 
@@ -76,12 +79,12 @@ def test_the_count_is_that_of_the_whole_list(world: Gateway) -> None:
         for n, since in enumerate((59 * HOUR, 60 * HOUR, 60 * HOUR + 1, 85 * HOUR))
     ]
     put(world, *put_more, *slow)
-    listed = stuck_transfers(world, size=100, who=MustAct.BRIDGE).transfers
-    count = count_stuck(world, MustAct.BRIDGE)
+    listed = stuck_transfers(world.database, world.snapshots, size=100, who=MustAct.BRIDGE).transfers
+    count = count_stuck(world.database, MustAct.BRIDGE)
     # 30 s exactly is not longer than 30 s; so is 60 h.
     assert count.number.number == len(listed) == 3 + 2 + 2
     assert count.new == sum(each.new for each in listed) == 1 + 1 + 2 + 1
-    assert len(stuck_transfers(world, size=2, who=MustAct.BRIDGE).transfers) == 2
+    assert len(stuck_transfers(world.database, world.snapshots, size=2, who=MustAct.BRIDGE).transfers) == 2
 
 
 @pytest.mark.every_database
@@ -98,9 +101,9 @@ def test_acknowledged_with_a_note_until_it_moves_on(app: Flask, world: Gateway, 
     assert "User must act: 1, 1 new" in page and "Bridge must act: 2" in page
     seen = operator.get("/admin/transfers/?stuck=user&seen=1").text
     assert "Written to twice, no answer" in seen and "operator@example.org" in seen
-    (record,) = list_audit(world, AuditFilter(action="transfer.acknowledge"))
+    (record,) = list_audit(world.database, AuditFilter(action="transfer.acknowledge"))
     assert (record.actor, record.detail) == ("operator@example.org", "Written to twice, no answer")
-    assert [r.id for r in list_audit(world, AuditFilter(subject=abandoned[1][:66]))] == [record.id]
+    assert [r.id for r in list_audit(world.database, AuditFilter(subject=abandoned[1][:66]))] == [record.id]
     with writing(world.engine) as connection:
         moved = update(Transfer).where(Transfer.transfer_id == bytes.fromhex(abandoned[0][2:66]))
         connection.execute(moved.values(status=8, status_since=NOW - timedelta(hours=2)))

@@ -13,7 +13,6 @@ from werkzeug.datastructures import MultiDict
 
 from app.accounts.roles import Role
 from app.db.engine import writing
-from app.gateway import Gateway
 from app.network.models import Chain
 from app.sandbox.catalogue import SANDBOX_TRANSFERS, sandbox_id
 from app.transfers.admin.detail import transfer_detail
@@ -24,6 +23,7 @@ from tests.admin.transfer_pages import pre, rows_of
 from tests.admin.visitor import MovableClock, signed_in
 from tests.applications import OpenApp
 from tests.databases import SharedDatabase
+from tests.gateway import Gateway
 from tests.services.feed.world import (
     NOW,
     SENDER,
@@ -46,7 +46,9 @@ SCRIPT = "<script>alert(1)</script>"
 
 def detail_of(gateway: Gateway, shown_id: str) -> str:
     """The source transaction of a transfer."""
-    transaction = transfer_detail(gateway, bytes.fromhex(shown_id[2:])).src_transaction
+    transaction = transfer_detail(
+        gateway.database, gateway.snapshots, bytes.fromhex(shown_id[2:])
+    ).src_transaction
     assert transaction
     return transaction.tx_hash
 
@@ -72,7 +74,12 @@ def test_one_box_finds_by_id_hash_and_address(app: Flask, sandbox: Gateway) -> N
     ):
         found = visitor.get("/admin/search/", query_string={"q": text})
         assert (found.status_code, found.location) == (302, page), text
-    sender = transfer_detail(sandbox, bytes.fromhex(COMPLETED.transfer_id[2:])).line.sender or ""
+    sender = (
+        transfer_detail(
+            sandbox.database, sandbox.snapshots, bytes.fromhex(COMPLETED.transfer_id[2:])
+        ).line.sender
+        or ""
+    )
     found = visitor.get("/admin/search/", query_string={"q": sender.lower()})
     assert found.location == page or COMPLETED.transfer_id in rows_of(found.text)
 
@@ -145,7 +152,7 @@ def test_a_reply_links_to_the_page_that_the_user_can_follow(open_app: OpenApp, s
 
 
 def test_a_refund_shows_who_has_not_signed(app: Flask, sandbox: Gateway) -> None:
-    refund = transfer_detail(sandbox, bytes.fromhex(SIGNING[2:])).refund
+    refund = transfer_detail(sandbox.database, sandbox.snapshots, bytes.fromhex(SIGNING[2:])).refund
     assert refund
     assert refund.not_signed
     page = signed_in(app, Role.VIEWER).get(f"/admin/transfers/{SIGNING}").text
@@ -251,7 +258,9 @@ def test_a_span_ends_now(app: Flask, sandbox: Gateway, clock: MovableClock) -> N
     assert '<option value="24h" selected>' in page
     with app.app_context():
         for _ in range(2):
-            asked = read_list_request(sandbox, MultiDict({"within": "24h", "since": "2020-01-01T00:00"}))
+            asked = read_list_request(
+                sandbox.database, sandbox.snapshots, MultiDict({"within": "24h", "since": "2020-01-01T00:00"})
+            )
             assert asked.filters.since == clock.now - timedelta(hours=24)
             assert asked.fields == {"within": "24h"}
             clock.forward(minutes=5)

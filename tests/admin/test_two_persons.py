@@ -24,7 +24,6 @@ from app.audit.services import show_audit
 from app.credentials.queries import every_token, valid_keys
 from app.credentials.services.ingest_tokens import create_token, list_tokens
 from app.db.engine import reading
-from app.gateway import Gateway
 from app.network.document import import_network
 from app.network.sections import section_of
 from config import GUARDABLE
@@ -34,8 +33,8 @@ from tests.admin.edits import NEW
 from tests.admin.forms import EVERYTHING, form_of, send
 from tests.admin.roles import console_rules
 from tests.admin.visitor import Visitor, add_account, signed_in
-from tests.applications import gateway_of
 from tests.builders import network as build
+from tests.gateway import Gateway, gateway_of, parts
 from tests.services.network.edits.kit import document, shown
 from tests.services.network.network_kit import VAULT, VILLAIN, network, pool, text, token
 
@@ -75,7 +74,9 @@ def posted(path: str, **fields: Any) -> Send:
     """Send a form as it is."""
 
     def go(visitor: Visitor, gateway: Gateway, more: dict[str, str]) -> TestResponse:
-        account = next(each.id for each in list_accounts(gateway) if each.email == "carol@example.org")
+        account = next(
+            each.id for each in list_accounts(gateway.database) if each.email == "carol@example.org"
+        )
         return visitor.post(path.format(account=account), fields | more)
 
     return go
@@ -85,7 +86,7 @@ def restored(section: str) -> Send:
     """Bring back what a row of the section was before the second import."""
 
     def go(visitor: Visitor, gateway: Gateway, more: dict[str, str]) -> TestResponse:
-        entry = show_audit(gateway, 2)
+        entry = show_audit(gateway.database, 2)
         assert entry is not None
         number = next(
             number
@@ -180,7 +181,8 @@ AT_ONCE: dict[str, Send] = {
     "blocked_addresses.new": previewed("/admin/blocked_addresses/new", text=VAULT),
     "blocked_networks.new": previewed("/admin/blocked_networks/new", text="198.51.100.0/24"),
     "ingest_tokens.revoke": lambda visitor, gateway, more: visitor.post(
-        "/admin/ingest_tokens/1/revoke", {"typed": list_tokens(gateway)[-1].key_id}
+        "/admin/ingest_tokens/1/revoke",
+        {"typed": list_tokens(gateway.database, gateway.environment_tokens)[-1].key_id},
     ),
     "api_keys.revoke": pressed("/admin/api_keys/1/revoke", typed="wallet"),
 }
@@ -238,12 +240,16 @@ def filled(app: Flask, gateway: Gateway) -> Gateway:
     rows["tokens"].append(token(10, "DAI", 18))
     rows["pools"].append(pool(10) | {"symbol": "CELR"})
     rows["blocked_networks"] = [{"cidr": NETWORK, "reason": "", "expires_at": None}]
-    import_network(gateway, text(earlier(rows)), actor=TESTER)
-    import_network(gateway, text(rows), actor=TESTER)
+    import_network(
+        gateway.database, gateway.audit_keys, gateway.two_persons, text(earlier(rows)), actor=TESTER
+    )
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(rows), actor=TESTER)
     factor = {"tf_primary_method": "authenticator", "tf_totp_secret": "x"}
     add_account(app, Role.OPERATOR, "carol@example.org", **factor)
-    create_token(gateway, "relayer", actor=TESTER)
-    request_key(gateway, "wallet", ("read",), "", actor=TESTER)
+    create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer", actor=TESTER)
+    request_key(
+        gateway.database, gateway.audit_keys, gateway.two_persons, "wallet", ("read",), "", actor=TESTER
+    )
     return gateway
 
 
@@ -260,7 +266,7 @@ def state(gateway: Gateway) -> tuple[Any, ...]:
     own = ("fs_uniquifier", "signed_in_at", "signed_in_from")
     accounts = [
         {key: value for key, value in asdict(each).items() if key not in own}
-        for each in list_accounts(gateway)
+        for each in list_accounts(gateway.database)
     ]
     with reading(gateway.engine) as connection:
         tokens = [tuple(row) for row in every_token(connection)]
@@ -286,10 +292,12 @@ def test_guarded_it_proposes_and_changes_nothing(app: Flask, guarded: Gateway, r
     visitor = signed_in(app, Role.ADMIN)
     before = state(guarded)
     WAITS[route](visitor, guarded, {})
-    assert waiting_count(gateway_of(app), Role.ADMIN) == 0, "not without a reason"
+    assert waiting_count(*parts(gateway_of(app), "database", "two_persons"), Role.ADMIN) == 0, (
+        "not without a reason"
+    )
     assert state(guarded) == before
     WAITS[route](visitor, guarded, WHY)
-    assert waiting_count(gateway_of(app), Role.ADMIN) == 1
+    assert waiting_count(*parts(gateway_of(app), "database", "two_persons"), Role.ADMIN) == 1
     assert state(guarded) == before
 
 
@@ -299,7 +307,7 @@ def test_guarded_a_stop_counts_at_once(app: Flask, guarded: Gateway, route: str)
     before = state(guarded)
     AT_ONCE[route](visitor, guarded, {})
     assert state(guarded) != before
-    assert waiting_count(guarded, Role.ADMIN) == 0
+    assert waiting_count(guarded.database, guarded.two_persons, Role.ADMIN) == 0
 
 
 @pytest.mark.parametrize("route", ELSEWHERE)

@@ -10,10 +10,10 @@ import pytest
 from flask import Flask
 
 from app.accounts.roles import Role
-from app.gateway import Gateway
 from app.network.document import export_network
 from tests.admin.forms import send
 from tests.admin.visitor import MovableClock, signed_in
+from tests.gateway import Gateway
 from tests.services.watching.world import CHAIN, URL_A, URL_B, watch_a_chain
 
 PAGE = f"/admin/watching/{CHAIN}"
@@ -127,7 +127,7 @@ def test_a_chain_is_given_its_nodes_in_the_console(app: Flask, network: Gateway)
     names = "RPC_URL_A\n  RPC_URL_B \n"
     saved = send(visitor, "/admin/chains/1", rpc=names, confirm="1", **values)
     assert saved.status_code == 302, saved.text
-    chain = json.loads(export_network(network))["chains"][0]
+    chain = json.loads(export_network(network.database))["chains"][0]
     assert {key: chain[key] for key in (*values, "rpc")} == {
         "watch_from_block": 17,
         "finality": "finalized",
@@ -136,8 +136,8 @@ def test_a_chain_is_given_its_nodes_in_the_console(app: Flask, network: Gateway)
     }
     grouped = {"watch_from_block": "21 000 000", "finality": "1 0\u202f00", "poll_seconds": "1 000.5"}
     assert send(visitor, "/admin/chains/1", confirm="1", **grouped).status_code == 302
-    chain = json.loads(export_network(network))["chains"][0]
+    chain = json.loads(export_network(network.database))["chains"][0]
     assert [chain[key] for key in values] == [21_000_000, 1000, 1000.5], "as pages write numbers"
     cleared = {"watch_from_block": "", "finality": "", "poll_seconds": "5", "rpc": ""}
     assert send(visitor, "/admin/chains/1", confirm="1", **cleared).status_code == 302
-    assert not {*values, "rpc"} & json.loads(export_network(network))["chains"][0].keys()
+    assert not {*values, "rpc"} & json.loads(export_network(network.database))["chains"][0].keys()

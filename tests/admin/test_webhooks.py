@@ -10,11 +10,11 @@ from flask import Flask
 
 from app.accounts.roles import Role
 from app.audit.services import list_audit
-from app.gateway import Gateway
 from app.webhooks.services.delivering import Due, Outcome, bring_back, take
 from app.webhooks.services.shown import delivery_log, list_subscriptions
 from app.webhooks.subscription import DeliveryState
 from tests.admin.visitor import MovableClock, Visitor, signed_in
+from tests.gateway import Gateway
 from tests.services.webhooks.hooks import Plenty
 
 URL = "https://hooks.example/in?token=hidden"
@@ -31,8 +31,8 @@ def made(visitor: Visitor, **fields: object) -> str:
 
 
 def attempted(gateway: Gateway, status: int | None, error: str = "") -> Due:
-    (due,) = take(gateway, Plenty())
-    bring_back(gateway, [Outcome(due, gateway.clock(), 31, status, error)])
+    (due,) = take(gateway.database, gateway.audit_keys, Plenty())
+    bring_back(gateway.database, [Outcome(due, gateway.clock(), 31, status, error)])
     return due
 
 
@@ -52,7 +52,7 @@ def test_one_is_made_tested_looked_at_and_removed(app: Flask, network: Gateway) 
     assert visitor.post(f"{page}/remove").location == "/admin/webhooks/"
     assert visitor.get(page).status_code == 404
     assert "No webhooks yet" in visitor.get("/admin/webhooks/").text
-    done = [row.action for row in list_audit(network)]
+    done = [row.action for row in list_audit(network.database)]
     assert done[:2] == ["webhook.removed", "webhook.create"]
 
 
@@ -84,7 +84,9 @@ def test_a_receiver_that_hangs_is_not_taken_for_a_missing_sender(
         visitor.post(f"{page}/test")
     clock.forward(minutes=2)
     assert NOBODY_SENDS in visitor.get(page).text
-    assert len(take(network, Plenty(each=2))) == 2  # the third waits until there is room
+    assert (
+        len(take(network.database, network.audit_keys, Plenty(each=2))) == 2
+    )  # the third waits until there is room
     assert NOBODY_SENDS not in visitor.get(page).text
     clock.forward(seconds=61)  # and the sender was killed
     assert NOBODY_SENDS in visitor.get(page).text
@@ -96,9 +98,9 @@ def test_pausing_and_resuming(app: Flask, network: Gateway) -> None:
     paused = visitor.post(f"{page}/pause", follow_redirects=True).text
     assert "Paused by operator@example.org" in paused
     visitor.post(f"{page}/test")
-    assert take(network, Plenty()) == []
+    assert take(network.database, network.audit_keys, Plenty()) == []
     assert "What waits is sent now" in visitor.post(f"{page}/resume", follow_redirects=True).text
-    assert len(take(network, Plenty())) == 1
+    assert len(take(network.database, network.audit_keys, Plenty())) == 1
 
 
 def test_a_new_secret_is_shown_once(app: Flask, network: Gateway) -> None:
@@ -120,7 +122,7 @@ def test_a_span_is_sent_again(app: Flask, network: Gateway, clock: MovableClock)
     assert "0 deliveries are" in visitor.post(f"{page}/replay", span, follow_redirects=True).text
     span["delivered_too"] = "y"
     assert "1 delivery is" in visitor.post(f"{page}/replay", span, follow_redirects=True).text
-    (row,) = delivery_log(network, public_id)
+    (row,) = delivery_log(network.database, public_id)
     assert (row.state, row.attempts, len(row.tries)) == (DeliveryState.WAITING, 0, 1)
     for wrong in ({}, {"since": "soon"}, {"since": until, "until": since}):
         assert "message-error" in visitor.post(f"{page}/replay", wrong, follow_redirects=True).text
@@ -135,26 +137,26 @@ def test_what_fails_is_said_and_tried_again_at_once(
     page = f"/admin/webhooks/{public_id}"
     for _ in range(2):
         visitor.post(f"{page}/test")
-    for due in take(network, Plenty()):
+    for due in take(network.database, network.audit_keys, Plenty()):
         hours = timedelta(hours=5)
-        bring_back(network, [Outcome(due, network.clock(), 31, 503, "HTTP 503", retry_after=hours)])
+        bring_back(network.database, [Outcome(due, network.clock(), 31, 503, "HTTP 503", retry_after=hours)])
     assert ">2 failing<" in visitor.get("/admin/webhooks/").text
     shown = visitor.get(page).text
     assert shown.count(">failing<") == 2
     newest, oldest = re.findall(rf'action="({page}/retry/\d+)"', shown)
     clock.forward(minutes=1)
-    assert take(network, Plenty()) == []
+    assert take(network.database, network.audit_keys, Plenty()) == []
     assert "It is tried now" in visitor.post(oldest, follow_redirects=True).text
-    (due,) = take(network, Plenty())
+    (due,) = take(network.database, network.audit_keys, Plenty())
     assert (oldest, due.attempts) == (f"{page}/retry/{due.id}", 1), "its attempts count on"
     assert "Nothing to try again" in visitor.post(oldest, follow_redirects=True).text, "it is under way"
-    assert take(network, Plenty()) == []
-    bring_back(network, [Outcome(due, network.clock(), 31, 200)])
+    assert take(network.database, network.audit_keys, Plenty()) == []
+    bring_back(network.database, [Outcome(due, network.clock(), 31, 200)])
     assert "Nothing to try again" in visitor.post(oldest, follow_redirects=True).text
     assert "It is tried now" in visitor.post(f"{page}/retry", follow_redirects=True).text
-    (due,) = take(network, Plenty())
+    (due,) = take(network.database, network.audit_keys, Plenty())
     assert newest == f"{page}/retry/{due.id}"
-    assert [row.action for row in list_audit(network)][:2] == ["webhook.retry"] * 2
+    assert [row.action for row in list_audit(network.database)][:2] == ["webhook.retry"] * 2
     assert "Nothing to try again" in visitor.post(f"{page}/retry/999999", follow_redirects=True).text
     assert visitor.post(f"{page}/retry/{10**30}").status_code == 404
     assert visitor.post("/admin/webhooks/whk_0000000000000000/retry/1").status_code == 404
@@ -169,7 +171,7 @@ def test_accounts_transfers_and_alerts_are_kept(app: Flask, network: Gateway) ->
     visitor = signed_in(app, Role.OPERATOR)
     made(visitor, audience="subjects", accounts=f"{EVM}\n {EVM.lower()} \n{TEZOS}", transfers=ID)
     made(visitor, audience="alerts", alerts=["stuck", "audit_broken"], accounts="left out")
-    of_subjects, of_alerts = list_subscriptions(network)
+    of_subjects, of_alerts = list_subscriptions(network.database)
     assert (of_subjects.accounts, of_subjects.transfer_ids) == ((EVM.lower(), TEZOS.lower()), (ID,))
     assert (of_alerts.accounts, of_alerts.alerts) == ((), ("stuck", "audit_broken"))
     page = visitor.get(f"/admin/webhooks/{of_alerts.public_id}").text
@@ -196,7 +198,7 @@ def test_what_cannot_be_used_is_refused(
     visitor = signed_in(app, Role.OPERATOR)
     answer = visitor.post("/admin/webhooks/new", {"url": URL, "audience": "everything"} | wrong)
     assert words in answer.text
-    assert list_subscriptions(network) == []
+    assert list_subscriptions(network.database) == []
 
 
 @pytest.mark.parametrize("action", ["pause", "resume", "test", "rotate", "remove"])

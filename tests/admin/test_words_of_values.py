@@ -11,10 +11,10 @@ from app.accounts.roles import Role
 from app.db.engine import writing
 from app.estimates.admin.summary import REFUSAL_WORDS, refusal_words
 from app.estimates.models import EstimateCount
-from app.gateway import Gateway
 from app.values.codes import Reason
 from tests.admin.forms import save, send
 from tests.admin.visitor import NOW, Visitor, signed_in
+from tests.gateway import Gateway
 from tests.services.network.edits.kit import shown
 
 CODES = re.compile(r'error_code|amount_too|&#34;&#34;|<td[^>]*>\s*(null|""|&#34;)', re.IGNORECASE)

@@ -7,9 +7,9 @@ from datetime import timedelta
 from sqlalchemy import insert
 
 from app.db.engine import writing
-from app.gateway import Gateway
 from app.transfers.models import Transfer
 from tests.admin.visitor import NOW
+from tests.gateway import Gateway
 
 
 def without_events(gateway: Gateway, *statuses: int) -> list[str]:

@@ -20,7 +20,8 @@ from app.accounts.roles import Role
 from app.accounts.services.accounts import new_uniquifier
 from app.accounts.sign_in import datastore
 from app.db.engine import writing
-from tests.applications import CHEAP, gateway_of
+from tests.applications import CHEAP
+from tests.gateway import gateway_of
 
 PASSWORD = "a password of the tests"
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

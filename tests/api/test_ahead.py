@@ -14,8 +14,9 @@ from tests.admin.visitor import MovableClock
 from tests.api.estimates import ASKED
 from tests.api.shapes import ESTIMATE, LATENCY, STATUS
 from tests.api.world import configure, event, released, sent, tell
-from tests.applications import Applications, gateway_of
+from tests.applications import Applications
 from tests.databases import SharedDatabase
+from tests.gateway import gateway_of, parts
 
 pytestmark = pytest.mark.every_database
 
@@ -125,7 +126,9 @@ def test_a_transfer_of_which_nothing_counts_yet(world: World) -> None:
     told = at(world, sent(ID), minutes=2)
     tell(world.app, told)
     assert world.status() == 0
-    verdict = ingest_lines(gateway_of(world.app), [json.dumps(told).encode()], "test")
+    verdict = ingest_lines(
+        *parts(gateway_of(world.app), "database", "intake"), [json.dumps(told).encode()], "test"
+    )
     assert (verdict.accepted, verdict.repeated) == (0, 1)
     world.clock.forward(minutes=2)
     assert world.status() == 1

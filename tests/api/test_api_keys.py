@@ -15,13 +15,13 @@ from app.credentials.api_key import Scope
 from app.credentials.models import ApiKey
 from app.credentials.services.api_keys import revoke_key
 from app.db.engine import reading
-from app.gateway import Gateway, current_gateway
 from app.http.public import current_key, keep_key, require_key
 from app.values.errors import Forbidden, Unauthorized, Unavailable
 from tests.actors import TESTER
 from tests.api.shapes import CONFIGS, LATENCY, STATUS, assert_refused
 from tests.api.world import configure
-from tests.applications import OpenApp, gateway_of
+from tests.applications import OpenApp
+from tests.gateway import Gateway, current_gateway, gateway_of
 from tests.grpcweb.wire import OK, RESOURCE_EXHAUSTED, SERVICE, Answer, frame, post, understand
 
 UNAUTHENTICATED, PERMISSION_DENIED = 16, 7
@@ -31,7 +31,15 @@ ME, OTHER = "198.51.100.7", "198.51.100.8"
 
 def make(app: Flask, name: str = "wallet", limit: str = "", *scopes: str) -> str:
     with app.app_context():
-        text, _ = request_key(current_gateway(), name, scopes or ("read",), limit, actor=TESTER)
+        text, _ = request_key(
+            current_gateway().database,
+            current_gateway().audit_keys,
+            current_gateway().two_persons,
+            name,
+            scopes or ("read",),
+            limit,
+            actor=TESTER,
+        )
         return text
 
 
@@ -39,7 +47,7 @@ def revoke(app: Flask, name: str = "wallet") -> None:
     gateway = gateway_of(app)
     with reading(gateway.engine) as connection:
         found = connection.execute(select(ApiKey.id).where(ApiKey.name == name)).scalar_one()
-    revoke_key(gateway, found, actor=TESTER)
+    revoke_key(gateway.database, gateway.audit_keys, found, actor=TESTER)
 
 
 def ask(app: Flask, key: str | None = None, peer: str = ME, path: str = CONFIGS, **more: str) -> Any:

@@ -11,12 +11,12 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from app.transfers.status_changes import Position
 from app.waiting import queries as touched
 from app.waiting import views
 from tests.api.shapes import assert_refused
 from tests.api.world import ADDRESS, NOW, configure, event, released, sent, tell
-from tests.applications import OpenApp, gateway_of
+from tests.applications import OpenApp
+from tests.gateway import gateway_of
 
 EVENTS = "/v2/transferEvents"
 ID = "0x" + "5a" * 32
@@ -189,8 +189,8 @@ def test_what_a_replica_shows_late_is_told(app: Flask, monkeypatch: pytest.Monke
     """The thread looked at the primary; the stream reads, once, from a replica that is behind."""
     original, late = views.told_after, [2]
 
-    def behind(gateway: Any, key: Any, after: Position) -> Any:
-        told = original(gateway, key, after)
+    def behind(*parts: Any) -> Any:
+        told, after = original(*parts), parts[-1]
         if late[0]:
             late[0] -= 1
             heads = told.heads._replace(seq=told.heads.seq - 1)

@@ -19,7 +19,8 @@ from tests.api.estimates import ASKED, EXACT
 from tests.api.explanations import explain
 from tests.api.shapes import ESTIMATE, EXPLAIN, assert_refused
 from tests.api.world import ADDRESS, BLOCKED, event, tell
-from tests.applications import OpenApp, gateway_of
+from tests.applications import OpenApp
+from tests.gateway import gateway_of
 
 BLOCKED_CALLER = {"REMOTE_ADDR": "203.0.113.9"}
 

@@ -19,7 +19,8 @@ from app.transfers.queries.trends import chain_depths
 from app.watcher.models import ChainWatch
 from tests.api.shapes import FIND, STATUS, STATUSES
 from tests.api.world import configure, event, network, released, sent, tell
-from tests.applications import OpenApp, gateway_of, renew_gateway
+from tests.applications import OpenApp, renew_gateway
+from tests.gateway import gateway_of
 from tests.grpcweb.wire import frame, post
 
 ID = "0x" + "5a" * 32
@@ -178,7 +179,7 @@ def test_a_transfer_under_way_goes_by_the_latencies_of_its_route(app: Flask, cli
             released(past, HOUR - timedelta(seconds=seconds)),
         )
     assert asked(client, transfer_id=ID) == of_nothing, "how long a route takes is kept for minutes"
-    renew_gateway(app, app.extensions["gateway"].clock)
+    renew_gateway(app, gateway_of(app).clock)
     under_way = of_nothing | {"Next-Poll-Seconds": "42"}
     assert asked(client, transfer_id=ID) == asked(client, tx_hash=SEND, src_chain_id=1) == under_way
     assert fields_of(client, ID) == under_way
@@ -196,7 +197,7 @@ def test_the_newest_event_of_any_transfer_says_how_recent_an_answer_is(
     app: Flask, client: FlaskClient
 ) -> None:
     tell(app, sent(ID))
-    clock = app.extensions["gateway"].clock
+    clock = gateway_of(app).clock
     renew_gateway(app, lambda: clock() + timedelta(minutes=5, seconds=0.9))
     assert asked(client, transfer_id=ID)["As-Of"] == NOON
     tell(app, event("chain.head", chain_id=1, block=5))
@@ -230,7 +231,7 @@ def test_a_status_stays_one_statement(open_app: OpenApp) -> None:
     def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         statements.append(statement)
 
-    engine = app.extensions["gateway"].reads
+    engine = gateway_of(app).reads
     listeners.listen(engine, "before_cursor_execute", note)
     try:
         response = client.post(STATUS, json={"transfer_id": ID})

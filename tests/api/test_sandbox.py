@@ -13,7 +13,6 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.gateway import current_gateway
 from app.sandbox.catalogue import (
     SANDBOX_ERRORS,
     SANDBOX_ESTIMATES,
@@ -31,6 +30,7 @@ from tests.api.shapes import ESTIMATE, LATENCY, STATUS, ZEROES
 from tests.applications import OpenApp
 from tests.databases import SharedDatabase
 from tests.domain.refund import contract_mirror
+from tests.gateway import current_gateway
 
 pytestmark = [pytest.mark.both_doors, pytest.mark.every_database]
 
@@ -43,7 +43,12 @@ def client(open_app: OpenApp, database: SharedDatabase) -> FlaskClient:
 
     def fill() -> None:
         with app.app_context():
-            load_sandbox(current_gateway(), actor=TESTER)
+            load_sandbox(
+                current_gateway().database,
+                current_gateway().audit_keys,
+                current_gateway().intake,
+                actor=TESTER,
+            )
 
     database.fill("tests.api sandbox", fill)
     return app.test_client()
@@ -160,5 +165,18 @@ def test_latencies(client: FlaskClient) -> None:
 def test_it_loads_into_an_empty_database_only(client: FlaskClient) -> None:
     with client.application.app_context():
         with pytest.raises(SandboxRefused, match="not empty"):
-            load_sandbox(current_gateway(), actor=TESTER)
-        assert ensure_sandbox(current_gateway(), actor=TESTER) == "sandbox is up to date"
+            load_sandbox(
+                current_gateway().database,
+                current_gateway().audit_keys,
+                current_gateway().intake,
+                actor=TESTER,
+            )
+        assert (
+            ensure_sandbox(
+                current_gateway().database,
+                current_gateway().audit_keys,
+                current_gateway().intake,
+                actor=TESTER,
+            )
+            == "sandbox is up to date"
+        )

@@ -15,7 +15,7 @@ from app.transfers.models import Refund, Transfer
 from app.values.codes import TransferHistoryStatus, XferStatus
 from tests.api.shapes import STATUS, ZEROES, assert_refused
 from tests.api.world import NOW, event, released, sent, tell, vector
-from tests.applications import gateway_of
+from tests.gateway import gateway_of
 
 pytestmark = pytest.mark.both_doors
 

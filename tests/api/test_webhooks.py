@@ -15,7 +15,6 @@ from app.approvals.api_keys import request_key
 from app.audit.services import list_audit
 from app.credentials.models import ApiKey
 from app.db.engine import writing
-from app.gateway import current_gateway
 from app.monitoring.unread import unread_answer
 from app.webhooks.services import subscriptions
 from app.webhooks.services.delivering import clean_up, take
@@ -24,9 +23,10 @@ from app.webhooks.subscription import MAX_SUBSCRIPTIONS
 from tests.actors import TESTER
 from tests.api.shapes import WEBHOOKS, assert_refused
 from tests.api.world import configure, sent, tell
-from tests.applications import OpenApp, gateway_of
+from tests.applications import OpenApp
 from tests.contract.clients.readers import parse
 from tests.contract.clients.shapes import OF_WEBHOOKS
+from tests.gateway import current_gateway, gateway_of, parts
 from tests.services.webhooks.hooks import Plenty
 
 URL = "https://hooks.example/in"
@@ -43,7 +43,15 @@ def app(open_app: OpenApp) -> Flask:
 def make(app: Flask, name: str, *scopes: str) -> str:
     """A new API key."""
     with app.app_context():
-        return request_key(current_gateway(), name, scopes, "", actor=TESTER)[0]
+        return request_key(
+            current_gateway().database,
+            current_gateway().audit_keys,
+            current_gateway().two_persons,
+            name,
+            scopes,
+            "",
+            actor=TESTER,
+        )[0]
 
 
 def ask(app: Flask, key: str | None, method: str = "GET", query: str = "", **body: Any) -> TestResponse:
@@ -81,7 +89,7 @@ def test_one_is_made_heard_listed_and_removed(app: Flask) -> None:
         "waiting": 0,
     }
     tell(app, sent(ID))
-    (due,) = take(gateway_of(app), Plenty())
+    (due,) = take(*parts(gateway_of(app), "database", "audit_keys"), Plenty())
     assert json.loads(due.body)["data"]["transfer_id"] == ID
     listed = ask(app, key).get_json()
     assert (listed["webhooks"][0]["waiting"], listed["secret"]) == (1, "")
@@ -126,7 +134,7 @@ def test_only_a_key_with_the_scope_may(app: Flask) -> None:
         assert_refused(refused, path=WEBHOOKS, status=403, code=500, reason="insufficient_scope")
     refused = ask(app, part, "POST", url=URL, everything=True)
     assert_refused(refused, path=WEBHOOKS, status=403, code=500, reason="insufficient_scope")
-    assert list_subscriptions(gateway_of(app)) == []
+    assert list_subscriptions(gateway_of(app).database) == []
     assert made(app, whole, everything=True, transfer_ids=[])["webhooks"][0]["everything"] is True
     assert made(app, whole)["webhooks"][0]["everything"] is False
 
@@ -191,20 +199,20 @@ def test_a_revoked_key_is_told_nothing_more(app: Flask) -> None:
     key = make(app, "wallet", "webhooks")
     made(app, key)
     gateway = gateway_of(app)
-    clean_up(gateway)
-    assert list_subscriptions(gateway)[0].state == "active"
+    clean_up(gateway.database)
+    assert list_subscriptions(gateway.database)[0].state == "active"
     with writing(gateway.engine) as connection:
         connection.execute(update(ApiKey).values(revoked_at=gateway.clock() - timedelta(seconds=1)))
-    clean_up(gateway)
-    (left,) = list_subscriptions(gateway)
+    clean_up(gateway.database)
+    (left,) = list_subscriptions(gateway.database)
     assert (left.state, left.state_reason) == ("off", "its API key was revoked")
     tell(app, sent(ID))
-    assert take(gateway, Plenty()) == []
+    assert take(gateway.database, gateway.audit_keys, Plenty()) == []
 
 
 def test_a_key_is_not_in_the_audit_log(app: Flask) -> None:
     made(app, make(app, "wallet", "webhooks"))
-    assert not any(row.action.startswith("webhook") for row in list_audit(gateway_of(app)))
+    assert not any(row.action.startswith("webhook") for row in list_audit(gateway_of(app).database))
 
 
 def test_what_the_server_cannot_read_has_these_fields_too() -> None:

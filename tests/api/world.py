@@ -12,9 +12,9 @@ from flask import Flask
 from app.feed.services.ingest import ingest_lines
 from app.network.document import import_network
 from tests.actors import TESTER
-from tests.applications import gateway_of
 from tests.builders import network as build
 from tests.builders.events import EventBuilder
+from tests.gateway import gateway_of, parts
 
 NOW = datetime(2026, 3, 8, 12, 0, 0, tzinfo=UTC)
 VECTORS = Path(__file__).parents[1] / "contract" / "vectors"
@@ -73,12 +73,20 @@ def network() -> dict[str, Any]:
 
 def configure(app: Flask, document: dict[str, Any] | None = None) -> None:
     """Import the network."""
-    import_network(gateway_of(app), json.dumps(document or network()).encode(), actor=TESTER)
+    import_network(
+        *parts(gateway_of(app), "database", "audit_keys", "two_persons"),
+        json.dumps(document or network()).encode(),
+        actor=TESTER,
+    )
 
 
 def tell(app: Flask, *events: dict[str, Any]) -> None:
     """Feed events; every one must be accepted."""
-    verdict = ingest_lines(gateway_of(app), [json.dumps(event).encode() for event in events], "test")
+    verdict = ingest_lines(
+        *parts(gateway_of(app), "database", "intake"),
+        [json.dumps(event).encode() for event in events],
+        "test",
+    )
     assert not verdict.refused
     assert verdict.accepted == len(events)
 

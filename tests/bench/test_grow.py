@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -17,7 +16,6 @@ from app.db.engine import reading, writing
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import NoEventLog
 from app.feed.services.replay import replay
-from app.gateway import Gateway, current_gateway
 from app.network.document import import_network
 from app.sandbox.loader import SandboxRefused
 from app.sandbox.network import network_document
@@ -27,6 +25,7 @@ from bench.grow import grow
 from bench.grow_command import grow_transfers
 from bench.synthetic_transfers import SyntheticTransfers, events_of
 from tests.actors import TESTER
+from tests.gateway import Gateway, current_gateway
 from tests.sandbox.conftest import NOW
 from tests.services.feed.world import projections
 
@@ -36,7 +35,7 @@ MADE_UP = SyntheticTransfers(COUNT, NOW, days=6, pair_share=0.3)
 
 @pytest.fixture
 def gateway(app: Flask) -> Gateway:
-    return replace(current_gateway(), clock=lambda: NOW)
+    return current_gateway().but(clock=lambda: NOW)
 
 
 def state(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
@@ -65,9 +64,15 @@ def test_it_is_as_if_they_had_been_fed(gateway: Gateway, monkeypatch: pytest.Mon
     with writing(gateway.engine) as connection:
         for table in reversed(db.metadata.sorted_tables):
             connection.execute(table.delete())
-    import_network(gateway, orjson.dumps(network_document()), actor=TESTER)
+    import_network(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        orjson.dumps(network_document()),
+        actor=TESTER,
+    )
     reported = [orjson.dumps(event) for transfer in MADE_UP for event in events_of(transfer)]
-    assert ingest_lines(gateway, reported, "test").refused == []
+    assert ingest_lines(gateway.database, gateway.intake, reported, "test").refused == []
     reported = state(gateway)
     assert {name: len(rows) for name, rows in grown.items()} == {
         name: len(reported[name]) for name in reported
@@ -97,7 +102,7 @@ def test_it_takes_an_empty_database_and_leaves_no_log(gateway: Gateway, client: 
     with pytest.raises(SandboxRefused, match="not empty"):
         grow(gateway, SyntheticTransfers(50, NOW), actor=TESTER)
     with pytest.raises(NoEventLog, match="its 50 transfers have no events"):
-        replay(gateway, actor=TESTER)
+        replay(gateway.database, gateway.audit_keys, actor=TESTER)
     assert state(gateway) == before
     run = client.application.test_cli_runner().invoke
     for command in (["replay"], ["export"], ["prune", "--before", "2026-01-01T00:00:00Z"], ["ingest", "-"]):

@@ -15,9 +15,10 @@ from app.sandbox.loader import load_sandbox
 from config import ALL_DOORS
 from tests.actors import TESTER
 from tests.admin.visitor import PASSWORD, add_account
-from tests.applications import close_connections, gateway_of, make_settings
+from tests.applications import close_connections, make_settings
 from tests.browser.looking import accessibility, go
 from tests.databases import SharedSqlite
+from tests.gateway import gateway_of, parts
 from tests.grpcweb.node import chromium
 from tests.services.watching.world import watch_a_chain
 from tests.serving.server import UNLIMITED, Server, serving
@@ -115,7 +116,7 @@ def server(running: Server, sandbox: SharedSqlite) -> Server:
     def fill() -> None:
         app = create_app(make_settings(sandbox.url))
         with app.app_context():
-            load_sandbox(gateway_of(app), actor=TESTER)
+            load_sandbox(*parts(gateway_of(app), "database", "audit_keys", "intake"), actor=TESTER)
             watch_a_chain(gateway_of(app))
             for role in Role:
                 add_account(app, role)

@@ -28,11 +28,12 @@ from app.webhooks.services.subscriptions import send_test
 from tests.actors import TESTER
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import PASSWORD, Visitor, add_account, email_of
-from tests.applications import close_connections, gateway_of, make_settings
+from tests.applications import close_connections, make_settings
 from tests.browser.conftest import Visit
 from tests.browser.looking import findings, go
 from tests.databases import SharedSqlite
 from tests.everyday import some
+from tests.gateway import gateway_of, parts
 from tests.services.webhooks.hooks import to_subjects
 from tests.serving.server import Server
 
@@ -248,10 +249,18 @@ def story(server: Server, sandbox: SharedSqlite) -> Story:
         proposal = send(visitor, "/admin/pegged_pairs/1", burn_base_fee="7")
         why = {"proposal_reason": "asked for by the vault's operator"}
         visitor.post("/admin/pegged_pairs/1", form_of(proposal) | why | {"confirm": "1"})
-        create_token(gateway_of(app), "a-reporter", actor=TESTER)
-        request_key(gateway_of(app), "a-wallet", ("read", "webhooks"), "100/minute;1000/hour", actor=TESTER)
+        create_token(
+            *parts(gateway_of(app), "database", "audit_keys", "two_persons"), "a-reporter", actor=TESTER
+        )
+        request_key(
+            *parts(gateway_of(app), "database", "audit_keys", "two_persons"),
+            "a-wallet",
+            ("read", "webhooks"),
+            "100/minute;1000/hour",
+            actor=TESTER,
+        )
         hook = to_subjects(gateway_of(app), ["0xab"]).public_id
-        send_test(gateway_of(app), hook)
+        send_test(gateway_of(app).database, hook)
         add_account(app, Role.VIEWER, "first@example.org", must_change_password=True)
         close_connections()
     engine = create_engine(sandbox.url)

@@ -13,10 +13,11 @@ from app.accounts.models import Operator, OperatorSession
 from app.accounts.roles import RECOVERY_CODES, Role
 from app.db.engine import writing
 from tests.admin.visitor import PASSWORD, email_of
-from tests.applications import close_connections, gateway_of, make_settings
+from tests.applications import close_connections, make_settings
 from tests.browser.conftest import Visit
 from tests.browser.looking import go
 from tests.databases import SharedSqlite
+from tests.gateway import gateway_of
 
 OPERATOR = email_of(Role.OPERATOR)
 

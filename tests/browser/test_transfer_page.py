@@ -16,11 +16,12 @@ from app import create_app
 from app.feed.services.ingest import ingest_lines
 from app.sandbox.catalogue import sandbox_id
 from app.values.codes import TransferHistoryStatus as Status
-from tests.applications import close_connections, gateway_of, make_settings
+from tests.applications import close_connections, make_settings
 from tests.browser.conftest import Visit
 from tests.browser.looking import findings, go
 from tests.databases import SharedSqlite
 from tests.everyday import some
+from tests.gateway import gateway_of, parts
 from tests.serving.server import Server, serving
 
 PATHS = (
@@ -75,7 +76,9 @@ def happen(sandbox: SharedSqlite) -> Iterator[Happen]:
         with app.app_context():
             at = {"at": datetime.now(UTC).isoformat()}
             verdict = ingest_lines(
-                gateway_of(app), [json.dumps(each | at).encode() for each in events], "test"
+                *parts(gateway_of(app), "database", "intake"),
+                [json.dumps(each | at).encode() for each in events],
+                "test",
             )
             assert verdict.accepted == len(events)
             close_connections()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from click.testing import Result
 from flask import Flask
 
 from app.accounts.proposal import API_KEYS, TwoPersons
 from app.audit.services import list_audit
-from tests.applications import gateway_of
+from tests.gateway import gateway_of
 
 
 def run(app: Flask, *words: str) -> Result:
@@ -45,7 +43,7 @@ def test_a_key_is_made_used_listed_and_revoked(app: Flask) -> None:
     assert asked(app, key) == 401
     assert " revoked 20" in run(app, "list").stdout
     assert run(app, "revoke", "wallet").stdout == revoked.stdout
-    actions = [(row.action, row.actor.startswith("cli:")) for row in list_audit(gateway_of(app))]
+    actions = [(row.action, row.actor.startswith("cli:")) for row in list_audit(gateway_of(app).database)]
     assert actions == [("api_key.revoke", True), ("api_key.create", True)]
 
 
@@ -76,12 +74,12 @@ def test_what_is_refused(app: Flask, words: tuple[str, ...], said: str) -> None:
 def test_a_second_person_is_needed_where_keys_are_guarded(
     app: Flask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    guarded = replace(gateway_of(app), two_persons=TwoPersons(frozenset({API_KEYS})))
+    guarded = gateway_of(app).but(two_persons=TwoPersons(frozenset({API_KEYS})))
     monkeypatch.setitem(app.extensions, "gateway", guarded)
     refused = run(app, "create", "wallet")
     assert refused.exit_code == 1
     assert "requires a second approval" in refused.stderr
     assert len(run(app, "list").stdout.splitlines()) == 1
     made(app, "wallet", "--break-glass", "both administrators are on a plane")
-    actions = [row.action for row in list_audit(gateway_of(app))]
+    actions = [row.action for row in list_audit(gateway_of(app).database)]
     assert actions == ["api_key.create", "two_persons.break_glass"]

@@ -15,7 +15,7 @@ from app.audit.models import AuditRecord
 from app.audit.records import Actor, Source
 from app.audit.services import record_alone
 from app.db.engine import writing
-from app.gateway import current_gateway
+from tests.gateway import current_gateway
 from tests.services.network.network_kit import changed, network, text
 
 
@@ -94,7 +94,13 @@ def test_what_is_no_head_time_or_record_is_said(app: Flask) -> None:
 
 
 def test_a_record_cannot_steer_the_terminal(app: Flask) -> None:
-    record_alone(current_gateway(), Actor("a\x1b[2J\nb", Source.CONSOLE), "sign_in.failed", "x")
+    record_alone(
+        current_gateway().database,
+        current_gateway().audit_keys,
+        Actor("a\x1b[2J\nb", Source.CONSOLE),
+        "sign_in.failed",
+        "x",
+    )
     for command in (("list",), ("show", "1")):
         output = run(app, "audit", *command).stdout
         assert "\x1b" not in output

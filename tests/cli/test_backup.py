@@ -12,11 +12,11 @@ from click.testing import Result
 from flask import Flask
 
 from app.db import backup as module
-from app.gateway import current_gateway
-from app.observability.readiness import newest_schema
+from app.db.schema import newest_schema
 from app.sandbox.loader import load_sandbox
 from tests.actors import TESTER
 from tests.applications import OpenApp
+from tests.gateway import current_gateway
 
 
 def run(app: Flask, target: Path) -> Result:
@@ -43,7 +43,9 @@ def rows(file: Path | str) -> list[str]:
 
 
 def test_the_copy_is_whole_and_its_owners_alone(on_sqlite: Flask, tmp_path: Path) -> None:
-    load_sandbox(current_gateway(), actor=TESTER)
+    load_sandbox(
+        current_gateway().database, current_gateway().audit_keys, current_gateway().intake, actor=TESTER
+    )
     target = tmp_path / "gateway.backup"
     before = os.umask(0)
     try:
@@ -119,7 +121,9 @@ def test_nothing_is_overwritten(on_sqlite: Flask, tmp_path: Path, monkeypatch: p
 
 def test_a_damaged_database_is_told(on_sqlite: Flask, tmp_path: Path, open_app: OpenApp) -> None:
     good, bad = tmp_path / "good", tmp_path / "bad"
-    load_sandbox(current_gateway(), actor=TESTER)
+    load_sandbox(
+        current_gateway().database, current_gateway().audit_keys, current_gateway().intake, actor=TESTER
+    )
     assert run(on_sqlite, good).exit_code == 0
     bad.write_bytes(good.read_bytes())
     damaged = sqlite3.connect(bad)

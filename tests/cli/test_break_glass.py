@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from app.accounts.roles import Role
 from app.accounts.services.accounts import list_accounts
 from app.audit.services import list_audit
 from tests.admin.visitor import add_account
-from tests.applications import gateway_of
+from tests.gateway import gateway_of
 from tests.services.network.network_kit import changed, network, text
 
 WHY = "both administrators are on a plane"
@@ -36,7 +35,7 @@ def guard(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Guard:
     """Names sections for the rest of the test."""
 
     def name(*sections: str) -> None:
-        gateway = replace(gateway_of(app), two_persons=TwoPersons(frozenset(sections)))
+        gateway = gateway_of(app).but(two_persons=TwoPersons(frozenset(sections)))
         monkeypatch.setitem(app.extensions, "gateway", gateway)
 
     return name
@@ -53,7 +52,7 @@ def filled(app: Flask) -> Flask:
 
 
 def actions(app: Flask) -> list[str]:
-    return [row.action for row in list_audit(gateway_of(app))]
+    return [row.action for row in list_audit(gateway_of(app).database)]
 
 
 def test_an_import_names_the_sections_that_keep_it_out(filled: Flask, guard: Guard) -> None:
@@ -79,7 +78,7 @@ def test_an_import_names_the_sections_that_keep_it_out(filled: Flask, guard: Gua
     assert made.exit_code == 0
     assert json.loads(run(filled, "network", "export").stdout) == document
     assert actions(filled)[:2] == ["network.import", "two_persons.break_glass"]
-    glass = list_audit(gateway_of(filled))[1]
+    glass = list_audit(gateway_of(filled).database)[1]
     assert glass.detail == f"one person changed chains, routes; reason: {WHY}"
     assert glass.actor.startswith("cli:")
 
@@ -138,15 +137,15 @@ def test_accounts_and_tokens(filled: Flask, guard: Guard, words: tuple[str, ...]
         filled, Role.VIEWER, "three@example.org", tf_totp_secret="x", tf_primary_method="authenticator"
     )
     guard("operators", "ingest_tokens")
-    before = list_accounts(gateway_of(filled))
+    before = list_accounts(gateway_of(filled).database)
     refused = run(filled, *words)
     assert refused.exit_code == 1
     assert REFUSED in refused.output
-    assert list_accounts(gateway_of(filled)) == before
+    assert list_accounts(gateway_of(filled).database) == before
     made = run(filled, *words, "--break-glass", WHY)
     assert made.exit_code == 0, made.output
     assert actions(filled)[1] == "two_persons.break_glass"
-    assert list_accounts(gateway_of(filled)) != before or words[0] == "ingest-tokens"
+    assert list_accounts(gateway_of(filled).database) != before or words[0] == "ingest-tokens"
 
 
 def test_the_first_accounts_and_the_end_of_a_token_need_nothing(app: Flask, guard: Guard) -> None:

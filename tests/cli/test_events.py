@@ -16,8 +16,8 @@ from sqlalchemy import delete
 from app.db.engine import writing
 from app.feed import commands
 from app.feed.models import PoolCounter
-from app.gateway import current_gateway
 from tests.databases import SharedDatabase
+from tests.gateway import current_gateway
 from tests.services.feed.world import about, fill_network, released, sent
 
 Run = Callable[..., Result]

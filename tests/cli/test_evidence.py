@@ -13,13 +13,13 @@ from click.testing import Result
 from flask import Flask
 
 from app import create_app
-from app.gateway import current_gateway
 from app.sandbox.catalogue import sandbox_id
 from app.sandbox.loader import load_sandbox
 from app.values.codes import TransferHistoryStatus
 from tests.actors import TESTER
 from tests.applications import make_settings
 from tests.domain.refund.evidence_kit import VECTORS
+from tests.gateway import current_gateway
 
 TO_CONFIRM = TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED
 REFUNDS = {
@@ -46,7 +46,7 @@ def sandbox(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     app = create_app(make_settings(f"sqlite:///{path}"))
     with app.app_context():
         gateway = current_gateway()
-        load_sandbox(gateway, actor=TESTER)
+        load_sandbox(gateway.database, gateway.audit_keys, gateway.intake, actor=TESTER)
     yield app  # outside of its context, which commands of another application would take for theirs
     gateway.engine.dispose()
     gateway.reads.dispose()

@@ -13,7 +13,6 @@ from typing import Any
 from app import create_app
 from app.db.base import db
 from app.db.engine import writing
-from app.gateway import current_gateway
 from app.network.document import import_within, read_rows
 from app.values.codes import SendKind, TransferHistoryStatus
 from app.values.crypto import address_of
@@ -25,6 +24,7 @@ from demo.transfers import Send
 from demo.wallet import wallet
 from tests.applications import make_settings
 from tests.clients.network import VALIDATORS
+from tests.gateway import current_gateway
 from tests.serving.server import UNLIMITED, serving
 from tests.watcher.processes import watching
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.gateway import current_gateway
 from app.sandbox.catalogue import sandbox_id
 from app.sandbox.loader import load_sandbox
 from app.values.codes import TransferHistoryStatus
 from tests.actors import TESTER
 from tests.clients import workshop
+from tests.gateway import current_gateway
 
 pytestmark = [
     pytest.mark.one_database,
@@ -32,7 +32,9 @@ Evidence = dict[str, Any]
 @pytest.fixture
 def asked(app: Flask) -> tuple[dict[str, Any], dict[str, Evidence]]:
     """The configs of the sandbox, and the evidence of a refund of each kind."""
-    load_sandbox(current_gateway(), actor=TESTER)
+    load_sandbox(
+        current_gateway().database, current_gateway().audit_keys, current_gateway().intake, actor=TESTER
+    )
     client = app.test_client()
     configs = client.get("/v2/getTransferConfigs").get_json()
     ids = [sandbox_id(READY, variant) for variant in (0, 2, 3)]

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.gateway import current_gateway
 from app.network.validators import ValidatorSet
 from app.sandbox.catalogue import sandbox_id
 from app.sandbox.loader import load_sandbox
@@ -34,6 +33,7 @@ from tests.domain.refund.evidence_kit import (
     wd_for,
 )
 from tests.everyday import some
+from tests.gateway import current_gateway
 
 Answer = Mapping[str, Any]
 
@@ -250,7 +250,9 @@ def test_a_stranger_among_the_signatures_is_noticed_though_the_quorum_stands(tmp
 @pytest.fixture
 def served(app: Flask) -> dict[str, tuple[Answer, Answer]]:
     """What a gateway answers: status and evidence of a refund of each kind."""
-    load_sandbox(current_gateway(), actor=TESTER)
+    load_sandbox(
+        current_gateway().database, current_gateway().audit_keys, current_gateway().intake, actor=TESTER
+    )
     client = app.test_client()
     return {
         kind: (

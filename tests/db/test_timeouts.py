@@ -13,8 +13,8 @@ from sqlalchemy.exc import OperationalError
 from app import create_app
 from app.db.engine import prepare, reading, writing
 from app.db.timeouts import COMMAND, CONSOLE, FEED, MIGRATION, PUBLIC, Timeouts, set_timeouts
-from app.gateway import current_gateway
-from tests.applications import close_connections, gateway_of, make_settings
+from tests.applications import close_connections, make_settings
+from tests.gateway import current_gateway, gateway_of
 
 HURRY = Timeouts(lock=0.05, statement=0.2)
 
@@ -79,7 +79,7 @@ def test_commands_have_time(app: Flask) -> None:
     kept = [
         (engine, engine.get_execution_options()) for engine in (gateway.engine, gateway.reads, gateway.feed)
     ]
-    gateway.work_as_command()
+    gateway.database.work_as_command()
     for engine, options in kept:
         assert engine.get_execution_options()["gateway_timeouts"] == COMMAND
         set_timeouts(engine, options["gateway_timeouts"])

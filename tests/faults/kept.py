@@ -10,9 +10,9 @@ from sqlalchemy import func, select
 
 from app.db.engine import reading
 from app.feed.models import Event
-from app.gateway import current_gateway
 from tests.applications import application
 from tests.faults.reporters import Events, Reporter
+from tests.gateway import current_gateway
 from tests.services.feed.world import NOW, released, sent, transfer_id, write_network
 
 

@@ -17,11 +17,11 @@ from sqlalchemy import func, select
 from app.db.engine import reading
 from app.feed.models import PrunedTransfer
 from app.feed.services.replay import replay
-from app.gateway import Gateway, current_gateway
 from tests.actors import TESTER
 from tests.databases import BACKENDS
 from tests.everyday import volume
 from tests.faults.kept import gateway_on, lives
+from tests.gateway import Gateway, current_gateway
 from tests.services.feed.pruning import OF_TRANSFERS, without
 from tests.services.feed.world import NOW, feed, projections, transfer_id
 from tests.serving.server import ROOT, environment
@@ -100,6 +100,6 @@ def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Eve
         }  # fmt: skip
         totals = {row[0]: row[2:] for row in after["pool_counters"]}
         assert totals[1][1] == (OLD + NEW) * 1_000_000_000
-        replay(gateway, actor=TESTER)
+        replay(gateway.database, gateway.audit_keys, actor=TESTER)
         with reading(gateway.engine) as connection:
             assert projections(connection) == after

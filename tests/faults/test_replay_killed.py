@@ -16,11 +16,11 @@ import pytest
 from sqlalchemy import delete, func, select
 
 from app.db.engine import reading, writing
-from app.gateway import Gateway, current_gateway
 from app.transfers.models import Transfer, TransferAccount
 from tests.databases import BACKENDS
 from tests.everyday import volume
 from tests.faults.kept import gateway_on, lives
+from tests.gateway import Gateway, current_gateway
 from tests.services.feed.world import feed, projections
 from tests.serving.server import ROOT, environment
 

@@ -17,13 +17,13 @@ from sqlalchemy import make_url
 
 from app.db.engine import reading
 from app.feed.services.replay import replay
-from app.gateway import current_gateway
 from tests.actors import TESTER
 from tests.databases import BACKENDS
 from tests.everyday import SEED, SOAK, volume
 from tests.faults.kept import assert_answered_is_kept_once, gateway_on
 from tests.faults.reporters import Events, Killer, Reporter, report_while_killing
 from tests.faults.story import shares, story
+from tests.gateway import current_gateway
 from tests.ingest.kit import TOKEN
 from tests.services.feed.world import feed, projections
 from tests.serving.server import serving
@@ -89,7 +89,7 @@ def assert_log_replays_to_the_same_answers(client: FlaskClient, told: Events) ->
     """Folding the log anew changes no answer: all that they are made of, and a sample to the byte."""
     asked = [event["transfer_id"] for event in told if "transfer_id" in event][:: len(told) // 200]
     before, answers = state(), [answer(client, transfer_id) for transfer_id in asked]
-    replay(current_gateway(), actor=TESTER)
+    replay(current_gateway().database, current_gateway().audit_keys, actor=TESTER)
     assert state() == before
     assert [answer(client, transfer_id) for transfer_id in asked] == answers
 

@@ -13,9 +13,9 @@ from typing import Final
 
 import psycopg
 
-from app.gateway import current_gateway
 from tests.faults_rig.postgres import DATABASE, Postgres, own
 from tests.faults_rig.programs import Bouncer, Gateway, Nginx, Redis, status_of, wait_for
+from tests.gateway import current_gateway
 from tests.load.events import TOKEN
 from tests.load.questions import (
     estimate_questions,

@@ -20,15 +20,16 @@ from app.approvals.api_keys import request_key
 from app.audit.services import verify_audit
 from app.db.engine import reading
 from app.feed.services.replay import replay
-from app.gateway import Gateway, current_gateway, system_clock
 from app.sandbox.feed import sandbox_events
 from app.sandbox.loader import load_sandbox
 from app.transfers.models import Transfer, TransferAccount
+from app.values.times import system_clock
 from tests.actors import TESTER
 from tests.fuzz.api_doors import GRPC
 from tests.fuzz.exchange import Wire
 from tests.fuzz.operator import Operator, found_pages
 from tests.fuzz.questions import World
+from tests.gateway import Gateway, current_gateway
 from tests.postgres import gateway_on
 from tests.services.feed.world import projections
 from tests.serving.server import ROOT, UNLIMITED, Server, serving
@@ -77,7 +78,7 @@ def stage(url: str, folder: Path, pages: int = 80) -> Iterator[Stage]:
     """
     with gateway_on(url):
         gateway = current_gateway()
-        load_sandbox(gateway, actor=TESTER)
+        load_sandbox(gateway.database, gateway.audit_keys, gateway.intake, actor=TESTER)
         world = _world(gateway)
     settings = {
         "DATABASE_URL": url,
@@ -97,8 +98,24 @@ def stage(url: str, folder: Path, pages: int = 80) -> Iterator[Stage]:
 
 
 def _world(gateway: Gateway) -> World:
-    create_account(gateway, "fuzz@example.org", SECRET, Role.ADMIN, actor=TESTER)
-    key, _ = request_key(gateway, "fuzz", ("read", "webhooks"), "", actor=TESTER)
+    create_account(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        "fuzz@example.org",
+        SECRET,
+        Role.ADMIN,
+        actor=TESTER,
+    )
+    key, _ = request_key(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        "fuzz",
+        ("read", "webhooks"),
+        "",
+        actor=TESTER,
+    )
     with reading(gateway.engine) as connection:
         keys = connection.scalars(
             select(Transfer.transfer_id).order_by(Transfer.transfer_id).limit(200)
@@ -143,11 +160,11 @@ def inconsistencies(url: str) -> list[str]:
     """What of the database does not hold: the audit log's seals, or the log against what follows from it."""
     with gateway_on(url):
         gateway = current_gateway()
-        verified = verify_audit(gateway)
+        verified = verify_audit(gateway.database, gateway.audit_keys)
         found = [f"audit: {verified.fault}"] if verified.fault is not None else []
         with reading(gateway.engine) as connection:
             before = _folded(connection)
-        replay(gateway, actor=TESTER)
+        replay(gateway.database, gateway.audit_keys, actor=TESTER)
         with reading(gateway.engine) as connection:
             after = _folded(connection)
     return found + [f"a replay makes other {name}" for name in before if before[name] != after[name]]

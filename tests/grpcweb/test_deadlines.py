@@ -60,7 +60,7 @@ def test_what_cannot_be_read_is_refused(client: FlaskClient, timeout: str) -> No
 
 
 def test_over_before_the_work_begins(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "current_gateway", lambda: pytest.fail("nobody waits for it"))
+    monkeypatch.setattr(door, "settle_what_is_due", lambda _database: pytest.fail("nobody waits for it"))
     for timeout in ("0S", "1n"):
         refused(call(client, timeout), DEADLINE_EXCEEDED, None)
 

@@ -9,9 +9,9 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app.gateway import Gateway
-from tests.applications import Applications, OpenApp, gateway_of
+from tests.applications import Applications, OpenApp
 from tests.databases import SharedDatabase
+from tests.gateway import Gateway, gateway_of
 from tests.services.feed.world import NOW, fill_network
 
 

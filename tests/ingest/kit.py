@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 
 from app.db.engine import reading
 from app.feed import models as log
-from app.gateway import Gateway
+from tests.gateway import Gateway
 
 EVENTS = "/ingest/v1/events"
 CURSOR = "/ingest/v1/cursor"

@@ -23,9 +23,9 @@ from sqlalchemy import create_engine, text
 
 from app.db.engine import writing
 from app.feed.services.ingest import BATCH
-from app.gateway import Gateway
-from tests.applications import application, gateway_of
+from tests.applications import application
 from tests.databases import BACKENDS, empty_tables
+from tests.gateway import Gateway, gateway_of
 from tests.ingest.kit import CURSOR, EVENTS, NDJSON, TOKEN, bearer, ndjson
 from tests.services.feed.world import sent, transfer_id
 from tests.serving.server import ROOT, Server, environment, serving

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from app.gateway import Gateway
+from tests.gateway import Gateway
 from tests.ingest.kit import kept, post, post_gzip, verdict
 from tests.services.feed.world import NOW, event, sent, transfer_id
 

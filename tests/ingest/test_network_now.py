@@ -12,11 +12,11 @@ from sqlalchemy import event as sql_event
 
 from app.db.engine import writing
 from app.feed.services.ingest import ingest_within
-from app.gateway import Gateway
 from app.network.document import import_network, import_within, read_document
 from tests.actors import TESTER
-from tests.applications import OpenApp, gateway_of
+from tests.applications import OpenApp
 from tests.builders import network as build
+from tests.gateway import Gateway, gateway_of
 from tests.ingest.kit import post, verdict
 from tests.services.feed.world import (
     KEYS,
@@ -83,12 +83,16 @@ def test_a_change_by_another_process_counts_in_the_next_batch(
     client: FlaskClient, gateway: Gateway, elsewhere: Gateway
 ) -> None:
     assert verdict(post(client, [sent(1)]))["accepted"] == 1
-    import_network(elsewhere, listing(address(7002)), actor=TESTER)
+    import_network(
+        elsewhere.database, elsewhere.audit_keys, elsewhere.two_persons, listing(address(7002)), actor=TESTER
+    )
     with rows_read(gateway) as found:
         (refused,) = verdict(post(client, [naming(2)]))["refused"]
     assert refused["reason"].startswith("token: is not what is configured as NEW on chain 1")
     assert found, "the new version is read"
-    import_network(elsewhere, listing(address(7001)), actor=TESTER)
+    import_network(
+        elsewhere.database, elsewhere.audit_keys, elsewhere.two_persons, listing(address(7001)), actor=TESTER
+    )
     assert verdict(post(client, [naming(3)]))["accepted"] == 1
 
 
@@ -96,9 +100,11 @@ def test_what_is_rolled_back_is_not_used(client: FlaskClient, gateway: Gateway, 
     """The next change has its version, and with the clock of this test its time as well."""
     with pytest.raises(ZeroDivisionError), writing(gateway.feed) as connection:
         import_within(connection, read_document(listing(address(7002))), NOW)
-        ingest_within(connection, gateway, [build.text(sent(9))], "test")
+        ingest_within(connection, gateway.database, gateway.intake, [build.text(sent(9))], "test")
         raise ZeroDivisionError
-    import_network(elsewhere, listing(address(7001)), actor=TESTER)
+    import_network(
+        elsewhere.database, elsewhere.audit_keys, elsewhere.two_persons, listing(address(7001)), actor=TESTER
+    )
     assert verdict(post(client, [naming(1)]))["accepted"] == 1
 
 

@@ -10,11 +10,11 @@ from sqlalchemy import insert
 
 from app.credentials.services.ingest_tokens import create_token
 from app.db.engine import writing
-from app.gateway import Gateway
 from app.refunds import services
 from app.refunds.models import RefundAsk
 from tests.actors import TESTER
 from tests.api.shapes import assert_refused
+from tests.gateway import Gateway
 from tests.ingest.kit import TOKEN, bearer
 from tests.refunds.asking import ask, withdraw_req
 from tests.services.feed.world import about, feed, sent, transfer_id
@@ -80,12 +80,21 @@ def test_they_come_in_order(client: FlaskClient) -> None:
 @pytest.mark.usefixtures("asked")
 def test_those_of_the_tokens_chains(client: FlaskClient, gateway: Gateway) -> None:
     """One whose send is not known is of no chain yet."""
-    token = create_token(gateway, "one", [], [1], actor=TESTER)
+    token = create_token(
+        gateway.database, gateway.audit_keys, gateway.two_persons, "one", [], [1], actor=TESTER
+    )
     assert ids(read(client, token=token)) == [1, 3]
     assert read(client, token=token)["next"] == read(client)["next"]
     feed(gateway, sent(4))
     assert ids(read(client, token=token)) == [1, 3, 4]
-    assert ids(read(client, token=create_token(gateway, "both", [], [1, 2], actor=TESTER))) == [1, 2, 3, 4]
+    assert ids(
+        read(
+            client,
+            token=create_token(
+                gateway.database, gateway.audit_keys, gateway.two_persons, "both", [], [1, 2], actor=TESTER
+            ),
+        )
+    ) == [1, 2, 3, 4]
 
 
 @pytest.mark.usefixtures("asked")
@@ -93,7 +102,9 @@ def test_a_page_is_bounded_and_leads_on(
     client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(services, "PAGE", 1)
-    token = create_token(gateway, "two", [], [2], actor=TESTER)
+    token = create_token(
+        gateway.database, gateway.audit_keys, gateway.two_persons, "two", [], [2], actor=TESTER
+    )
     found, after, pages = [], 0, 0
     while (answer := read(client, after, token))["next"] != after:
         found += ids(answer)

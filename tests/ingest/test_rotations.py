@@ -15,11 +15,11 @@ from sqlalchemy import select
 from app.db.engine import reading
 from app.feed.services import ingest
 from app.feed.services.replay import replay
-from app.gateway import Gateway
 from app.network.models import ReportedValidatorSet
 from app.transfers import validation
 from app.transfers.models import Anomaly
 from tests.actors import TESTER
+from tests.gateway import Gateway
 from tests.ingest.kit import post, verdict
 from tests.services.feed.world import projections, rotation, sent
 
@@ -110,7 +110,7 @@ def test_any_split_and_a_replay_come_to_the_same(
         assert not verdict(post(client, batch))["refused"]
     with reading(gateway.engine) as connection:
         found = projections(connection)
-    replay(gateway, actor=TESTER)
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
     with reading(gateway.engine) as connection:
         assert projections(connection) == found
     assert told_of(gateway)[0] == 33

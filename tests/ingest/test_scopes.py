@@ -14,9 +14,9 @@ from app.db.engine import reading
 from app.feed.schemas import OPERATOR_SCHEMAS
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import export_log
-from app.gateway import Gateway
 from app.transfers.models import Anomaly
 from tests.actors import TESTER
+from tests.gateway import Gateway
 from tests.ingest.kit import TOKEN, kept, post, verdict
 from tests.services.feed.world import (
     SENDER,
@@ -41,7 +41,14 @@ def reasons(client: FlaskClient, token: str, *events: dict[str, Any]) -> dict[in
 
 def limited(gateway: Gateway, chain: int) -> str:
     """A token for one chain."""
-    return create_token(gateway, f"only-{chain}", chains=[chain], actor=TESTER)
+    return create_token(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        f"only-{chain}",
+        chains=[chain],
+        actor=TESTER,
+    )
 
 
 def answer(client: FlaskClient, send: dict[str, Any]) -> dict[str, Any]:
@@ -57,7 +64,14 @@ def history_of(client: FlaskClient) -> Any:
 
 
 def test_types(client: FlaskClient, gateway: Gateway) -> None:
-    token = create_token(gateway, "sends", ["transfer.sent", "chain.head"], actor=TESTER)
+    token = create_token(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        "sends",
+        ["transfer.sent", "chain.head"],
+        actor=TESTER,
+    )
     head = event("chain.head", chain_id=77, block=5)
     told = reasons(client, token, sent(1), released(1), head)
     assert told == {2: "type: transfer.released is outside this token's scope"}
@@ -91,7 +105,9 @@ SIGNERS = {"signers": [address(1)], "powers": ["1"]}
 def test_events_that_name_their_chain(
     client: FlaskClient, gateway: Gateway, reported: dict[str, Any], outside: int | None
 ) -> None:
-    token = create_token(gateway, "one-and-two", chains=[1, 2], actor=TESTER)
+    token = create_token(
+        gateway.database, gateway.audit_keys, gateway.two_persons, "one-and-two", chains=[1, 2], actor=TESTER
+    )
     expected = {} if outside is None else {1: f"chain {outside} is outside this token's scope"}
     assert reasons(client, token, reported) == expected
 
@@ -149,9 +165,9 @@ def test_quarantine_outlives_an_export(client: FlaskClient, gateway: Gateway) ->
     of_one = limited(gateway, 1)
     refunds = [of(proven(n, src_chain_id=n), about(1, "refund.completed")) for n in (1, 2)]
     assert reasons(client, of_one, *refunds) == {}
-    exported = list(export_log(gateway))
+    exported = list(export_log(gateway.database))
     forget_events(gateway)
-    taken = ingest_lines(gateway, exported, "cli", schemas=OPERATOR_SCHEMAS)
+    taken = ingest_lines(gateway.database, gateway.intake, exported, "cli", schemas=OPERATOR_SCHEMAS)
     assert (taken.accepted, taken.refused) == (2, [])
     sends = [proven(1), proven(2, src_chain_id=2, dst_chain_id=3)]
     refunds[1] = of(sends[1], refunds[1])
@@ -240,7 +256,15 @@ def test_a_reporter_learns_and_raises_nothing_outside_its_scope(
 
 
 def test_both_limits_together(client: FlaskClient, gateway: Gateway) -> None:
-    token = create_token(gateway, "heads-of-2", ["chain.head"], [2], actor=TESTER)
+    token = create_token(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        "heads-of-2",
+        ["chain.head"],
+        [2],
+        actor=TESTER,
+    )
     told = reasons(
         client,
         token,

@@ -15,7 +15,7 @@ from flask.testing import FlaskClient
 from app.db.engine import writing
 from app.feed import views as limits
 from app.feed.services import ingest
-from app.gateway import Gateway
+from tests.gateway import Gateway
 from tests.ingest.kit import EVENTS, NDJSON, TOKEN, bearer, kept, ndjson, post, post_gzip, refused, verdict
 from tests.services.feed.world import event, sent
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -18,9 +17,9 @@ from app.credentials.models import IngestToken
 from app.credentials.services.ingest_tokens import create_token, revoke_token
 from app.db.engine import reading
 from app.feed.services import ingest
-from app.gateway import Gateway, current_gateway
 from tests.actors import TESTER
 from tests.applications import OpenApp
+from tests.gateway import Gateway, current_gateway, gateway_of
 from tests.ingest.kit import CURSOR, EVENTS, NDJSON, TOKEN, bearer, kept, ndjson, post, refused, verdict
 from tests.services.feed.world import NOW, proven, sent
 
@@ -57,7 +56,15 @@ def test_a_token_is_shown_once_and_not_kept(cli: FlaskCliRunner, client: FlaskCl
 
 
 def test_every_token_is_another(gateway: Gateway) -> None:
-    assert len({create_token(gateway, f"t{n}", actor=TESTER) for n in range(20)}) == 20
+    assert (
+        len(
+            {
+                create_token(gateway.database, gateway.audit_keys, gateway.two_persons, f"t{n}", actor=TESTER)
+                for n in range(20)
+            }
+        )
+        == 20
+    )
 
 
 def test_the_list(cli: FlaskCliRunner, client: FlaskClient) -> None:
@@ -100,8 +107,8 @@ NOT_MADE = [
 
 def test_what_is_not_made(cli: FlaskCliRunner, gateway: Gateway) -> None:
     for name in ("taken", "gone"):
-        create_token(gateway, name, actor=TESTER)
-    revoke_token(gateway, "gone", actor=TESTER)
+        create_token(gateway.database, gateway.audit_keys, gateway.two_persons, name, actor=TESTER)
+    revoke_token(gateway.database, gateway.audit_keys, gateway.environment_tokens, "gone", actor=TESTER)
     for arguments, said in NOT_MADE:
         tried = cli.invoke(args=["ingest-tokens", "create", *arguments])
         assert tried.exit_code != 0, arguments
@@ -114,7 +121,7 @@ def test_what_is_not_made(cli: FlaskCliRunner, gateway: Gateway) -> None:
 def test_revoked_everywhere_at_once(
     cli: FlaskCliRunner, client: FlaskClient, elsewhere: Flask, gateway: Gateway
 ) -> None:
-    token = create_token(gateway, "relayer-1", actor=TESTER)
+    token = create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER)
     other = elsewhere.test_client()
     for each in (client, other):
         assert verdict(post(each, [sent(1)], token))
@@ -127,11 +134,22 @@ def test_revoked_everywhere_at_once(
 
 
 def test_revoking_again_keeps_the_time(gateway: Gateway) -> None:
-    create_token(gateway, "relayer-1", actor=TESTER)
-    first = revoke_token(gateway, "relayer-1", actor=TESTER)
+    create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER)
+    first = revoke_token(
+        gateway.database, gateway.audit_keys, gateway.environment_tokens, "relayer-1", actor=TESTER
+    )
     assert first == NOW
-    a_day_later = replace(gateway, clock=lambda: NOW + timedelta(days=1))
-    assert revoke_token(a_day_later, "relayer-1", actor=TESTER) == NOW
+    a_day_later = gateway.but(clock=lambda: NOW + timedelta(days=1))
+    assert (
+        revoke_token(
+            a_day_later.database,
+            a_day_later.audit_keys,
+            a_day_later.environment_tokens,
+            "relayer-1",
+            actor=TESTER,
+        )
+        == NOW
+    )
 
 
 @pytest.mark.parametrize(
@@ -147,12 +165,14 @@ def test_nothing_of_an_upload_is_taken_after_its_token_is_revoked(
     client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ingest, "BATCH", 2)
-    token = create_token(gateway, "relayer-1", actor=TESTER)
+    token = create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER)
     read = ingest._read
 
     def revoke_then_read(*arguments: Any) -> Any:
         if len(kept(gateway)) == 4:
-            revoke_token(gateway, "relayer-1", actor=TESTER)
+            revoke_token(
+                gateway.database, gateway.audit_keys, gateway.environment_tokens, "relayer-1", actor=TESTER
+            )
         return read(*arguments)
 
     monkeypatch.setattr(ingest, "_read", revoke_then_read)
@@ -185,14 +205,17 @@ def test_without_a_valid_token(client: FlaskClient, gateway: Gateway) -> None:
 
 
 def test_spellings_of_the_header(client: FlaskClient, gateway: Gateway) -> None:
-    for token in (TOKEN, create_token(gateway, "relayer-1", actor=TESTER)):
+    for token in (
+        TOKEN,
+        create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER),
+    ):
         for header in ("bearer {}", "BEARER {}", "Bearer   {}", "Bearer {}  "):
             assert client.get(CURSOR, headers={"Authorization": header.format(token)}).status_code == 200
 
 
 def test_part_of_a_token_is_none(client: FlaskClient, gateway: Gateway) -> None:
-    token = create_token(gateway, "relayer-1", actor=TESTER)
-    other = create_token(gateway, "relayer-2", actor=TESTER)
+    token = create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER)
+    other = create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-2", actor=TESTER)
     head, secret = token[:20], token[21:]
     changed = token[:-1] + ("A" if token[-1] != "A" else "B")
     for wrong in (token[:-1], token + "A", changed, token.upper(), secret, head + "_" + other[21:]):
@@ -216,7 +239,7 @@ def test_tokens_of_the_environment(open_app: OpenApp) -> None:
 def test_a_name_of_the_environment_does_not_depend_on_the_order(open_app: OpenApp) -> None:
     def names(*tokens: str) -> dict[str, str]:
         app = open_app(ingest_tokens=tokens)
-        known = app.extensions["gateway"].environment_tokens
+        known = gateway_of(app).environment_tokens
         return {token: kept.name for token, kept in zip(tokens, known, strict=True)}
 
     assert names("a", "b") == names("b", "a")
@@ -224,7 +247,7 @@ def test_a_name_of_the_environment_does_not_depend_on_the_order(open_app: OpenAp
 
 def test_a_token_twice_in_the_environment_is_one(open_app: OpenApp) -> None:
     app = open_app(ingest_tokens=("a", "b", "a"))
-    assert len(app.extensions["gateway"].environment_tokens) == 2
+    assert len(gateway_of(app).environment_tokens) == 2
 
 
 def test_no_token_no_feed(open_app: OpenApp) -> None:
@@ -234,7 +257,7 @@ def test_no_token_no_feed(open_app: OpenApp) -> None:
 
 
 def test_recognising_a_token_is_one_read_by_its_public_id(client: FlaskClient, gateway: Gateway) -> None:
-    token = create_token(gateway, "relayer-1", actor=TESTER)
+    token = create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER)
     statements: list[str] = []
 
     @sqlalchemy_event.listens_for(gateway.reads, "before_cursor_execute")

@@ -16,10 +16,10 @@ import pytest
 
 from app import create_app
 from app.approvals.api_keys import request_key
-from app.gateway import current_gateway
 from app.http.limit_counts import REST_SECONDS
 from tests.actors import TESTER
 from tests.applications import close_connections, make_settings
+from tests.gateway import current_gateway
 from tests.limits.redis_server import RedisServer
 from tests.serving.server import Server, serving
 
@@ -83,7 +83,15 @@ def exactly(answers: list[Answer], limit: int) -> bool:
 def test_exactly_the_limit_passes(server: Server, url: str) -> None:
     app = create_app(make_settings(url))
     with app.app_context():
-        key, _ = request_key(current_gateway(), "wallet", ("read",), "45/hour", actor=TESTER)
+        key, _ = request_key(
+            current_gateway().database,
+            current_gateway().audit_keys,
+            current_gateway().two_persons,
+            "wallet",
+            ("read",),
+            "45/hour",
+            actor=TESTER,
+        )
         close_connections()
     assert exactly(ask_all(server), LIMIT)
     time.sleep(1.1)  # a worker may have read the keys just before

@@ -14,12 +14,12 @@ from sqlalchemy import select, text
 from app.audit.records import Actor, Source
 from app.db.engine import reading
 from app.feed.services.ingest import ingest_lines
-from app.gateway import Gateway
 from app.sandbox.latencies import SERIES
 from app.sandbox.loader import load_sandbox
 from app.sandbox.transfer_builder import TransferBuilder
 from app.transfers.models import Transfer
 from app.values.crypto import keccak256
+from tests.gateway import Gateway
 
 WEEK = timedelta(days=7)
 OPERATOR = Actor("cli:bench", Source.CLI)
@@ -41,8 +41,8 @@ Pegged routes would flatter: they need no database."""
 
 def fill(gateway: Gateway, count: int = TRANSFERS) -> None:
     """Load the sandbox and, through the feed, so many completed transfers of the last seven days."""
-    load_sandbox(gateway, actor=OPERATOR)
-    verdict = ingest_lines(gateway, _events(count, gateway.clock()), "bench")
+    load_sandbox(gateway.database, gateway.audit_keys, gateway.intake, actor=OPERATOR)
+    verdict = ingest_lines(gateway.database, gateway.intake, _events(count, gateway.clock()), "bench")
     if verdict.refused:
         raise SystemExit(f"the feed was not taken: {verdict.refused[0]}")
     with reading(gateway.reads) as connection:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,16 +17,16 @@ from sqlalchemy import insert
 
 from app.db.engine import writing
 from app.db.replica import PublicReads, Replica
-from app.gateway import Gateway
 from app.monitoring import metrics
-from app.monitoring.metrics import Exposition, StateMetrics
+from app.monitoring.metrics import Exposition, StateMetrics, parts_of_state
 from app.network.document import export_network, import_network
 from app.observability.metric_files import MetricFiles
 from app.observability.process_metrics import ProcessMetrics
 from app.sandbox.loader import load_sandbox
 from app.watcher.models import ChainWatch
 from tests.actors import TESTER
-from tests.applications import OpenApp, gateway_of
+from tests.applications import OpenApp
+from tests.gateway import Gateway, gateway_of
 from tests.metrics.counted import as_process
 
 EVERYTHING: dict[str, Any] = {
@@ -47,15 +46,20 @@ def exposition(open_app: OpenApp, folder: Path, patch: pytest.MonkeyPatch) -> It
         gateway = gateway_of(app)
         _fill(gateway)
         _ask(app)
-        ProcessMetrics().tell(with_replica(gateway))
-        yield Exposition(files, StateMetrics(gateway), lambda: True, "1.2.3")
+        tell(ProcessMetrics(), with_replica(gateway))
+        yield Exposition(
+            files,
+            StateMetrics(parts_of_state(gateway.database, gateway.snapshots, gateway.environment_tokens)),
+            lambda: True,
+            "1.2.3",
+        )
 
 
 def with_replica(gateway: Gateway, *, used: bool = True) -> Gateway:
     """The gateway, as if it had a replica that is up to date, or else one that is left out."""
     made_up = SimpleNamespace(engine=gateway.reads, may_be_asked=lambda: used, lag_bytes=7)
     reads = PublicReads(gateway.engine, gateway.reads, cast(Replica, made_up))
-    return replace(gateway, public_reads=reads)
+    return gateway.but(public=reads)
 
 
 def labels_of(text: bytes) -> Mapping[str, frozenset[str]]:
@@ -69,11 +73,13 @@ def labels_of(text: bytes) -> Mapping[str, frozenset[str]]:
 
 
 def _fill(gateway: Gateway) -> None:
-    load_sandbox(gateway, actor=TESTER)
-    document = json.loads(export_network(gateway))
+    load_sandbox(gateway.database, gateway.audit_keys, gateway.intake, actor=TESTER)
+    document = json.loads(export_network(gateway.database))
     for chain in document["chains"]:
         chain |= {"watch_from_block": 10, "rpc": ["RPC_URL_TEST"]}
-    import_network(gateway, json.dumps(document).encode(), actor=TESTER)
+    import_network(
+        gateway.database, gateway.audit_keys, gateway.two_persons, json.dumps(document).encode(), actor=TESTER
+    )
     now = gateway.clock()
     read: dict[str, Any] = {
         "chain_id": 1,
@@ -95,3 +101,10 @@ def _ask(app: Flask) -> None:
     assert asked.status_code == 200
     headers = {"Authorization": "Bearer test-ingest-token", "Content-Type": "application/x-ndjson"}
     assert client.post("/ingest/v1/events", data=b"{}", headers=headers).status_code == 200
+
+
+def tell(metrics: ProcessMetrics, gateway: Gateway) -> None:
+    """Have a process say how it is."""
+    metrics.tell(
+        gateway.database, gateway.snapshots, gateway.audit_keys, gateway.waiting, gateway.limit_store
+    )

@@ -29,7 +29,12 @@ def files(tmp_path: Path) -> MetricFiles:
 
 @pytest.fixture
 def exposition(files: MetricFiles) -> Exposition:
-    return Exposition(files, StateMetrics(None, parts=()), lambda: True, "1.2.3")  # type: ignore[arg-type]
+    return Exposition(
+        files,
+        StateMetrics(parts=()),
+        lambda: True,
+        "1.2.3",
+    )  # type: ignore[arg-type]
 
 
 def count(patch: pytest.MonkeyPatch, files: MetricFiles, pid: int, number: int = 1) -> None:

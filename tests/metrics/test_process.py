@@ -15,15 +15,15 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from app.audit.anchors import AnchorFile, Anchors
 from app.audit.keys import AuditKeys
 from app.db.engine import reading
-from app.gateway import Gateway, current_gateway
 from app.http.limit_counts import Limit, LimitStore
 from app.observability.process_metrics import CONFIG_GOOD_AT, ProcessMetrics
+from tests.gateway import Gateway, current_gateway
 from tests.metrics.counted import Series, series, value
-from tests.metrics.exposed import with_replica
+from tests.metrics.exposed import tell, with_replica
 
 
 def told(metrics: ProcessMetrics, gateway: Gateway) -> Series:
-    metrics.tell(gateway)
+    tell(metrics, gateway)
     return series(generate_latest(metrics._registry))
 
 
@@ -87,7 +87,7 @@ def test_a_replica_is_told_as_it_is(app: Flask, *, used: bool) -> None:
 
 def test_a_store_of_limits_that_is_away_is_told(app: Flask) -> None:
     metrics = ProcessMetrics()
-    gateway = replace(current_gateway(), limit_store=LimitStore("redis://127.0.0.1:1/0"))
+    gateway = current_gateway().but(limit_store=LimitStore("redis://127.0.0.1:1/0"))
     assert value(told(metrics, gateway), "gateway_limits_shared") == 1
     gateway.limit_store.count("somebody", [Limit(5, 60)])
     assert value(told(metrics, gateway), "gateway_limits_shared") == 0
@@ -117,9 +117,9 @@ def test_the_age_of_the_configuration_is_told_once_there_is_one(app: Flask) -> N
 
 def test_the_oldest_kept_facts_of_the_last_moment_are_told(app: Flask) -> None:
     gateway, metrics = current_gateway(), ProcessMetrics()
-    gateway.kept_reads.ask("key", lambda: 1)
+    gateway.cached.ask("key", lambda: 1)
     time.sleep(0.05)
-    gateway.kept_reads.ask("key", lambda: 2)
-    gateway.kept_reads.ask("another", lambda: 3)
+    gateway.cached.ask("key", lambda: 2)
+    gateway.cached.ask("another", lambda: 3)
     assert (value(told(metrics, gateway), "gateway_facts_age_seconds") or 0) >= 0.05
     assert value(told(metrics, gateway), "gateway_facts_age_seconds") == 0

@@ -19,6 +19,7 @@ from app.transfers.event_types import EventType
 from app.values.codes import Reason
 from tests.applications import OpenApp
 from tests.everyday import volume
+from tests.gateway import gateway_of
 from tests.grpcweb.wire import METHODS as CALLS
 from tests.grpcweb.wire import frame
 from tests.metrics.counted import Series, series, total, value
@@ -184,4 +185,4 @@ def test_use_cases_tell_what_they_answer(counted: Counted) -> None:
 def test_nothing_is_counted_where_metrics_are_off(open_app: OpenApp) -> None:
     app = open_app(own=True)
     assert "metrics" not in app.extensions
-    assert app.extensions["gateway"].counters is NOTHING_COUNTED
+    assert gateway_of(app).intake.counters is NOTHING_COUNTED

@@ -7,7 +7,6 @@ import math
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -19,9 +18,8 @@ from sqlalchemy import insert, update
 
 from app.db.engine import writing
 from app.feed.models import Event
-from app.gateway import Gateway, current_gateway
 from app.monitoring import metrics
-from app.monitoring.metrics import Part, StateMetrics
+from app.monitoring.metrics import Part, StateMetrics, parts_of_state
 from app.network.document import export_network, import_network
 from app.sandbox.loader import load_sandbox
 from app.transfers.anomalies import AnomalyKind
@@ -31,6 +29,7 @@ from app.watcher.models import ChainWatch
 from app.webhooks.models import Delivery, Subscription
 from app.webhooks.subscription import Audience, DeliveryState, State
 from tests.actors import TESTER
+from tests.gateway import Gateway, current_gateway
 from tests.metrics.counted import Series, series, total, value
 
 
@@ -44,9 +43,13 @@ def told(metrics: StateMetrics) -> Series:
     return series(generate_latest(registry))
 
 
+def state_of(gateway: Gateway) -> Sequence[Part]:
+    return parts_of_state(gateway.database, gateway.snapshots, gateway.environment_tokens)
+
+
 def patiently(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> Series:
     monkeypatch.setattr(metrics, "TIMEOUT_SECONDS", 60)
-    return told(StateMetrics(gateway))
+    return told(StateMetrics(state_of(gateway)))
 
 
 AT = datetime(2026, 11, 22, 12, 0, 3, tzinfo=UTC)
@@ -55,8 +58,8 @@ AT = datetime(2026, 11, 22, 12, 0, 3, tzinfo=UTC)
 
 @pytest.fixture
 def sandbox(app: Flask) -> Gateway:
-    gateway = replace(current_gateway(), clock=lambda: AT)
-    load_sandbox(gateway, actor=TESTER)
+    gateway = current_gateway().but(clock=lambda: AT)
+    load_sandbox(gateway.database, gateway.audit_keys, gateway.intake, actor=TESTER)
     return gateway
 
 
@@ -86,7 +89,7 @@ def test_the_sandbox_is_told_as_it_is(sandbox: Gateway, monkeypatch: pytest.Monk
     )
     assert value(found, "gateway_webhooks_due") == 0
     assert value(found, "gateway_webhooks_oldest_due_seconds") == 0
-    parts = {part.name for part in metrics.PARTS}
+    parts = {part.name for part in state_of(sandbox)}
     assert {dict(labels)["part"] for name, labels in found if name == "gateway_state_age_seconds"} == parts
 
 
@@ -104,7 +107,7 @@ def test_a_reporter_is_as_old_as_its_last_accepted_event(
             .where(Event.seq == newest)
             .values(reporter=name, received_at=now - timedelta(hours=1))
         )
-    later = replace(sandbox, clock=lambda: now)
+    later = sandbox.but(clock=lambda: now)
     found = patiently(later, monkeypatch)
     assert value(found, "gateway_feed_age_seconds", reporter=name, chain_id="") == 3600
 
@@ -114,7 +117,7 @@ def test_stuck_transfers_are_those_of_long_ago_as_well(
     sandbox: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     much_later = sandbox.clock() + NEW_FOR * 30
-    found = patiently(replace(sandbox, clock=lambda: much_later), monkeypatch)
+    found = patiently(sandbox.but(clock=lambda: much_later), monkeypatch)
     unfinished = sum(
         value(found, "gateway_transfers", status=status) or 0 for status in ("1", "3", "4", "7", "9", "11")
     )
@@ -136,7 +139,7 @@ def test_a_part_that_fails_or_hangs_takes_no_other_along(app: Flask, monkeypatch
 
     monkeypatch.setattr(metrics, "TIMEOUT_SECONDS", 0.2)
     parts = (Part("away", 0, fails), Part("hung", 0, hangs), Part("fine", 0, works))
-    answered = StateMetrics(current_gateway(), parts)
+    answered = StateMetrics(parts)
     started = time.monotonic()
     found = told(answered)
     assert time.monotonic() - started < 10
@@ -155,23 +158,25 @@ def _environment_reporter(gateway: Gateway) -> str:
 def test_chains_that_are_watched_tell_how_far_they_are_behind(
     sandbox: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    document = json.loads(export_network(sandbox))
+    document = json.loads(export_network(sandbox.database))
     for chain in document["chains"]:
         if chain["id"] in (1, 10):
             chain |= {"watch_from_block": 10, "rpc": ["RPC_URL_TEST"]}
-    import_network(sandbox, json.dumps(document).encode(), actor=TESTER)
+    import_network(
+        sandbox.database, sandbox.audit_keys, sandbox.two_persons, json.dumps(document).encode(), actor=TESTER
+    )
     now = sandbox.clock()
     row = {"chain_id": 1, "epoch": 1, "head": 120, "live_to": 100, "head_at": now - timedelta(seconds=90)}
     row |= {"owner": "host 1", "until": now + timedelta(seconds=60), "head_moved_at": now, "read_at": now}
     with writing(sandbox.engine) as connection:
         connection.execute(insert(ChainWatch), [row])
-    found = patiently(replace(sandbox, clock=lambda: now), monkeypatch)
+    found = patiently(sandbox.but(clock=lambda: now), monkeypatch)
     assert value(found, "gateway_chain_lag_blocks", chain_id="1") == 20
     assert value(found, "gateway_chain_lag_seconds", chain_id="1") == 90
     assert value(found, "gateway_chain_lag_blocks", chain_id="10") is None
     assert value(found, "gateway_chain_lag_seconds", chain_id="10") == math.inf
     assert value(found, "gateway_chain_lag_seconds", chain_id="56") is None
-    later = patiently(replace(sandbox, clock=lambda: now + timedelta(minutes=5)), monkeypatch)
+    later = patiently(sandbox.but(clock=lambda: now + timedelta(minutes=5)), monkeypatch)
     assert value(later, "gateway_chain_lag_seconds", chain_id="1") == 390
     assert value(later, "gateway_chain_lag_blocks", chain_id="1") is None, "the watcher has died"
 
@@ -191,7 +196,7 @@ def test_deliveries_that_wait_for_a_sender_are_told(
     ]
     with writing(sandbox.engine) as connection:
         connection.execute(insert(Delivery), rows)
-    found = patiently(replace(sandbox, clock=lambda: now), monkeypatch)
+    found = patiently(sandbox.but(clock=lambda: now), monkeypatch)
     assert value(found, "gateway_webhooks_due") == 2
     assert value(found, "gateway_webhooks_oldest_due_seconds") == 300
 

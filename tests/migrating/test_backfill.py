@@ -20,9 +20,9 @@ from app.db.engine import reading, writing
 from app.db.models import BackfillProgress
 from app.feed.models import GrownDatabase
 from app.feed.services.backfills import KNOWN, Backfill, Range, progress_of, run_backfill
-from app.gateway import Gateway, current_gateway
 from app.transfers.models import Transfer, TransferAccount
 from tests.databases import SharedDatabase
+from tests.gateway import Gateway, current_gateway
 from tests.services.feed.world import NOW, feed, fill_network, projections, sent, small_network
 
 LISTED = KNOWN[0]
@@ -60,7 +60,7 @@ def test_what_older_code_left_out_is_filled(fed: Gateway) -> None:
     before = rows(fed)
     forget(fed)
     assert rows(fed) != before
-    done = run_backfill(fed, LISTED, rows=5, sleep=lambda _s: None)
+    done = run_backfill(fed.database, LISTED, rows=5, sleep=lambda _s: None)
     after = rows(fed)
     assert (after["accounts"], after["began"]) == (before["accounts"], before["began"])
     assert (done.looked_at, done.changed, done.ended_at) == (TRANSFERS, TRANSFERS // 3, NOW)
@@ -79,12 +79,12 @@ def test_it_goes_on_where_it_stopped(fed: Gateway) -> None:
     backfill = Backfill("test", "", look)
     pauses: list[float] = []
     with pytest.raises(InterruptedError):
-        run_backfill(fed, backfill, rows=3, pause_seconds=0.5, sleep=pauses.append)
-    assert progress_of(fed)["test"].done_to == b"\x02"
-    done = run_backfill(fed, backfill, rows=3, sleep=lambda _s: None)
+        run_backfill(fed.database, backfill, rows=3, pause_seconds=0.5, sleep=pauses.append)
+    assert progress_of(fed.database)["test"].done_to == b"\x02"
+    done = run_backfill(fed.database, backfill, rows=3, sleep=lambda _s: None)
     assert looked_at == [b"", b"\x01", b"", b"\x02", b"\x04", b"\x05"]
     assert (done.looked_at, done.ended_at, pauses) == (12, NOW, [0.5, 0.5])
-    assert run_backfill(fed, backfill).looked_at == 12  # ended: nothing is looked at again
+    assert run_backfill(fed.database, backfill).looked_at == 12  # ended: nothing is looked at again
     assert len(looked_at) == 6
 
 
@@ -131,7 +131,7 @@ def test_it_survives_being_killed(fed: Gateway, database: SharedDatabase) -> Non
         child.wait()
         places.append(done_to(fed))
     assert places == sorted(set(places))
-    done = run_backfill(fed, LISTED, rows=5, sleep=lambda _s: None)
+    done = run_backfill(fed.database, LISTED, rows=5, sleep=lambda _s: None)
     after = rows(fed)
     assert (after["accounts"], after["began"]) == (before["accounts"], before["began"])
     assert (done.looked_at, done.changed) == (TRANSFERS, TRANSFERS // 3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 from alembic.script import ScriptDirectory
@@ -14,8 +13,8 @@ from sqlalchemy import select
 from app import create_app
 from app.db.engine import reading, writing
 from app.feed.models import CourseCount
-from app.gateway import current_gateway
 from tests.applications import close_connections, make_settings
+from tests.gateway import current_gateway
 from tests.services.feed.world import NOW, about, build_network, event, feed, released, sent
 
 DIRECTORY = "migrations"
@@ -29,7 +28,7 @@ def fed(empty_url: str) -> Iterator[Flask]:
     application = create_app(make_settings(empty_url))
     with application.app_context():
         upgrade(directory=DIRECTORY)
-        gateway = replace(current_gateway(), clock=lambda: NOW)
+        gateway = current_gateway().but(clock=lambda: NOW)
         with writing(gateway.engine) as connection:
             build_network(connection)
         feed(

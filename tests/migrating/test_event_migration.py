@@ -17,10 +17,10 @@ from app import create_app
 from app.db.base import db
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.replay import replay
-from app.gateway import current_gateway
 from tests.actors import TESTER
 from tests.applications import close_connections, make_settings
 from tests.databases import BACKENDS, new_postgres_database
+from tests.gateway import current_gateway
 
 AT = datetime(2026, 5, 1, tzinfo=UTC)
 TRANSFER = bytes.fromhex("ab" * 32)
@@ -115,7 +115,7 @@ def test_rows_of_a_gateway_go_up_and_down(old: Flask) -> None:
         ("pool:1:USDT", None),
     ]
     gateway = current_gateway()
-    replay(gateway, actor=TESTER)
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
     assert rows("transfers", "transfer_id", "status") == [(TRANSFER, 1), (OTHER, 0)]
     other_facts = [
         line("a", "transfer.submitted", transfer_id=OTHER.hex(), src_chain_id=1),
@@ -123,7 +123,7 @@ def test_rows_of_a_gateway_go_up_and_down(old: Flask) -> None:
         line(LONG, "refund.delayed", transfer_id=OTHER.hex(), delayed_id="d" * 64),
         line(LONG, "chain.head", chain_id=1, block=9),
     ]
-    taken = ingest_lines(gateway, other_facts, "test")
+    taken = ingest_lines(gateway.database, gateway.intake, other_facts, "test")
     assert (taken.accepted, taken.refused) == (4, [])
     close_connections()
     downgrade(directory="migrations", revision="0009")

@@ -13,11 +13,11 @@ from flask_migrate import downgrade, upgrade
 
 from app import create_app
 from app.db.base import db
-from app.gateway import current_gateway
 from app.network.document import import_network
 from tests.actors import TESTER
 from tests.applications import close_connections, make_settings
 from tests.databases import BACKENDS, new_postgres_database
+from tests.gateway import current_gateway
 from tests.services.network.network_kit import network, text
 
 
@@ -42,12 +42,30 @@ def stopped_at() -> list[Any]:
 def test_the_log_tells_since_when(new: Flask) -> None:
     rows = network()
     rows["chains"][0] |= {"disabled": True, "disabled_reason": "first"}
-    import_network(current_gateway(), text(rows), actor=TESTER)
+    import_network(
+        current_gateway().database,
+        current_gateway().audit_keys,
+        current_gateway().two_persons,
+        text(rows),
+        actor=TESTER,
+    )
     rows["chains"][0] |= {"disabled_reason": "said otherwise"}
     rows["chains"][2] |= {"disabled": True}
-    import_network(current_gateway(), text(rows), actor=TESTER)
+    import_network(
+        current_gateway().database,
+        current_gateway().audit_keys,
+        current_gateway().two_persons,
+        text(rows),
+        actor=TESTER,
+    )
     rows["chains"][2] |= {"disabled": False}
-    import_network(current_gateway(), text(rows), actor=TESTER)
+    import_network(
+        current_gateway().database,
+        current_gateway().audit_keys,
+        current_gateway().two_persons,
+        text(rows),
+        actor=TESTER,
+    )
     kept = stopped_at()
     assert [at is not None for at in kept] == [True, False, False]
     downgrade(directory="migrations", revision="0019")

@@ -11,7 +11,7 @@ from flask_migrate import upgrade
 from sqlalchemy import create_engine, text
 
 from app import create_app
-from app.observability.readiness import OLDEST_SCHEMA
+from app.db.schema import OLDEST_SCHEMA
 from tests.applications import close_connections, make_settings
 from tests.migrating.older import ROOT, answers_of, checked_out
 

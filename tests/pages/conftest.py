@@ -7,8 +7,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.api.world import NOW, configure
-from tests.applications import Applications, OpenApp, gateway_of
+from tests.applications import Applications, OpenApp
 from tests.databases import SharedDatabase
+from tests.gateway import gateway_of
 from tests.sandboxes import SANDBOX_NOW, fill_sandbox
 
 

@@ -9,9 +9,8 @@ import pytest
 from flask_migrate import upgrade
 
 from app.db.pooler import check_pooler, missing_limits, pooler_complaint
-from app.gateway import current_gateway
-from app.observability.readiness import what_is_wrong
 from tests.applications import application
+from tests.gateway import current_gateway
 from tests.pooler.bouncer import Bouncer, bouncing
 from tests.serving.server import COMMAND, ROOT, environment
 
@@ -21,7 +20,7 @@ HIDDEN = "shares connections between transactions"
 def complaint(url: str, *, pooled: bool) -> str | None:
     """What is said at the start."""
     with application(url, database_pooler=pooled):
-        return pooler_complaint(current_gateway())
+        return pooler_complaint(current_gateway().database)
 
 
 def test_a_pooler_that_nobody_told_of_is_refused(bouncer: Bouncer, database: str) -> None:
@@ -55,21 +54,21 @@ def test_limits_that_the_role_lacks_are_named(
 ) -> None:
     for role, lacks in (("gateway", False), ("bare", True)):
         with application(bouncer.url(database, role), database_pooler=True):
-            lack = missing_limits(current_gateway())
+            lack = missing_limits(current_gateway().database)
             assert (lack is not None) == lacks
-            check_pooler(current_gateway())
+            check_pooler(current_gateway().database)
             assert ("ALTER ROLE bare SET lock_timeout = '2s'" in caplog.text) == lacks
     with application(database):
-        assert missing_limits(current_gateway()) is None
+        assert missing_limits(current_gateway().database) is None
 
 
 def test_readiness_says_it_too(bouncer: Bouncer, database: str) -> None:
     """A pooler may have come after the start."""
     with application(bouncer.url(database), database_pooler=True):
         upgrade(directory="migrations")
-        assert HIDDEN not in (what_is_wrong(current_gateway()) or "")
+        assert HIDDEN not in (current_gateway().readiness.verdict().complaint or "")
     with application(bouncer.url(database)):
-        assert HIDDEN in (what_is_wrong(current_gateway()) or "")
+        assert HIDDEN in (current_gateway().readiness.verdict().complaint or "")
 
 
 @pytest.mark.soak("servers of its own; what they say is tested without them")

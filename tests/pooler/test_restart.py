@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from flask_migrate import upgrade
 
-from app.gateway import current_gateway
 from tests.applications import application
 from tests.everyday import volume
 from tests.faults.kept import assert_answered_is_kept_once
 from tests.faults.reporters import Events, Reporter
 from tests.faults.story import shares, story
+from tests.gateway import current_gateway
 from tests.ingest.kit import TOKEN
 from tests.pooler.bouncer import Bouncer
 from tests.services.feed.world import NOW, write_network

@@ -12,12 +12,12 @@ from flask_migrate import downgrade, upgrade
 from app import create_app
 from app.accounts.roles import Role
 from app.db.engine import reading, writing
-from app.gateway import current_gateway
 from config import ALL_DOORS
 from tests.admin.visitor import add_account
-from tests.applications import application, cheap_passwords, close_connections, gateway_of, make_settings
+from tests.applications import application, cheap_passwords, close_connections, make_settings
 from tests.everyday import volume
 from tests.faults.story import story
+from tests.gateway import current_gateway, gateway_of
 from tests.pooler.bouncer import Bouncer
 from tests.pooler.traffic import interleave
 from tests.services.feed.world import NOW, feed, projections, write_network

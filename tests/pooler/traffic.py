@@ -14,9 +14,9 @@ from app.accounts.roles import Role
 from app.values.identifiers import ChainId
 from app.watcher.services.lease import Lease, LeaseLost, keep, take
 from tests.admin.visitor import Visitor, email_of
-from tests.applications import gateway_of
 from tests.faults.reporters import Events
 from tests.faults.story import shares
+from tests.gateway import gateway_of
 from tests.ingest.kit import post
 
 REPORTERS, ASKERS, VISITORS, WATCHERS = 6, 8, 3, 3
@@ -138,8 +138,8 @@ def _hold(app: Flask, seen: Seen, owner: str) -> Callable[[int], None]:
     def hold(turn: int) -> None:
         try:
             if held:
-                keep(gateway, held[0], 3600)
-            elif lease := take(gateway, chain, owner, 3600):
+                keep(gateway.database, held[0], 3600)
+            elif lease := take(gateway.database, chain, owner, 3600):
                 held.append(lease)
                 seen.leases.append(lease)
         except LeaseLost as lost:

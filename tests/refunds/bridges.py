@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.gateway import Gateway
 from app.values.crypto import address_of
 from tests.contract.evm.machine import Bridge, Call, Chain, Receipt
+from tests.gateway import Gateway
 from tests.refunds.kit import PEOPLE, Powers, Story
 from tests.watcher.fake_chain import FakeLog
 from tests.watcher.kit import CHAIN, Watched, network

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 from flask import Flask
 
-from app.gateway import current_gateway
-from tests.applications import Applications, gateway_of
+from tests.applications import Applications
 from tests.databases import SharedDatabase
+from tests.gateway import current_gateway, gateway_of
 from tests.refunds.kit import Asker
 from tests.services.feed.world import NOW, fill_network
 

@@ -19,13 +19,13 @@ from app.db.engine import reading_consistently
 from app.feed.queries.facts import load_network_facts
 from app.feed.queries.histories import load_histories
 from app.feed.services.ingest import IngestResult
-from app.gateway import Gateway
 from app.refunds.services import evidence_of
 from app.transfers.state import transfer_state
 from app.values.codes import SendKind
 from app.values.crypto import address_of, checksum_address, keccak256
 from app.values.identifiers import TransferId
 from tests.domain.refund.contract_mirror import Revert, execute, set_hash
+from tests.gateway import Gateway
 from tests.services.feed import world
 from tests.services.feed.world import event, feed, prepared, sent, signature, signed, transfer_id
 

@@ -13,10 +13,10 @@ from flask import Flask
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from app.gateway import current_gateway
 from app.values.codes import SendKind
 from tests.domain.refund.evidence_kit import twin
 from tests.everyday import volume
+from tests.gateway import current_gateway
 from tests.refunds.kit import KINDS, PEOPLE, Asker, Powers, Story, flip, rotation
 from tests.services.feed.world import forget_events, signed
 

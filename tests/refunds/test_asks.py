@@ -14,13 +14,13 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.gateway import Gateway
 from app.refunds.models import RefundAsk
 from app.refunds.services import ask_for_refund
 from app.refunds.user_request import read_withdraw_request
 from tests.api.shapes import ASK, EVIDENCE, STATUS, assert_refused
-from tests.applications import Applications, gateway_of
+from tests.applications import Applications
 from tests.databases import SharedDatabase
+from tests.gateway import Gateway, gateway_of
 from tests.refunds.asking import DOORS, REQ_ID, Said, ask, withdraw_req
 from tests.services.feed.world import (
     KEYS,
@@ -203,7 +203,9 @@ def test_many_at_once_are_one(app: Flask, gateway: Gateway) -> None:
     asked = read_withdraw_request(withdraw_req(transfer_id(1)))
 
     def once(n: int) -> int:
-        return ask_for_refund(gateway, asked, ip_address(f"10.0.0.{n}"))
+        return ask_for_refund(
+            gateway.database, gateway.snapshots, gateway.ask_limit, asked, ip_address(f"10.0.0.{n}")
+        )
 
     with ThreadPoolExecutor(6) as threads:
         assert list(threads.map(once, range(6))) == [REQ_ID] * 6

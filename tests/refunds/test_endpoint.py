@@ -8,7 +8,6 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import event as listeners
 
-from app.gateway import current_gateway
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.sandbox.loader import load_sandbox
 from app.values.codes import SendKind, XferStatus
@@ -17,6 +16,7 @@ from tests.actors import TESTER
 from tests.api.shapes import EVIDENCE, ZEROES, assert_refused
 from tests.applications import Applications
 from tests.databases import SharedDatabase
+from tests.gateway import current_gateway
 from tests.refunds.kit import PEOPLE, Asker, Story, assert_same, rotation
 from tests.services.feed.world import NOW, SENDER, about, event, released, token
 
@@ -118,7 +118,9 @@ def test_the_sandbox(applications: Applications, database: SharedDatabase) -> No
     app = applications.opener(database, lambda: NOW)()
     client: FlaskClient = app.test_client()
     with app.app_context():
-        load_sandbox(current_gateway(), actor=TESTER)
+        load_sandbox(
+            current_gateway().database, current_gateway().audit_keys, current_gateway().intake, actor=TESTER
+        )
     valid = 0
     for transfer in SANDBOX_TRANSFERS:
         asked = {"transfer_id": transfer.transfer_id}

@@ -12,10 +12,10 @@ from flask import Flask
 from flask_migrate import upgrade
 
 from app import create_app
-from app.gateway import current_gateway
 from app.sandbox.loader import load_sandbox
 from tests.actors import TESTER
 from tests.applications import close_connections, make_settings
+from tests.gateway import current_gateway
 from tests.replicas.cluster import Cluster, cluster
 
 TIMEOUT = 60.0
@@ -28,7 +28,12 @@ def servers() -> Iterator[Cluster]:
         app = create_app(make_settings(running.primary.url))
         with app.app_context():
             upgrade(directory="migrations")
-            load_sandbox(current_gateway(), actor=TESTER)
+            load_sandbox(
+                current_gateway().database,
+                current_gateway().audit_keys,
+                current_gateway().intake,
+                actor=TESTER,
+            )
             close_connections()
         yield running
 

@@ -9,7 +9,7 @@ from flask import Flask
 from sqlalchemy.exc import OperationalError
 
 from app.db.replica import Replica
-from app.gateway import current_gateway
+from tests.gateway import current_gateway
 from tests.replicas.cluster import Cluster
 from tests.replicas.conftest import eventually
 from tests.timer import Timer
@@ -27,7 +27,7 @@ def timer() -> Timer:
 @pytest.fixture
 def replica(app: Flask, timer: Timer) -> Iterator[Replica]:
     """As the gateway has it, but looked at by the test alone, on the test's time."""
-    of_gateway = current_gateway().public_reads.replica
+    of_gateway = current_gateway().public.replica
     assert of_gateway is not None
     replica = Replica(of_gateway.engine, current_gateway().reads, MAX_LAG, timer)
     replica._watch = lambda: None  # type: ignore[method-assign]

@@ -14,7 +14,7 @@ from sqlalchemy import Engine, event, func, select
 from app.db.engine import ask
 from app.db.replica import Replica
 from app.db.timeouts import REPLICA, set_timeouts
-from app.gateway import Gateway, current_gateway
+from tests.gateway import Gateway, current_gateway
 from tests.ingest.kit import TOKEN, bearer, ndjson
 from tests.replicas.cluster import Cluster
 from tests.replicas.conftest import eventually
@@ -38,8 +38,8 @@ def gateway(app: Flask) -> Iterator[Gateway]:
 
 
 def of(gateway: Gateway) -> Replica:
-    assert gateway.public_reads.replica is not None
-    return gateway.public_reads.replica
+    assert gateway.public.replica is not None
+    return gateway.public.replica
 
 
 class Statements:
@@ -143,7 +143,7 @@ def test_a_late_answer_is_not_taken_for_another(servers: Cluster, gateway: Gatew
 def test_a_restarted_primary_costs_nothing_once_it_is_back(servers: Cluster, client: FlaskClient) -> None:
     """Without a replica: connections that died in the pool are neither a reader's nor a reporter's fault."""
     gateway = current_gateway()
-    alone = gateway.public_reads
+    alone = gateway.public
     alone.replica = None
     before = public_answers(client)
     servers.primary.kill()

@@ -13,11 +13,11 @@ from typing import Any
 from flask import Flask
 from flask_migrate import upgrade
 
-from app.gateway import current_gateway
 from app.network.document import import_network
 from tests.actors import TESTER
 from tests.applications import application
 from tests.contract.recorded_answers import NOW, ROOT, Answer, Request, ask, requests, sandbox_app
+from tests.gateway import current_gateway
 from tests.ingest.kit import EVENTS, NDJSON, bearer
 
 TOKEN = "test-ingest-token"
@@ -58,7 +58,13 @@ def begin(url: str) -> None:
     """Migrate an empty database and import the sandbox's network."""
     with gateway_on(url):
         upgrade(directory=str(ROOT / "migrations"))
-        import_network(current_gateway(), sandbox()[0], actor=TESTER)
+        import_network(
+            current_gateway().database,
+            current_gateway().audit_keys,
+            current_gateway().two_persons,
+            sandbox()[0],
+            actor=TESTER,
+        )
 
 
 def report(app: Flask, lines: tuple[bytes, ...]) -> int:

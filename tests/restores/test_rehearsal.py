@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import update
 
 from app.db.engine import writing
-from app.gateway import current_gateway
 from app.transfers.models import Transfer
+from tests.gateway import current_gateway
 from tests.programs import missing, program
 from tests.restores.machine import DEBIAN_15, Machine, wheel_programs
 from tests.restores.rehearsal import answers, begin, gateway_on, report, rest_after_cursor, sandbox

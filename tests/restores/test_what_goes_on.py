@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,10 +14,10 @@ from sqlalchemy import func, select
 from app.db.backup import back_up
 from app.db.engine import reading
 from app.feed.models import Event
-from app.gateway import Gateway, current_gateway
 from app.webhooks.services.delivering import CLAIM, take
 from tests.applications import application
 from tests.contract.recorded_answers import ROOT
+from tests.gateway import Gateway, current_gateway
 from tests.services.feed.world import feed, sent, write_network
 from tests.services.watching.world import Clock
 from tests.services.webhooks.hooks import Clock as Timer
@@ -38,7 +37,7 @@ def opened(file: Path, clock: Clock | Timer) -> Iterator[Gateway]:
         if not file.exists():
             upgrade(directory=str(ROOT / "migrations"))
             write_network(current_gateway().engine)
-        yield replace(current_gateway(), max_reorg_blocks=50)
+        yield current_gateway().but(max_reorg_blocks=50)
 
 
 def restored(file: Path, backup: Path) -> None:
@@ -94,10 +93,16 @@ def test_what_was_due_is_sent_with_the_same_id(file: Path) -> None:
         to_everything(gateway)
         feed(gateway, sent(1), sent(2))
         back_up(gateway.engine.url, backup)
-        first = {(due.message_id, due.body, due.secrets) for due in take(gateway, Plenty())}
+        first = {
+            (due.message_id, due.body, due.secrets)
+            for due in take(gateway.database, gateway.audit_keys, Plenty())
+        }
         assert len(first) == 2
     restored(file, backup)
     clock.move(CLAIM)
     with opened(file, clock) as gateway:
-        again = {(due.message_id, due.body, due.secrets) for due in take(gateway, Plenty())}
+        again = {
+            (due.message_id, due.body, due.secrets)
+            for due in take(gateway.database, gateway.audit_keys, Plenty())
+        }
         assert again == first, "a receiver tells them from new ones, and the signature is of the same secret"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from app.gateway import current_gateway
+from tests.gateway import current_gateway
 from tests.restores.machine import Machine
 from tests.restores.rehearsal import gateway_on
 

@@ -17,7 +17,8 @@ from app.credentials.services.ingest_tokens import list_tokens
 from app.db.engine import reading
 from config import ConfigError, load_settings
 from tests.actors import TESTER
-from tests.applications import OpenApp, gateway_of
+from tests.applications import OpenApp
+from tests.gateway import gateway_of, parts
 from tests.ingest.kit import CURSOR, bearer, post, verdict
 from tests.services.feed.world import NOW, sent
 
@@ -44,7 +45,11 @@ def test_an_ingest_token(at_noon: Callable[..., Flask]) -> None:
     cursors = [client.get(CURSOR, headers=bearer(token)).json for token in (old, new)]
     assert cursors[0] == cursors[1], "the reporter goes on where it was"
     assert verdict(post(client, [sent(1)], new))["repeated"] == 1
-    (first, *_) = [token for token in list_tokens(gateway_of(app)) if f"_{token.key_id}_" in old]
+    (first, *_) = [
+        token
+        for token in list_tokens(*parts(gateway_of(app), "database", "environment_tokens"))
+        if f"_{token.key_id}_" in old
+    ]
     assert cli.invoke(args=["ingest-tokens", "revoke", "relayer", "--key", first.key_id]).exit_code == 0
     assert [reported(app, 4, old), reported(app, 4, new)] == [401, 200]
 
@@ -65,25 +70,34 @@ def test_an_api_key(at_noon: Callable[..., Flask]) -> None:
     def asked(key: str) -> int:
         return app.test_client().get("/v2/getTransferConfigs", headers=bearer(key)).status_code
 
-    old, _ = request_key(gateway, "wallet", ("read",), "", actor=TESTER)
+    old, _ = request_key(
+        gateway.database, gateway.audit_keys, gateway.two_persons, "wallet", ("read",), "", actor=TESTER
+    )
     assert asked(old) == 200
-    new, _ = request_key(gateway, "wallet-2", ("read",), "", actor=TESTER)
+    new, _ = request_key(
+        gateway.database, gateway.audit_keys, gateway.two_persons, "wallet-2", ("read",), "", actor=TESTER
+    )
     assert [asked(old), asked(new)] == [200, 200]
     with reading(gateway.engine) as connection:
         number = connection.execute(select(ApiKey.id).where(ApiKey.name == "wallet")).scalar_one()
-    revoke_key(gateway, number, actor=TESTER)
+    revoke_key(gateway.database, gateway.audit_keys, number, actor=TESTER)
     assert [asked(old), asked(new)] == [401, 200]
 
 
 def test_the_audit_key(at_noon: Callable[..., Flask]) -> None:
-    record_alone(gateway_of(at_noon(audit_key=OLD)), TESTER, "test.deed", "before")
+    record_alone(
+        *parts(gateway_of(at_noon(audit_key=OLD)), "database", "audit_keys"), TESTER, "test.deed", "before"
+    )
     after = gateway_of(at_noon(audit_key=NEW, audit_keys_old=(OLD,)))
-    record_alone(after, TESTER, "test.deed", "after")
-    assert (verify_audit(after).count, verify_audit(after).fault) == (2, None)
-    forgotten = verify_audit(gateway_of(at_noon(audit_key=NEW)))
+    record_alone(after.database, after.audit_keys, TESTER, "test.deed", "after")
+    assert (
+        verify_audit(after.database, after.audit_keys).count,
+        verify_audit(after.database, after.audit_keys).fault,
+    ) == (2, None)
+    forgotten = verify_audit(*parts(gateway_of(at_noon(audit_key=NEW)), "database", "audit_keys"))
     assert "not one of the configured keys" in (forgotten.fault or ""), "it is needed for what it sealed"
     leaked = gateway_of(at_noon(audit_key=OLD, audit_keys_old=(NEW,)))
-    assert "older key" in (verify_audit(leaked).fault or "")
+    assert "older key" in (verify_audit(leaked.database, leaked.audit_keys).fault or "")
 
 
 @pytest.mark.parametrize("name", ["SECRET_KEY", "SECRET_KEYS_OLD", "AUDIT_KEYS_OLD", "INGEST_TOKENS"])

@@ -6,7 +6,6 @@ import contextlib
 import os
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -21,11 +20,11 @@ from app.estimates.counts import KEPT, EstimateCounts
 from app.estimates.estimate import EstimateRefused
 from app.estimates.models import EstimateCount
 from app.estimates.services import estimate_inputs, estimate_transfer
-from app.gateway import Gateway, current_gateway
 from app.network.document import import_network
 from app.values.codes import Reason
 from app.values.errors import GatewayError, Unavailable
 from tests.actors import TESTER
+from tests.gateway import Gateway, current_gateway
 from tests.services.estimates.estimate_kit import NOON, ask
 from tests.services.network.network_kit import network, text
 
@@ -36,10 +35,10 @@ NEVER = 1e6
 
 @pytest.fixture
 def gateway(app: Flask) -> Iterator[Gateway]:
-    gateway = replace(current_gateway(), clock=lambda: NOON)
+    gateway = current_gateway().but(clock=lambda: NOON)
     counts = EstimateCounts(gateway.engine, gateway.clock, NEVER)
-    gateway = replace(gateway, estimate_counts=counts)
-    import_network(gateway, text(network()), actor=TESTER)
+    gateway = gateway.but(estimate_counts=counts)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
     yield gateway
     counts.end()
 
@@ -52,7 +51,9 @@ def table(gateway: Gateway) -> dict[tuple[int, int, str], int]:
 
 def estimate(gateway: Gateway, **changes: Any) -> None:
     with contextlib.suppress(EstimateRefused):
-        estimate_transfer(gateway, ask(**changes), None, None)
+        estimate_transfer(
+            gateway.database, gateway.snapshots, gateway.estimate_counts, ask(**changes), None, None
+        )
 
 
 def test_every_end_of_an_estimate_is_counted_where_it_is_made(gateway: Gateway) -> None:
@@ -60,7 +61,9 @@ def test_every_end_of_an_estimate_is_counted_where_it_is_made(gateway: Gateway) 
     estimate(gateway)
     estimate(gateway, amt=0)
     estimate(gateway, dst_chain_id=12345)
-    estimate_view(estimate_inputs(gateway, ask(), None, None))  # a try in the console does not count
+    estimate_view(
+        estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None)
+    )  # a try in the console does not count
     assert table(gateway) == {}
     assert gateway.estimate_counts.flush() == 4
     assert table(gateway) == {
@@ -72,9 +75,9 @@ def test_every_end_of_an_estimate_is_counted_where_it_is_made(gateway: Gateway) 
 
 
 def test_a_failure_of_the_gateway_counts_too(gateway: Gateway) -> None:
-    broken = replace(gateway, clock=lambda: 1 / 0)
+    broken = gateway.but(clock=lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        estimate_transfer(broken, ask(), None, None)
+        estimate_transfer(broken.database, broken.snapshots, broken.estimate_counts, ask(), None, None)
     gateway.estimate_counts.refused(Unavailable("out of reach"))
     gateway.estimate_counts.flush()
     assert table(gateway) == {(MINUTE, 500, "internal"): 1, (MINUTE, 500, "unavailable"): 1}

@@ -14,8 +14,8 @@ from app.credentials.key_uses import KEPT, KeyUses
 from app.credentials.models import ApiKeyUse
 from app.credentials.queries import last_days, uses_of, valid_keys
 from app.db.engine import reading, writing
-from app.gateway import Gateway, current_gateway
 from tests.actors import TESTER
+from tests.gateway import Gateway, current_gateway
 
 NEVER = 1e6
 """Seconds until the thread would write by itself."""
@@ -39,7 +39,9 @@ def gateway(app: Flask) -> Gateway:
 @pytest.fixture
 def keys(gateway: Gateway) -> list[int]:
     for name in ("a", "b"):
-        request_key(gateway, name, ("read",), "", actor=TESTER)
+        request_key(
+            gateway.database, gateway.audit_keys, gateway.two_persons, name, ("read",), "", actor=TESTER
+        )
     with reading(gateway.reads) as connection:
         return sorted(row.id for row in valid_keys(connection))
 

@@ -15,7 +15,8 @@ from app.db.engine import reading
 from app.db.writes import writes_of
 from app.observability.outages import FailureLog
 from config import ALL_DOORS
-from tests.applications import close_connections, gateway_of, make_settings
+from tests.applications import close_connections, make_settings
+from tests.gateway import gateway_of
 from tests.ingest.kit import post
 from tests.services.feed.world import NOW, build_network, sent
 

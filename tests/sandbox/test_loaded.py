@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -15,11 +14,11 @@ from sqlalchemy import Connection, insert, select
 from app.db.engine import reading, writing
 from app.feed.models import PoolCounter, ReportedFee
 from app.feed.services.ingest import IngestResult, ingest_lines
-from app.gateway import Gateway, current_gateway
 from app.network.models import Chain, OpeningValidator, PeggedPair, Token
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.sandbox.feed import fresh_events
 from app.transfers.models import LatencyRecord, Refund, Transfer
+from tests.gateway import Gateway, current_gateway
 from tests.sandbox.conftest import NOW, Reported
 
 AMOUNTS = ("drop_gas_amt", "power", "deposit_base_fee", "burn_base_fee")
@@ -27,7 +26,7 @@ AMOUNTS = ("drop_gas_amt", "power", "deposit_base_fee", "burn_base_fee")
 
 @pytest.fixture
 def gateway(app: Flask, document: Reported) -> Gateway:
-    gateway = replace(current_gateway(), clock=lambda: NOW)
+    gateway = current_gateway().but(clock=lambda: NOW)
     with writing(gateway.engine) as connection:
         configure(connection, document)
     return gateway
@@ -47,7 +46,9 @@ def configure(connection: Connection, document: Reported) -> None:
 
 
 def feed(gateway: Gateway, reported: Iterable[Reported]) -> IngestResult:
-    return ingest_lines(gateway, (json.dumps(each).encode() for each in reported), "sandbox")
+    return ingest_lines(
+        gateway.database, gateway.intake, (json.dumps(each).encode() for each in reported), "sandbox"
+    )
 
 
 def rows(gateway: Gateway, *columns: Any) -> list[Any]:
@@ -81,7 +82,7 @@ def test_topping_up_adds_and_never_contradicts(gateway: Gateway, reported: list[
     feed(gateway, reported)
     before = len(rows(gateway, LatencyRecord.transfer_id))
     later = NOW + timedelta(days=1, hours=5)
-    again = replace(gateway, clock=lambda: later)
+    again = gateway.but(clock=lambda: later)
     topped_up = list(fresh_events(later, NOW - timedelta(days=1)))
     verdict = feed(again, topped_up)
     assert verdict.refused == []

@@ -16,7 +16,6 @@ from sqlalchemy import func, select
 from app import create_app
 from app.db.engine import reading
 from app.feed.models import Event
-from app.gateway import current_gateway
 from config import ALL_DOORS, Door, load_settings
 from scripts.docs_site import later
 from scripts.docs_site.build import ROOT
@@ -30,6 +29,7 @@ from scripts.start import (
 )
 from tests.applications import make_settings
 from tests.databases import empty_tables
+from tests.gateway import current_gateway
 
 LOOPBACK = "127.0.0.1"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from flask import Flask
 
-from app.gateway import Gateway
 from app.webhooks.addresses import parse_networks
 from tests.databases import SharedDatabase
+from tests.gateway import Gateway
 from tests.services.feed.world import small_network
 from tests.services.webhooks.hooks import Clock
 

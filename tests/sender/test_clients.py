@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from app.gateway import Gateway, system_clock
+from app.values.times import system_clock
 from app.webhooks.services.subscriptions import rotate
 from tests.actors import TESTER
 from tests.clients import workshop
+from tests.gateway import Gateway
 from tests.sender.receiver import Receiver
 from tests.sender.sending import send_due
 from tests.services.feed.world import event, feed, released, sent
@@ -24,13 +24,13 @@ REFUSED = {"error": "WebhookError", "says": "no signature is by this secret"}
 
 def received(gateway: Gateway) -> list[dict[str, Any]]:
     """Cases of the deliveries of a transfer that is paid out, and whose payout falls."""
-    now = replace(gateway, clock=system_clock)
+    now = gateway.but(clock=system_clock)
     cases: list[dict[str, Any]] = []
 
     async def work() -> None:
         async with Receiver() as receiver:
             made = to_everything(now, receiver.url())
-            new = rotate(now, made.public_id, actor=TESTER)
+            new = rotate(now.database, now.audit_keys, made.public_id, actor=TESTER)
             for told in (sent(1), released(1, block=200), event("chain.reorged", chain_id=2, from_block=200)):
                 feed(now, told)
                 await send_due(now)

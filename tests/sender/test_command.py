@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.gateway import current_gateway
 from config import ConfigError, load_settings
 from tests.applications import OpenApp
+from tests.gateway import current_gateway
 from tests.services.feed.world import build_network, feed, sent
 from tests.services.webhooks.hooks import deliveries, to_everything
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 
-from app.gateway import Gateway, system_clock
+from app.values.times import system_clock
 from app.webhooks import post
 from app.webhooks.post import Poster
 from app.webhooks.sender import AT_UNPROVEN, Sender
+from tests.gateway import Gateway
 from tests.sender.receiver import HANG, Names, Received, Receiver
 from tests.services.feed.world import feed, sent
 from tests.services.webhooks.hooks import to_everything
@@ -27,7 +27,7 @@ def hangs(_received: Received) -> tuple[int, str]:
 def test_half_of_the_receivers_hang(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     """All events come to the others while nothing that hangs has ended."""
     monkeypatch.setattr(post, "ANSWER_SECONDS", LONG)
-    now = replace(gateway, clock=system_clock)
+    now = gateway.but(clock=system_clock)
 
     async def work() -> None:
         receivers = [await Receiver().__aenter__() for _ in range(RECEIVERS)]
@@ -36,8 +36,8 @@ def test_half_of_the_receivers_hang(gateway: Gateway, monkeypatch: pytest.Monkey
         hanging, good = receivers[::2], receivers[1::2]
         for receiver in hanging:
             receiver.answer = hangs
-        poster = Poster(Names(), now.webhook_networks)
-        sender = Sender(now, poster)
+        poster = Poster(Names(), now.allowed)
+        sender = Sender(now.database, now.snapshots, now.audit_keys, poster)
         running = asyncio.create_task(sender.run())
         for n in range(EVENTS):
             await asyncio.to_thread(feed, now, sent(n + 1))

@@ -8,14 +8,14 @@ import random
 import signal
 import sys
 from collections import defaultdict
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from app.gateway import Gateway, system_clock
+from app.values.times import system_clock
 from app.webhooks.subscription import DeliveryState
 from tests.everyday import volume
+from tests.gateway import Gateway
 from tests.sender.receiver import Received, Receiver
 from tests.services.feed.world import feed, released, sent
 from tests.services.webhooks.hooks import deliveries, to_everything
@@ -32,7 +32,7 @@ async def started(url: str) -> asyncio.subprocess.Process:
 
 @pytest.mark.minutes("starts and kills processes for half a minute")
 def test_killed_senders_lose_nothing(gateway: Gateway, database_url: str) -> None:
-    now = replace(gateway, clock=system_clock)
+    now = gateway.but(clock=system_clock)
     dice = random.Random(11)
     bodies: dict[str, list[bytes]] = defaultdict(list)
     count = volume(120)

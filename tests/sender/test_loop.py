@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import defaultdict
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from standardwebhooks import Webhook
 
-from app.gateway import Gateway, system_clock
+from app.values.times import system_clock
 from app.webhooks.post import Answer, Poster
 from app.webhooks.sender import AT_PROVEN, AT_UNPROVEN, Sender
 from app.webhooks.services.subscriptions import rotate
 from app.webhooks.subscription import DeliveryState, State
 from tests.actors import TESTER
 from tests.everyday import volume
+from tests.gateway import Gateway
 from tests.sender.receiver import Names, Received, Receiver
 from tests.sender.sending import send_due
 from tests.services.feed.world import about, feed, released, sent
@@ -25,12 +25,12 @@ from tests.services.webhooks.hooks import Clock, deliveries, kept, to_everything
 
 
 def test_a_change_arrives_signed_by_both_secrets(gateway: Gateway) -> None:
-    now = replace(gateway, clock=system_clock)
+    now = gateway.but(clock=system_clock)
 
     async def work() -> None:
         async with Receiver() as receiver:
             made = to_everything(now, receiver.url())
-            new = rotate(now, made.public_id, actor=TESTER)
+            new = rotate(now.database, now.audit_keys, made.public_id, actor=TESTER)
             feed(now, sent(1))
             await send_due(now)
             await send_due(now)
@@ -114,8 +114,8 @@ def test_nothing_is_lost_in_an_outage(gateway: Gateway, clock: Clock, hours: int
 
 def test_a_sender_that_is_stopped_notes_what_is_under_way(gateway: Gateway) -> None:
     async def work() -> None:
-        poster = Poster(Names(), gateway.webhook_networks)
-        sender = Sender(gateway, poster)
+        poster = Poster(Names(), gateway.allowed)
+        sender = Sender(gateway.database, gateway.snapshots, gateway.audit_keys, poster)
 
         def answer(_received: Received) -> tuple[int, str]:
             sender.stop()
@@ -149,7 +149,7 @@ def test_an_attempt_that_fails_here_is_noted_and_leaves_its_place(
     poster = Failing()
 
     async def work() -> None:
-        sender = Sender(gateway, poster)
+        sender = Sender(gateway.database, gateway.snapshots, gateway.audit_keys, poster)
         for _ in range(4):  # more often than a place that was never reached has room
             await asyncio.wait_for(sender.run_once(), 10)
             clock.move(timedelta(hours=1))
@@ -166,8 +166,8 @@ def test_an_attempt_that_fails_here_is_noted_and_leaves_its_place(
 
 def test_sending_what_is_due_can_be_stopped(gateway: Gateway) -> None:
     async def work() -> None:
-        poster = Poster(Names(), gateway.webhook_networks)
-        sender = Sender(gateway, poster)
+        poster = Poster(Names(), gateway.allowed)
+        sender = Sender(gateway.database, gateway.snapshots, gateway.audit_keys, poster)
 
         def answer(_received: Received) -> tuple[int, str]:
             sender.stop()

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from app.db.cached_reads import HINTS_MAX_AGE_SECONDS, KeptReads
 from app.db.writes import Writes, writes_of
-from app.gateway import Gateway
 from app.latency.median import WINDOW
 from app.latency.services import latency_stats, median_latency, route_times
 from app.transfers.progress import UNKNOWN_TIMES, RouteTimes
 from app.values.codes import Reason
 from app.values.errors import GatewayError
 from app.values.identifiers import ChainId
-from tests.applications import OpenApp, gateway_of
+from tests.applications import OpenApp
 from tests.databases import SharedDatabase
+from tests.gateway import Gateway, gateway_of
 from tests.services.feed.world import NOW, feed, fill_network, released, sent
 from tests.timer import Timer
 
@@ -35,18 +34,18 @@ def gateway(open_app: OpenApp, database: SharedDatabase, timer: Timer) -> Gatewa
     gateway = gateway_of(open_app())
     fill_network(database, gateway.engine)
     kept_reads = KeptReads(AGE, writes_of(gateway.engine), timer)
-    return replace(gateway, clock=lambda: NOW + timedelta(seconds=timer.now), kept_reads=kept_reads)
+    return gateway.but(clock=lambda: NOW + timedelta(seconds=timer.now), cached=kept_reads)
 
 
 @pytest.fixture
 def other(open_app: OpenApp, gateway: Gateway) -> Gateway:
     """Another process on the same database."""
-    return replace(gateway_of(open_app()), clock=gateway.clock)
+    return gateway_of(open_app()).but(clock=gateway.clock)
 
 
 def median(gateway: Gateway, src: int = 1, dst: int = 2) -> float | None:
     try:
-        return median_latency(gateway, ChainId(src), ChainId(dst))
+        return median_latency(gateway.database, gateway.snapshots, ChainId(src), ChainId(dst))
     except GatewayError as error:
         assert error.reason is Reason.NO_LATENCY_DATA
         return None
@@ -97,7 +96,7 @@ def test_the_window_is_that_of_the_reading(gateway: Gateway, timer: Timer) -> No
 def figures(gateway: Gateway, symbol: str | None = None) -> tuple[int, float] | None:
     """How many count, and their 99th percentile."""
     try:
-        found = latency_stats(gateway, ChainId(1), ChainId(2), symbol)
+        found = latency_stats(gateway.database, gateway.snapshots, ChainId(1), ChainId(2), symbol)
     except GatewayError as error:
         assert error.reason is Reason.NO_LATENCY_DATA
         return None
@@ -119,10 +118,10 @@ def test_figures_are_kept_like_a_median(
 
 
 def test_hints_outlive_what_this_process_takes(gateway: Gateway, timer: Timer) -> None:
-    gateway = replace(gateway, kept_longer=KeptReads(HINTS_MAX_AGE_SECONDS, Writes(), timer))
-    assert route_times(gateway, ChainId(1), ChainId(2)) == UNKNOWN_TIMES
+    gateway = gateway.but(hints=KeptReads(HINTS_MAX_AGE_SECONDS, Writes(), timer))
+    assert route_times(gateway.database, ChainId(1), ChainId(2)) == UNKNOWN_TIMES
     pay(gateway, 1, 30)
     timer.now += HINTS_MAX_AGE_SECONDS - 0.01
-    assert route_times(gateway, ChainId(1), ChainId(2)) == UNKNOWN_TIMES
+    assert route_times(gateway.database, ChainId(1), ChainId(2)) == UNKNOWN_TIMES
     timer.now += 0.01
-    assert route_times(gateway, ChainId(1), ChainId(2)) == RouteTimes(30, 30)
+    assert route_times(gateway.database, ChainId(1), ChainId(2)) == RouteTimes(30, 30)

@@ -12,7 +12,7 @@ from sqlalchemy import func, insert, select, update
 from app import create_app
 from app.db.engine import reading, writing
 from app.feed.models import PoolCounter
-from app.gateway import current_gateway
+from tests.gateway import current_gateway
 
 app = create_app()
 

@@ -13,12 +13,12 @@ from time import monotonic
 
 import pytest
 
-from app.gateway import current_gateway
 from app.network.document import import_network
 from tests.actors import TESTER
 from tests.applications import application
 from tests.databases import empty_tables
 from tests.everyday import volume
+from tests.gateway import current_gateway
 from tests.ingest.kit import EVENTS, NDJSON, TOKEN, bearer, ndjson
 from tests.services.network.network_kit import network, text
 from tests.serving.server import Server, serving
@@ -38,7 +38,13 @@ ESTIMATE = (
 @pytest.mark.soak("two servers, and seconds of waiting")
 def test_what_one_gateway_took_the_other_answers_by_in_time(postgres_url: str, tmp_path: Path) -> None:
     with application(postgres_url):
-        import_network(current_gateway(), text(network()), actor=TESTER)
+        import_network(
+            current_gateway().database,
+            current_gateway().audit_keys,
+            current_gateway().two_persons,
+            text(network()),
+            actor=TESTER,
+        )
     settings = {
         "DATABASE_URL": postgres_url,
         "INGEST_TOKENS": TOKEN,

@@ -11,11 +11,11 @@ from app import create_app
 from app.approvals.api_keys import request_key
 from app.credentials.api_key import Scope
 from app.db.base import db
-from app.gateway import current_gateway
 from config import ALL_DOORS, DOCS_SITE
 from scripts.docs_site.build import ensure_site
 from tests.actors import TESTER
 from tests.applications import make_settings
+from tests.gateway import current_gateway
 from tests.serving.sandbox import serving_sandbox
 from tests.serving.server import Server
 
@@ -49,6 +49,14 @@ def key(folder: Path, server: Server) -> str:
     """An API key of the gateway that may read and subscribe, as an administrator makes it."""
     app = create_app(make_settings(f"sqlite:///{folder / 'gateway.db'}"))
     with app.app_context():
-        text, _ = request_key(current_gateway(), "snippets", [Scope.READ, Scope.WEBHOOKS], "", actor=TESTER)
+        text, _ = request_key(
+            current_gateway().database,
+            current_gateway().audit_keys,
+            current_gateway().two_persons,
+            "snippets",
+            [Scope.READ, Scope.WEBHOOKS],
+            "",
+            actor=TESTER,
+        )
         db.engine.dispose()
     return text

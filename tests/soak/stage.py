@@ -19,11 +19,11 @@ from app.accounts.roles import Role
 from app.accounts.services.accounts import create_account
 from app.approvals.api_keys import request_key
 from app.audit.records import Actor, Source
-from app.gateway import Gateway, current_gateway
 from app.values.identifiers import account_key
 from app.webhooks.services.subscriptions import NewSubscription, subscribe
 from app.webhooks.subscription import Audience, subjects_of
 from tests.deploy.files import ROOT
+from tests.gateway import Gateway, current_gateway
 from tests.load.events import TOKEN
 from tests.load.questions import fill, transfer_ids
 from tests.load.served import GATEWAY, Served, serving
@@ -124,15 +124,25 @@ def stage(transfers: int, processes: int) -> Iterator[Stage]:
 
 
 def _accounts_and_keys(gateway: Gateway, port: int, account: str) -> str:
-    create_account(gateway, EMAIL, PASSWORD, Role.ADMIN, actor=OPERATOR)
-    key, _ = request_key(gateway, "soak", ("read", "webhooks"), KEY_LIMIT, actor=OPERATOR)
+    create_account(
+        gateway.database, gateway.audit_keys, gateway.two_persons, EMAIL, PASSWORD, Role.ADMIN, actor=OPERATOR
+    )
+    key, _ = request_key(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        "soak",
+        ("read", "webhooks"),
+        KEY_LIMIT,
+        actor=OPERATOR,
+    )
     url = f"http://127.0.0.1:{port}/"
     subjects = subjects_of([account_key(account)], [])
     for wanted in (
         NewSubscription(url, Audience.EVERYTHING),
         NewSubscription(url, Audience.SUBJECTS, subjects=subjects),
     ):
-        subscribe(gateway, wanted, actor=OPERATOR)
+        subscribe(gateway.database, gateway.audit_keys, gateway.allowed, wanted, actor=OPERATOR)
     return key
 
 

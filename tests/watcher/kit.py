@@ -12,7 +12,6 @@ from sqlalchemy import select
 
 from app.db.engine import reading
 from app.feed.models import PoolCounter
-from app.gateway import Gateway
 from app.network.watch_terms import WatchedNetwork, WatchTerms
 from app.transfers.ids import pool_transfer_id
 from app.transfers.models import Transfer
@@ -28,6 +27,7 @@ from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Nodes
 from app.watcher.services.lease import Lease, take
 from app.watcher.services.state import follow_terms, load
+from tests.gateway import Gateway
 from tests.services.feed.world import token
 from tests.watcher.fake_chain import FakeChain, FakeLog
 from tests.watcher.fake_node import FakeNode
@@ -191,15 +191,15 @@ class Watched:
         """Take the lease from whoever has it."""
         self.takes += 1
         later = _at(self.gateway, datetime.now(UTC) + timedelta(days=self.takes))
-        lease = take(later, CHAIN, f"watcher-{self.takes}", 1)
+        lease = take(later.database, CHAIN, f"watcher-{self.takes}", 1)
         assert lease is not None
         return lease
 
     def reader(self, known: WatchedNetwork | None = None) -> Reader:
         """One that begins with what the database has, as after a kill."""
         lease = self.lease()
-        follow_terms(self.gateway, lease, self.terms())
-        faults = FaultBook(self.gateway, CHAIN, self.time)
+        follow_terms(self.gateway.database, lease, self.terms())
+        faults = FaultBook(self.gateway.database, CHAIN, self.time)
         nodes = [
             Node(name, CHAIN, Client(KEY, monotonic=self.time, transport=node.transport()))
             for name, node in zip(NAMES, self.nodes, strict=False)
@@ -208,12 +208,12 @@ class Watched:
             terms=self.terms(),
             network=known or network(),
             nodes=Nodes(nodes, self.time, faults.note),
-            readings=load(self.gateway, CHAIN),
+            readings=load(self.gateway.database, CHAIN),
             clock=self.gateway.clock,
             monotonic=self.time,
             max_reorg=self.max_reorg,
         )
-        return Reader(self.gateway, lease, view, WriterShare(self.time), faults)
+        return Reader(self.gateway.database, self.gateway.intake, lease, view, WriterShare(self.time), faults)
 
     def settle(self, reader: Reader, rounds: int = 60) -> None:
         """Poll and do everything else until nothing is left to do, over all passing faults."""
@@ -230,12 +230,12 @@ class Watched:
 
 
 def _at(gateway: Gateway, now: datetime) -> Gateway:
-    return Gateway(**{name: getattr(gateway, name) for name in gateway.__slots__} | {"clock": lambda: now})
+    return gateway.but(clock=lambda: now)
 
 
 def assert_same(gateway: Gateway, reader: Reader) -> None:
     """What the reader remembers is what the database has."""
-    kept, mine = load(gateway, CHAIN), reader.view.readings
+    kept, mine = load(gateway.database, CHAIN), reader.view.readings
     for name in ("live_from", "live_to", "backfill_from", "backfilled_to"):
         assert getattr(kept, name) == getattr(mine, name), name
     assert list(kept.headers) == list(mine.headers)

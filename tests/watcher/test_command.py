@@ -9,12 +9,12 @@ from click.testing import Result
 from flask import Flask
 
 from app.db.engine import writing
-from app.gateway import current_gateway
 from app.network.document import import_within, read_document
 from app.values.identifiers import BlockNumber
 from app.watcher.commands import Progress, done_of, line
 from app.watcher.steps import ChainReadings
 from tests.applications import OpenApp
+from tests.gateway import current_gateway
 from tests.watcher.fake_chain import FakeChain
 from tests.watcher.fake_node import FakeNode, served
 from tests.watcher.kit import CHAIN, FakeTime, send

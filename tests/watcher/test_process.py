@@ -18,11 +18,11 @@ from sqlalchemy import update
 from app import create_app
 from app.db.base import db
 from app.db.engine import writing
-from app.gateway import Gateway, current_gateway
 from app.network.document import import_within, read_document
 from app.watcher.models import ChainWatch
 from tests.applications import make_settings
 from tests.everyday import SEED, volume
+from tests.gateway import Gateway, current_gateway
 from tests.services.feed.world import NOW, feed, sent
 from tests.watcher.fake_chain import START, FakeChain
 from tests.watcher.fake_node import FakeNode, served

@@ -11,7 +11,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, RowMapping, insert, update
 
 from app.accounts.models import Operator, OperatorSession
-from app.accounts.proposal import OPERATORS
+from app.accounts.proposal import OPERATORS, TwoPersons
 from app.accounts.queries import (
     account_by_email,
     account_by_id,
@@ -24,24 +24,39 @@ from app.accounts.roles import Role, SessionEnd, normal_email
 from app.accounts.services.passwords import generate_password, hash_password, why_refused
 from app.accounts.services.proposals import require_leave
 from app.accounts.services.sessions import end_sessions
+from app.audit.keys import AuditKeys
 from app.audit.records import Actor, AuditedChange, Source
 from app.audit.services import record
+from app.db.database import Database
 from app.db.engine import reading, writing
-from app.gateway import Gateway
 
 
 def require_account_leave(
-    connection: Connection, gateway: Gateway, actor: Actor, email: str, break_glass: str | None
+    connection: Connection,
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
+    actor: Actor,
+    email: str,
+    break_glass: str | None,
 ) -> None:
     """Let one person alone change accounts that ``TWO_PERSONS`` guards: for a recorded reason; and on the
     command line without one, while there are no two administrators who could approve for each other.
 
     :raises SecondPersonNeeded: neither is so.
     """
-    guarded = gateway.two_persons.guards(OPERATORS)
+    guarded = two_persons.guards(OPERATORS)
     alone = count_active_with_role(connection, Role.ADMIN.value) < 2
     sections = [OPERATORS] if guarded and not (alone and actor.source is Source.CLI) else []
-    require_leave(connection, gateway, actor, sections, subject=f"operator {email}", break_glass=break_glass)
+    require_leave(
+        connection,
+        database,
+        audit_keys,
+        actor,
+        sections,
+        subject=f"operator {email}",
+        break_glass=break_glass,
+    )
 
 
 _UNIQUIFIER_BYTES: Final = 32
@@ -75,7 +90,9 @@ class Account:
 
 
 def create_account(
-    gateway: Gateway,
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
     email: str,
     password: str,
     role: Role,
@@ -92,10 +109,10 @@ def create_account(
     :raises SecondPersonNeeded: it waits for a second administrator, and ``break_glass`` is not given.
     """
     address, hashed = checked_account(email, password)
-    with writing(gateway.engine) as connection:
-        require_account_leave(connection, gateway, actor, address, break_glass)
+    with writing(database.engine) as connection:
+        require_account_leave(connection, database, audit_keys, two_persons, actor, address, break_glass)
         return create_within(
-            connection, gateway, address, hashed, role, actor=actor, needs_factor=needs_factor
+            connection, database, audit_keys, address, hashed, role, actor=actor, needs_factor=needs_factor
         )
 
 
@@ -114,7 +131,8 @@ def checked_account(email: str, password: str) -> tuple[str, str]:
 
 def create_within(
     connection: Connection,
-    gateway: Gateway,
+    database: Database,
+    audit_keys: AuditKeys,
     address: str,
     hashed: str,
     role: Role,
@@ -141,24 +159,24 @@ def create_within(
         "fs_uniquifier": new_uniquifier(),
         "second_factor_required": needs_factor,
         "must_change_password": passed_on,
-        "created_at": gateway.clock(),
+        "created_at": database.clock(),
     }
     connection.execute(insert(Operator).values(row))
     made = _account(account_by_email(connection, address))
     assert made is not None  # noqa: S101  it was written in this transaction
-    _record(connection, gateway, actor, "operator.create", before=None, after=made, note=note)
+    _record(connection, database, audit_keys, actor, "operator.create", before=None, after=made, note=note)
     return made
 
 
 def find_account(
-    gateway: Gateway,
+    database: Database,
     *,
     account_id: int | None = None,
     email: str | None = None,
     uniquifier: str | None = None,
 ) -> Account | None:
     """The account with this id, email (in any letter case) or session name; of the primary database."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         if account_id is not None:
             return _account(account_by_id(connection, account_id))
         if email is not None:
@@ -166,20 +184,22 @@ def find_account(
         return _account(account_by_uniquifier(connection, uniquifier))
 
 
-def list_accounts(gateway: Gateway) -> list[Account]:
+def list_accounts(database: Database) -> list[Account]:
     """Every account, by email."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         return [_read(row) for row in all_accounts(connection)]
 
 
-def any_account(gateway: Gateway) -> bool:
+def any_account(database: Database) -> bool:
     """Whether there is an account that may sign in."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         return has_active_account(connection)
 
 
 def update_account(
-    gateway: Gateway,
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
     account_id: int,
     changes: Mapping[str, Any],
     *,
@@ -195,16 +215,19 @@ def update_account(
     :raises AccountRefused: there is no such account, or it is the last administrator's.
     :raises SecondPersonNeeded: it waits for a second administrator, and ``break_glass`` is not given.
     """
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         before = require_account(connection, account_id)
         if needs_second_person(before, changes, actor):
-            require_account_leave(connection, gateway, actor, before.email, break_glass)
-        return change_account(connection, gateway, account_id, changes, actor=actor)
+            require_account_leave(
+                connection, database, audit_keys, two_persons, actor, before.email, break_glass
+            )
+        return change_account(connection, database, audit_keys, account_id, changes, actor=actor)
 
 
 def change_account(
     connection: Connection,
-    gateway: Gateway,
+    database: Database,
+    audit_keys: AuditKeys,
     account_id: int,
     changes: Mapping[str, Any],
     *,
@@ -225,9 +248,11 @@ def change_account(
         )
     if before.fs_uniquifier != after.fs_uniquifier or not after.active:
         own = OperatorSession.operator_id == account_id
-        end_sessions(connection, gateway.clock(), _why_ended(before, after, actor), own)
+        end_sessions(connection, database.clock(), _why_ended(before, after, actor), own)
     if after != before:
-        _record(connection, gateway, actor, "operator.change", before=before, after=after, note=note)
+        _record(
+            connection, database, audit_keys, actor, "operator.change", before=before, after=after, note=note
+        )
     return after
 
 
@@ -270,7 +295,15 @@ def account_named(connection: Connection, email: str) -> Account | None:
     return _account(account_by_email(connection, email))
 
 
-def reset_password(gateway: Gateway, account_id: int, *, actor: Actor, break_glass: str | None = None) -> str:
+def reset_password(
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
+    account_id: int,
+    *,
+    actor: Actor,
+    break_glass: str | None = None,
+) -> str:
     """Give the account a generated password, end its sessions, and return the password.
 
     Its owner must change it before anything else.
@@ -284,17 +317,19 @@ def reset_password(gateway: Gateway, account_id: int, *, actor: Actor, break_gla
         "must_change_password": True,
         "fs_uniquifier": new_uniquifier(),
     }
-    update_account(gateway, account_id, changes, actor=actor, break_glass=break_glass)
+    update_account(
+        database, audit_keys, two_persons, account_id, changes, actor=actor, break_glass=break_glass
+    )
     return password
 
 
-def use_code(gateway: Gateway, account_id: int, counter: int) -> bool:
+def use_code(database: Database, account_id: int, counter: int) -> bool:
     """Mark a one-time code, by its time step, as used; whether it was still unused.
 
     Of several requests with the same code, in any processes, only one gets True.
     """
     unused = Operator.totp_last_counter.is_(None) | (Operator.totp_last_counter < counter)
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         result = connection.execute(
             update(Operator).where(Operator.id == account_id, unused).values(totp_last_counter=counter)
         )
@@ -308,7 +343,8 @@ def new_uniquifier() -> str:
 
 def _record(
     connection: Connection,
-    gateway: Gateway,
+    database: Database,
+    audit_keys: AuditKeys,
     actor: Actor,
     action: str,
     *,
@@ -321,11 +357,11 @@ def _record(
     secrets_changed = () if before is None else _secrets_changed(before, after)
     record(
         connection,
-        gateway.audit_keys,
+        audit_keys,
         actor,
         action,
         subject,
-        now=gateway.clock(),
+        now=database.clock(),
         detail=": ".join(filter(None, (note, ", ".join(secrets_changed)))),
         changes=() if before is not None and change.before == change.after else (change,),
     )

@@ -18,10 +18,11 @@ from sqlalchemy import Connection, update
 
 from app.accounts.models import Operator
 from app.accounts.queries import all_accounts
+from app.audit.keys import AuditKeys
 from app.audit.records import Actor, key_id
 from app.audit.services import record
+from app.db.database import Database
 from app.db.engine import reading, writing
-from app.gateway import Gateway
 
 UNNAMED: Final = "1"
 """What the first versions wrote instead of a key's name: of which key, nobody can tell."""
@@ -96,7 +97,9 @@ def name_of(secret: str) -> str:
     return str(json.loads(secret)["enckey"]["t"])
 
 
-def reencrypt(gateway: Gateway, keys: CodeKeys, *, actor: Actor, unnamed: str | None = None) -> Reencrypted:
+def reencrypt(
+    database: Database, audit_keys: AuditKeys, keys: CodeKeys, *, actor: Actor, unnamed: str | None = None
+) -> Reencrypted:
     """Encrypt every secret of one-time codes with the present key. To be repeated as one likes.
 
     Codes and sessions go on as they were. What is changed meanwhile is left, and counts as neither.
@@ -104,7 +107,7 @@ def reencrypt(gateway: Gateway, keys: CodeKeys, *, actor: Actor, unnamed: str | 
     :param unnamed: the name of the key of the secrets that name none; may be left out where there is one key.
     :raises KeyNotNamed: it is left out, there are several keys, and secrets that name none.
     """
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         accounts = [(row["id"], row["email"], row["tf_totp_secret"]) for row in all_accounts(connection)]
     secrets = {number: secret for number, _email, secret in accounts if secret}
     ambiguous = unnamed is None and len(keys.by_name) > 1
@@ -124,24 +127,30 @@ def reencrypt(gateway: Gateway, keys: CodeKeys, *, actor: Actor, unnamed: str | 
             unreadable.append(email)
         else:
             moved[number] = totp.from_json(readable).to_json(encrypt=True)
-    return Reencrypted(_store(gateway, secrets, moved, actor), already, tuple(unreadable))
+    return Reencrypted(_store(database, audit_keys, secrets, moved, actor), already, tuple(unreadable))
 
 
-def _store(gateway: Gateway, before: Mapping[int, str], moved: Mapping[int, str], actor: Actor) -> int:
+def _store(
+    database: Database,
+    audit_keys: AuditKeys,
+    before: Mapping[int, str],
+    moved: Mapping[int, str],
+    actor: Actor,
+) -> int:
     """Write the secrets that are still as they were read; how many."""
     if not moved:
         return 0
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         stored = sum(_replace(connection, number, before[number], moved[number]) for number in moved)
         if stored:
             detail = f"secrets of one-time codes encrypted with the present key: {stored}"
             record(
                 connection,
-                gateway.audit_keys,
+                audit_keys,
                 actor,
                 "operator.reencrypt",
                 "operators",
-                now=gateway.clock(),
+                now=database.clock(),
                 detail=detail,
             )
     return stored

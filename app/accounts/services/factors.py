@@ -15,6 +15,7 @@ from app.accounts.models import (
     OperatorRules,
     OperatorSession,
 )
+from app.accounts.proposal import TwoPersons
 from app.accounts.queries import (
     accounts_with_passkeys,
     count_recovery_codes,
@@ -31,11 +32,12 @@ from app.accounts.services.accounts import (
     require_account_leave,
 )
 from app.accounts.services.sessions import end_sessions
+from app.audit.keys import AuditKeys
 from app.audit.records import Actor, AuditedChange
 from app.audit.services import record
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.db.upserts import upsert
-from app.gateway import Gateway
 
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 """32 digits and letters without those that are mistaken for another: i, l, o, u."""
@@ -46,28 +48,32 @@ _GROUPS, _GROUP = 4, 4
 _MISTAKEN: Final = str.maketrans({"o": "0", "i": "1", "l": "1"})
 
 
-def make_recovery_codes(gateway: Gateway, operator_id: int, *, actor: Actor) -> list[str]:
+def make_recovery_codes(
+    database: Database, audit_keys: AuditKeys, operator_id: int, *, actor: Actor
+) -> list[str]:
     """New recovery codes for the account, to be shown this once; the old ones end."""
     codes = [_new_code() for _ in range(RECOVERY_CODES)]
     rows = [{"operator_id": operator_id, "digest": _digest(code)} for code in codes]
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(
             delete(OperatorRecoveryCode).where(OperatorRecoveryCode.operator_id == operator_id)
         )
         connection.execute(insert(OperatorRecoveryCode), rows)
         subject = f"operator {actor.name}"
-        now, detail = gateway.clock(), f"{len(codes)} codes; earlier codes no longer work"
-        record(connection, gateway.audit_keys, actor, "recovery_codes.make", subject, now=now, detail=detail)
+        now, detail = database.clock(), f"{len(codes)} codes; earlier codes no longer work"
+        record(connection, audit_keys, actor, "recovery_codes.make", subject, now=now, detail=detail)
     return codes
 
 
-def recovery_codes_left(gateway: Gateway, operator_id: int) -> int:
+def recovery_codes_left(database: Database, operator_id: int) -> int:
     """How many of the account's codes are not used yet."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         return count_recovery_codes(connection, operator_id)
 
 
-def use_recovery_code(gateway: Gateway, operator_id: int, code: str, *, actor: Actor) -> bool:
+def use_recovery_code(
+    database: Database, audit_keys: AuditKeys, operator_id: int, code: str, *, actor: Actor
+) -> bool:
     """Use up one of the account's codes; whether it was one.
 
     Of several requests with the same code, in any processes, only one gets True. Letter case, spaces and
@@ -75,13 +81,13 @@ def use_recovery_code(gateway: Gateway, operator_id: int, code: str, *, actor: A
     """
     table = OperatorRecoveryCode
     which = (table.operator_id == operator_id, table.digest == _digest(code))
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         if not connection.execute(delete(table).where(*which)).rowcount:
             return False
         left = count_recovery_codes(connection, operator_id)
         subject, detail = f"operator {actor.name}", f"{left} left"
-        now = gateway.clock()
-        record(connection, gateway.audit_keys, actor, "recovery_code.use", subject, now=now, detail=detail)
+        now = database.clock()
+        record(connection, audit_keys, actor, "recovery_code.use", subject, now=now, detail=detail)
     return True
 
 
@@ -103,7 +109,13 @@ RULE: Final = "second factor for everyone"
 
 
 def forget_second_factors(
-    gateway: Gateway, account_id: int, *, actor: Actor, break_glass: str | None = None
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
+    account_id: int,
+    *,
+    actor: Actor,
+    break_glass: str | None = None,
 ) -> Account:
     """Forget the account's one-time codes, passkeys and recovery codes, and end its sessions.
 
@@ -111,14 +123,20 @@ def forget_second_factors(
     :raises AccountRefused: there is no such account.
     :raises SecondPersonNeeded: it waits for a second administrator, and ``break_glass`` is not given.
     """
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         email = require_account(connection, account_id).email
-        require_account_leave(connection, gateway, actor, email, break_glass)
-        return forget_within(connection, gateway, account_id, actor=actor)
+        require_account_leave(connection, database, audit_keys, two_persons, actor, email, break_glass)
+        return forget_within(connection, database, audit_keys, account_id, actor=actor)
 
 
 def forget_within(
-    connection: Connection, gateway: Gateway, account_id: int, *, actor: Actor, note: str = ""
+    connection: Connection,
+    database: Database,
+    audit_keys: AuditKeys,
+    account_id: int,
+    *,
+    actor: Actor,
+    note: str = "",
 ) -> Account:
     """As :func:`forget_second_factors`, in a writing transaction of the caller, who has asked for leave.
 
@@ -126,31 +144,31 @@ def forget_within(
     """
     forgotten: dict[str, Any] = {"tf_primary_method": None, "tf_totp_secret": None}
     forgotten |= {"fs_uniquifier": new_uniquifier()}
-    account = change_account(connection, gateway, account_id, forgotten, actor=actor, note=note)
+    account = change_account(connection, database, audit_keys, account_id, forgotten, actor=actor, note=note)
     passkeys = OperatorPasskey.operator_id == account_id
     removed = list(connection.scalars(select(OperatorPasskey.name).where(passkeys)))
     connection.execute(delete(OperatorPasskey).where(passkeys))
     connection.execute(delete(OperatorRecoveryCode).where(OperatorRecoveryCode.operator_id == account_id))
     if removed:
         subject, detail = f"operator {account.email}", "forgotten: " + ", ".join(removed)
-        now = gateway.clock()
-        record(connection, gateway.audit_keys, actor, "passkey.remove", subject, now=now, detail=detail)
+        now = database.clock()
+        record(connection, audit_keys, actor, "passkey.remove", subject, now=now, detail=detail)
     return account
 
 
-def accounts_that_have_passkeys(gateway: Gateway) -> frozenset[int]:
+def accounts_that_have_passkeys(database: Database) -> frozenset[int]:
     """The ids of the accounts that have a passkey."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         return accounts_with_passkeys(connection)
 
 
-def second_factor_demanded(gateway: Gateway) -> bool:
+def second_factor_demanded(database: Database) -> bool:
     """Whether every account must have a second factor."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         return second_factor_is_demanded(connection)
 
 
-def demand_second_factor(gateway: Gateway, account_id: int, *, actor: Actor) -> None:
+def demand_second_factor(database: Database, audit_keys: AuditKeys, account_id: int, *, actor: Actor) -> None:
     """Demand a second factor of every account, at once also where ``TWO_PERSONS`` names accounts.
 
     Who has none is signed out, and sets one up at the next sign-in.
@@ -158,7 +176,7 @@ def demand_second_factor(gateway: Gateway, account_id: int, *, actor: Actor) -> 
     :param account_id: who demands it. They must have one, so that they know what they ask.
     :raises AccountRefused: they have none.
     """
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         if second_factor_is_demanded(connection):
             return
         with_one = select(Operator.id).where(has_second_factor())
@@ -167,12 +185,14 @@ def demand_second_factor(gateway: Gateway, account_id: int, *, actor: Actor) -> 
                 "Set up a second factor for your own account before you require one for everyone."
             )
         without = OperatorSession.operator_id.not_in(with_one)
-        ended = end_sessions(connection, gateway.clock(), SessionEnd.SECOND_FACTOR, without)
+        ended = end_sessions(connection, database.clock(), SessionEnd.SECOND_FACTOR, without)
         detail = f"{ended} sessions without a second factor ended"
-        _keep_rule(connection, gateway, demanded=True, actor=actor, detail=detail)
+        _keep_rule(connection, database, audit_keys, demanded=True, actor=actor, detail=detail)
 
 
-def relax_within(connection: Connection, gateway: Gateway, *, actor: Actor, note: str = "") -> int | None:
+def relax_within(
+    connection: Connection, database: Database, audit_keys: AuditKeys, *, actor: Actor, note: str = ""
+) -> int | None:
     """Demand a second factor of everyone no longer, in a writing transaction of the caller, who has leave.
 
     :param note: what the audit record says.
@@ -180,7 +200,7 @@ def relax_within(connection: Connection, gateway: Gateway, *, actor: Actor, note
     """
     if not second_factor_is_demanded(connection):
         return None
-    return _keep_rule(connection, gateway, demanded=False, actor=actor, detail=note)
+    return _keep_rule(connection, database, audit_keys, demanded=False, actor=actor, detail=note)
 
 
 def relaxing() -> AuditedChange:
@@ -192,15 +212,23 @@ def _change(*, demanded: bool) -> AuditedChange:
     return AuditedChange(RULE, {"demanded": not demanded}, {"demanded": demanded})
 
 
-def _keep_rule(connection: Connection, gateway: Gateway, *, demanded: bool, actor: Actor, detail: str) -> int:
+def _keep_rule(
+    connection: Connection,
+    database: Database,
+    audit_keys: AuditKeys,
+    *,
+    demanded: bool,
+    actor: Actor,
+    detail: str,
+) -> int:
     upsert(connection, OperatorRules, [{"id": _RULES_ID, "second_factor_required": demanded}])
     return record(
         connection,
-        gateway.audit_keys,
+        audit_keys,
         actor,
         "operators.rules",
         RULE,
-        now=gateway.clock(),
+        now=database.clock(),
         detail=detail,
         changes=[_change(demanded=demanded)],
     )

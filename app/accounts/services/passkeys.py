@@ -14,10 +14,11 @@ from sqlalchemy import Connection, RowMapping, delete, insert, or_, update
 
 from app.accounts.models import OperatorPasskey
 from app.accounts.queries import account_by_id, passkey_by_credential, passkeys_of, second_factor_is_demanded
+from app.audit.keys import AuditKeys
 from app.audit.records import Actor
 from app.audit.services import record
+from app.db.database import Database
 from app.db.engine import reading, writing
-from app.gateway import Gateway
 
 MOST_PASSKEYS: Final = 20
 """Of one account: more are a program, not a person."""
@@ -56,26 +57,28 @@ class NewPasskey:
     synced: bool
 
 
-def list_passkeys(gateway: Gateway, operator_id: int) -> list[Passkey]:
+def list_passkeys(database: Database, operator_id: int) -> list[Passkey]:
     """The account's passkeys, the oldest first."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         return [_read(row) for row in passkeys_of(connection, operator_id)]
 
 
-def find_passkey(gateway: Gateway, credential_id: bytes) -> Passkey | None:
+def find_passkey(database: Database, credential_id: bytes) -> Passkey | None:
     """The passkey with this credential id, whoever has it."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         row = passkey_by_credential(connection, credential_id)
     return None if row is None else _read(row)
 
 
-def add_passkey(gateway: Gateway, operator_id: int, new: NewPasskey, *, actor: Actor) -> None:
+def add_passkey(
+    database: Database, audit_keys: AuditKeys, operator_id: int, new: NewPasskey, *, actor: Actor
+) -> None:
     """Keep a passkey that was just registered.
 
     :raises PasskeyRefused: its name or itself is taken, or the account has too many.
     """
-    now = gateway.clock()
-    with writing(gateway.engine) as connection:
+    now = database.clock()
+    with writing(database.engine) as connection:
         own = passkeys_of(connection, operator_id)
         if any(row["name"] == new.name for row in own):
             raise PasskeyRefused(f"You already have a passkey “{new.name}”. Enter another name.")
@@ -96,32 +99,34 @@ def add_passkey(gateway: Gateway, operator_id: int, new: NewPasskey, *, actor: A
             )
         )
         subject = f"operator {actor.name}"
-        record(connection, gateway.audit_keys, actor, "passkey.add", subject, now=now, detail=new.name)
+        record(connection, audit_keys, actor, "passkey.add", subject, now=now, detail=new.name)
 
 
-def why_passkey_stays(gateway: Gateway, operator_id: int) -> str | None:
+def why_passkey_stays(database: Database, operator_id: int) -> str | None:
     """Why the account cannot remove a passkey now, in a sentence; None where it can."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         return _why_it_stays(connection, operator_id)
 
 
-def remove_passkey(gateway: Gateway, operator_id: int, name: str, *, actor: Actor) -> None:
+def remove_passkey(
+    database: Database, audit_keys: AuditKeys, operator_id: int, name: str, *, actor: Actor
+) -> None:
     """Remove one of the account's passkeys.
 
     :raises PasskeyRefused: there is none of this name, or it is the last factor where one is demanded.
     """
     where = (OperatorPasskey.operator_id == operator_id, OperatorPasskey.name == name)
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         if refusal := _why_it_stays(connection, operator_id):
             raise PasskeyRefused(refusal)
         if not connection.execute(delete(OperatorPasskey).where(*where)).rowcount:
             raise PasskeyRefused(f"You have no passkey “{name}”. Reload the page.")
         subject = f"operator {actor.name}"
-        now = gateway.clock()
-        record(connection, gateway.audit_keys, actor, "passkey.remove", subject, now=now, detail=name)
+        now = database.clock()
+        record(connection, audit_keys, actor, "passkey.remove", subject, now=now, detail=name)
 
 
-def use_passkey(gateway: Gateway, passkey_id: int, challenge_at: datetime, sign_count: int) -> bool:
+def use_passkey(database: Database, passkey_id: int, challenge_at: datetime, sign_count: int) -> bool:
     """Mark a challenge, by the time when it was made, as answered; whether it was still open.
 
     Of several requests with the same answer, in any processes, only one gets True. A challenge that is
@@ -129,8 +134,8 @@ def use_passkey(gateway: Gateway, passkey_id: int, challenge_at: datetime, sign_
     """
     challenge = OperatorPasskey.challenge_at
     still_open = or_(challenge.is_(None), challenge < challenge_at)
-    used = {"challenge_at": challenge_at, "sign_count": sign_count, "last_used_at": gateway.clock()}
-    with writing(gateway.engine) as connection:
+    used = {"challenge_at": challenge_at, "sign_count": sign_count, "last_used_at": database.clock()}
+    with writing(database.engine) as connection:
         result = connection.execute(
             update(OperatorPasskey).where(OperatorPasskey.id == passkey_id, still_open).values(used)
         )

@@ -11,7 +11,7 @@ import orjson
 from sqlalchemy import Connection, insert, update
 
 from app.accounts import models as table
-from app.accounts.proposal import ADMINISTERED, Proposal, ProposalState, needed_role
+from app.accounts.proposal import ADMINISTERED, Proposal, ProposalState, TwoPersons, needed_role
 from app.accounts.queries import (
     count_waiting,
     expired_unnoticed,
@@ -20,11 +20,12 @@ from app.accounts.queries import (
     waiting_proposals,
 )
 from app.accounts.roles import Role
+from app.audit.keys import AuditKeys
 from app.audit.models import SUBJECT_LENGTH
 from app.audit.records import Actor, AuditedChange, changes_text
 from app.audit.services import EditRefused, Saved, record
+from app.db.database import Database
 from app.db.engine import reading, writing
-from app.gateway import Gateway
 from app.values.times import rfc3339
 
 
@@ -73,13 +74,21 @@ class Draft:
     secret: str | None = None
 
 
-def propose(connection: Connection, gateway: Gateway, actor: Actor, draft: Draft, reason: str) -> Saved:
+def propose(
+    connection: Connection,
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
+    actor: Actor,
+    draft: Draft,
+    reason: str,
+) -> Saved:
     """Keep the change for a second person, in the transaction in which it was planned, and record it.
 
     :raises ReasonMissing: there is no reason, or it is too long.
     :raises TooManyProposals: the account has too many open already.
     """
-    why, now = stated(reason), gateway.clock()
+    why, now = stated(reason), database.clock()
     if count_waiting(connection, now, proposed_by=actor.name) >= MOST_OPEN:
         raise TooManyProposals(
             f"you have {MOST_OPEN} open proposals, the maximum; withdraw one before you propose another"
@@ -96,12 +105,12 @@ def propose(connection: Connection, gateway: Gateway, actor: Actor, draft: Draft
         "state": ProposalState.OPEN.value,
         "proposed_by": actor.name,
         "proposed_at": now,
-        "expires_at": now + gateway.two_persons.lifetime,
+        "expires_at": now + two_persons.lifetime,
         "decision_reason": "",
     }
     (proposal_id,) = connection.execute(insert(table.Proposal).values(values)).inserted_primary_key or (0,)
     record_id = record(
-        connection, gateway.audit_keys, actor, "two_persons.propose", f"proposal {proposal_id}",
+        connection, audit_keys, actor, "two_persons.propose", f"proposal {proposal_id}",
         now=now, detail=f"{draft.summary}; reason: {why}", changes=draft.changes,
     )  # fmt: skip
     return Saved((draft.summary,), record_id, proposal_id)
@@ -126,7 +135,8 @@ def require_open(connection: Connection, proposal_id: int, now: datetime) -> Pro
 
 def close(
     connection: Connection,
-    gateway: Gateway,
+    database: Database,
+    audit_keys: AuditKeys,
     proposal: Proposal,
     state: ProposalState,
     actor: Actor,
@@ -138,7 +148,7 @@ def close(
 
     :param made: what the approval changed.
     """
-    now = gateway.clock()
+    now = database.clock()
     connection.execute(
         update(table.Proposal)
         .where(table.Proposal.id == proposal.id)
@@ -157,29 +167,29 @@ def close(
     words = f"{state} by {actor.name}" if state is not ProposalState.EXPIRED else "expired"
     detail = f"{words}, proposed by {proposal.proposed_by}: {proposal.summary}"
     record_id = record(
-        connection, gateway.audit_keys, actor, f"two_persons.{verb}", f"proposal {proposal.id}",
+        connection, audit_keys, actor, f"two_persons.{verb}", f"proposal {proposal.id}",
         now=now, detail=f"{detail}; reason: {reason}" if reason else detail,
         changes=[AuditedChange(f"proposal {proposal.id}", before, after)],
     )  # fmt: skip
     return made or Saved((f"proposal {proposal.id} is {state}",), record_id, proposal.id)
 
 
-def note_expired(gateway: Gateway, actor: Actor) -> None:
+def note_expired(database: Database, audit_keys: AuditKeys, actor: Actor) -> None:
     """Close the proposals whose time is over, and record that each has expired.
 
     Whoever looks at proposals or decides about one notices: no job runs for it. An expired proposal
     cannot be approved, noticed or not.
     """
-    now = gateway.clock()
-    with reading(gateway.reads) as connection:
+    now = database.clock()
+    with reading(database.reads) as connection:
         if not expired_unnoticed(connection, now):
             return
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         for proposal_id in expired_unnoticed(connection, now):
             proposal = proposal_by_id(connection, proposal_id)
             if proposal is not None:
                 reason = f"its time ended at {rfc3339(proposal.expires_at, 'seconds')}"
-                close(connection, gateway, proposal, ProposalState.EXPIRED, actor, reason=reason)
+                close(connection, database, audit_keys, proposal, ProposalState.EXPIRED, actor, reason=reason)
 
 
 def stated(reason: str) -> str:
@@ -219,32 +229,32 @@ class ProposalPage:
     older: int | None
 
 
-def list_waiting(gateway: Gateway, role: Role) -> list[Proposal]:
+def list_waiting(database: Database, role: Role) -> list[Proposal]:
     """The proposals that wait for a decision, the one that expires first at the top."""
-    with reading(gateway.reads) as connection:
-        return waiting_proposals(connection, _hidden(role), gateway.clock())
+    with reading(database.reads) as connection:
+        return waiting_proposals(connection, _hidden(role), database.clock())
 
 
-def list_all(gateway: Gateway, role: Role, before: int | None, limit: int) -> ProposalPage:
+def list_all(database: Database, role: Role, before: int | None, limit: int) -> ProposalPage:
     """A page of all proposals."""
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         found = proposals_page(connection, _hidden(role), before, limit + 1)
     return ProposalPage(found[:limit], found[limit - 1].id if len(found) > limit else None)
 
 
-def show_proposal(gateway: Gateway, role: Role, proposal_id: int) -> Proposal | None:
+def show_proposal(database: Database, role: Role, proposal_id: int) -> Proposal | None:
     """One proposal; None where there is none, or it is of a section that the role may not see."""
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         proposal = proposal_by_id(connection, proposal_id)
     return None if proposal is None or proposal.section in _hidden(role) else proposal
 
 
-def waiting_count(gateway: Gateway, role: Role) -> int:
+def waiting_count(database: Database, two_persons: TwoPersons, role: Role) -> int:
     """How many proposals wait; no database is asked where ``TWO_PERSONS`` names nothing."""
-    if not gateway.two_persons.sections:
+    if not two_persons.sections:
         return 0
-    now: datetime = gateway.clock()
-    with reading(gateway.reads) as connection:
+    now: datetime = database.clock()
+    with reading(database.reads) as connection:
         return count_waiting(connection, now, _hidden(role))
 
 
@@ -255,7 +265,8 @@ def _hidden(role: Role) -> frozenset[str]:
 
 def require_leave(
     connection: Connection,
-    gateway: Gateway,
+    database: Database,
+    audit_keys: AuditKeys,
     actor: Actor,
     sections: Collection[str],
     *,
@@ -273,6 +284,6 @@ def require_leave(
         return
     if break_glass is None:
         raise SecondPersonNeeded(sections)
-    now: datetime = gateway.clock()
+    now: datetime = database.clock()
     detail = f"one person changed {', '.join(sections)}; reason: {stated(break_glass)}"
-    record(connection, gateway.audit_keys, actor, "two_persons.break_glass", subject, now=now, detail=detail)
+    record(connection, audit_keys, actor, "two_persons.break_glass", subject, now=now, detail=detail)

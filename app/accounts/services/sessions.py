@@ -22,26 +22,27 @@ from app.accounts.queries import (
     session_with,
 )
 from app.accounts.roles import SESSION_IDLE, SESSION_LIFETIME, STEP_UP_AFTER, SessionEnd
+from app.audit.keys import AuditKeys
 from app.audit.records import Actor
 from app.audit.services import record
+from app.db.database import Database
 from app.db.engine import reading, writing
-from app.gateway import Gateway
 
 
-def proved_lately(gateway: Gateway, operator_id: int, secret: str) -> bool:
+def proved_lately(database: Database, operator_id: int, secret: str) -> bool:
     """Whether the last proof of the cookie's session is recent enough for a grave change."""
-    now = gateway.clock()
-    with reading(gateway.engine) as connection:
+    now = database.clock()
+    with reading(database.engine) as connection:
         proved_at = session_proved_at(connection, operator_id, session_digest(secret), now)
     return proved_at is not None and now - proved_at <= STEP_UP_AFTER
 
 
-def note_proof(gateway: Gateway, operator_id: int, secret: str) -> None:
+def note_proof(database: Database, operator_id: int, secret: str) -> None:
     """Note that the session's owner has just given password, code or passkey again."""
     where = (OperatorSession.digest == session_digest(secret), OperatorSession.operator_id == operator_id)
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         # A session that was ended meanwhile has no row, and stays ended.
-        connection.execute(update(OperatorSession).where(*where).values(proved_at=gateway.clock()))
+        connection.execute(update(OperatorSession).where(*where).values(proved_at=database.clock()))
 
 
 _SECRET_BYTES: Final = 32
@@ -62,7 +63,9 @@ class OpenSession:
     current: bool
 
 
-def begin_session(gateway: Gateway, operator_id: int, actor: Actor, browser: str, how: str) -> str:
+def begin_session(
+    database: Database, audit_keys: AuditKeys, operator_id: int, actor: Actor, browser: str, how: str
+) -> str:
     """Open a session, note the sign-in on the account and in the audit log, and return the cookie's secret.
 
     Also deletes every session, of any account, whose cookie no browser can have any more.
@@ -70,7 +73,7 @@ def begin_session(gateway: Gateway, operator_id: int, actor: Actor, browser: str
     :param how: what the sign-in was made with: ``password``, ``second factor``, ``passkey``,
         ``new password``.
     """
-    now, secret = gateway.clock(), secrets.token_urlsafe(_SECRET_BYTES)
+    now, secret = database.clock(), secrets.token_urlsafe(_SECRET_BYTES)
     row = {
         "operator_id": operator_id,
         "digest": session_digest(secret),
@@ -79,39 +82,39 @@ def begin_session(gateway: Gateway, operator_id: int, actor: Actor, browser: str
         "address": actor.address or "-",
         "browser": browser[:_BROWSER_LENGTH],
     }
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         connection.execute(delete(OperatorSession).where(session_forgotten(now)))
         connection.execute(insert(OperatorSession).values(row))
         signed_in = {"signed_in_at": now, "signed_in_from": actor.address}
         connection.execute(update(Operator).where(Operator.id == operator_id).values(signed_in))
-        record(
-            connection, gateway.audit_keys, actor, "sign_in", f"operator {actor.name}", now=now, detail=how
-        )
+        record(connection, audit_keys, actor, "sign_in", f"operator {actor.name}", now=now, detail=how)
     return secret
 
 
-def session_is_open(gateway: Gateway, operator_id: int, secret: str, *, counts_as_use: bool = True) -> bool:
+def session_is_open(database: Database, operator_id: int, secret: str, *, counts_as_use: bool = True) -> bool:
     """Whether the cookie's session is still open. A use keeps it open."""
-    now = gateway.clock()
+    now = database.clock()
     where = (OperatorSession.digest == session_digest(secret), OperatorSession.operator_id == operator_id)
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         seen_at = session_last_used(connection, operator_id, session_digest(secret), now)
     if counts_as_use and seen_at is not None and now - seen_at >= _SEEN_EVERY:
         # Where the feed keeps the lock, the use is noted next time: reading a page does not fail for it.
-        with suppress(OperationalError), writing(gateway.engine) as connection:
+        with suppress(OperationalError), writing(database.engine) as connection:
             # A session that was ended meanwhile stays ended.
             connection.execute(update(OperatorSession).where(*where).values(seen_at=now))
     return seen_at is not None
 
 
-def end_session(gateway: Gateway, operator_id: int, secret: str, actor: Actor) -> None:
+def end_session(
+    database: Database, audit_keys: AuditKeys, operator_id: int, secret: str, actor: Actor
+) -> None:
     """End one session. Nothing is recorded where it has ended already."""
-    now = gateway.clock()
+    now = database.clock()
     where = (OperatorSession.digest == session_digest(secret), OperatorSession.operator_id == operator_id)
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         if connection.execute(delete(OperatorSession).where(*where, ~session_ended(now))).rowcount:
             subject = f"operator {actor.name}"
-            record(connection, gateway.audit_keys, actor, "sign_out", subject, now=now)
+            record(connection, audit_keys, actor, "sign_out", subject, now=now)
 
 
 def end_sessions(connection: Connection, now: datetime, why: SessionEnd, *which: ColumnElement[bool]) -> int:
@@ -120,15 +123,17 @@ def end_sessions(connection: Connection, now: datetime, why: SessionEnd, *which:
     return connection.execute(ended.values(ended_at=now, ended_why=why.value)).rowcount
 
 
-def end_own_session(gateway: Gateway, operator_id: int, session_id: int, actor: Actor) -> bool:
+def end_own_session(
+    database: Database, audit_keys: AuditKeys, operator_id: int, session_id: int, actor: Actor
+) -> bool:
     """End one open session of an account by its id; whether there was one."""
-    now = gateway.clock()
+    now = database.clock()
     which = (OperatorSession.id == session_id, OperatorSession.operator_id == operator_id)
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         ended = end_sessions(connection, now, SessionEnd.ELSEWHERE, *which)
         if ended:
             subject, detail = f"operator {actor.name}", "one session, from another browser"
-            record(connection, gateway.audit_keys, actor, "sign_out", subject, now=now, detail=detail)
+            record(connection, audit_keys, actor, "sign_out", subject, now=now, detail=detail)
     return bool(ended)
 
 
@@ -140,19 +145,19 @@ class EndedSession:
     why: SessionEnd | None
 
 
-def ended_session(gateway: Gateway, secret: str) -> EndedSession | None:
+def ended_session(database: Database, secret: str) -> EndedSession | None:
     """The session of a cookie that no longer counts; None where nothing is known of it any more."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         row = session_with(connection, session_digest(secret))
     return (
         None if row is None else EndedSession(row.email, SessionEnd(row.ended_why) if row.ended_why else None)
     )
 
 
-def open_sessions(gateway: Gateway, operator_id: int, secret: str) -> list[OpenSession]:
+def open_sessions(database: Database, operator_id: int, secret: str) -> list[OpenSession]:
     """The account's open sessions, the last used first. ``secret`` marks the current one."""
-    with reading(gateway.engine) as connection:
-        rows = open_sessions_of(connection, operator_id, gateway.clock())
+    with reading(database.engine) as connection:
+        rows = open_sessions_of(connection, operator_id, database.clock())
     return [
         OpenSession(
             id=row.id,

@@ -17,11 +17,12 @@ from app.accounts.models import SignInFailure
 from app.accounts.queries import FailureRow, forgotten_failures, locked_failures, sign_in_failures
 from app.accounts.roles import FAILURES_FORGOTTEN, FailureScope, typed_name, wait_after
 from app.accounts.services.accounts import Account
+from app.audit.keys import AuditKeys
 from app.audit.records import Actor
 from app.audit.services import record_alone
+from app.db.database import Database
 from app.db.engine import counting, reading
 from app.db.upserts import lock_or_insert, upsert
-from app.gateway import Gateway
 
 _SHORT_NAME: Final = 12
 _SWEPT_AT_ONCE: Final = 500
@@ -63,19 +64,19 @@ class MustWait(Exception):
         super().__init__(f"{why} Try again in {shown}.")
 
 
-def reserve(gateway: Gateway, guess: Guess) -> Attempt:
+def reserve(database: Database, audit_keys: AuditKeys, guess: Guess) -> Attempt:
     """Count a guess as a failure, before it is judged.
 
     :raises MustWait: there were too many failures; the guess must not be judged.
     """
-    scopes, now = _keys(gateway, guess), gateway.clock()
-    with reading(gateway.engine) as connection:
+    scopes, now = _keys(audit_keys, guess), database.clock()
+    with reading(database.engine) as connection:
         # Whoever is refused takes no lock.
         known = sign_in_failures(connection, scopes)
     if any(row.last_at > now for row in known):
-        known = _brought_back(gateway, scopes, now)
+        known = _brought_back(database, scopes, now)
     _require_no_wait(scopes, known, now)
-    with counting(gateway.engine) as connection:
+    with counting(database.engine) as connection:
         new = [{"key": key, "failures": 0, "last_at": now} for key in sorted(scopes)]
         rows = [FailureRow(*row) for row in lock_or_insert(connection, SignInFailure, new)]
         _require_no_wait(scopes, rows, now)
@@ -89,9 +90,9 @@ def reserve(gateway: Gateway, guess: Guess) -> Attempt:
     return Attempt({key: counted.get(key) for key in scopes}, now)
 
 
-def release(gateway: Gateway, attempt: Attempt) -> None:
+def release(database: Database, attempt: Attempt) -> None:
     """Give a try back that was right: everything is counted as if there had been none."""
-    with counting(gateway.engine) as connection:
+    with counting(database.engine) as connection:
         for row in locked_failures(connection, attempt.before):
             before, failures = attempt.before[row.key], row.failures - 1
             if failures <= 0:
@@ -101,36 +102,36 @@ def release(gateway: Gateway, attempt: Attempt) -> None:
             upsert(connection, SignInFailure, [{"key": row.key, "failures": failures, "last_at": last_at}])
 
 
-def note_failure(gateway: Gateway, guess: Guess, actor: Actor, reason: str) -> None:
+def note_failure(database: Database, audit_keys: AuditKeys, guess: Guess, actor: Actor, reason: str) -> None:
     """Record in the audit log that a guess was wrong. It was counted when it was reserved.
 
     :param actor: who is signed in, or who tried: never with what was typed.
     """
-    record_alone(gateway, actor, "sign_in.failed", _subject(gateway, guess), detail=reason)
+    record_alone(database, audit_keys, actor, "sign_in.failed", _subject(audit_keys, guess), detail=reason)
 
 
-def forget_failures(gateway: Gateway, guess: Guess) -> None:
+def forget_failures(database: Database, audit_keys: AuditKeys, guess: Guess) -> None:
     """After a complete sign-in, forget the failures of this account from this network or browser.
 
     Those of the network with other accounts stay counted, and so do those of others with this account.
     """
     mine = [
         key
-        for key, scope in _keys(gateway, guess).items()
+        for key, scope in _keys(audit_keys, guess).items()
         if scope in (FailureScope.PAIR, FailureScope.DEVICE)
     ]
-    with counting(gateway.engine) as connection:
+    with counting(database.engine) as connection:
         found = [row.key for row in locked_failures(connection, mine)]
         connection.execute(delete(SignInFailure).where(SignInFailure.key.in_(found)))
 
 
-def _subject(gateway: Gateway, guess: Guess) -> str:
+def _subject(audit_keys: AuditKeys, guess: Guess) -> str:
     if guess.account is not None:
         return f"operator {guess.account.email}"
-    return f"no account, typed {typed_name(gateway.audit_keys.present, guess.typed)[:_SHORT_NAME]}"
+    return f"no account, typed {typed_name(audit_keys.present, guess.typed)[:_SHORT_NAME]}"
 
 
-def _keys(gateway: Gateway, guess: Guess) -> dict[str, FailureScope]:
+def _keys(audit_keys: AuditKeys, guess: Guess) -> dict[str, FailureScope]:
     """What the guess is counted by.
 
     A browser that signed in before is counted by itself alone, so that nobody else can keep its owner out.
@@ -140,7 +141,7 @@ def _keys(gateway: Gateway, guess: Guess) -> dict[str, FailureScope]:
     if guess.account is not None:
         name = f"#{guess.account.id}"
     else:
-        name = typed_name(gateway.audit_keys.present, guess.typed)
+        name = typed_name(audit_keys.present, guess.typed)
     return {
         f"pair:{guess.network} {name}": FailureScope.PAIR,
         f"address:{guess.network}": FailureScope.ADDRESS,
@@ -148,12 +149,12 @@ def _keys(gateway: Gateway, guess: Guess) -> dict[str, FailureScope]:
     }
 
 
-def _brought_back(gateway: Gateway, keys: Collection[str], now: datetime) -> list[FailureRow]:
+def _brought_back(database: Database, keys: Collection[str], now: datetime) -> list[FailureRow]:
     """What is counted, failures of times that are still to come as of now.
 
     A clock that was ahead was corrected since: nobody waits for that difference too.
     """
-    with counting(gateway.engine) as connection:
+    with counting(database.engine) as connection:
         ahead = SignInFailure.key.in_(keys), SignInFailure.last_at > now
         connection.execute(update(SignInFailure).where(*ahead).values(last_at=now))
         return sign_in_failures(connection, keys)

@@ -15,6 +15,7 @@ from passlib.totp import TotpMatch
 from webauthn.helpers.structs import CredentialDeviceType
 from werkzeug.exceptions import Conflict
 
+from app.accounts.proposal import TwoPersons
 from app.accounts.roles import Role, is_too_long, normal_password
 from app.accounts.services.accounts import Account, find_account, new_uniquifier, update_account, use_code
 from app.accounts.services.code_keys import CodeKeys, name_of, totp_class
@@ -29,8 +30,10 @@ from app.accounts.services.passkeys import (
     remove_passkey,
 )
 from app.accounts.sign_in.sessions import sets_up_second_factor
+from app.audit.keys import AuditKeys
 from app.console.requests import actor, actor_named
-from app.gateway import current_gateway
+from app.db.database import Database
+from app.parts import current
 
 _SECRET = "tf_totp_secret"  # noqa: S105  the library's name of it in the session
 
@@ -129,7 +132,7 @@ class OperatorUser(UserMixin):
     @property
     def webauthn(self) -> list[OwnedPasskey]:  # type: ignore[override]  # a column of the library's models
         """The account's passkeys."""
-        return [OwnedPasskey(passkey) for passkey in list_passkeys(current_gateway(), self.account.id)]
+        return [OwnedPasskey(passkey) for passkey in list_passkeys(current(Database), self.account.id)]
 
     @property
     def fs_webauthn_user_handle(self) -> str:  # type: ignore[override]  # a column there, too
@@ -140,7 +143,7 @@ class OperatorUser(UserMixin):
     @property
     def factor_demanded(self) -> bool:
         """Whether the account may not go without a second factor."""
-        return self.account.second_factor_required or second_factor_demanded(current_gateway())
+        return self.account.second_factor_required or second_factor_demanded(current(Database))
 
     @property
     def unsaved(self) -> dict[str, Any]:
@@ -172,7 +175,7 @@ class OperatorDatastore(UserDatastore):
         if name == "fs_uniquifier" and known is not None and known.fs_uniquifier == value:
             return known
         by = {"email": value} if name == "email" else {"uniquifier": value}
-        account = find_account(current_gateway(), **by)
+        account = find_account(current(Database), **by)
         if account is None:
             return None
         g.console_user = OperatorUser(account)
@@ -182,7 +185,16 @@ class OperatorDatastore(UserDatastore):
         """Store what was set on the user. What a passkey's use changes was stored by then."""
         if not isinstance(user, OwnedPasskey) and user.unsaved:
             own = actor_named(user.email)
-            user.take(update_account(current_gateway(), user.id, user.unsaved, actor=own))
+            user.take(
+                update_account(
+                    current(Database),
+                    current(AuditKeys),
+                    current(TwoPersons),
+                    user.id,
+                    user.unsaved,
+                    actor=own,
+                )
+            )
         return user
 
     def commit(self) -> None:
@@ -195,12 +207,12 @@ class OperatorDatastore(UserDatastore):
 
     def find_webauthn(self, credential_id: bytes) -> OwnedPasskey | None:
         """The passkey with this credential id, whoever has it."""
-        passkey = find_passkey(current_gateway(), credential_id)
+        passkey = find_passkey(current(Database), credential_id)
         return None if passkey is None else OwnedPasskey(passkey)
 
     def find_user_from_webauthn(self, webauthn: Any) -> OperatorUser | None:
         """Who has the passkey."""
-        account = find_account(current_gateway(), account_id=webauthn.passkey.operator_id)
+        account = find_account(current(Database), account_id=webauthn.passkey.operator_id)
         return None if account is None else OperatorUser(account)
 
     def create_webauthn(self, user: Any, *_args: Any, **values: Any) -> None:
@@ -217,7 +229,7 @@ class OperatorDatastore(UserDatastore):
             synced=values["device_type"] == CredentialDeviceType.MULTI_DEVICE,
         )
         try:
-            add_passkey(current_gateway(), user.id, new, actor=actor_named(user.email))
+            add_passkey(current(Database), current(AuditKeys), user.id, new, actor=actor_named(user.email))
         except PasskeyRefused as refused:
             raise Conflict(str(refused)) from None
 
@@ -228,7 +240,7 @@ class OperatorDatastore(UserDatastore):
         """
         own = webauthn.passkey
         try:
-            remove_passkey(current_gateway(), own.operator_id, own.name, actor=actor())
+            remove_passkey(current(Database), current(AuditKeys), own.operator_id, own.name, actor=actor())
         except PasskeyRefused as refused:
             raise Conflict(str(refused)) from None
 
@@ -267,5 +279,5 @@ class OneTimeCodes(Totp):
 
         :raises UsedTokenError: another request has used it first.
         """
-        if not use_code(current_gateway(), user.id, tmatch.counter):
+        if not use_code(current(Database), user.id, tmatch.counter):
             raise UsedTokenError

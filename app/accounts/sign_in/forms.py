@@ -29,8 +29,10 @@ from app.accounts.roles import DEVICE_LIFETIME, is_too_long
 from app.accounts.services.accounts import Account, find_account
 from app.accounts.services.passwords import why_refused
 from app.accounts.services.throttle import Guess, MustWait, forget_failures, note_failure, release, reserve
+from app.audit.keys import AuditKeys
 from app.console.requests import actor, actor_unknown, network
-from app.gateway import Gateway, current_gateway
+from app.db.database import Database
+from app.parts import current
 from app.values.times import UNIX_EPOCH
 
 WAIT_SECONDS: Final = 8.0
@@ -75,14 +77,14 @@ def known_device(account: Account) -> str | None:
     if not any(hmac.compare_digest(seal, match[3]) for seal in seals):
         return None
     signed_in_at = UNIX_EPOCH + int(match[2]) * _SECOND
-    return match[1] if current_gateway().clock() - signed_in_at < DEVICE_LIFETIME else None
+    return match[1] if current(Database).clock() - signed_in_at < DEVICE_LIFETIME else None
 
 
 def remember_device(_sender: Any, user: Any, **_more: Any) -> None:
     """After a complete sign-in, let the browser keep that it was it."""
     account: Account = user.account
     device = known_device(account) or secrets.token_hex(16)
-    now = (current_gateway().clock() - UNIX_EPOCH) // _SECOND
+    now = (current(Database).clock() - UNIX_EPOCH) // _SECOND
     seal = _seal(account, device, now, current_app.config["CONSOLE_DEVICE_KEYS"][0])
     interface = current_app.session_interface
 
@@ -131,22 +133,24 @@ class Throttled:
         raise NotImplementedError
 
     def validate(self, **kwargs: Any) -> bool:
-        gateway, typed = current_gateway(), self.throttled_account()
-        guess = guess_at(find_account(gateway, email=typed), typed)
+        database = current(Database)
+        audit_keys = current(AuditKeys)
+        typed = self.throttled_account()
+        guess = guess_at(find_account(database, email=typed), typed)
         try:
             with place_for(guess):
-                return self._judged(gateway, guess, **kwargs)
+                return self._judged(database, audit_keys, guess, **kwargs)
         except MustWait as refused:
             self.form_errors.append(str(refused))
             return False
 
-    def _judged(self, gateway: Gateway, guess: Guess, **kwargs: Any) -> bool:
-        attempt = reserve(gateway, guess)
+    def _judged(self, database: Database, audit_keys: AuditKeys, guess: Guess, **kwargs: Any) -> bool:
+        attempt = reserve(database, audit_keys, guess)
         if self._is_short_enough() and super().validate(**kwargs):  # type: ignore[misc]
-            release(gateway, attempt)
+            release(database, attempt)
             return True
         who = actor() if current_user.is_authenticated else actor_unknown()
-        note_failure(gateway, guess, who, self.failure)
+        note_failure(database, audit_keys, guess, who, self.failure)
         return False
 
     def _is_short_enough(self) -> bool:
@@ -232,4 +236,4 @@ class NewPasswordForm(Throttled, ChangePasswordForm):
 
 def forget_after_sign_in(_sender: Any, user: Any, **_more: Any) -> None:
     """Reset the count of failures after a sign-in."""
-    forget_failures(current_gateway(), guess_at(user.account))
+    forget_failures(current(Database), current(AuditKeys), guess_at(user.account))

@@ -17,8 +17,10 @@ from app.accounts.roles import SessionEnd
 from app.accounts.services.sessions import EndedSession
 from app.accounts.services.throttle import Guess, reserve
 from app.accounts.sign_in.forms import place_for
+from app.audit.keys import AuditKeys
 from app.console.requests import TOKEN_FIELD, allow_forms, network
-from app.gateway import current_gateway
+from app.db.database import Database
+from app.parts import current
 
 _FORMS: Final = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 
@@ -35,7 +37,7 @@ def refuse_other_bodies() -> None:
     if request.blueprint == "security":  # where a body is a try at a secret
         guess = Guess("", network())
         with place_for(guess):
-            reserve(current_gateway(), guess)
+            reserve(current(Database), current(AuditKeys), guess)
     abort(415)
 
 

@@ -36,9 +36,11 @@ from webauthn.helpers.structs import (
 from wtforms import HiddenField, StringField
 
 from app.accounts.services.passkeys import MOST_PASSKEYS, Passkey, use_passkey, why_passkey_stays
+from app.audit.keys import AuditKeys
 from app.audit.services import record_alone
 from app.console.requests import actor_unknown
-from app.gateway import current_gateway
+from app.db.database import Database
+from app.parts import current
 
 ANSWERED_WITHIN: Final = timedelta(minutes=5)
 """A challenge that nobody has answered by then is not answered any more."""
@@ -74,7 +76,7 @@ class PasskeyUtil(WebauthnUtil):
         if not passkeys_work_here():
             abort(400)
         purpose = _PURPOSES.get(request.endpoint or "", STEP_UP)
-        return Challenge(purpose, _signed_in_id(), current_gateway().clock()).text()
+        return Challenge(purpose, _signed_in_id(), current(Database).clock()).text()
 
     def origin(self) -> str:
         """What the browser must name as the page's origin."""
@@ -110,7 +112,7 @@ class Challenge:
 
     def is_open(self, purpose: str) -> bool:
         """Whether it may be answered by this request: for this purpose, by whoever is signed in, now."""
-        age = current_gateway().clock() - self.made_at
+        age = current(Database).clock() - self.made_at
         fits = (self.purpose, self.account_id) == (purpose, _signed_in_id())
         return fits and timedelta() <= age <= ANSWERED_WITHIN
 
@@ -233,7 +235,7 @@ class AnsweredForm(_Answer, WebAuthnSigninResponseForm):
             return False
         passkey = self.cred.passkey  # type: ignore[union-attr]
         count = self.authentication_verification.new_sign_count
-        if use_passkey(current_gateway(), passkey.id, challenge.made_at, count):
+        if use_passkey(current(Database), passkey.id, challenge.made_at, count):
             return True
         self.credential.errors = [_OUT_OF_DATE]
         return False
@@ -247,7 +249,9 @@ class AnsweredForm(_Answer, WebAuthnSigninResponseForm):
         if user is None or self.is_verify:
             return
         subject, detail = f"operator {user.email}", "passkey not accepted"
-        record_alone(current_gateway(), actor_unknown(), "sign_in.failed", subject, detail=detail)
+        record_alone(
+            current(Database), current(AuditKeys), actor_unknown(), "sign_in.failed", subject, detail=detail
+        )
 
     def _of_the_right_account(self) -> bool:
         user: Any = self.user
@@ -264,7 +268,7 @@ class RemovePasskeyForm(WebAuthnDeleteForm):
     def validate(self, **kwargs: Any) -> bool:
         if not super().validate(**kwargs):
             return False
-        if refusal := why_passkey_stays(current_gateway(), current_user.id):
+        if refusal := why_passkey_stays(current(Database), current_user.id):
             self.name.errors = [refusal]
             return False
         return True

@@ -12,8 +12,10 @@ from wtforms.validators import DataRequired
 
 from app.accounts.services.factors import recovery_codes_left, use_recovery_code
 from app.accounts.sign_in.forms import Throttled
+from app.audit.keys import AuditKeys
 from app.console.requests import actor_named
-from app.gateway import current_gateway
+from app.db.database import Database
+from app.parts import current
 
 
 class RecoveryCodes(MfRecoveryCodesUtil):
@@ -21,10 +23,12 @@ class RecoveryCodes(MfRecoveryCodesUtil):
 
     def check_recovery_code(self, user: Any, code: str) -> bool:
         """Use the code up; whether it was one."""
-        gateway, own = current_gateway(), actor_named(user.email)
-        if not user.is_active or not use_recovery_code(gateway, user.id, code, actor=own):
+        database = current(Database)
+        audit_keys = current(AuditKeys)
+        own = actor_named(user.email)
+        if not user.is_active or not use_recovery_code(database, audit_keys, user.id, code, actor=own):
             return False
-        left = recovery_codes_left(gateway, user.id)
+        left = recovery_codes_left(database, user.id)
         flash(
             f"You have {left} recovery codes left. If your second factor is lost, set up a new one.",
             "warning",
@@ -86,6 +90,6 @@ def lead_on(response: Response) -> Response:
         response.location = url_for("account.index")
     account_id = g.pop("new_factor_of", None)
     set_up = account_id is not None and response.status_code == 302
-    if set_up and not recovery_codes_left(current_gateway(), account_id):
+    if set_up and not recovery_codes_left(current(Database), account_id):
         response.location = url_for("account.recovery_codes")
     return response

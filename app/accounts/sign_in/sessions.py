@@ -15,8 +15,10 @@ from app.accounts.services.sessions import (
     ended_session,
     session_is_open,
 )
+from app.audit.keys import AuditKeys
 from app.console.requests import actor_named
-from app.gateway import current_gateway
+from app.db.database import Database
+from app.parts import current
 
 SECRET: Final = "console_session"  # noqa: S105  the key's name in the cookie
 
@@ -38,7 +40,9 @@ def renew_session(_sender: Any, user: Any, authn_via: list[str] | None = None, *
     # Flask-Security passes ``authn_via`` for passwords, not for second factors.
     how = _HOW.get((authn_via or ["code"])[0], "second factor")
     browser = request.user_agent.string
-    session[SECRET] = begin_session(current_gateway(), user.id, actor_named(user.email), browser, how)
+    session[SECRET] = begin_session(
+        current(Database), current(AuditKeys), user.id, actor_named(user.email), browser, how
+    )
 
 
 def leave_ended_session(*, counts_as_use: bool = True) -> EndedSession | None:
@@ -51,9 +55,9 @@ def leave_ended_session(*, counts_as_use: bool = True) -> EndedSession | None:
     secret, signed_in = session.get(SECRET, ""), current_user.is_authenticated
     if not signed_in and not secret:
         return None
-    if signed_in and session_is_open(current_gateway(), current_user.id, secret, counts_as_use=counts_as_use):
+    if signed_in and session_is_open(current(Database), current_user.id, secret, counts_as_use=counts_as_use):
         return None
-    ended = ended_session(current_gateway(), secret) or EndedSession("", None)
+    ended = ended_session(current(Database), secret) or EndedSession("", None)
     if signed_in:
         logout_user()
     session.clear()
@@ -69,4 +73,4 @@ def close_session(_sender: Any, user: Any, **_more: Any) -> None:
     """End the session at sign-out, so that a copy of the cookie is worthless."""
     secret = session.pop(SECRET, None)
     if secret is not None and user.is_authenticated:
-        end_session(current_gateway(), user.id, secret, actor_named(user.email))
+        end_session(current(Database), current(AuditKeys), user.id, secret, actor_named(user.email))

@@ -22,7 +22,8 @@ from app.accounts.sign_in.forms import Throttled
 from app.accounts.sign_in.passkeys import ANSWERED_WITHIN, AnsweredForm, passkeys_work_here, step_up_options
 from app.accounts.sign_in.sessions import SECRET
 from app.console.requests import TOKEN_FIELD
-from app.gateway import current_gateway
+from app.db.database import Database
+from app.parts import current
 
 _PREFIX: Final = "step_up"
 _CODE_WINDOW: Final = 30
@@ -104,8 +105,8 @@ def step_up(*, needed: bool) -> ResponseReturnValue | None:
         _hide(sent)
         if not accepted:
             return _page(form)
-        note_proof(current_gateway(), current_user.id, session[SECRET])
-    elif needed and not proved_lately(current_gateway(), current_user.id, session.get(SECRET, "")):
+        note_proof(current(Database), current_user.id, session[SECRET])
+    elif needed and not proved_lately(current(Database), current_user.id, session.get(SECRET, "")):
         return _page(StepUpForm(formdata=None))
     return None
 

@@ -10,8 +10,9 @@ from wtforms.utils import unset_value
 
 from app.console.forms.fields import ChoiceField, TextValueField, bound_beside
 from app.console.forms.numbers import written_time
-from app.gateway import current_gateway
+from app.db.database import Database
 from app.network.admin.names import Choices
+from app.parts import current
 from app.values.times import rfc3339
 
 _PRESETS: Final = {
@@ -64,7 +65,7 @@ class EndField(TextValueField):
     def settle(self) -> None:
         if self.preset.text in _PRESETS:
             after, _ = _PRESETS[self.preset.text]
-            self.data = rfc3339(current_gateway().clock() + after, "seconds")
+            self.data = rfc3339(current(Database).clock() + after, "seconds")
             self.text, self.preset.text = self.format(self.data), ""
 
     def parse(self, text: str) -> str | None:

@@ -14,10 +14,11 @@ from wtforms import SelectMultipleField, StringField
 from wtforms.fields.choices import SelectChoice
 from wtforms.widgets import CheckboxInput
 
-from app.accounts.proposal import API_KEYS
+from app.accounts.proposal import API_KEYS, TwoPersons
 from app.accounts.services.proposals import ReasonMissing, TooManyProposals
 from app.approvals.admin import MayWaitForm
 from app.approvals.api_keys import request_key
+from app.audit.keys import AuditKeys
 from app.console.access import ADMIN_BUTTON, ADMINISTER, Access, Audience
 from app.console.formats import pill, sentence, when
 from app.console.lists import ListView, Present
@@ -26,9 +27,10 @@ from app.credentials.api_key import Scope
 from app.credentials.models import ApiKey
 from app.credentials.queries import key_by_id, last_days, uses_of
 from app.credentials.services.api_keys import KeyRefused, revoke_key
+from app.db.database import Database
 from app.db.engine import reading
-from app.gateway import current_gateway
 from app.network.edits.saving import same_name
+from app.parts import current
 from app.values.times import day_of, day_start
 
 SCOPE_WORDS: Final = {
@@ -112,7 +114,9 @@ class ApiKeysView(ListView):
             name = form.name.data
             try:
                 key, saved = request_key(
-                    current_gateway(),
+                    current(Database),
+                    current(AuditKeys),
+                    current(TwoPersons),
                     name,
                     form.scopes.data,
                     form.rate_limit.data,
@@ -130,8 +134,8 @@ class ApiKeysView(ListView):
     @expose("/<int:api_key_id>")
     def show(self, api_key_id: int) -> str:
         """One key, its use by day, and the form that revokes it."""
-        key, today = _key(api_key_id), day_of(current_gateway().clock())
-        with reading(current_gateway().reads) as connection:
+        key, today = _key(api_key_id), day_of(current(Database).clock())
+        with reading(current(Database).reads) as connection:
             uses = uses_of(connection, api_key_id, today - DAYS + 1)
         return self.render(
             "console/api_keys/show.html",
@@ -149,13 +153,13 @@ class ApiKeysView(ListView):
         if not same_name(request.form.get("typed", ""), name):
             flash(f"Type “{name}” to revoke the key. Nothing was changed.", "error")
             return redirect(url_for("api_keys.show", api_key_id=api_key_id))
-        revoke_key(current_gateway(), api_key_id, actor=actor())
+        revoke_key(current(Database), current(AuditKeys), api_key_id, actor=actor())
         flash(f"Key {name} revoked. The gateway refuses requests with it.", "success")
         return redirect(url_for("api_keys.index_view"))
 
 
 def _key(api_key_id: int) -> Mapping[str, Any]:
-    with reading(current_gateway().reads) as connection:
+    with reading(current(Database).reads) as connection:
         row = key_by_id(connection, api_key_id)
     if row is None:
         abort(404)
@@ -169,7 +173,7 @@ def _state(revoked_at: datetime | None) -> Markup:
 def _last_days() -> Mapping[int, int]:
     """When each key was last used, read once for a page."""
     if "last_days_of_keys" not in g:
-        with reading(current_gateway().reads) as connection:
+        with reading(current(Database).reads) as connection:
             g.last_days_of_keys = last_days(connection)
     found: Mapping[int, int] = g.last_days_of_keys
     return found

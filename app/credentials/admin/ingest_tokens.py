@@ -16,15 +16,17 @@ from wtforms.fields.choices import SelectChoice
 from wtforms.validators import NumberRange, Optional
 from wtforms.widgets import CheckboxInput
 
-from app.accounts.proposal import INGEST_TOKENS
+from app.accounts.proposal import INGEST_TOKENS, TwoPersons
 from app.accounts.services.proposals import ReasonMissing, TooManyProposals
 from app.approvals.admin import MayWaitForm
 from app.approvals.ingest_tokens import request_rotation, request_token
+from app.audit.keys import AuditKeys
 from app.console.access import ADMIN_BUTTON, ADMINISTER, Access, Audience
 from app.console.formats import pill, sentence, when
 from app.console.forms.numbers import CountField
 from app.console.lists import ListView, Present
 from app.console.requests import actor
+from app.credentials.ingest_token import EnvironmentTokens
 from app.credentials.models import IngestToken
 from app.credentials.queries import token_by_id
 from app.credentials.services.ingest_tokens import (
@@ -35,10 +37,11 @@ from app.credentials.services.ingest_tokens import (
     list_tokens,
     revoke_token,
 )
+from app.db.database import Database
 from app.db.engine import reading
-from app.gateway import current_gateway
 from app.network.admin.names import chain_names
 from app.network.edits.saving import same_name
+from app.parts import current
 
 MAX_DAYS: Final = 3650
 """The longest that a token made in the console is valid: ten years."""
@@ -171,7 +174,7 @@ class IngestTokensView(ListView):
 
     def of_environment(self) -> list[str]:
         """Names of the tokens from the settings."""
-        return [token.name for token in current_gateway().environment_tokens]
+        return [token.name for token in current(EnvironmentTokens)]
 
     @expose("/new", methods=("GET", "POST"))
     def new(self) -> ResponseReturnValue:
@@ -181,12 +184,14 @@ class IngestTokensView(ListView):
             name = form.name.data
             try:
                 token, saved = request_token(
-                    current_gateway(),
+                    current(Database),
+                    current(AuditKeys),
+                    current(TwoPersons),
                     name,
                     form.types.data,
                     form.chain_ids(),
                     actor=actor(),
-                    terms=form.terms(current_gateway().clock()),
+                    terms=form.terms(current(Database).clock()),
                     reason=form.why,
                 )
             except (TokenRefused, ReasonMissing, TooManyProposals) as refused:
@@ -210,7 +215,7 @@ class IngestTokensView(ListView):
             state=_state(token["revoked_at"], token["expires_at"]),
             last=_last().get(token["name"]),
             age=_ages().get(token["key_id"], ""),
-            waits=current_gateway().two_persons.guards(INGEST_TOKENS),
+            waits=current(TwoPersons).guards(INGEST_TOKENS),
             chains=None if token["chains"] is None else [_chain(chain) for chain in token["chains"]],
         )
 
@@ -221,7 +226,14 @@ class IngestTokensView(ListView):
         if not same_name(request.form.get("typed", ""), token["key_id"]):
             flash(f"Type the key ID {token['key_id']} to revoke the token. Nothing was changed.", "error")
             return redirect(url_for("ingest_tokens.show", token_id=token_id))
-        revoke_token(current_gateway(), token["name"], actor=actor(), key_id=token["key_id"])
+        revoke_token(
+            current(Database),
+            current(AuditKeys),
+            current(EnvironmentTokens),
+            token["name"],
+            actor=actor(),
+            key_id=token["key_id"],
+        )
         flash(
             f"Token {token['name']} ({token['key_id']}) revoked. The gateway accepts no more events with it.",
             "success",
@@ -234,7 +246,9 @@ class IngestTokensView(ListView):
         name = _token(token_id)["name"]
         try:
             reason = request.form.get("proposal_reason", "")
-            token, saved = request_rotation(current_gateway(), name, actor=actor(), reason=reason)
+            token, saved = request_rotation(
+                current(Database), current(AuditKeys), current(TwoPersons), name, actor=actor(), reason=reason
+            )
         except (TokenRefused, ReasonMissing, TooManyProposals) as refused:
             flash(sentence(str(refused)), "error")
             return redirect(url_for("ingest_tokens.show", token_id=token_id))
@@ -244,7 +258,7 @@ class IngestTokensView(ListView):
 
 
 def _token(token_id: int) -> Mapping[str, Any]:
-    with reading(current_gateway().reads) as connection:
+    with reading(current(Database).reads) as connection:
         row = token_by_id(connection, token_id)
     if row is None:
         abort(404)
@@ -254,7 +268,7 @@ def _token(token_id: int) -> Mapping[str, Any]:
 def _state(revoked_at: datetime | None, expires_at: datetime | None) -> Markup:
     if revoked_at is not None:
         return pill("revoked")
-    if expires_at is not None and expires_at <= current_gateway().clock():
+    if expires_at is not None and expires_at <= current(Database).clock():
         return pill("expired")
     return pill("valid", "good")
 
@@ -262,7 +276,7 @@ def _state(revoked_at: datetime | None, expires_at: datetime | None) -> Markup:
 def _records() -> list[TokenRecord]:
     """Every token, read once a request."""
     if "token_records" not in g:
-        g.token_records = list_tokens(current_gateway())
+        g.token_records = list_tokens(current(Database), current(EnvironmentTokens))
     found: list[TokenRecord] = g.token_records
     return found
 
@@ -274,7 +288,7 @@ def _last() -> dict[str, Any]:
 
 def _ages() -> dict[str, str]:
     """By key ID ``new`` or ``old``, for valid tokens whose reporter has more than one."""
-    now = current_gateway().clock()
+    now = current(Database).clock()
     valid = [
         token
         for token in _records()

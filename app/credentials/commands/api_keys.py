@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import click
 
+from app.accounts.proposal import TwoPersons
+from app.audit.keys import AuditKeys
 from app.credentials.api_key import Scope
 from app.credentials.services.api_keys import KeyRecord, KeyRefused, create_key, list_keys, revoke_key
-from app.gateway import current_gateway
+from app.db.database import Database
+from app.parts import current
 from app.terminal import DataGroup, Refusal, break_glass, cli_actor, say, table, time
 
 api_keys = DataGroup("api-keys", help="API keys, with which integrators ask by a limit of their own.")
@@ -35,7 +38,14 @@ def create(name: str, scopes: tuple[str, ...], rate_limit: str, break_glass: str
     """Create the API key NAME and print it. It is shown this once."""
     try:
         key = create_key(
-            current_gateway(), name, scopes, rate_limit, actor=cli_actor(), break_glass=break_glass
+            current(Database),
+            current(AuditKeys),
+            current(TwoPersons),
+            name,
+            scopes,
+            rate_limit,
+            actor=cli_actor(),
+            break_glass=break_glass,
         )
     except KeyRefused as refused:
         raise Refusal(str(refused)) from None
@@ -47,18 +57,19 @@ def create(name: str, scopes: tuple[str, ...], rate_limit: str, break_glass: str
 def list_() -> None:
     """List all keys, also revoked ones, and the day on which each was last used."""
     head = ("NAME", "KEY ID", "STATE", "SCOPES", "LIMIT", "CREATED", "LAST USED")
-    click.echo(table(head, [_row(record) for record in list_keys(current_gateway())]))
+    click.echo(table(head, [_row(record) for record in list_keys(current(Database))]))
 
 
 @api_keys.command("revoke")
 @click.argument("name")
 def revoke(name: str) -> None:
     """Revoke the key NAME. Every process refuses it within CONFIG_MAX_AGE_SECONDS."""
-    gateway = current_gateway()
-    named = [record for record in list_keys(gateway) if record.name == name]
+    database = current(Database)
+    audit_keys = current(AuditKeys)
+    named = [record for record in list_keys(database) if record.name == name]
     if not named:
         raise Refusal(f"there is no API key {name}; the names are listed by: flask --app wsgi api-keys list")
-    revoked_at = revoke_key(gateway, named[0].api_key_id, actor=cli_actor())
+    revoked_at = revoke_key(database, audit_keys, named[0].api_key_id, actor=cli_actor())
     say(f"{name} was revoked at {time(revoked_at)}")
 
 

@@ -8,6 +8,9 @@ from datetime import datetime
 
 import click
 
+from app.accounts.proposal import TwoPersons
+from app.audit.keys import AuditKeys
+from app.credentials.ingest_token import EnvironmentTokens
 from app.credentials.services.ingest_tokens import (
     TYPES,
     TokenRecord,
@@ -18,8 +21,9 @@ from app.credentials.services.ingest_tokens import (
     revoke_token,
     rotate_token,
 )
-from app.gateway import current_gateway
+from app.db.database import Database
 from app.json_documents import read_time
+from app.parts import current
 from app.terminal import DataGroup, Refusal, break_glass, cli_actor, say, table, time
 
 ingest_tokens = DataGroup("ingest-tokens", help="Ingest tokens, with which reporters send events over HTTP.")
@@ -61,10 +65,23 @@ def create(
 
     Without --type it may report all event types, without --chain about all chains.
     """
-    gateway, actor = current_gateway(), cli_actor()
+    database = current(Database)
+    audit_keys = current(AuditKeys)
+    two_persons = current(TwoPersons)
+    actor = cli_actor()
     terms = TokenTerms(expires_at=_time(expires), **quota)
     try:
-        token = create_token(gateway, name, types, chains, actor=actor, terms=terms, break_glass=break_glass)
+        token = create_token(
+            database,
+            audit_keys,
+            two_persons,
+            name,
+            types,
+            chains,
+            actor=actor,
+            terms=terms,
+            break_glass=break_glass,
+        )
     except TokenRefused as refused:
         raise Refusal(str(refused)) from None
     _show(name, token)
@@ -81,7 +98,13 @@ def rotate(name: str, expires: str | None, break_glass: str | None) -> None:
     """
     try:
         token = rotate_token(
-            current_gateway(), name, actor=cli_actor(), expires_at=_time(expires), break_glass=break_glass
+            current(Database),
+            current(AuditKeys),
+            current(TwoPersons),
+            name,
+            actor=cli_actor(),
+            expires_at=_time(expires),
+            break_glass=break_glass,
         )
     except TokenRefused as refused:
         raise Refusal(str(refused)) from None
@@ -104,10 +127,11 @@ def _show(name: str, token: str) -> None:
 def list_() -> None:
     """List all tokens, also revoked ones, and when an event was last accepted from each."""
     head = ("NAME", "STATE", "TYPES", "CHAINS", "CREATED", "LAST ACCEPTED")
-    gateway = current_gateway()
-    records = list_tokens(gateway)
+    database = current(Database)
+    environment_tokens = current(EnvironmentTokens)
+    records = list_tokens(database, environment_tokens)
     of_name = Counter(record.name for record in records)
-    rows = [_row(record, of_name[record.name] > 1, gateway.clock()) for record in records]
+    rows = [_row(record, of_name[record.name] > 1, database.clock()) for record in records]
     click.echo(table(head, rows))
 
 
@@ -119,7 +143,14 @@ def list_() -> None:
 def revoke(name: str, key_id: str | None) -> None:
     """Revoke the tokens NAME at once, in every process."""
     try:
-        revoked_at = revoke_token(current_gateway(), name, actor=cli_actor(), key_id=key_id)
+        revoked_at = revoke_token(
+            current(Database),
+            current(AuditKeys),
+            current(EnvironmentTokens),
+            name,
+            actor=cli_actor(),
+            key_id=key_id,
+        )
     except TokenRefused as refused:
         raise Refusal(str(refused)) from None
     say(f"{name} was revoked at {time(revoked_at)}")

@@ -10,16 +10,17 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, insert, update
 
-from app.accounts.proposal import API_KEYS
+from app.accounts.proposal import API_KEYS, TwoPersons
 from app.accounts.services.proposals import require_leave
+from app.audit.keys import AuditKeys
 from app.audit.records import Actor, AuditedChange
 from app.audit.services import as_recorded, record_change
 from app.credentials import models as table
 from app.credentials.api_key import ALPHABET, SECRET_LENGTH, ApiKey, Scope, key_id_of, key_in, key_text
 from app.credentials.ingest_token import KEY_ID_BYTES, digest_of, is_plain_name
 from app.credentials.queries import all_keys, count_valid, is_name_used, key_by_id, last_days, valid_keys
+from app.db.database import Database
 from app.db.engine import ask, reading, writing
-from app.gateway import Gateway
 from app.http.limits import limits_of
 from app.values.amounts import grouped
 from app.values.errors import Unauthorized
@@ -51,7 +52,9 @@ def new_key(name: str, scopes: Iterable[str], rate_limit: str) -> tuple[str, dic
 
 
 def create_key(
-    gateway: Gateway,
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
     name: str,
     scopes: Iterable[str],
     rate_limit: str = "",
@@ -67,16 +70,24 @@ def create_key(
     :raises SecondPersonNeeded: it waits for a second administrator, and ``break_glass`` is not given.
     """
     text, row = new_key(name, scopes, rate_limit)
-    guarded = [API_KEYS] if gateway.two_persons.guards(API_KEYS) else []
-    with writing(gateway.engine) as connection:
+    guarded = [API_KEYS] if two_persons.guards(API_KEYS) else []
+    with writing(database.engine) as connection:
         subject = f"api key {name}"
-        require_leave(connection, gateway, actor, guarded, subject=subject, break_glass=break_glass)
-        create_within(connection, gateway, row, actor=actor)
+        require_leave(
+            connection, database, audit_keys, actor, guarded, subject=subject, break_glass=break_glass
+        )
+        create_within(connection, database, audit_keys, row, actor=actor)
     return text
 
 
 def create_within(
-    connection: Connection, gateway: Gateway, row: Mapping[str, Any], *, actor: Actor, note: str = ""
+    connection: Connection,
+    database: Database,
+    audit_keys: AuditKeys,
+    row: Mapping[str, Any],
+    *,
+    actor: Actor,
+    note: str = "",
 ) -> int:
     """Keep the row of a new key, in a writing transaction of the caller.
 
@@ -85,10 +96,10 @@ def create_within(
     :raises KeyRefused: the name is taken, or there are too many keys.
     """
     require_place(connection, row["name"])
-    made = {**row, "created_at": gateway.clock()}
+    made = {**row, "created_at": database.clock()}
     connection.execute(insert(table.ApiKey).values(made))
     change = AuditedChange(f"api key {row['name']}", None, _documented(made))
-    return record_change(connection, gateway, actor, "api_key.create", change, note=note)
+    return record_change(connection, database, audit_keys, actor, "api_key.create", change, note=note)
 
 
 def require_place(connection: Connection, name: str) -> None:
@@ -102,7 +113,7 @@ def require_place(connection: Connection, name: str) -> None:
         raise KeyRefused(f"there are {grouped(MOST_VALID)} valid keys, the maximum; revoke one first")
 
 
-def revoke_key(gateway: Gateway, api_key_id: int, *, actor: Actor) -> datetime:
+def revoke_key(database: Database, audit_keys: AuditKeys, api_key_id: int, *, actor: Actor) -> datetime:
     """Let a key count no longer; when it was revoked. Revoking again changes nothing.
 
     This process refuses it when this returns, the others within ``CONFIG_MAX_AGE_SECONDS``.
@@ -110,19 +121,19 @@ def revoke_key(gateway: Gateway, api_key_id: int, *, actor: Actor) -> datetime:
     :param api_key_id: of the key's row.
     :raises KeyRefused: there is no such key.
     """
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         row = key_by_id(connection, api_key_id)
         if row is None:
             raise KeyRefused("this key does not exist")
         if row["revoked_at"] is not None:
             revoked_at: datetime = row["revoked_at"]
             return revoked_at
-        now, before = gateway.clock(), dict(row)
+        now, before = database.clock(), dict(row)
         of_row = table.ApiKey.id == api_key_id
         connection.execute(update(table.ApiKey).where(of_row).values(revoked_at=now))
         after = before | {"revoked_at": now}
         change = AuditedChange(f"api key {row['name']}", _documented(before), _documented(after))
-        record_change(connection, gateway, actor, "api_key.revoke", change)
+        record_change(connection, database, audit_keys, actor, "api_key.revoke", change)
         return now
 
 
@@ -166,9 +177,9 @@ class KeyRecord:
     last_used: date | None
 
 
-def list_keys(gateway: Gateway) -> list[KeyRecord]:
+def list_keys(database: Database) -> list[KeyRecord]:
     """Every key, also the revoked ones, by name."""
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         keys, days = all_keys(connection), last_days(connection)
     return [
         KeyRecord(
@@ -195,7 +206,7 @@ MALFORMED: Final = (
 )
 
 
-def presented_key(gateway: Gateway, authorization: str) -> ApiKey | None:
+def presented_key(database: Database, authorization: str) -> ApiKey | None:
     """The valid key in the value of an ``Authorization`` header; None where the header presents none.
 
     A key that was revoked is refused within ``CONFIG_MAX_AGE_SECONDS`` in every process, in the one that
@@ -209,7 +220,7 @@ def presented_key(gateway: Gateway, authorization: str) -> ApiKey | None:
     key_id = key_id_of(text)
     if key_id is None:
         raise Unauthorized(MALFORMED)
-    keys, _ = gateway.kept_reads.ask((valid_keys,), lambda: ask(gateway.reads, _keys_by_id))
+    keys, _ = database.cached.ask((valid_keys,), lambda: ask(database.reads, _keys_by_id))
     key = keys.get(key_id)
     if key is None or not key.is_(text):
         raise Unauthorized(NOT_VALID)

@@ -11,14 +11,16 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, insert, update
 
-from app.accounts.proposal import INGEST_TOKENS
+from app.accounts.proposal import INGEST_TOKENS, TwoPersons
 from app.accounts.services.proposals import require_leave
+from app.audit.keys import AuditKeys
 from app.audit.records import Actor, AuditedChange
 from app.audit.services import as_recorded, record_change
 from app.credentials import models as table
 from app.credentials.ingest_token import (
     KEY_ID_BYTES,
     SECRET_BYTES,
+    EnvironmentTokens,
     IngestToken,
     Quota,
     Scope,
@@ -29,9 +31,9 @@ from app.credentials.ingest_token import (
     token_text,
 )
 from app.credentials.queries import every_token, last_accepted, tokens_named, usage_of, valid_token
+from app.db.database import Database
 from app.db.engine import ask, reading, writing
 from app.db.upserts import upsert
-from app.gateway import Gateway
 from app.transfers.event_types import EventType
 from app.values.amounts import grouped
 from app.values.errors import QuotaExceeded, Unauthorized
@@ -64,7 +66,15 @@ class TokenRecord:
     last_received_at: datetime | None = None
 
 
-def revoke_token(gateway: Gateway, name: str, *, actor: Actor, key_id: str | None = None) -> datetime:
+def revoke_token(
+    database: Database,
+    audit_keys: AuditKeys,
+    environment_tokens: EnvironmentTokens,
+    name: str,
+    *,
+    actor: Actor,
+    key_id: str | None = None,
+) -> datetime:
     """Let a reporter's tokens count no longer; when the last of them was revoked.
 
     It takes the writers' turn: when this returns, nothing more is accepted from the tokens' bearer
@@ -73,28 +83,33 @@ def revoke_token(gateway: Gateway, name: str, *, actor: Actor, key_id: str | Non
     :param key_id: the key ID of the one token that is meant; without it all of the reporter's are.
     :raises TokenRefused: there is no such token, or it is one of the environment.
     """
-    if name in {token.name for token in gateway.environment_tokens}:
+    if name in {token.name for token in environment_tokens}:
         raise TokenRefused(f"{name} is set in INGEST_TOKENS; remove it there and restart the gateway")
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         rows = [row for row in tokens_named(connection, name) if key_id in (None, row.key_id)]
         if not rows:
             raise TokenRefused(f"there is no token {name}" + (f" with the key ID {key_id}" if key_id else ""))
-        now = gateway.clock()
+        now = database.clock()
         for row in rows:
             if row.revoked_at is None:
-                _revoke(connection, gateway, actor, row, now)
+                _revoke(connection, database, audit_keys, actor, row, now)
         return max(row.revoked_at or now for row in rows)
 
 
 def _revoke(
-    connection: Connection, gateway: Gateway, actor: Actor, row: Row[*tuple[Any, ...]], now: datetime
+    connection: Connection,
+    database: Database,
+    audit_keys: AuditKeys,
+    actor: Actor,
+    row: Row[*tuple[Any, ...]],
+    now: datetime,
 ) -> None:
     of_row = table.IngestToken.id == row.id
     connection.execute(update(table.IngestToken).where(of_row).values(revoked_at=now))
     before = dict(row._mapping)
     states = (documented(state) for state in (before, before | {"revoked_at": now}))
     change = AuditedChange(f"ingest token {row.name}", *states)
-    record_change(connection, gateway, actor, "ingest_token.revoke", change)
+    record_change(connection, database, audit_keys, actor, "ingest_token.revoke", change)
 
 
 def documented(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,10 +119,10 @@ def documented(row: Mapping[str, Any]) -> dict[str, Any]:
     return as_recorded(kept)
 
 
-def list_tokens(gateway: Gateway) -> list[TokenRecord]:
+def list_tokens(database: Database, environment_tokens: EnvironmentTokens) -> list[TokenRecord]:
     """Every token there is and was: the environment's first, then the others by name."""
-    with reading(gateway.reads) as connection:
-        records = [TokenRecord(token.name, token.scope) for token in gateway.environment_tokens]
+    with reading(database.reads) as connection:
+        records = [TokenRecord(token.name, token.scope) for token in environment_tokens]
         for row in every_token(connection):
             scope = _scope(row.types, row.chains)
             quota = _quota(row.quota_events, row.quota_seconds)
@@ -143,7 +158,7 @@ def state_of(row: Row[*tuple[Any, ...]], now: datetime) -> str | None:
     return "expired" if row.expires_at is not None and row.expires_at <= now else None
 
 
-def authenticate(gateway: Gateway, presented: bytes) -> IngestToken:
+def authenticate(database: Database, environment_tokens: EnvironmentTokens, presented: bytes) -> IngestToken:
     """The valid token that was presented.
 
     Every token of the environment is compared, whichever it is, and of the database the one whose
@@ -151,17 +166,17 @@ def authenticate(gateway: Gateway, presented: bytes) -> IngestToken:
 
     :raises Unauthorized: it is none, was revoked, or has expired.
     """
-    found = [token for token in gateway.environment_tokens if token.is_(presented)]
+    found = [token for token in environment_tokens if token.is_(presented)]
     key_id = key_id_of(presented)
     if key_id is not None and not found:
-        row = ask(gateway.reads, valid_token, key_id)
+        row = ask(database.reads, valid_token, key_id)
         if row is not None:
             scope, quota = _scope(row.types, row.chains), _quota(row.quota_events, row.quota_seconds)
             token = IngestToken(row.name, row.digest, scope, key_id, row.expires_at, quota)
             found = [token] if token.is_(presented) else []
     if not found:
         raise Unauthorized("the token is not valid: it is unknown or revoked")
-    _refuse_expired(found[0].expires_at, gateway.clock())
+    _refuse_expired(found[0].expires_at, database.clock())
     return found[0]
 
 
@@ -224,7 +239,9 @@ UNLIMITED: Final = TokenTerms()
 
 
 def create_token(
-    gateway: Gateway,
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
     name: str,
     types: Iterable[str] = (),
     chains: Iterable[int] = (),
@@ -242,13 +259,15 @@ def create_token(
     :raises SecondPersonNeeded: it waits for a second administrator, and ``break_glass`` is not given.
     """
     token, row = new_token(name, types, chains, terms)
-    with _leave_to_make(gateway, actor, name, break_glass) as connection:
-        create_within(connection, gateway, row, actor=actor)
+    with _leave_to_make(database, audit_keys, two_persons, actor, name, break_glass) as connection:
+        create_within(connection, database, audit_keys, row, actor=actor)
     return token
 
 
 def rotate_token(
-    gateway: Gateway,
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
     name: str,
     *,
     actor: Actor,
@@ -262,20 +281,31 @@ def rotate_token(
     :raises TokenRefused: it has no valid token, or two already.
     :raises SecondPersonNeeded: it waits for a second administrator, and ``break_glass`` is not given.
     """
-    with _leave_to_make(gateway, actor, name, break_glass) as connection:
-        token, row = second_token(connection, gateway, name, expires_at)
-        create_within(connection, gateway, row, actor=actor, second=True)
+    with _leave_to_make(database, audit_keys, two_persons, actor, name, break_glass) as connection:
+        token, row = second_token(connection, database, name, expires_at)
+        create_within(connection, database, audit_keys, row, actor=actor, second=True)
     return token
 
 
 @contextmanager
 def _leave_to_make(
-    gateway: Gateway, actor: Actor, name: str, break_glass: str | None
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
+    actor: Actor,
+    name: str,
+    break_glass: str | None,
 ) -> Iterator[Connection]:
-    guarded = [INGEST_TOKENS] if gateway.two_persons.guards(INGEST_TOKENS) else []
-    with writing(gateway.engine) as connection:
+    guarded = [INGEST_TOKENS] if two_persons.guards(INGEST_TOKENS) else []
+    with writing(database.engine) as connection:
         require_leave(
-            connection, gateway, actor, guarded, subject=f"ingest token {name}", break_glass=break_glass
+            connection,
+            database,
+            audit_keys,
+            actor,
+            guarded,
+            subject=f"ingest token {name}",
+            break_glass=break_glass,
         )
         yield connection
 
@@ -296,17 +326,17 @@ def new_token(
 
 
 def second_token(
-    connection: Connection, gateway: Gateway, name: str, expires_at: datetime | None = None
+    connection: Connection, database: Database, name: str, expires_at: datetime | None = None
 ) -> tuple[str, dict[str, Any]]:
     """The text of a token that replaces a reporter's, and what would be kept of it.
 
     :param expires_at: None lets it last as long as the one that it replaces was made for.
     :raises TokenRefused: there is none to replace, or two are valid already.
     """
-    first = require_replaceable(connection, gateway, name)
+    first = require_replaceable(connection, database, name)
     columns = ("name", "types", "chains", "quota_events", "quota_seconds")
     if expires_at is None and first.expires_at is not None:
-        expires_at = gateway.clock() + (first.expires_at - first.created_at)
+        expires_at = database.clock() + (first.expires_at - first.created_at)
     return _made({column: getattr(first, column) for column in columns} | {"expires_at": expires_at})
 
 
@@ -318,7 +348,8 @@ def _made(columns: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 def create_within(
     connection: Connection,
-    gateway: Gateway,
+    database: Database,
+    audit_keys: AuditKeys,
     row: Mapping[str, Any],
     *,
     actor: Actor,
@@ -332,18 +363,18 @@ def create_within(
     :returns: the id of that record.
     :raises TokenRefused: the name is taken, or there is nothing to replace, or it would be expired already.
     """
-    now, expires_at = gateway.clock(), row["expires_at"]
+    now, expires_at = database.clock(), row["expires_at"]
     if expires_at is not None and expires_at <= now:
         raise TokenRefused("the expiry time is in the past; give one in the future")
     if second:
-        require_replaceable(connection, gateway, row["name"])
+        require_replaceable(connection, database, row["name"])
     else:
         require_free_name(connection, row["name"])
     made = {**row, "created_at": now}
     connection.execute(insert(table.IngestToken).values(made))
     change = AuditedChange(f"ingest token {row['name']}", None, documented(made))
     action = f"ingest_token.{'rotate' if second else 'create'}"
-    return record_change(connection, gateway, actor, action, change, note=note)
+    return record_change(connection, database, audit_keys, actor, action, change, note=note)
 
 
 def require_free_name(connection: Connection, name: str) -> None:
@@ -355,12 +386,12 @@ def require_free_name(connection: Connection, name: str) -> None:
         raise TokenRefused(f"the name {name} is already used, or was used before; enter another name")
 
 
-def require_replaceable(connection: Connection, gateway: Gateway, name: str) -> Row[*tuple[Any, ...]]:
+def require_replaceable(connection: Connection, database: Database, name: str) -> Row[*tuple[Any, ...]]:
     """The one valid token of the reporter, which a second one may replace.
 
     :raises TokenRefused: it has no valid token, or two already.
     """
-    valid = [row for row in tokens_named(connection, name) if state_of(row, gateway.clock()) is None]
+    valid = [row for row in tokens_named(connection, name) if state_of(row, database.clock()) is None]
     if not valid:
         raise TokenRefused(f"there is no valid token {name} to replace; add one with a new name")
     if len(valid) >= MOST_VALID:

@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
+from app.db.database import Database
 from app.db.engine import reading
 from app.estimates.explanation import CheckOutcome
 from app.estimates.queries import estimate_counts
 from app.estimates.refusals import Check
 from app.estimates.terms import MINIMAL_MAX_SLIPPAGE
-from app.gateway import Gateway
 from app.refunds.admin import share_down
 from app.values.codes import BridgeType, ErrCode, Reason
 from app.values.times import MINUTE, minute_of, minute_start
@@ -232,14 +232,14 @@ class EstimateSummary:
     minutes: tuple[MinuteCount, ...]
 
 
-def estimate_summary(gateway: Gateway, span: timedelta = timedelta(hours=1)) -> EstimateSummary:
+def estimate_summary(database: Database, span: timedelta = timedelta(hours=1)) -> EstimateSummary:
     """How estimates ended in the whole minutes of the last ``span``, at most a day.
 
     Processes write their counts every few seconds, so the last ones are still missing.
     """
-    last = minute_of(gateway.clock())
+    last = minute_of(database.clock())
     first = last - min(span, LONGEST) // MINUTE + 1
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         rows = estimate_counts(connection, first)
     answered, refused = Counter[int](), Counter[int]()
     ends = Counter[tuple[int, str]]()

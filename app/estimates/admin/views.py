@@ -15,12 +15,14 @@ from app.console.access import READ
 from app.console.forms.amounts import SMALLEST, TOKENS
 from app.console.forms.numbers import exact, number_text
 from app.console.views import ConsoleView
+from app.db.database import Database
 from app.estimates.admin.explained import Suggestion, estimate_view
 from app.estimates.inputs import EstimateRequest
 from app.estimates.services import estimate_inputs
-from app.gateway import Gateway, current_gateway
 from app.network.blocking import IPAddress
+from app.network.snapshot import SnapshotSource
 from app.network.terms import NetworkTerms
+from app.parts import current
 from app.transfers.admin.components import AmountText
 from app.values.amounts import MAX_UINT256, format_units, is_ascii_digits
 from app.values.identifiers import ChainId, PoolKey
@@ -186,14 +188,15 @@ class EstimatesView(ConsoleView):
     @expose("/")
     def index(self) -> str:
         """The form, and the estimate that it asks for."""
-        gateway = current_gateway()
-        form = EstimateForm(request.args, gateway.snapshots.newest().terms)
-        shown = _estimate(gateway, form) if request.args and form.validate() else {}
+        database = current(Database)
+        snapshots = current(SnapshotSource)
+        form = EstimateForm(request.args, snapshots.newest().terms)
+        shown = _estimate(database, snapshots, form) if request.args and form.validate() else {}
         return self.render("console/estimates/index.html", form=form, **shown)
 
 
-def _estimate(gateway: Gateway, form: EstimateForm) -> dict[str, object]:
-    inputs = estimate_inputs(gateway, form.request(), form.user.data or None, form.caller_address)
+def _estimate(database: Database, snapshots: SnapshotSource, form: EstimateForm) -> dict[str, object]:
+    inputs = estimate_inputs(database, snapshots, form.request(), form.user.data or None, form.caller_address)
 
     def link(**changed: str) -> str:
         query: dict[str, Any] = form.query() | changed

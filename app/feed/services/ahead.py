@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.db.database import Database
 from app.db.engine import writing
 from app.feed import models as log
 from app.feed.lines import MAX_AHEAD
@@ -31,7 +32,6 @@ from app.feed.queries.log import (
     received_later,
 )
 from app.feed.queries.pools import Part
-from app.gateway import Gateway
 from app.observability.outages import FAILURES
 from app.transfers.events import (
     ChainEvent,
@@ -70,17 +70,17 @@ def settle(connection: Connection, now: datetime) -> None:
         fold_around(connection, events_at(connection, chunk), let_count, now)
 
 
-def settle_what_is_due(gateway: Gateway) -> None:
+def settle_what_is_due(database: Database) -> None:
     """Let count what is due, for an answer before which nothing was written since.
 
     To know that nothing is costs a read that all share for a moment. No answer fails because of this: where
     the database does, what the answer itself reads says so.
     """
     try:
-        first, _ = gateway.kept_reads.ask(first_ahead, lambda: gateway.public_reads.ask(first_ahead))
-        if first is not None and first <= gateway.clock():
-            with writing(gateway.feed) as connection:
-                settle(connection, gateway.clock())
+        first, _ = database.cached.ask(first_ahead, lambda: database.public.ask(first_ahead))
+        if first is not None and first <= database.clock():
+            with writing(database.feed) as connection:
+                settle(connection, database.clock())
     except SQLAlchemyError as error:
         FAILURES.report(_log, logging.WARNING, "what is due could not be counted", error=error)
 

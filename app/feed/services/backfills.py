@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, select
 
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.db.models import BackfillProgress
 from app.db.upserts import upsert
@@ -18,7 +19,6 @@ from app.feed.queries.facts import load_network_facts
 from app.feed.queries.retractions import targets_are_noted
 from app.feed.queries.verifying import IS_UNLISTED, IS_UNSETTLED, next_incomplete
 from app.feed.services.log import note_every_target, refuse_grown
-from app.gateway import Gateway
 from app.webhooks.services.outbox import tell_nothing
 
 
@@ -90,14 +90,14 @@ PAUSE_SECONDS: Final = 0.05
 """Between two ranges, for reporters who wait for their turn."""
 
 
-def progress_of(gateway: Gateway) -> dict[str, BackfillProgress]:
+def progress_of(database: Database) -> dict[str, BackfillProgress]:
     """How far the backfills are that have begun, by name."""
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         return {row.name: BackfillProgress(**row) for row in connection.execute(_ALL).mappings()}
 
 
 def run_backfill(
-    gateway: Gateway,
+    database: Database,
     backfill: Backfill,
     *,
     rows: int = ROWS,
@@ -116,8 +116,8 @@ def run_backfill(
     :param progress: told after each range.
     """
     while True:
-        with writing(gateway.engine) as connection:
-            done = _one_range(connection, backfill, rows, gateway.clock(), again=again)
+        with writing(database.engine) as connection:
+            done = _one_range(connection, backfill, rows, database.clock(), again=again)
         again = False
         progress(done)
         if done.ended_at is not None:

@@ -18,6 +18,7 @@ from app.cooperation import in_turns
 from app.credentials.ingest_token import EVERYTHING, IngestToken, Scope
 from app.credentials.queries import last_accepted
 from app.credentials.services.ingest_tokens import charge, require_valid
+from app.db.database import Database
 from app.db.engine import ask, writing
 from app.feed.lines import ReadLine, RefusedLine, judged_by_time, read_line
 from app.feed.projection.latencies import follow_window
@@ -25,7 +26,7 @@ from app.feed.schemas import SCHEMAS
 from app.feed.services.ahead import settle
 from app.feed.services.load import load_known
 from app.feed.services.write import write
-from app.gateway import Gateway
+from app.observability.counters import NOTHING_COUNTED, Counters
 from app.transfers.event_types import EventType
 from app.transfers.events import Event, ValidatorsUpdated
 from app.transfers.validation import Accepted, Refused, Repeated, Verdict, is_barrier, judge_segment
@@ -46,6 +47,14 @@ BATCH_BYTES = 1 << 20
 
 UNREADABLE: Final = ("unreadable", "refused")
 """As what lines are counted of which not even the type is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """How deep a reorganisation may go, in blocks, and what counts the lines that come in."""
+
+    max_reorg_blocks: int
+    counters: Counters = NOTHING_COUNTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +119,8 @@ class IngestResult:
 
 
 def ingest_lines(
-    gateway: Gateway,
+    database: Database,
+    intake: Intake,
     lines: Iterable[bytes],
     reporter: str,
     progress: Callable[[int], None] = lambda _lines: None,
@@ -134,48 +144,48 @@ def ingest_lines(
     result = IngestResult()
     for batch in _batches(lines, min(BATCH, terms.most_in_batch or BATCH)):
         unreadable = IngestResult()
-        parts = deque(_parts(_read(batch, gateway.clock(), unreadable, schemas)))
+        parts = deque(_parts(_read(batch, database.clock(), unreadable, schemas)))
         uncharged = len(unreadable.refused) if terms.most_in_batch is not None else 0
         while parts or uncharged:
-            with writing(gateway.feed) as connection:
+            with writing(database.feed) as connection:
                 terms.admit(connection)
-                taken = _take(connection, parts, reporter, gateway, scope, seconds=HOLD_SECONDS)
+                taken = _take(connection, parts, reporter, database, intake, scope, seconds=HOLD_SECONDS)
                 terms.charge(connection, taken.accepted + len(taken.refused) + uncharged)
             uncharged = 0
             result.add(taken)
-            gateway.counters.feed(taken.outcomes)
+            intake.counters.feed(taken.outcomes)
         result.add(unreadable)
         if unreadable.refused:
-            gateway.counters.feed({UNREADABLE: len(unreadable.refused)})
+            intake.counters.feed({UNREADABLE: len(unreadable.refused)})
         progress(len(batch))
     return result
 
 
 def ingest_within(
-    connection: Connection, gateway: Gateway, lines: Iterable[bytes], reporter: str
+    connection: Connection, database: Database, intake: Intake, lines: Iterable[bytes], reporter: str
 ) -> IngestResult:
     """As :func:`ingest_lines`, all within a transaction that the caller opened by ``writing``."""
     result = IngestResult()
     for batch in _batches(lines, BATCH):
-        if readable := _read(batch, gateway.clock(), result, SCHEMAS):
-            result.add(_take(connection, deque(_parts(readable)), reporter, gateway))
+        if readable := _read(batch, database.clock(), result, SCHEMAS):
+            result.add(_take(connection, deque(_parts(readable)), reporter, database, intake))
     return result
 
 
 def ingest_events_within(
-    connection: Connection, gateway: Gateway, events: Sequence[Event], reporter: str
+    connection: Connection, database: Database, intake: Intake, events: Sequence[Event], reporter: str
 ) -> IngestResult:
     """As :func:`ingest_within`, of events that the gateway made itself. ``line`` counts them from 1.
 
     :param events: each as the schema of its type would have read it from a line.
     """
-    result, now = IngestResult(), gateway.clock()
+    result, now = IngestResult(), database.clock()
     for start in range(0, len(events), BATCH):
         batch = enumerate(events[start : start + BATCH], start=start + 1)
         judged = [judged_by_time(ReadLine(number, event), now) for number, event in batch]
         result.refused += [line for line in judged if isinstance(line, RefusedLine)]
         if readable := [line for line in judged if isinstance(line, ReadLine)]:
-            result.add(_take(connection, deque(_parts(readable)), reporter, gateway))
+            result.add(_take(connection, deque(_parts(readable)), reporter, database, intake))
     return result
 
 
@@ -209,7 +219,8 @@ def _take(
     connection: Connection,
     parts: deque[Sequence[ReadLine]],
     reporter: str,
-    gateway: Gateway,
+    database: Database,
+    intake: Intake,
     scope: Scope = EVERYTHING,
     *,
     seconds: float = math.inf,
@@ -218,7 +229,7 @@ def _take(
 
     :param seconds: what is left after so long stays there.
     """
-    result, now = IngestResult(), gateway.clock()
+    result, now = IngestResult(), database.clock()
     until = time.monotonic() + seconds
     settle(connection, now)
     while parts:
@@ -227,7 +238,7 @@ def _take(
         limited_to = segment[0].limited_to
         is_exported = limited_to is not None and scope.chains is None
         admitted = Scope(chains=limited_to, is_exported=True) if is_exported else scope
-        known = load_known(connection, events, admitted, gateway.max_reorg_blocks, reporter)
+        known = load_known(connection, events, admitted, intake.max_reorg_blocks, reporter)
         verdicts = judge_segment(in_turns(events), known)
         write(connection, events, verdicts, known, reporter=reporter, now=now)
         result.count(segment, verdicts)
@@ -265,7 +276,7 @@ class Cursor:
         return {"id": self.id, "type": self.type, "at": at, "received_at": received_at, "seq": self.seq}
 
 
-def report(gateway: Gateway, token: IngestToken, lines: Iterable[bytes]) -> IngestResult:
+def report(database: Database, intake: Intake, token: IngestToken, lines: Iterable[bytes]) -> IngestResult:
     """Take a feed of lines from the token's bearer; each event keeps the token's name.
 
     What is outside the token's scope is refused line by line. When this returns, what it counts as
@@ -276,17 +287,17 @@ def report(gateway: Gateway, token: IngestToken, lines: Iterable[bytes]) -> Inge
         before that are committed, and of this one nothing.
     """
     terms = Terms(
-        admit=lambda connection: require_valid(connection, token, gateway.clock()),
-        charge=lambda connection, events: charge(connection, token, events, gateway.clock()),
+        admit=lambda connection: require_valid(connection, token, database.clock()),
+        charge=lambda connection, events: charge(connection, token, events, database.clock()),
         most_in_batch=token.quota.events if token.quota else None,
     )
-    return ingest_lines(gateway, lines, token.name, scope=token.scope, terms=terms)
+    return ingest_lines(database, intake, lines, token.name, scope=token.scope, terms=terms)
 
 
-def cursor(gateway: Gateway, token: IngestToken) -> Cursor | None:
+def cursor(database: Database, token: IngestToken) -> Cursor | None:
     """The last event that was accepted from the token's bearer; None where there is none.
 
     After a restore the bearer sends again what it reported after that event.
     """
-    row = ask(gateway.reads, last_accepted, token.name)
+    row = ask(database.reads, last_accepted, token.name)
     return None if row is None else Cursor(row.event_id, row.type, row.at, row.received_at, row.seq)

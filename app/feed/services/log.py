@@ -10,13 +10,13 @@ import orjson
 from sqlalchemy import Connection, delete, insert
 
 from app.cooperation import in_turns
+from app.db.database import Database
 from app.db.engine import reading, reading_consistently
 from app.db.upserts import append as append_rows
 from app.feed import models as log
 from app.feed.codec import encode_event
 from app.feed.queries.log import grown_transfers, log_page
 from app.feed.queries.retractions import every_retraction, named_by, targets_are_noted
-from app.gateway import Gateway
 from app.transfers.events import ChainReorged, Event, EventsRetracted, TransferEvent, is_ahead
 from app.transfers.reorganisations import Logged, Retraction
 from app.transfers.validation import LogEntry
@@ -42,10 +42,10 @@ def refuse_grown(connection: Connection) -> None:
         raise NoEventLog(_COMPLAINT.format(grouped(transfers)))
 
 
-def grown_complaint(gateway: Gateway) -> str | None:
+def grown_complaint(database: Database) -> str | None:
     """Why commands about the log cannot be used, for the operator; None where they can."""
     try:
-        with reading(gateway.reads) as connection:
+        with reading(database.reads) as connection:
             refuse_grown(connection)
     except NoEventLog as complaint:
         return str(complaint)
@@ -97,13 +97,13 @@ def _block(event: Event) -> int | None:
     return getattr(event, "block", None)
 
 
-def export_log(gateway: Gateway) -> Iterator[bytes]:
+def export_log(database: Database) -> Iterator[bytes]:
     """The log as lines of JSON in its order, each with its ``seq``, ``reporter`` and ``received_at``.
 
     ``events ingest`` takes the lines again: into an empty database with the same network it gives
     the same answers.
     """
-    with reading_consistently(gateway.engine) as connection:
+    with reading_consistently(database.engine) as connection:
         last = 0
         while rows := log_page(connection, last, PAGE):
             for row in rows:

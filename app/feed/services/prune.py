@@ -11,8 +11,10 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+from app.audit.keys import AuditKeys
 from app.audit.records import Actor
 from app.audit.services import record_alone
+from app.db.database import Database
 from app.db.engine import reading, reading_consistently, writing
 from app.feed.queries.chains import OutOfReach, highest_head, who_tells_heads
 from app.feed.queries.pruned import (
@@ -28,8 +30,8 @@ from app.feed.queries.pruned import (
 )
 from app.feed.queries.transfers import load_states
 from app.feed.services.heads import drop
+from app.feed.services.ingest import Intake
 from app.feed.services.remove import KINDS, remove_entries, remove_transfers
-from app.gateway import Gateway
 from app.latency.median import WINDOW
 from app.network.pools import PoolCounters
 from app.transfers.effects import SharedChange
@@ -98,7 +100,9 @@ def _kept(connection: Connection, ids: Sequence[bytes]) -> dict[TransferId, str]
 
 
 def prune(
-    gateway: Gateway,
+    database: Database,
+    audit_keys: AuditKeys,
+    intake: Intake,
     before: datetime,
     *,
     actor: Actor,
@@ -118,67 +122,67 @@ def prune(
     :param dry_run: change nothing, and report what would be removed.
     :param progress: called after each batch with the number of transfers looked at.
     """
-    with reading(gateway.reads) as connection:
-        found = Pruning(min(before, needed_since(connection, gateway.clock())))
+    with reading(database.reads) as connection:
+        found = Pruning(min(before, needed_since(connection, database.clock())))
     turn = reading_consistently if dry_run else writing
     subject = f"finished transfers before {found.before.isoformat(timespec='seconds')}"
     if not dry_run:
-        record_alone(gateway, actor, "events.prune", subject, detail="started")
+        record_alone(database, audit_keys, actor, "events.prune", subject, detail="started")
     for status in sorted(FINISHED_STATUSES):
         cursor: Cursor | None = START
         while cursor is not None:
-            with turn(gateway.engine) as connection:
+            with turn(database.engine) as connection:
                 # The configuration may have changed since: an epoch that is longer needs more.
-                bound = min(found.before, needed_since(connection, gateway.clock()))
+                bound = min(found.before, needed_since(connection, database.clock()))
                 ids, cursor = next_prunable(connection, status, cursor, bound, BATCH)
                 batch = _Batch(connection, ids, bound)
                 if batch.spans and not dry_run:
-                    remove_transfers(connection, batch.states, batch.change, gateway.clock())
+                    remove_transfers(connection, batch.states, batch.change, database.clock())
             found.add(batch)
             progress(len(ids))
             if not dry_run and cursor is not None:
                 time.sleep(PAUSE_SECONDS)
-    found.others.update(_prune_others(gateway, found.before, dry_run=dry_run))
+    found.others.update(_prune_others(database, intake, found.before, dry_run=dry_run))
     if not dry_run:
         removed = f"{found.transfers.total()} transfers and their {found.events} events removed"
         if found.others:
             removed += f", and {found.others.total()} events about no transfer"
-        record_alone(gateway, actor, "events.prune", subject, detail=removed)
+        record_alone(database, audit_keys, actor, "events.prune", subject, detail=removed)
     return found
 
 
-def _prune_others(gateway: Gateway, before: datetime, *, dry_run: bool) -> Counter[str]:
+def _prune_others(database: Database, intake: Intake, before: datetime, *, dry_run: bool) -> Counter[str]:
     """Remove fees, liquidity and heads that decide nothing any more, a batch in each transaction."""
     turn = reading_consistently if dry_run else writing
     found: Counter[str] = Counter()
     for kind in KINDS:
-        with reading(gateway.reads) as connection:
+        with reading(database.reads) as connection:
             positions = kind.candidates(connection, before)
         for start in range(0, len(positions), OTHERS):
-            with turn(gateway.engine) as connection:
+            with turn(database.engine) as connection:
                 rows = kind.decided(connection, positions[start : start + OTHERS])
                 if rows and not dry_run:
                     remove_entries(connection, rows)
             found[kind.name] += len(rows)
             if not dry_run:
                 time.sleep(PAUSE_SECONDS)
-    found["heads"] = _prune_heads(gateway, dry_run=dry_run)
+    found["heads"] = _prune_heads(database, intake, dry_run=dry_run)
     return +found
 
 
-def _prune_heads(gateway: Gateway, *, dry_run: bool) -> int:
+def _prune_heads(database: Database, intake: Intake, *, dry_run: bool) -> int:
     """Remove heads that are out of reach of reorganisations: what an earlier release left."""
     turn = reading_consistently if dry_run else writing
     count = 0
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         told = who_tells_heads(connection)
     for reporter, chain_id in told:
         gone = OTHERS
         while gone == OTHERS:
-            with turn(gateway.engine) as connection:
+            with turn(database.engine) as connection:
                 if (newest := highest_head(connection, reporter, chain_id)) is None:
                     break
-                these = OutOfReach(reporter, chain_id, newest, gateway.max_reorg_blocks)
+                these = OutOfReach(reporter, chain_id, newest, intake.max_reorg_blocks)
                 gone = -these.count(connection) if dry_run else drop(connection, these, OTHERS)
             count += abs(gone)
             if gone > 0:
@@ -194,13 +198,13 @@ def needed_since(connection: Connection, now: datetime) -> datetime:
     return needed
 
 
-def count_candidates(gateway: Gateway, before: datetime) -> int:
+def count_candidates(database: Database, before: datetime) -> int:
     """How many transfers a pruning will look at, about."""
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         return count_prunable(connection, FINISHED_STATUSES, before)
 
 
-def count_pruned(gateway: Gateway) -> int:
+def count_pruned(database: Database) -> int:
     """How many transfers were ever pruned."""
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         return count_pruned_transfers(connection)

@@ -7,10 +7,12 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+from app.audit.keys import AuditKeys
 from app.audit.queries import newest_of_action
 from app.audit.records import Actor
 from app.audit.services import record, record_alone
 from app.db.base import Base
+from app.db.database import Database
 from app.db.engine import reading_consistently, writing
 from app.feed.models import (
     ChainProgress,
@@ -26,7 +28,6 @@ from app.feed.services.ahead import settle
 from app.feed.services.log import refuse_grown
 from app.feed.verifying.differences import Difference, Part
 from app.feed.verifying.run import every_part
-from app.gateway import Gateway
 from app.network.models import ReportedValidatorSet
 from app.refunds.models import SignatureNotNeeded
 from app.transfers.models import (
@@ -61,7 +62,8 @@ class AnotherReplay(RuntimeError):
 
 
 def replay(
-    gateway: Gateway,
+    database: Database,
+    audit_keys: AuditKeys,
     progress: Callable[[int], None] = lambda _transfers: None,
     *,
     actor: Actor,
@@ -82,18 +84,18 @@ def replay(
     :raises NoEventLog: the transfers have no events.
     :raises AnotherReplay: another one began.
     """
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         refuse_grown(connection)
-        settle(connection, gateway.clock())
+        settle(connection, database.clock())
         began = record(
-            connection, gateway.audit_keys, actor, _ACTION, _SUBJECT, now=gateway.clock(), detail=_STARTED
+            connection, audit_keys, actor, _ACTION, _SUBJECT, now=database.clock(), detail=_STARTED
         )
     count = repaired = 0
-    for part in every_part(gateway):
-        with reading_consistently(gateway.engine) as connection:
+    for part in every_part(database):
+        with reading_consistently(database.engine) as connection:
             differences = part.compare(connection)
         if differences:
-            differences = _repair(gateway, part, differences, began)
+            differences = _repair(database, part, differences, began)
         for difference in differences:
             found(difference)
         repaired += len(differences)
@@ -101,30 +103,30 @@ def replay(
             count += part.transfers
             progress(part.transfers)
     detail = f"compared {count} transfers with the log, {repaired} rows differed and were repaired"
-    record_alone(gateway, actor, _ACTION, _SUBJECT, detail=detail)
+    record_alone(database, audit_keys, actor, _ACTION, _SUBJECT, detail=detail)
     return count
 
 
-def _repair(gateway: Gateway, part: Part, differences: list[Difference], began: int) -> list[Difference]:
+def _repair(database: Database, part: Part, differences: list[Difference], began: int) -> list[Difference]:
     """Repair what differs of a part; what did, once nothing else was written any more."""
     if part.by_difference:
-        _add(gateway, part, differences, began)
+        _add(database, part, differences, began)
         return differences
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         tell_nothing(connection)
         differences = part.compare(connection)
         if differences:
-            part.repair(connection, differences, gateway.clock())
+            part.repair(connection, differences, database.clock())
         return differences
 
 
-def _add(gateway: Gateway, part: Part, differences: Sequence[Difference], began: int) -> None:
+def _add(database: Database, part: Part, differences: Sequence[Difference], began: int) -> None:
     """Add what sums lack, some of them in each transaction."""
     for start in range(0, len(differences), SUMS_AT_ONCE):
-        with writing(gateway.engine) as connection:
+        with writing(database.engine) as connection:
             tell_nothing(connection)
             _refuse_another(connection, began)
-            part.repair(connection, differences[start : start + SUMS_AT_ONCE], gateway.clock())
+            part.repair(connection, differences[start : start + SUMS_AT_ONCE], database.clock())
 
 
 def _refuse_another(connection: Connection, began: int) -> None:

@@ -9,9 +9,11 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, delete, insert
 
+from app.audit.keys import AuditKeys
 from app.audit.records import Actor, AuditedChange, Source
 from app.audit.services import record
 from app.credentials.ingest_token import FROM_FILES
+from app.db.database import Database
 from app.db.engine import writing
 from app.feed import models as log
 from app.feed.codec import with_keys
@@ -27,7 +29,6 @@ from app.feed.queries.retractions import (
 )
 from app.feed.services.ahead import fold_around, settle
 from app.feed.services.log import append, note_every_target, retractions_among
-from app.gateway import Gateway
 from app.transfers.events import EventsRetracted
 from app.transfers.reorganisations import retracted_by
 from app.transfers.subjects import EventKey, transfer_of_subject
@@ -48,7 +49,13 @@ class NothingToRetract(ValueError):
 
 
 def retract_ids(
-    gateway: Gateway, event_ids: Iterable[str], reason: str, *, actor: Actor, subject: str | None = None
+    database: Database,
+    audit_keys: AuditKeys,
+    event_ids: Iterable[str],
+    reason: str,
+    *,
+    actor: Actor,
+    subject: str | None = None,
 ) -> list[str]:
     """Retract events by their ids (docs/interface.md#retractions).
 
@@ -58,8 +65,8 @@ def retract_ids(
     :raises NothingToRetract: when an id is not in the log, names several events, or was pruned; then
         nothing is retracted.
     """
-    with writing(gateway.engine) as connection:
-        settle(connection, gateway.clock())
+    with writing(database.engine) as connection:
+        settle(connection, database.clock())
         wanted = list(dict.fromkeys(event_ids))
         known = first_acceptances(connection, wanted)
         keys = [_only(event_id, list(known.get(event_id, ())), subject) for event_id in wanted]
@@ -68,7 +75,9 @@ def retract_ids(
         if missing := [i for i, key in zip(wanted, keys, strict=True) if key is None]:
             where = f" about {subject}" if subject else ""
             raise NothingToRetract(f"no event{where} has the id {missing[0]!r}")
-        return _retract(connection, gateway, [key for key in keys if key is not None], reason, actor)
+        return _retract(
+            connection, database, audit_keys, [key for key in keys if key is not None], reason, actor
+        )
 
 
 def _only(event_id: str, known: Sequence[EventKey], subject: str | None) -> EventKey | None:
@@ -85,14 +94,14 @@ def _only(event_id: str, known: Sequence[EventKey], subject: str | None) -> Even
 
 
 def retract_reporter(
-    gateway: Gateway, reporter: str, since: datetime, reason: str, *, actor: Actor
+    database: Database, audit_keys: AuditKeys, reporter: str, since: datetime, reason: str, *, actor: Actor
 ) -> list[str]:
     """Retract all that a token reported since a time (of receipt).
 
     :raises NothingToRetract: when it reported nothing since then, or when some of it was pruned.
     """
-    with writing(gateway.engine) as connection:
-        settle(connection, gateway.clock())
+    with writing(database.engine) as connection:
+        settle(connection, database.clock())
         pruned = last_pruned_of(connection, reporter)
         if pruned is not None and pruned >= since:
             raise NothingToRetract(
@@ -105,13 +114,18 @@ def retract_reporter(
                 f"{reporter!r} has reported nothing since {since.isoformat()}, or only under ids that "
                 "reporters of other limits used, too"
             )
-        return _retract(connection, gateway, wanted, reason, actor)
+        return _retract(connection, database, audit_keys, wanted, reason, actor)
 
 
 def _retract(
-    connection: Connection, gateway: Gateway, keys: list[EventKey], reason: str, actor: Actor
+    connection: Connection,
+    database: Database,
+    audit_keys: AuditKeys,
+    keys: list[EventKey],
+    reason: str,
+    actor: Actor,
 ) -> list[str]:
-    now = gateway.clock()
+    now = database.clock()
     seq = load_positions(connection).last_seq
     entries = [
         LogEntry(seq + number, 0, event)
@@ -129,7 +143,7 @@ def _retract(
         "retractions": retractions,
         "reason": reason,
     }
-    _record(connection, gateway, actor, retracted)
+    _record(connection, database, audit_keys, actor, retracted)
     return retractions
 
 
@@ -148,7 +162,8 @@ def retractions_of(keys: Sequence[EventKey], reason: str, now: datetime) -> list
 
 def _record(
     connection: Connection,
-    gateway: Gateway,
+    database: Database,
+    audit_keys: AuditKeys,
     actor: Actor,
     retracted: Mapping[str, Any],
 ) -> None:
@@ -156,11 +171,11 @@ def _record(
     subject = f"event {event_ids[0]}" if len(event_ids) == 1 else f"{len(event_ids)} events"
     record(
         connection,
-        gateway.audit_keys,
+        audit_keys,
         actor,
         "events.retract",
         subject,
-        now=gateway.clock(),
+        now=database.clock(),
         detail=f"retracted {subject}: {retracted['reason']}",
         changes=[AuditedChange(subject, None, retracted)],
     )

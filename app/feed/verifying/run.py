@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection, delete, tuple_
 
+from app.db.database import Database
 from app.db.engine import reading, reading_consistently
 from app.feed.queries.transfers import count_transfers, load_states, stored_entries
 from app.feed.queries.verifying import (
@@ -25,7 +26,6 @@ from app.feed.services.log import refuse_grown
 from app.feed.verifying import chains, sums
 from app.feed.verifying.differences import Difference, Part, differences
 from app.feed.verifying.transfers import compare_transfers, repair_transfers
-from app.gateway import Gateway
 from app.transfers.effects import AccountEntry, account_entries
 from app.transfers.models import TransferAccount
 from app.values.identifiers import TransferId
@@ -65,43 +65,43 @@ COURSES: Final = 200_000
 T = TypeVar("T")
 
 
-def every_part(gateway: Gateway) -> Iterator[Part]:
+def every_part(database: Database) -> Iterator[Part]:
     """The parts of all that is projected. What there is of each kind is looked up when its turn has come."""
     yield Part(chains.compare_retractions, chains.repair_retractions)
-    for chain_id in _ask(gateway, every_chain):
+    for chain_id in _ask(database, every_chain):
         yield Part(
             partial(chains.compare_chain, chain_id=chain_id), partial(chains.repair_chain, chain_id=chain_id)
         )
-    routes = _ask(gateway, every_route)
+    routes = _ask(database, every_route)
     for start in range(0, len(routes), ROUTES):
         some = routes[start : start + ROUTES]
         yield Part(partial(chains.compare_fees, routes=some), chains.repair_fees)
-    yield from _of_transfers(gateway)
-    yield from _of_accounts(gateway)
-    yield from _of_sums(gateway)
-    for chain_id in _ask(gateway, every_chain_read):
+    yield from _of_transfers(database)
+    yield from _of_accounts(database)
+    yield from _of_sums(database)
+    for chain_id in _ask(database, every_chain_read):
         yield Part(partial(chains.compare_progress, chain_id=chain_id), chains.repair_progress)
 
 
-def _of_transfers(gateway: Gateway) -> Iterator[Part]:
+def _of_transfers(database: Database) -> Iterator[Part]:
     last: TransferId | None = None
-    while ids := _ask(gateway, next_transfers, last, TRANSFERS):
+    while ids := _ask(database, next_transfers, last, TRANSFERS):
         yield Part(partial(compare_transfers, transfer_ids=ids), repair_transfers, len(ids))
         last = ids[-1]
 
 
-def _of_accounts(gateway: Gateway) -> Iterator[Part]:
+def _of_accounts(database: Database) -> Iterator[Part]:
     last: AccountEntry | None = None
-    while entries := _ask(gateway, next_entries, last, ENTRIES):
+    while entries := _ask(database, next_entries, last, ENTRIES):
         yield Part(partial(compare_entries, entries=entries), remove_entries)
         last = entries[-1]
 
 
-def _of_sums(gateway: Gateway) -> Iterator[Part]:
-    for pool in _ask(gateway, every_pool):
+def _of_sums(database: Database) -> Iterator[Part]:
+    for pool in _ask(database, every_pool):
         for compare in (sums.compare_sent, sums.compare_relayed):
             yield Part(partial(compare, pool=pool), sums.repair_pools, by_difference=True)
-    days = [None, *_ask(gateway, days_of_courses, COURSES), None]
+    days = [None, *_ask(database, days_of_courses, COURSES), None]
     for first, end in pairwise(days):
         compare = partial(sums.compare_courses, first=first, end=end)
         yield Part(compare, sums.repair_courses, by_difference=True)
@@ -109,13 +109,13 @@ def _of_sums(gateway: Gateway) -> Iterator[Part]:
     yield Part(sums.compare_pools_under_zero, sums.repair_pools_under_zero)
 
 
-def _ask(gateway: Gateway, question: Callable[..., T], *args: Any) -> T:
-    with reading(gateway.engine) as connection:
+def _ask(database: Database, question: Callable[..., T], *args: Any) -> T:
+    with reading(database.engine) as connection:
         return question(connection, *args)
 
 
 def verify(
-    gateway: Gateway,
+    database: Database,
     found: Callable[[Difference], None],
     progress: Callable[[int], None] = lambda _transfers: None,
 ) -> int:
@@ -128,11 +128,11 @@ def verify(
     :param progress: called after each chunk of transfers with their number.
     :raises NoEventLog: the transfers have no events.
     """
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         refuse_grown(connection)
     count = 0
-    for part in every_part(gateway):
-        with reading_consistently(gateway.engine) as connection:
+    for part in every_part(database):
+        with reading_consistently(database.engine) as connection:
             differences = part.compare(connection)
         for difference in differences:
             found(difference)
@@ -142,7 +142,7 @@ def verify(
     return count
 
 
-def about_how_many(gateway: Gateway) -> int:
+def about_how_many(database: Database) -> int:
     """How many transfers will be compared, about."""
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         return count_transfers(connection)

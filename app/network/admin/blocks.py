@@ -8,12 +8,14 @@ from flask import flash, redirect, request
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
+from app.accounts.proposal import TwoPersons
+from app.audit.keys import AuditKeys
 from app.console.access import EDIT
 from app.console.formats import pill, when
 from app.console.lists import ChainIs, Choice, Flag, SymbolIs
 from app.console.requests import actor
 from app.console.views import flash_saved
-from app.gateway import current_gateway
+from app.db.database import Database
 from app.network.admin.editing import LONGEST_GIVEN, NetworkView, concerned_transfers
 from app.network.admin.forms import BlockedAddressForm, BlockedNetworkForm, RouteBlockForm
 from app.network.admin.names import chain_cell
@@ -21,6 +23,7 @@ from app.network.admin.row_forms import LARGEST_LIST, BlocksForm
 from app.network.edits.blocks import BlockEdit, preview_blocks, save_blocks
 from app.network.edits.results import Invalid
 from app.network.models import BlockedAddress, BlockedNetwork, RouteBlock
+from app.parts import current
 
 
 class InForce(Choice):
@@ -30,7 +33,7 @@ class InForce(Choice):
         super().__init__(column, "State", [("1", "active"), ("0", "ended"), ("never", "no end")])
 
     def apply(self, query: Any, value: str, alias: Any = None) -> Any:
-        column, now = self.get_column(alias), current_gateway().clock()
+        column, now = self.get_column(alias), current(Database).clock()
         if value == "never":
             return query.filter(column.is_(None))
         return query.filter(column.is_(None) | (column > now) if value == "1" else column <= now)
@@ -38,7 +41,7 @@ class InForce(Choice):
 
 def state_of_block(row: Any) -> Any:
     """Whether a block is in force."""
-    ended = row.expires_at is not None and row.expires_at <= current_gateway().clock()
+    ended = row.expires_at is not None and row.expires_at <= current(Database).clock()
     return pill("ended", "plain") if ended else pill("active", "bad")
 
 
@@ -80,10 +83,12 @@ class BlockedView(NetworkView):
         """The preview, or the page after the save; None where the form has errors now."""
         edit = BlockEdit(self.of.name, form.text.text, form.shared())
         try:
-            preview = preview_blocks(current_gateway(), edit)
+            preview = preview_blocks(current(Database), edit)
             if form.confirm.data and not preview.invalid:
                 note = form.note.data or ""
-                saved = save_blocks(current_gateway(), edit, actor=actor(), note=note)
+                saved = save_blocks(
+                    current(Database), current(AuditKeys), current(TwoPersons), edit, actor=actor(), note=note
+                )
                 if saved.record_id is None:
                     flash("All of it was blocked already. Nothing was changed.", "warning")
                 else:

@@ -12,8 +12,10 @@ from markupsafe import Markup
 from werkzeug.datastructures import MultiDict
 from wtforms import HiddenField
 
+from app.accounts.proposal import TwoPersons
 from app.accounts.services.proposals import ReasonMissing, TooManyProposals
 from app.accounts.sign_in.step_up import step_up
+from app.audit.keys import AuditKeys
 from app.audit.services import Conflict, EditRefused
 from app.console.access import EDIT, Access, Audience, may
 from app.console.formats import cut, pill, sentence
@@ -22,8 +24,8 @@ from app.console.forms.fields import ReasonField
 from app.console.lists import Flag
 from app.console.requests import actor
 from app.console.views import after_saving, note_unconfirmed
+from app.db.database import Database
 from app.db.engine import reading
-from app.gateway import current_gateway
 from app.network.admin.editing import Attempt, NetworkView
 from app.network.admin.forms import ChainForm
 from app.network.admin.names import chain_names, percent
@@ -35,6 +37,7 @@ from app.network.edits.rows import ShownRow, preview_edit
 from app.network.edits.stops import Switch, preview_switch, save_switch
 from app.network.models import Chain
 from app.network.queries import chain_row_id
+from app.parts import current
 from app.values.amounts import is_ascii_digits
 
 PICKED: Final = "chain"
@@ -88,7 +91,8 @@ class StopSeveral:
             return self._page(form, switch)
         try:
             saved = save_switch(
-                current_gateway(), switch, shown=form.fingerprint.data or "", actor=actor(),
+                current(Database), current(AuditKeys), current(TwoPersons), switch,
+                shown=form.fingerprint.data or "", actor=actor(),
                 typed=form.typed.data or "", reason=form.proposal_reason.data or "",
             )  # fmt: skip
         except (NotConfirmed, ReasonMissing, TooManyProposals) as refused:
@@ -104,7 +108,7 @@ class StopSeveral:
     def _page(self, form: SwitchChainsForm, switch: Switch) -> ResponseReturnValue:
         """The page with the effects of now; the list where no chain would be switched."""
         try:
-            preview = preview_switch(current_gateway(), switch)
+            preview = preview_switch(current(Database), current(TwoPersons), switch)
         except EditRefused as refused:
             text = str(refused)
             flash(sentence(text), "warning")
@@ -209,7 +213,7 @@ class ChainsView(StopSeveral, NetworkView):
 
     def row_id(self, key: int) -> int | None:
         """The row of the chain with this id."""
-        with reading(current_gateway().reads) as connection:
+        with reading(current(Database).reads) as connection:
             return chain_row_id(connection, key)
 
     def key_of(self, values: Mapping[str, Any], row_id: int) -> int:
@@ -247,7 +251,9 @@ class ChainsView(StopSeveral, NetworkView):
         values = {"disabled": True, "disabled_reason": "to be given"}
         return self.render(
             "console/network/stop.html",
-            preview=preview_edit(current_gateway(), Edit("chains", row.row_id, values, row.fingerprint)),
+            preview=preview_edit(
+                current(Database), current(TwoPersons), Edit("chains", row.row_id, values, row.fingerprint)
+            ),
             form=form,
             chain=row.values["name"],
         )

@@ -13,7 +13,9 @@ from flask_admin import expose
 from werkzeug.datastructures import MultiDict
 from wtforms import Form, FormField
 
+from app.accounts.proposal import TwoPersons
 from app.accounts.services.proposals import ReasonMissing, TooManyProposals
+from app.audit.keys import AuditKeys
 from app.audit.services import Conflict
 from app.console.access import Access, Audience
 from app.console.formats import sentence
@@ -22,7 +24,7 @@ from app.console.forms.fields import FieldIds, FlagField, LineField, TextValueFi
 from app.console.forms.numbers import number_text, without_spaces
 from app.console.requests import actor, read_id
 from app.console.views import ConsoleView, flash_saved, note_unconfirmed
-from app.gateway import current_gateway
+from app.db.database import Database
 from app.network.admin.forms import ChainForm
 from app.network.admin.names import chain_choices, name_for_this_page
 from app.network.admin.validators import ValidatorsField
@@ -39,6 +41,8 @@ from app.network.edits.connect import (
 from app.network.edits.results import FieldError, Invalid, Preview
 from app.network.edits.rows import preview_edits, save_edits
 from app.network.schemas.sections import MAX_DECIMALS
+from app.network.snapshot import SnapshotSource
+from app.parts import current
 from app.values.amounts import format_units, is_uint256
 from app.values.identifiers import ChainId, PoolKey
 
@@ -283,11 +287,15 @@ class ConnectView(ConsoleView):
 
     def _preview_or_save(self, form: ConnectForm, new: NewChain) -> ResponseReturnValue:
         edits = connection_edits(form.example, new)
-        gateway = current_gateway()
+        database = current(Database)
+        audit_keys = current(AuditKeys)
+        two_persons = current(TwoPersons)
         try:
             if form.confirm.data:
                 saved = save_edits(
-                    gateway,
+                    database,
+                    audit_keys,
+                    two_persons,
                     edits,
                     actor=actor(),
                     reason=form.proposal_reason.data or "",
@@ -297,10 +305,10 @@ class ConnectView(ConsoleView):
                 if saved.proposal_id is not None:
                     return redirect(url_for("proposals.show", proposal_id=saved.proposal_id))
                 return redirect(_next_page(new))
-            return self._preview_page(form, new, preview_edits(gateway, edits))
+            return self._preview_page(form, new, preview_edits(database, two_persons, edits))
         except (ReasonMissing, TooManyProposals) as refused:
             note_unconfirmed(form, refused)
-            return self._preview_page(form, new, preview_edits(gateway, edits))
+            return self._preview_page(form, new, preview_edits(database, two_persons, edits))
         except Invalid as refused:
             form.add_errors_of(new, refused.errors)
             return self._form_page(form)
@@ -327,7 +335,7 @@ def _example(like: str) -> Example | None:
     """The chain that the address names, or none to copy from; None where there is no such chain."""
     if like == _NOTHING:
         return NO_EXAMPLE
-    return None if (chain_id := read_id(like)) is None else example_of(current_gateway(), chain_id)
+    return None if (chain_id := read_id(like)) is None else example_of(current(Database), chain_id)
 
 
 def _next_page(new: NewChain) -> str:
@@ -344,7 +352,7 @@ def _next_page(new: NewChain) -> str:
 
 def _may_pass(route: NewRoute) -> bool:
     """Whether an estimate can come of the route, as far as its other end tells."""
-    terms = current_gateway().snapshots.current().terms
+    terms = current(SnapshotSource).current().terms
     end = PoolKey(ChainId(route.example.peer), route.example.symbol)
     token, chain = terms.tokens.get(end), terms.chains.get(end.chain_id)
     if token is None or chain is None or route.base_fee is None:

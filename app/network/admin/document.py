@@ -12,7 +12,9 @@ from flask_admin import expose
 from flask_wtf.file import FileField
 from wtforms import HiddenField, ValidationError
 
+from app.accounts.proposal import TwoPersons
 from app.accounts.services.proposals import ReasonMissing, TooManyProposals
+from app.audit.keys import AuditKeys
 from app.audit.services import Conflict
 from app.console.access import READ, Access, Audience
 from app.console.forms.base import PreviewedForm
@@ -20,7 +22,7 @@ from app.console.forms.fields import NoteField
 from app.console.forms.numbers import written_time
 from app.console.requests import actor
 from app.console.views import ConsoleView, after_saving, note_unconfirmed
-from app.gateway import current_gateway
+from app.db.database import Database
 from app.json_documents import read_time
 from app.network.admin.words import ToldChange, told
 from app.network.document import export_network
@@ -28,6 +30,7 @@ from app.network.edits.compare import Compared, NetworkRefused, Picked, compare_
 from app.network.edits.results import InUse, Invalid, NotConfirmed
 from app.network.edits.rows import Edits, preview_edits, save_edits
 from app.network.history import network_at
+from app.parts import current
 from app.values.amounts import grouped
 
 LARGEST_DOCUMENT: Final = 8 * 1024 * 1024
@@ -96,7 +99,7 @@ def typed_time() -> tuple[str, datetime | None]:
     except ValueError:
         flash(f"“{text[:60]}” is not a time. Enter one such as 2026-01-31 18:00.", "warning")
         return text, None
-    if at > current_gateway().clock():
+    if at > current(Database).clock():
         flash("That time is in the future. Enter a past time.", "warning")
         return text, None
     return text, at
@@ -147,7 +150,7 @@ class DocumentView(ConsoleView):
     def export(self) -> Response:
         """The configuration as a network document, as the command writes it."""
         return Response(
-            export_network(current_gateway()),
+            export_network(current(Database)),
             mimetype="application/json",
             headers={"Content-Disposition": "attachment; filename=network.json"},
         )
@@ -168,7 +171,7 @@ class DocumentView(ConsoleView):
             return redirect(url_for("history.at", time=text))
         return self._compare(
             DocumentForm(formdata=None),
-            network_at(current_gateway(), at).document,
+            network_at(current(Database), at).document,
             f"{at:%Y-%m-%d %H:%M:%S} UTC",
         )
 
@@ -179,15 +182,27 @@ class DocumentView(ConsoleView):
         if not form.validate():
             flash("The form could not be read. Nothing was changed. Compare the document again.", "error")
             return redirect(url_for("document.index"))
-        gateway, source = current_gateway(), request.args.get("source", "")[:60]
+        database = current(Database)
+        audit_keys = current(AuditKeys)
+        two_persons = current(TwoPersons)
+        source = request.args.get("source", "")[:60]
         if form.back.data:
             return self._compare(form, form.document, source)
         try:
-            edits = picked_edits(gateway, form.document, form.picked, shown=form.fingerprint.data or "")
+            edits = picked_edits(database, form.document, form.picked, shown=form.fingerprint.data or "")
             if form.confirm.data:
                 typed, reason = form.typed.data or "", form.proposal_reason.data or ""
                 note = form.note.data or ""
-                saved = save_edits(gateway, edits, actor=actor(), typed=typed, reason=reason, note=note)
+                saved = save_edits(
+                    database,
+                    audit_keys,
+                    two_persons,
+                    edits,
+                    actor=actor(),
+                    typed=typed,
+                    reason=reason,
+                    note=note,
+                )
                 return after_saving(saved, url_for("document.index"))
             return self._preview(form, edits)
         except (NotConfirmed, ReasonMissing, TooManyProposals) as refused:
@@ -201,7 +216,7 @@ class DocumentView(ConsoleView):
 
     def _compare(self, form: DocumentForm, document: bytes, source: str = "") -> ResponseReturnValue:
         try:
-            found = compare_document(current_gateway(), document)
+            found = compare_document(current(Database), document)
         except NetworkRefused as refused:
             form.form_errors += refused.errors[:_MOST_ERRORS]
             if len(refused.errors) > _MOST_ERRORS:
@@ -219,7 +234,7 @@ class DocumentView(ConsoleView):
         )
 
     def _preview(self, form: ApplyForm, edits: Edits) -> ResponseReturnValue:
-        preview = preview_edits(current_gateway(), edits)
+        preview = preview_edits(current(Database), current(TwoPersons), edits)
         if preview.needs_typed:
             form.ask_to_type(preview.needs_typed)
         return self.render(

@@ -11,15 +11,17 @@ from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from werkzeug.datastructures import MultiDict
 
+from app.accounts.proposal import TwoPersons
 from app.accounts.services.proposals import ReasonMissing, TooManyProposals
+from app.audit.keys import AuditKeys
 from app.audit.services import Conflict, Saved, shown_values
 from app.console.access import EDIT, READ, Access, Audience
 from app.console.forms.base import PreviewedForm, inputs_of
 from app.console.lists import ListView
 from app.console.requests import actor
 from app.console.views import after_saving, confirmed, note_unconfirmed
+from app.db.database import Database
 from app.db.engine import reading
-from app.gateway import current_gateway
 from app.network.admin.names import decimals_by_pool, row_title
 from app.network.admin.row_forms import DiffLine, RowForm
 from app.network.edits.planning import BLOCKED, EDITABLE, Edit
@@ -28,6 +30,8 @@ from app.network.edits.rows import ShownRow, locked_fields, preview_edit, save_e
 from app.network.history import restoring
 from app.network.queries import load_rows
 from app.network.sections import Section
+from app.network.snapshot import SnapshotSource
+from app.parts import current
 from app.transfers.admin.components import TransferLine, transfer_line
 from app.transfers.queries.lists import transfers_by_id
 from app.values.differences import FieldDifference, difference
@@ -38,8 +42,8 @@ def concerned_transfers(effects: Iterable[Effect]) -> Mapping[bytes, TransferLin
     wanted = [transfer_id for effect in effects for transfer_id in effect.transfer_ids]
     if not wanted:
         return {}
-    terms = current_gateway().snapshots.current().terms
-    with reading(current_gateway().reads) as connection:
+    terms = current(SnapshotSource).current().terms
+    with reading(current(Database).reads) as connection:
         rows = transfers_by_id(connection, wanted)
     return {row.transfer_id: transfer_line(terms, row) for row in rows}
 
@@ -69,7 +73,7 @@ def users_with_links(users: Iterable[RowUsers]) -> list[LinkedUsers]:
 def _pages() -> dict[str, tuple[str, str]]:
     """Title and page of each row, by the name that the service uses for it."""
     found: dict[str, tuple[str, str]] = {}
-    with reading(current_gateway().reads) as connection:
+    with reading(current(Database).reads) as connection:
         for section in EDITABLE.values():
             if section.part in BLOCKED:
                 continue
@@ -200,11 +204,11 @@ class NetworkView(ListView):
     def restore(self, record_id: int, number: int) -> ResponseReturnValue:
         """Give a row the values that it had after a change, or before it, as the audit log tells them."""
         before = request.args.get("before") == "1"
-        found = restoring(current_gateway(), record_id, number, before=before)
+        found = restoring(current(Database), record_id, number, before=before)
         if found is None or found.section is not self.of:
             abort(404)
         history = url_for("history.index", subject=found.subject)
-        row = None if found.row_id is None else show_row(current_gateway(), self.of.name, found.row_id)
+        row = None if found.row_id is None else show_row(current(Database), self.of.name, found.row_id)
         if found.edit is None:
             if row is None:
                 flash(
@@ -232,7 +236,7 @@ class NetworkView(ListView):
 
     def _row(self, key: int) -> ShownRow | None:
         row_id = self.row_id(key)
-        return None if row_id is None else show_row(current_gateway(), self.of.name, row_id)
+        return None if row_id is None else show_row(current(Database), self.of.name, row_id)
 
     def shown_row(self, key: int) -> ShownRow:
         """The row of a page.
@@ -248,7 +252,7 @@ class NetworkView(ListView):
         if row is None:
             return self.row_form()
         return self.row_form(
-            row=row.values, locked=locked_fields(current_gateway(), self.of.name, row.values)
+            row=row.values, locked=locked_fields(current(Database), self.of.name, row.values)
         )
 
     def _submitted(self, form: RowForm, row: ShownRow | None, row_id: int | None) -> ResponseReturnValue:
@@ -267,19 +271,31 @@ class NetworkView(ListView):
 
         :param save: save it without a preview: the page of the form has shown the effects already.
         """
-        gateway, form = current_gateway(), on.form
+        database = current(Database)
+        audit_keys = current(AuditKeys)
+        two_persons = current(TwoPersons)
+        form = on.form
         try:
             if save or confirmed(form):
                 typed, reason = form.typed.data or "", form.proposal_reason.data or ""
                 note = form.note.data or ""
-                saved = save_edit(gateway, on.edit, actor=actor(), typed=typed, reason=reason, note=note)
+                saved = save_edit(
+                    database,
+                    audit_keys,
+                    two_persons,
+                    on.edit,
+                    actor=actor(),
+                    typed=typed,
+                    reason=reason,
+                    note=note,
+                )
                 return self.done(saved)
-            return self._preview_page(preview_edit(gateway, on.edit), on)
+            return self._preview_page(preview_edit(database, two_persons, on.edit), on)
         except (NotConfirmed, ReasonMissing, TooManyProposals) as refused:
             note_unconfirmed(form, refused)
             if save:
                 return on.again(form)
-            return self._preview_page(preview_edit(gateway, on.edit), on)
+            return self._preview_page(preview_edit(database, two_persons, on.edit), on)
         except Invalid as refused:
             on.form.add_errors(refused.errors)
             return on.again(on.form)

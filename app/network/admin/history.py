@@ -14,11 +14,12 @@ from app.audit.services import show_audit
 from app.console.access import READ
 from app.console.requests import read_id
 from app.console.views import ConsoleView
-from app.gateway import current_gateway
+from app.db.database import Database
 from app.network.admin.document import typed_time
 from app.network.admin.names import row_title
 from app.network.admin.words import BY_SECTION, restore_page, told
 from app.network.history import RowHistory, network_at, row_history, row_of_change
+from app.parts import current
 
 _PAGE: Final = 20
 _LONGEST: Final = 256
@@ -45,7 +46,7 @@ class HistoryView(ConsoleView):
         """Every change of one row, newest first."""
         subject = request.args.get("subject", "").replace("\0", "")[:_LONGEST]
         before = read_id(request.args.get("before", ""))
-        found = row_history(current_gateway(), subject, before=before, limit=_PAGE)
+        found = row_history(current(Database), subject, before=before, limit=_PAGE)
         if not found.changes and found.now is None:
             abort(404)
         return self.render(
@@ -73,11 +74,11 @@ class HistoryView(ConsoleView):
     @expose("/record/<int:record_id>/<int:number>")
     def row(self, record_id: int, number: int) -> ResponseReturnValue:
         """From a change in the log to its row; to its history where the row is gone or has no page."""
-        entry = show_audit(current_gateway(), record_id)
+        entry = show_audit(current(Database), record_id)
         if entry is None or number >= len(entry.changes):
             abort(404)
         change = entry.changes[number]
-        found = row_of_change(current_gateway(), change)
+        found = row_of_change(current(Database), change)
         if found is None:
             abort(404)
         section, row = found
@@ -90,8 +91,8 @@ class HistoryView(ConsoleView):
     def at(self) -> str:
         """The configuration at a time, beside that of now."""
         text, at = typed_time()
-        found = None if at is None else network_at(current_gateway(), at)
-        now = current_gateway().clock()
+        found = None if at is None else network_at(current(Database), at)
+        now = current(Database).clock()
         return self.render(
             "console/history/at.html",
             text=text,
@@ -108,7 +109,7 @@ class HistoryView(ConsoleView):
             abort(404)
         name = f"network-{at:%Y-%m-%dT%H%M%SZ}.json"
         return Response(
-            network_at(current_gateway(), at).document,
+            network_at(current(Database), at).document,
             mimetype="application/json",
             headers={"Content-Disposition": f"attachment; filename={name}"},
         )

@@ -9,9 +9,10 @@ from flask import g
 from markupsafe import Markup
 
 from app.console.formats import grouped, units
+from app.db.database import Database
 from app.db.engine import reading
-from app.gateway import current_gateway
 from app.network import queries
+from app.parts import current
 from app.values.amounts import format_units
 
 _ENDS = ("src_chain_id", "dst_chain_id", "org_chain_id", "pegged_chain_id", "chain_id")
@@ -30,7 +31,7 @@ Choices = list[tuple[str, str]]
 def chain_names() -> Mapping[int, str]:
     """Names of the chains by id, in the order of the names."""
     if "network_chain_names" not in g:
-        with reading(current_gateway().reads) as connection:
+        with reading(current(Database).reads) as connection:
             found = queries.chain_names(connection)
         g.network_chain_names = dict(sorted(found.items(), key=lambda item: item[1].casefold()))
     names: Mapping[int, str] = g.network_chain_names
@@ -45,7 +46,7 @@ def name_for_this_page(chain_id: int, name: str) -> None:
 def token_decimals() -> Mapping[tuple[int, str], int]:
     """Decimals by chain id and symbol."""
     if "network_decimals" not in g:
-        with reading(current_gateway().reads) as connection:
+        with reading(current(Database).reads) as connection:
             g.network_decimals = queries.token_decimals(connection)
     decimals: Mapping[tuple[int, str], int] = g.network_decimals
     return decimals

@@ -12,16 +12,18 @@ from sqlalchemy import Connection
 
 from app.console.formats import grouped
 from app.console.lists import ChainIs, Present, SymbolIs
+from app.db.database import Database
 from app.db.engine import reading
 from app.estimates.inputs import PoolState
 from app.estimates.queries import counters_of, estimate_facts, pool_counters
-from app.gateway import Gateway, current_gateway
 from app.network.admin.editing import Beside, NetworkView
 from app.network.admin.forms import PoolForm
 from app.network.admin.names import amount_cell, chain_cell
 from app.network.models import Pool
 from app.network.pools import PoolCounters, opening_counters
+from app.network.snapshot import SnapshotSource
 from app.network.terms import NetworkTerms
+from app.parts import current
 from app.transfers.admin.components import AmountText, ChainName, amount_of, chain_name
 from app.transfers.queries.trends import pool_flows
 from app.values.amounts import PPM
@@ -147,13 +149,13 @@ class PoolLine:
         return not self.under_zero, not reached, not self.warnings, -self.fullest_ppm
 
 
-def pool_lines(gateway: Gateway) -> tuple[PoolLine, ...]:
+def pool_lines(database: Database, snapshots: SnapshotSource) -> tuple[PoolLine, ...]:
     """Every configured pool, those under zero first, then those to be warned of, then the fullest.
 
     :raises Unavailable: the configuration cannot be read.
     """
-    terms, now = gateway.snapshots.current().terms, gateway.clock()
-    with reading(gateway.reads) as connection:
+    terms, now = snapshots.current().terms, database.clock()
+    with reading(database.reads) as connection:
         moved, flows = pool_counters(connection), pool_flows(connection, hour_of(now) - PACE_HOURS)
         lines = []
         for key, opening in terms.pools.items():
@@ -234,7 +236,7 @@ class PoolsView(NetworkView):
     def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
         """Opening values, what the feed added, and what the pool holds."""
         pool = PoolKey(row["chain_id"], row["symbol"])
-        with reading(current_gateway().reads) as connection:
+        with reading(current(Database).reads) as connection:
             moved = counters_of(connection, pool)
         opening = opening_counters(row)
         together = opening + moved

@@ -12,17 +12,19 @@ from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from markupsafe import Markup
 
+from app.accounts.proposal import TwoPersons
 from app.accounts.services.proposals import ReasonMissing, TooManyProposals
+from app.audit.keys import AuditKeys
 from app.audit.services import Conflict
 from app.console.access import EDIT, Access
 from app.console.formats import pill, span, when
 from app.console.lists import ChainIs, Choice, SymbolIs
 from app.console.requests import actor
 from app.console.views import after_saving, confirmed, note_unconfirmed
+from app.db.database import Database
 from app.db.engine import reading
 from app.estimates.inputs import BaseFee, PinnedFee
 from app.estimates.queries import reported_fees
-from app.gateway import current_gateway
 from app.network.admin.editing import Beside, NetworkView
 from app.network.admin.forms import RouteForm
 from app.network.admin.names import NOT_KNOWN, amount_cell, chain_cell, decimals_by_pool, tiers_cell
@@ -32,6 +34,8 @@ from app.network.edits.consequences import is_open
 from app.network.edits.fees import preview_fees, save_fees
 from app.network.edits.results import Invalid
 from app.network.models import Route
+from app.network.snapshot import SnapshotSource
+from app.parts import current
 from app.values.identifiers import ChainId, RouteKey
 from app.values.times import parse_rfc3339
 
@@ -68,7 +72,7 @@ def fee_now(route: Route) -> FeeNow:
 def _fee_now(
     pin: PinnedFee | None, reported: Reported | None, configured: BaseFee | None, limit: int | None
 ) -> FeeNow:
-    now = current_gateway().clock()
+    now = current(Database).clock()
     fee = base_fee_now(pin, reported, configured, now)
     return FeeNow(fee, overdue_by_limit(fee, limit, now) is not None)
 
@@ -107,7 +111,7 @@ def fee_lines(row: Mapping[str, Any]) -> tuple[tuple[Any, ...], ...]:
 def _reported() -> Mapping[RouteKey, Reported]:
     """The reported fees of all routes, read once per request."""
     if "network_reported_fees" not in g:
-        with reading(current_gateway().reads) as connection:
+        with reading(current(Database).reads) as connection:
             g.network_reported_fees = reported_fees(connection)
     fees: Mapping[RouteKey, Reported] = g.network_reported_fees
     return fees
@@ -134,7 +138,7 @@ def _source_line(found: FeeNow) -> Markup:
 
 
 def _age(since: datetime | None) -> str:
-    return "" if since is None else f" {span(current_gateway().clock() - since)} ago"
+    return "" if since is None else f" {span(current(Database).clock() - since)} ago"
 
 
 class BaseFees:
@@ -157,12 +161,24 @@ class BaseFees:
 
     def _preview_or_save(self, form: BaseFeesForm) -> ResponseReturnValue | None:
         """The preview, or the list after the save; None where the form has errors now."""
-        gateway, edit, changed = current_gateway(), form.edit(), None
+        database = current(Database)
+        audit_keys = current(AuditKeys)
+        two_persons = current(TwoPersons)
+        edit, changed = form.edit(), None
         try:
             if confirmed(form):
                 shown, reason = form.fingerprint.data or "", form.proposal_reason.data or ""
                 note = form.note.data or ""
-                saved = save_fees(gateway, edit, shown=shown, actor=actor(), reason=reason, note=note)
+                saved = save_fees(
+                    database,
+                    audit_keys,
+                    two_persons,
+                    edit,
+                    shown=shown,
+                    actor=actor(),
+                    reason=reason,
+                    note=note,
+                )
                 return after_saving(saved, self.get_url(".index_view"))
         except (ReasonMissing, TooManyProposals) as refused:
             note_unconfirmed(form, refused)
@@ -172,7 +188,7 @@ class BaseFees:
             form.add_errors(refused.errors)
             return None
         try:
-            preview = preview_fees(gateway, edit)
+            preview = preview_fees(database, two_persons, edit)
         except Invalid as refused:
             form.add_errors(refused.errors)
             return None
@@ -185,7 +201,7 @@ def _rate(route: Route) -> str:
 
 def _state(symbol: str, src: int, dst: int) -> Any:
     """Whether estimates are given for a route now."""
-    terms = current_gateway().snapshots.current().terms
+    terms = current(SnapshotSource).current().terms
     route_key = RouteKey(symbol, ChainId(src), ChainId(dst))
     if route_key not in terms.routes:  # just added, and not loaded by this process yet
         return pill("new")

@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 
 from flask import g
 
-from app.gateway import current_gateway
+from app.db.database import Database
 from app.network.history import chains_stopped_now
+from app.parts import current
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +28,14 @@ class Stop:
 def stopped_chains() -> list[Stop]:
     """The stopped chains, the one that was stopped last at the top; read once per request."""
     if "stopped_chains" not in g:
-        gateway = current_gateway()
-        now = gateway.clock()
+        database = current(Database)
+        now = database.clock()
         g.stopped_chains = [
             Stop(
                 chain.chain_id, chain.name, chain.reason, chain.at,
                 "" if chain.at is None else largest_unit(now - chain.at), chain.by, chain.record_id,
             )
-            for chain in chains_stopped_now(gateway)
+            for chain in chains_stopped_now(database)
         ]  # fmt: skip
     found: list[Stop] = g.stopped_chains
     return found

@@ -9,10 +9,10 @@ from typing import cast
 
 from sqlalchemy import Connection
 
+from app.db.database import Database
 from app.db.engine import reading_consistently
 from app.feed.queries.chains import load_chain_events
 from app.feed.queries.facts import load_opening_sets
-from app.gateway import Gateway
 from app.network.queries import chain_names
 from app.network.validators import ValidatorSet
 from app.transfers.event_types import EventType
@@ -57,12 +57,12 @@ class ChainSets:
     versions: tuple[SetVersion, ...]
 
 
-def validator_sets(gateway: Gateway) -> list[ChainSets]:
+def validator_sets(database: Database) -> list[ChainSets]:
     """Every chain by name; one without validators has no version.
 
     Rotations are the standing ``validators.updated``, in the order in which the fold counts them.
     """
-    with reading_consistently(gateway.engine) as connection:
+    with reading_consistently(database.engine) as connection:
         names = chain_names(connection)
         opening = load_opening_sets(connection)
         return [

@@ -8,7 +8,9 @@ from flask import abort, flash, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
+from app.accounts.proposal import TwoPersons
 from app.accounts.services.proposals import ReasonMissing, TooManyProposals
+from app.audit.keys import AuditKeys
 from app.audit.services import Conflict
 from app.console.access import ADMINISTER, READ
 from app.console.forms.base import PreviewedForm
@@ -16,13 +18,14 @@ from app.console.forms.fields import NoteField
 from app.console.forms.numbers import whole_digits
 from app.console.requests import actor
 from app.console.views import ConsoleView, after_saving, note_unconfirmed
-from app.gateway import current_gateway
+from app.db.database import Database
 from app.network.admin.names import chain_names, percent
 from app.network.admin.validator_sets import validator_sets
 from app.network.admin.words import told
 from app.network.edits.connect import opening_edits, opening_set
 from app.network.edits.results import Invalid, Preview
 from app.network.edits.rows import Edits, preview_edits, save_edits
+from app.parts import current
 from app.values.amounts import grouped
 
 _MOST: Final = 1000
@@ -74,7 +77,7 @@ class ValidatorsView(ConsoleView):
     @expose("/")
     def index(self) -> str:
         """Every chain, or the one that the address names."""
-        chains = validator_sets(current_gateway())
+        chains = validator_sets(current(Database))
         wanted = request.args.get("chain", "")
         shown = [chain for chain in chains if str(chain.chain_id) == wanted] or chains
         return self.render(
@@ -86,7 +89,7 @@ class ValidatorsView(ConsoleView):
         """Set the opening validators of a chain, after a preview."""
         if chain not in chain_names():
             abort(404)
-        form, shown = OpeningForm(), opening_set(current_gateway(), chain)
+        form, shown = OpeningForm(), opening_set(current(Database), chain)
         if request.method == "GET":
             form.fingerprint.data = shown.fingerprint
             lines = (f"{row['signer']} {row['power']}" for row in shown.members.values())
@@ -103,16 +106,20 @@ class ValidatorsView(ConsoleView):
         return self._preview_or_save(form, chain, opening_edits(chain, shown, wanted))
 
     def _preview_or_save(self, form: OpeningForm, chain: int, edits: Edits) -> ResponseReturnValue:
-        gateway = current_gateway()
+        database = current(Database)
+        audit_keys = current(AuditKeys)
+        two_persons = current(TwoPersons)
         try:
             if form.confirm.data:
                 reason, note = form.proposal_reason.data or "", form.note.data or ""
-                saved = save_edits(gateway, edits, actor=actor(), reason=reason, note=note)
+                saved = save_edits(
+                    database, audit_keys, two_persons, edits, actor=actor(), reason=reason, note=note
+                )
                 return after_saving(saved, url_for("validators.index", chain=chain))
-            preview = preview_edits(gateway, edits)
+            preview = preview_edits(database, two_persons, edits)
         except (ReasonMissing, TooManyProposals) as refused:
             note_unconfirmed(form, refused)
-            preview = preview_edits(gateway, edits)
+            preview = preview_edits(database, two_persons, edits)
         except Invalid as refused:
             form.validators.errors = [error.message for error in refused.first_of_each()]
             return self._opening_page(form, chain)

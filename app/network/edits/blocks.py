@@ -11,10 +11,12 @@ from typing import Any, Final
 from marshmallow import ValidationError
 from sqlalchemy import Connection
 
+from app.accounts.proposal import TwoPersons
+from app.audit.keys import AuditKeys
 from app.audit.records import Actor
 from app.audit.services import Saved
+from app.db.database import Database
 from app.db.engine import reading_consistently, writing
-from app.gateway import Gateway
 from app.network.blocking import as_network
 from app.network.changes import Change
 from app.network.document import messages_by_path
@@ -88,14 +90,14 @@ class _SortedLines:
     invalid: list[InvalidLine]
 
 
-def preview_blocks(gateway: Gateway, edit: BlockEdit) -> BlocksPreview:
+def preview_blocks(database: Database, edit: BlockEdit) -> BlocksPreview:
     """Line by line what blocking would do. Nothing is written.
 
     :raises Invalid: a shared value is impossible.
     """
     section = EDITABLE[edit.section]
-    now = gateway.clock()
-    with reading_consistently(gateway.engine) as connection:
+    now = database.clock()
+    with reading_consistently(database.engine) as connection:
         found = _sort(connection, section, edit)
         rows = [change.after for change in found.changes if change.after is not None]
         effects = tuple(block_effects(connection, section.name, rows, found.typed, now))
@@ -110,14 +112,22 @@ def preview_blocks(gateway: Gateway, edit: BlockEdit) -> BlocksPreview:
     )
 
 
-def save_blocks(gateway: Gateway, edit: BlockEdit, *, actor: Actor, note: str = "") -> Saved:
+def save_blocks(
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
+    edit: BlockEdit,
+    *,
+    actor: Actor,
+    note: str = "",
+) -> Saved:
     """Block what the lines name, in one transaction, and record it. Saving them twice adds nothing.
 
     :param note: a remark for the audit log.
     :raises Invalid: with every invalid line; then nothing has changed.
     """
     section = EDITABLE[edit.section]
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         found = _sort(connection, section, edit)
         if found.invalid:
             raise Invalid(FieldError("text", f"line {line.number} {line.reason}") for line in found.invalid)
@@ -125,7 +135,7 @@ def save_blocks(gateway: Gateway, edit: BlockEdit, *, actor: Actor, note: str = 
             return Saved((), None)
         # It only ever blocks more, which waits for nobody.
         planned = Planned("blocks", {}, "network.block", found.changes, note=note)
-        return save_changes(connection, gateway, actor, planned)
+        return save_changes(connection, database, audit_keys, two_persons, actor, planned)
 
 
 def _sort(connection: Connection, section: Section, edit: BlockEdit) -> _SortedLines:

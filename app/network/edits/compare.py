@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from app.audit.records import AuditedChange, changes_text
 from app.audit.services import Conflict, fingerprint
 from app.cooperation import in_turns
+from app.db.database import Database
 from app.db.engine import reading_consistently
-from app.gateway import Gateway
 from app.network.changes import Change, audited
 from app.network.document import NetworkRefused, changes_between, read_document
 from app.network.edits.results import FieldError, Invalid, counted
@@ -56,12 +56,12 @@ class Picked:
         return change.section.name in self.sections or subject in self.subjects
 
 
-def compare_document(gateway: Gateway, text: bytes) -> Comparison:
+def compare_document(database: Database, text: bytes) -> Comparison:
     """How the document differs from the configuration. Nothing is written.
 
     :raises NetworkRefused: it is no network document, with every error of the first stage that has any.
     """
-    changes = _changes(gateway, text)
+    changes = _changes(database, text)
     told = audited(changes)
     by_section: dict[str, list[AuditedChange]] = {section.name: [] for section in SECTIONS}
     for change, each in zip(changes, told, strict=True):
@@ -70,7 +70,7 @@ def compare_document(gateway: Gateway, text: bytes) -> Comparison:
     return Comparison(tuple(sections), _fingerprint(told))
 
 
-def picked_edits(gateway: Gateway, text: bytes, picked: Picked, *, shown: str) -> Edits:
+def picked_edits(database: Database, text: bytes, picked: Picked, *, shown: str) -> Edits:
     """The edits that take over what is wanted of the document.
 
     :param shown: the fingerprint of the comparison from which it was picked.
@@ -78,7 +78,7 @@ def picked_edits(gateway: Gateway, text: bytes, picked: Picked, *, shown: str) -
     :raises Conflict: the configuration is another one since then.
     :raises Invalid: nothing is picked.
     """
-    changes = _changes(gateway, text)
+    changes = _changes(database, text)
     if _fingerprint(audited(changes)) != shown:
         raise Conflict("the configuration was changed while you were editing; select again", ())
     wanted = [change for change in changes if picked.takes(change)]
@@ -92,9 +92,9 @@ def picked_edits(gateway: Gateway, text: bytes, picked: Picked, *, shown: str) -
     )
 
 
-def _changes(gateway: Gateway, text: bytes) -> list[Change]:
+def _changes(database: Database, text: bytes) -> list[Change]:
     document = read_document(text)
-    with reading_consistently(gateway.engine) as connection:
+    with reading_consistently(database.engine) as connection:
         present = {section.name: load_rows(connection, section.model) for section in SECTIONS}
     return changes_between(present, document)
 

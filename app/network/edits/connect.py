@@ -10,8 +10,8 @@ from typing import Any, Final
 import orjson
 
 from app.audit.services import fingerprint
+from app.db.database import Database
 from app.db.engine import reading, reading_consistently
-from app.gateway import Gateway
 from app.network.edits.planning import SECTION_BY_NAME, Edit
 from app.network.edits.results import counted
 from app.network.edits.rows import Edits
@@ -35,9 +35,9 @@ class OpeningSet:
         return fingerprint({str(number): dict(row) for number, row in self.members.items()})
 
 
-def opening_set(gateway: Gateway, chain_id: int) -> OpeningSet:
+def opening_set(database: Database, chain_id: int) -> OpeningSet:
     """The opening validators of the chain; without a member where none is known."""
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         rows = rows_with(connection, OpeningValidator, "chain_id", [chain_id])
     found = {row["id"]: _VALIDATORS.documented(row) for row in sorted(rows, key=lambda row: row["id"])}
     return OpeningSet(found)
@@ -141,9 +141,9 @@ NO_EXAMPLE: Final = Example({}, (), (), {})
 """Of a chain that is connected by itself: its tokens and routes are added afterwards."""
 
 
-def example_of(gateway: Gateway, chain_id: int) -> Example | None:
+def example_of(database: Database, chain_id: int) -> Example | None:
     """The chain as an example; None where there is no such chain."""
-    with reading_consistently(gateway.engine) as connection:
+    with reading_consistently(database.engine) as connection:
         rows = {
             name: load_rows(connection, SECTION_BY_NAME[name].model)
             for name in ("chains", "tokens", "pools", "routes")

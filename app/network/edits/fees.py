@@ -9,11 +9,13 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
+from app.accounts.proposal import TwoPersons
+from app.audit.keys import AuditKeys
 from app.audit.records import Actor
 from app.audit.services import Saved, fingerprint, require_unchanged
+from app.db.database import Database
 from app.db.engine import reading_consistently, writing
 from app.estimates.queries import reported_fees
-from app.gateway import Gateway
 from app.network.base_fees import outranking
 from app.network.changes import Change
 from app.network.edits.consequences import fee_effect, fee_times, route_text
@@ -102,13 +104,13 @@ class FeesPreview:
         return sum(row.before != row.after for row in self.rows)
 
 
-def preview_fees(gateway: Gateway, edit: FeeEdit) -> FeesPreview:
+def preview_fees(database: Database, two_persons: TwoPersons, edit: FeeEdit) -> FeesPreview:
     """What the new fee of each route would be. Nothing is written.
 
     :raises Invalid: impossible values, or no route leads to the chain.
     """
-    now = gateway.clock()
-    with reading_consistently(gateway.engine) as connection:
+    now = database.clock()
+    with reading_consistently(database.engine) as connection:
         routes = _routes_to(connection, edit)
         tokens = {(row["chain_id"], row["symbol"]): row for row in load_rows(connection, Token)}
         names = {row["chain_id"]: row["name"] for row in load_rows(connection, Chain)}
@@ -120,12 +122,20 @@ def preview_fees(gateway: Gateway, edit: FeeEdit) -> FeesPreview:
         over = outranking(pinned_fee(row), reported.get(route_key), now)
         effect = fee_effect(name, row["base_fee"], fee, (decimals, route_key[0]), over)
         rows.append(FeeRow(route_key, name, row["base_fee"], fee, decimals, effect))
-    waiting = waits(gateway, _changes(routes, edit))
+    waiting = waits(two_persons, _changes(routes, edit))
     return FeesPreview(tuple(rows), fingerprint(_fees_by_route(routes)), waiting)
 
 
 def save_fees(
-    gateway: Gateway, edit: FeeEdit, *, shown: str, actor: Actor, reason: str = "", note: str = ""
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
+    edit: FeeEdit,
+    *,
+    shown: str,
+    actor: Actor,
+    reason: str = "",
+    note: str = "",
 ) -> Saved:
     """Write all the new fees in one transaction and record them; or propose them, where they wait.
 
@@ -136,9 +146,9 @@ def save_fees(
     :raises Conflict: a route was added or removed since the preview, or has another fee.
     :raises ReasonMissing: they wait for a second operator, and no reason is given.
     """
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         planned = replace(planned_fees(connection, edit, shown), note=note)
-        return save_or_propose(connection, gateway, actor, planned, reason)
+        return save_or_propose(connection, database, audit_keys, two_persons, actor, planned, reason)
 
 
 def planned_fees(connection: Connection, edit: FeeEdit, shown: str) -> Planned:

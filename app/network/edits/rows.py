@@ -9,12 +9,13 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from app.accounts.proposal import ONE_ROW
+from app.accounts.proposal import ONE_ROW, TwoPersons
+from app.audit.keys import AuditKeys
 from app.audit.records import Actor
 from app.audit.services import Saved, fingerprint
 from app.cooperation import in_turns
+from app.db.database import Database
 from app.db.engine import reading, reading_consistently, writing
-from app.gateway import Gateway
 from app.network.changes import Change, audited, in_words
 from app.network.edits.effects import effects_of, needs_typed
 from app.network.edits.planning import COUNTED_BY_FEED, EDITABLE, Edit, plan_edit, plan_edits
@@ -30,7 +31,7 @@ KEY_REASON: Final = "it identifies the row. To change it, add a new row and remo
 COUNTED_REASON: Final = "opening values are set once; the event feed counts everything after that"
 
 
-def locked_fields(gateway: Gateway, section: str, documented: Mapping[str, Any]) -> dict[str, str]:
+def locked_fields(database: Database, section: str, documented: Mapping[str, Any]) -> dict[str, str]:
     """The keys of the document that an edit of this row may not change, each with the reason.
 
     This only helps the form. A save makes its own checks (``plan_edit``).
@@ -40,7 +41,7 @@ def locked_fields(gateway: Gateway, section: str, documented: Mapping[str, Any])
     of = EDITABLE[section]
     locked = dict.fromkeys((_key(of, column) for column in of.key), KEY_REASON)
     locked |= dict.fromkeys((_key(of, column) for column in COUNTED_BY_FEED.get(section, ())), COUNTED_REASON)
-    with reading_consistently(gateway.engine) as connection:
+    with reading_consistently(database.engine) as connection:
         locked |= _locked_by_transfers(connection, section, documented)
     return locked
 
@@ -73,10 +74,10 @@ class ShownRow:
     fingerprint: str
 
 
-def show_row(gateway: Gateway, section: str, row_id: int) -> ShownRow | None:
+def show_row(database: Database, section: str, row_id: int) -> ShownRow | None:
     """The row as it is now; None where there is none."""
     of = EDITABLE[section]
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         row = row_by_id(connection, of.model, row_id)
     if row is None:
         return None
@@ -84,13 +85,13 @@ def show_row(gateway: Gateway, section: str, row_id: int) -> ShownRow | None:
     return ShownRow(row_id, of.describe(row), values, fingerprint(values))
 
 
-def preview_edit(gateway: Gateway, edit: Edit) -> Preview:
+def preview_edit(database: Database, two_persons: TwoPersons, edit: Edit) -> Preview:
     """What the edit would do. Nothing is written.
 
     :raises EditRefused: why it would be refused (``Invalid``, ``Conflict``, ``InUse``).
     """
-    now = gateway.clock()
-    with reading_consistently(gateway.engine) as connection:
+    now = database.clock()
+    with reading_consistently(database.engine) as connection:
         planned = plan_edit(connection, edit, now)
         effects = tuple(effects_of(connection, planned.plan, now, edit.values))
     if planned.change is None:
@@ -102,12 +103,20 @@ def preview_edit(gateway: Gateway, edit: Edit) -> Preview:
         difference(audited.before, audited.after),
         effects,
         needs_typed([planned.change]),
-        waits(gateway, [planned.change]),
+        waits(two_persons, [planned.change]),
     )
 
 
 def save_edit(
-    gateway: Gateway, edit: Edit, *, actor: Actor, typed: str = "", reason: str = "", note: str = ""
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
+    edit: Edit,
+    *,
+    actor: Actor,
+    typed: str = "",
+    reason: str = "",
+    note: str = "",
 ) -> Saved:
     """Make the edit in one transaction and record it in the audit log.
 
@@ -119,10 +128,10 @@ def save_edit(
     :raises EditRefused: why it is refused (``Invalid``, ``Conflict``, ``InUse``, ``NotConfirmed``,
         ``ReasonMissing``).
     """
-    with writing(gateway.engine) as connection:
-        planned = replace(planned_edit(connection, edit, gateway.clock()), note=note)
+    with writing(database.engine) as connection:
+        planned = replace(planned_edit(connection, edit, database.clock()), note=note)
         planned.require_typed(typed)
-        return save_or_propose(connection, gateway, actor, planned, reason)
+        return save_or_propose(connection, database, audit_keys, two_persons, actor, planned, reason)
 
 
 def planned_edit(connection: Connection, edit: Edit, now: datetime) -> Planned:
@@ -175,13 +184,13 @@ class Edits:
         return cls(edits, data["action"], data["words"], data["about"], data["as_document"])
 
 
-def preview_edits(gateway: Gateway, edits: Edits) -> Preview:
+def preview_edits(database: Database, two_persons: TwoPersons, edits: Edits) -> Preview:
     """What the edits would do together. Nothing is written.
 
     :raises EditRefused: why they would be refused (``Invalid``, ``Conflict``, ``InUse``).
     """
-    now = gateway.clock()
-    with reading_consistently(gateway.engine) as connection:
+    now = database.clock()
+    with reading_consistently(database.engine) as connection:
         plan = plan_edits(connection, edits.edits, now, as_document=edits.as_document)
         effects = tuple(effects_of(connection, plan, now))
     changes = plan.changes
@@ -191,13 +200,21 @@ def preview_edits(gateway: Gateway, edits: Edits) -> Preview:
         (),
         effects,
         needs_typed(changes),
-        waits(gateway, changes),
+        waits(two_persons, changes),
         tuple(audited(changes)),
     )
 
 
 def save_edits(
-    gateway: Gateway, edits: Edits, *, actor: Actor, typed: str = "", reason: str = "", note: str = ""
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
+    edits: Edits,
+    *,
+    actor: Actor,
+    typed: str = "",
+    reason: str = "",
+    note: str = "",
 ) -> Saved:
     """Make the edits in one transaction, with one audit record; or propose them, where any of them waits.
 
@@ -206,10 +223,10 @@ def save_edits(
     :param note: a remark for the audit log; may be empty.
     :raises EditRefused: why they are refused; then nothing has changed.
     """
-    with writing(gateway.engine) as connection:
-        planned = replace(planned_edits(connection, edits, gateway.clock()), note=note)
+    with writing(database.engine) as connection:
+        planned = replace(planned_edits(connection, edits, database.clock()), note=note)
         planned.require_typed(typed)
-        return save_or_propose(connection, gateway, actor, planned, reason)
+        return save_or_propose(connection, database, audit_keys, two_persons, actor, planned, reason)
 
 
 def planned_edits(connection: Connection, edits: Edits, now: datetime) -> Planned:

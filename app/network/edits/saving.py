@@ -11,10 +11,11 @@ from sqlalchemy import Connection
 
 from app.accounts.proposal import Proposal, TwoPersons
 from app.accounts.services.proposals import Draft, SecondPersonNeeded, propose
+from app.audit.keys import AuditKeys
 from app.audit.records import Actor
 from app.audit.services import DETAIL_LENGTH, Saved, record
+from app.db.database import Database
 from app.feed.services.refold import FactsChanged, refold_after_network_change
-from app.gateway import Gateway
 from app.network.changes import Change, Decimals, apply, audited, in_brief, raise_versions
 from app.network.edits.results import NotConfirmed
 from app.network.queries import token_decimals
@@ -131,13 +132,19 @@ def same_name(typed: str, name: str) -> bool:
     return " ".join(typed.split()).casefold() == " ".join(name.split()).casefold()
 
 
-def waits(gateway: Gateway, changes: Sequence[Change]) -> bool:
+def waits(two_persons: TwoPersons, changes: Sequence[Change]) -> bool:
     """Whether the changes wait for a second operator."""
-    return bool(sections_that_wait(gateway.two_persons, changes))
+    return bool(sections_that_wait(two_persons, changes))
 
 
 def save_or_propose(
-    connection: Connection, gateway: Gateway, actor: Actor, planned: Planned, reason: str = ""
+    connection: Connection,
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
+    actor: Actor,
+    planned: Planned,
+    reason: str = "",
 ) -> Saved:
     """Make the planned changes; where they wait for a second operator, keep them as a proposal instead.
 
@@ -146,22 +153,24 @@ def save_or_propose(
     """
     if not planned.changes:
         return Saved((), None)
-    if not waits(gateway, planned.changes):
-        return save_changes(connection, gateway, actor, planned)
+    if not waits(two_persons, planned.changes):
+        return save_changes(connection, database, audit_keys, two_persons, actor, planned)
     draft = Draft(
         kind=planned.kind,
-        section=sections_that_wait(gateway.two_persons, planned.changes)[0],
+        section=sections_that_wait(two_persons, planned.changes)[0],
         subject=planned.subject,
         summary=planned.summary(token_decimals(connection)),
         input=planned.input,
         changes=audited(planned.changes),
     )
-    return propose(connection, gateway, actor, draft, reason)
+    return propose(connection, database, audit_keys, two_persons, actor, draft, reason)
 
 
 def save_changes(
     connection: Connection,
-    gateway: Gateway,
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
     actor: Actor,
     planned: Planned,
     approved: Proposal | None = None,
@@ -171,8 +180,8 @@ def save_changes(
     :param approved: the proposal that the actor approves, where the changes were proposed.
     :raises SecondPersonNeeded: the changes wait, and no proposal of them is approved.
     """
-    changes, now = planned.changes, gateway.clock()
-    waiting = sections_that_wait(gateway.two_persons, changes)
+    changes, now = planned.changes, database.clock()
+    waiting = sections_that_wait(two_persons, changes)
     if waiting and approved is None:
         raise SecondPersonNeeded(waiting)
     _write(connection, changes, now)
@@ -180,7 +189,7 @@ def save_changes(
     words = planned.words or in_brief(changes, token_decimals(connection))
     record_id = record(
         connection,
-        gateway.audit_keys,
+        audit_keys,
         actor,
         planned.action,
         planned.subject,

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
+from app.accounts.proposal import TwoPersons
+from app.audit.keys import AuditKeys
 from app.audit.records import Actor
 from app.audit.services import Saved, fingerprint, require_unchanged
+from app.db.database import Database
 from app.db.engine import reading_consistently, writing
-from app.gateway import Gateway
 from app.network.edits.planning import SECTION_BY_NAME, Edit
 from app.network.edits.results import FieldError, Invalid, Preview, counted
 from app.network.edits.rows import Edits, planned_edits, preview_edits
@@ -31,20 +33,30 @@ class Switch:
     reason: str = ""
 
 
-def preview_switch(gateway: Gateway, switch: Switch) -> Preview:
+def preview_switch(database: Database, two_persons: TwoPersons, switch: Switch) -> Preview:
     """What the switch would do, with the fingerprint of the rows that it is based on. Nothing is written.
 
     :raises Invalid: no chain would change its state.
     """
-    with reading_consistently(gateway.engine) as connection:
+    with reading_consistently(database.engine) as connection:
         rows = _rows(connection, switch)
     # The effects do not depend on the reason, but the plan requires one.
-    preview = preview_edits(gateway, _edits(rows, replace(switch, reason=switch.reason or "to be given")))
+    preview = preview_edits(
+        database, two_persons, _edits(rows, replace(switch, reason=switch.reason or "to be given"))
+    )
     return replace(preview, fingerprint=_fingerprint(rows))
 
 
 def save_switch(
-    gateway: Gateway, switch: Switch, *, shown: str, actor: Actor, typed: str = "", reason: str = ""
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
+    switch: Switch,
+    *,
+    shown: str,
+    actor: Actor,
+    typed: str = "",
+    reason: str = "",
 ) -> Saved:
     """Stop the chains, or resume them, in one transaction.
 
@@ -54,13 +66,13 @@ def save_switch(
     :param reason: why chains are resumed, for the second operator, where that waits.
     :raises EditRefused: ``Invalid``, ``Conflict``, ``NotConfirmed`` or ``ReasonMissing``.
     """
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         rows = _rows(connection, switch)
         if not switch.stop:
             require_unchanged("one of the chains", shown, _documented(rows))
-        planned = planned_edits(connection, _edits(rows, switch), gateway.clock())
+        planned = planned_edits(connection, _edits(rows, switch), database.clock())
         planned.require_typed(typed)
-        return save_or_propose(connection, gateway, actor, planned, reason)
+        return save_or_propose(connection, database, audit_keys, two_persons, actor, planned, reason)
 
 
 def _rows(connection: Connection, switch: Switch) -> list[Row]:

@@ -9,13 +9,15 @@ from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from markupsafe import Markup
 
+from app.audit.keys import AuditKeys
 from app.audit.services import Conflict
 from app.console.access import Access, Audience, may
 from app.console.formats import pill, when
 from app.console.lists import ChainIs, Choice, ListView, Present
 from app.console.requests import actor, read_id
 from app.console.views import flash_saved
-from app.gateway import current_gateway
+from app.db.database import Database
+from app.parts import current
 from app.transfers.admin.labels import ANOMALY_WORDS
 from app.transfers.anomalies import AnomalyKind
 from app.transfers.models import Anomaly
@@ -80,7 +82,7 @@ class AnomaliesView(ListView):
             flash("Select at least one anomaly, then acknowledge it.", "warning")
             return redirect(url_for("anomalies.index_view"))
         try:
-            flash_saved(acknowledge(current_gateway(), shown, actor=actor()))
+            flash_saved(acknowledge(current(Database), current(AuditKeys), shown, actor=actor()))
         except Conflict as refused:
             flash(f"Nothing was acknowledged: {refused}.", "error")
         return redirect(url_for("anomalies.index_view"))

@@ -12,10 +12,11 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+from app.db.database import Database
 from app.db.engine import reading, reading_consistently
 from app.feed.queries.facts import load_network_facts
 from app.feed.queries.histories import load_histories
-from app.gateway import Gateway
+from app.network.snapshot import SnapshotSource
 from app.network.terms import NetworkTerms
 from app.refunds.admin import RefundView, refund_view
 from app.refunds.explanation import RefundExplanation
@@ -94,44 +95,50 @@ class TransferDetail:
     anomalies: tuple[AnomalyLine, ...]
 
 
-def transfer_detail(gateway: Gateway, transfer_id: TransferId) -> TransferDetail:
+def transfer_detail(database: Database, snapshots: SnapshotSource, transfer_id: TransferId) -> TransferDetail:
     """The transfer, folded again from its log as the feed folds it. Writes nothing.
 
     :param transfer_id: 32 bytes.
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
     :raises Unavailable: the configuration cannot be read.
     """
-    terms = gateway.snapshots.current().terms
-    with reading_consistently(gateway.engine) as connection:
+    terms = snapshots.current().terms
+    with reading_consistently(database.engine) as connection:
         history = load_histories(connection, [transfer_id])[transfer_id]
         if history.log:
-            return _detail(gateway, connection, terms, history)
-    raise transfer_not_found(gateway, transfer_id)
+            return _detail(database, snapshots, connection, terms, history)
+    raise transfer_not_found(database, snapshots, transfer_id)
 
 
-def line_without_log(gateway: Gateway, transfer_id: TransferId) -> TransferLine | None:
+def line_without_log(
+    database: Database, snapshots: SnapshotSource, transfer_id: TransferId
+) -> TransferLine | None:
     """What is kept of a transfer of which there are no events; None where there is no such transfer.
 
     :raises Unavailable: the configuration cannot be read.
     """
-    terms = gateway.snapshots.current().terms
-    with reading(gateway.reads) as connection:
+    terms = snapshots.current().terms
+    with reading(database.reads) as connection:
         rows = transfers_with_ids(connection, [transfer_id])
     return transfer_line(terms, rows[0]) if rows else None
 
 
 def _detail(
-    gateway: Gateway, connection: Connection, terms: NetworkTerms, history: TransferHistory
+    database: Database,
+    snapshots: SnapshotSource,
+    connection: Connection,
+    terms: NetworkTerms,
+    history: TransferHistory,
 ) -> TransferDetail:
     facts = load_network_facts(connection)
     state = transfer_state(history, facts)
     evidence = evidence_of(history, state.status, facts, terms.chain_infos)
-    progress = progress_of_row(gateway, state)
+    progress = progress_of_row(database, snapshots, state)
     lines = event_lines(connection, history, _context(terms, state, evidence))
     anomalies = anomalies_of(connection, history.transfer_id)
     return TransferDetail(
         line=transfer_line(terms, state),
-        now=gateway.clock(),
+        now=database.clock(),
         next_actor=NEXT_ACTOR_WORDS[progress.next_actor],
         next_poll_seconds=progress.next_poll_seconds,
         kind=KIND_WORDS[state.kind] if state.kind else "",

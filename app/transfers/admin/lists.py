@@ -12,9 +12,10 @@ from typing import Any, Final, TypeVar
 from sqlalchemy import Connection, Row
 from werkzeug.datastructures import MultiDict
 
+from app.db.database import Database
 from app.db.engine import reading
-from app.gateway import Gateway
 from app.json_documents import MAX_ACCOUNT, read_time
+from app.network.snapshot import SnapshotSource
 from app.network.terms import NetworkTerms
 from app.transfers.admin.components import TransferLine, transfer_line
 from app.transfers.admin.labels import STATUS_WORDS
@@ -84,15 +85,19 @@ class TransferPage:
 
 
 def list_transfers(
-    gateway: Gateway, filters: TransferFilters, page: str | None = None, size: int = PAGE
+    database: Database,
+    snapshots: SnapshotSource,
+    filters: TransferFilters,
+    page: str | None = None,
+    size: int = PAGE,
 ) -> TransferPage:
     """The transfers that match the filters, the last changed first.
 
     :param page: ``next_page`` of the page before; one that cannot be read begins at the start.
     :raises Unavailable: the configuration cannot be read.
     """
-    terms = gateway.snapshots.current().terms
-    with reading(gateway.reads) as connection:
+    terms = snapshots.current().terms
+    with reading(database.reads) as connection:
         branches, others = _choose_index(connection, filters)
         found = newest_transfers(
             connection,
@@ -224,12 +229,14 @@ class ListRequest:
         return bool(self.fields)
 
 
-def read_list_request(gateway: Gateway, args: MultiDict[str, str]) -> ListRequest:
+def read_list_request(
+    database: Database, snapshots: SnapshotSource, args: MultiDict[str, str]
+) -> ListRequest:
     """Read the URL's arguments. Unusable ones raise nothing.
 
     :raises Unavailable: the configuration cannot be read.
     """
-    terms = gateway.snapshots.current().terms
+    terms = snapshots.current().terms
     stuck = _stuck(_text(args, "stuck"))
     seen_to = stuck is not None and _text(args, "seen") not in ("", "0")
     asked = ListRequest(
@@ -263,7 +270,7 @@ def read_list_request(gateway: Gateway, args: MultiDict[str, str]) -> ListReques
         dst_chain_id=read("dst", "To chain", _chain_id, "a chain id"),
         symbol=read("token", "Token", str, "a token"),
         account=read("account", "Account", _account, "an account"),
-        since=gateway.clock() - span
+        since=database.clock() - span
         if span
         else read("since", "Changed from", _moment, "a time such as 2026-01-31T12:00"),
         until=read("until", "Changed until", _moment, "a time such as 2026-01-31T12:00"),

@@ -9,9 +9,10 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+from app.db.database import Database
 from app.db.engine import reading
-from app.gateway import Gateway
 from app.latency.admin import Middles, middles_of_the_week
+from app.network.snapshot import SnapshotSource
 from app.network.terms import NetworkTerms
 from app.transfers.admin.components import Count, TransferLine, transfer_line
 from app.transfers.admin.lists import PAGE, TransferFilters, read_cursor, write_cursor
@@ -86,7 +87,8 @@ class StuckPage:
 
 
 def stuck_transfers(
-    gateway: Gateway,
+    database: Database,
+    snapshots: SnapshotSource,
     page: str | None = None,
     size: int = PAGE,
     middles: Middles | None = None,
@@ -103,14 +105,14 @@ def stuck_transfers(
     :param who: who has to act.
     :param seen_to: those that somebody has acknowledged, instead of those that nobody has.
     """
-    terms = gateway.snapshots.current().terms
-    thresholds = Thresholds.of(middles_of_the_week(gateway) if middles is None else middles)
-    now = gateway.clock()
+    terms = snapshots.current().terms
+    thresholds = Thresholds.of(middles_of_the_week(database) if middles is None else middles)
+    now = database.clock()
     found: list[ListedTransfer] = []
     last: Cursor | None = None
     rest: Cursor | None = None
     looked_at = 0
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         for row in _oldest(connection, who, now - thresholds.least, read_cursor(page), seen_to):
             if last is not None and (looked_at == MOST_LOOKED_AT or len(found) == size):
                 rest = last
@@ -141,13 +143,13 @@ def _stuck(
     )
 
 
-def count_stuck(gateway: Gateway, who: MustAct, middles: Middles | None = None) -> StuckCount:
+def count_stuck(database: Database, who: MustAct, middles: Middles | None = None) -> StuckCount:
     """How many transfers are in a list of stuck ones, whatever a page of it shows.
 
     :param middles: those of the latencies, where the caller has them; otherwise they are read.
     """
-    thresholds = Thresholds.of(middles_of_the_week(gateway) if middles is None else middles)
-    number, new = acknowledging.count_stuck(gateway, who, thresholds)
+    thresholds = Thresholds.of(middles_of_the_week(database) if middles is None else middles)
+    number, new = acknowledging.count_stuck(database, who, thresholds)
     return StuckCount(Count(number), new)
 
 

@@ -13,13 +13,16 @@ from flask_admin import expose
 from flask_login import current_user
 
 from app.accounts.roles import Role
+from app.audit.keys import AuditKeys
 from app.audit.services import EditRefused
 from app.console.access import READ, Access, Audience
 from app.console.csv_files import transfers_csv
 from app.console.requests import actor, page_of_user
 from app.console.views import ConsoleView, flash_saved
-from app.gateway import current_gateway
+from app.db.database import Database
 from app.latency.admin import middles_of_the_week
+from app.network.snapshot import SnapshotSource
+from app.parts import current
 from app.transfers.admin.components import TransferLine
 from app.transfers.admin.detail import line_without_log, reply_to_user, timeline_of, transfer_detail
 from app.transfers.admin.lists import ListRequest, list_transfers, read_list_request
@@ -55,25 +58,27 @@ class TransfersView(ConsoleView):
     @expose("/")
     def index(self) -> ResponseReturnValue:
         """The transfers that changed last; or the stuck, longest first."""
-        gateway = current_gateway()
-        asked = read_list_request(gateway, request.args)
+        database = current(Database)
+        snapshots = current(SnapshotSource)
+        asked = read_list_request(database, snapshots, request.args)
         for complaint in asked.complaints:
             flash(complaint, "warning")
         if asked.search:  # links to the search as it was before it had a page of its own
             return redirect(url_for("search.index", q=asked.search))
         if asked.stuck is not None:
             return self._stuck(asked, asked.stuck)
-        page = list_transfers(gateway, asked.filters, asked.page)
+        page = list_transfers(database, snapshots, asked.filters, asked.page)
         return self._list(asked, lines=page.transfers, page=page)
 
     @expose("/export.csv")
     def export_csv(self) -> Response:
         """Every transfer that matches the filters, streamed, in the order of the list."""
-        gateway = current_gateway()
-        asked = read_list_request(gateway, request.args)
+        database = current(Database)
+        snapshots = current(SnapshotSource)
+        asked = read_list_request(database, snapshots, request.args)
         name = "transfers" if asked.stuck is None else f"stuck-{asked.stuck.value}"
         return Response(
-            transfers_csv(gateway, asked),
+            transfers_csv(database, snapshots, asked),
             mimetype="text/csv",
             headers={"Content-Disposition": f"attachment; filename={name}.csv"},
         )
@@ -91,7 +96,9 @@ class TransfersView(ConsoleView):
             flash("Select at least one transfer, then acknowledge it.", "warning")
             return redirect(page)
         try:
-            saved = acknowledge_stuck(current_gateway(), shown, request.form.get("note", ""), actor=actor())
+            saved = acknowledge_stuck(
+                current(Database), current(AuditKeys), shown, request.form.get("note", ""), actor=actor()
+            )
         except EditRefused as refused:
             flash(f"Nothing was acknowledged: {refused}.", "error")
         else:
@@ -111,7 +118,14 @@ class TransfersView(ConsoleView):
         """Add a note. One that cannot be taken stays in its field."""
         wanted, typed = _id(transfer_id), request.form.get("text", "")
         try:
-            add_note(current_gateway(), wanted, typed, operator_id=current_user.id, actor=actor())
+            add_note(
+                current(Database),
+                current(AuditKeys),
+                wanted,
+                typed,
+                operator_id=current_user.id,
+                actor=actor(),
+            )
         except NoteRefused as refused:
             return self._page(wanted, typed=typed, refused=str(refused))
         flash("Note added.", "success")
@@ -123,7 +137,8 @@ class TransfersView(ConsoleView):
         wanted = _id(transfer_id)
         try:
             remove_note(
-                current_gateway(),
+                current(Database),
+                current(AuditKeys),
                 wanted,
                 note_id,
                 operator_id=current_user.id,
@@ -137,13 +152,14 @@ class TransfersView(ConsoleView):
         return redirect(_notes(wanted))
 
     def _page(self, wanted: TransferId, typed: str = "", refused: str = "") -> ResponseReturnValue:
-        gateway = current_gateway()
+        database = current(Database)
+        snapshots = current(SnapshotSource)
         try:
-            detail = transfer_detail(gateway, wanted)
+            detail = transfer_detail(database, snapshots, wanted)
         except Unavailable:
             raise
         except GatewayError as error:
-            line, unknown = line_without_log(gateway, wanted), "console/transfers/unknown.html"
+            line, unknown = line_without_log(database, snapshots, wanted), "console/transfers/unknown.html"
             if line is not None:
                 return self.render(unknown, line=line)
             return self.render(unknown, why=error.msg), HTTPStatus.NOT_FOUND
@@ -155,29 +171,36 @@ class TransfersView(ConsoleView):
             timeline=timeline_of(detail),
             reply=reply_to_user(detail, page),
             page=page,
-            notes=transfer_notes(gateway, wanted),
+            notes=transfer_notes(database, wanted),
             typed=typed,
             refused=refused,
             removes_every_note=current_user.role.may_act_as(Role.ADMIN),
         )
 
     def _stuck(self, asked: ListRequest, who: MustAct) -> str:
-        gateway = current_gateway()
-        middles = middles_of_the_week(gateway)
+        database = current(Database)
+        snapshots = current(SnapshotSource)
+        middles = middles_of_the_week(database)
         page = stuck_transfers(
-            gateway, asked.page, middles=middles, filters=asked.filters, who=who, seen_to=asked.seen_to
+            database,
+            snapshots,
+            asked.page,
+            middles=middles,
+            filters=asked.filters,
+            who=who,
+            seen_to=asked.seen_to,
         )
         return self._list(
             asked,
             lines=[each.line for each in page.transfers],
             stuck={each.line.transfer_id: each for each in page.transfers},
-            counts={each: count_stuck(gateway, each, middles) for each in MustAct},
+            counts={each: count_stuck(database, each, middles) for each in MustAct},
             page=page,
         )
 
     def _list(self, asked: ListRequest, *, lines: Sequence[TransferLine], **shown: object) -> str:
-        gateway = current_gateway()
-        noted = count_notes(gateway, [bytes.fromhex(line.transfer_id[2:]) for line in lines])
+        database = current(Database)
+        noted = count_notes(database, [bytes.fromhex(line.transfer_id[2:]) for line in lines])
         return self.render(
             "console/transfers/index.html",
             asked=asked,

@@ -8,11 +8,12 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, update
 
+from app.audit.keys import AuditKeys
 from app.audit.records import Actor, AuditedChange
 from app.audit.services import Conflict, EditRefused, Saved, fingerprint, record, require_unchanged
+from app.db.database import Database
 from app.db.engine import reading, writing
 from app.db.upserts import upsert
-from app.gateway import Gateway
 from app.transfers import models as table
 from app.transfers.models import ACKNOWLEDGEMENT_LENGTH, StuckAcknowledgement
 from app.transfers.queries.anomalies import AnomalyRow, anomalies_by_id
@@ -22,7 +23,9 @@ from app.transfers.stages import STATUSES, MustAct, Thresholds
 from app.values.amounts import grouped
 
 
-def acknowledge(gateway: Gateway, shown: Mapping[int, str], *, actor: Actor) -> Saved:
+def acknowledge(
+    database: Database, audit_keys: AuditKeys, shown: Mapping[int, str], *, actor: Actor
+) -> Saved:
     """Note that an operator has looked at the anomalies: all of them or none, with a record in the audit log.
 
     Those that are acknowledged already keep who did it and when.
@@ -30,8 +33,8 @@ def acknowledge(gateway: Gateway, shown: Mapping[int, str], *, actor: Actor) -> 
     :param shown: by the id of each, its fingerprint as the operator was shown it (``anomaly_fingerprint``).
     :raises Conflict: one of them is gone, or rests on other events now.
     """
-    with writing(gateway.engine) as connection:
-        now = gateway.clock()
+    with writing(database.engine) as connection:
+        now = database.clock()
         rows = {row.id: row for row in anomalies_by_id(connection, shown)}
         for anomaly_id, shown_fingerprint in shown.items():
             row = rows.get(anomaly_id)
@@ -48,7 +51,7 @@ def acknowledge(gateway: Gateway, shown: Mapping[int, str], *, actor: Actor) -> 
         )
         record_id = record(
             connection,
-            gateway.audit_keys,
+            audit_keys,
             actor,
             "anomaly.acknowledge",
             waiting[0].subject if len(waiting) == 1 else f"{grouped(len(waiting))} anomalies",
@@ -90,14 +93,14 @@ NEW_FOR: Final = timedelta(days=1)
 """How long after it became stuck a transfer is called new."""
 
 
-def count_stuck(gateway: Gateway, who: MustAct, thresholds: Thresholds) -> tuple[int, int | None]:
+def count_stuck(database: Database, who: MustAct, thresholds: Thresholds) -> tuple[int, int | None]:
     """How many are stuck and not acknowledged, and how many of them became so within ``NEW_FOR``.
 
     The first is exact while it is under ``COUNTED``; the second is None where it is not.
     """
-    statuses, now = [int(status) for status in STATUSES[who]], gateway.clock()
+    statuses, now = [int(status) for status in STATUSES[who]], database.clock()
     surely, surely_before = (_surely_stuck(thresholds, at) for at in (now, now - NEW_FOR))
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         number = count_in_state(connection, statuses, surely)
         if number == COUNTED:
             return number, None
@@ -127,7 +130,9 @@ class NoteRefused(EditRefused):
     """The note is missing or too long."""
 
 
-def acknowledge_stuck(gateway: Gateway, shown: Mapping[bytes, str], note: str, *, actor: Actor) -> Saved:
+def acknowledge_stuck(
+    database: Database, audit_keys: AuditKeys, shown: Mapping[bytes, str], note: str, *, actor: Actor
+) -> Saved:
     """Note that somebody has seen to these transfers: all of them or none, with a record in the audit log.
 
     It holds while they stay in the state that was shown. Acknowledging one again replaces the note.
@@ -140,8 +145,8 @@ def acknowledge_stuck(gateway: Gateway, shown: Mapping[bytes, str], note: str, *
     said = " ".join(note.replace("\0", " ").split())
     if not 0 < len(said) <= ACKNOWLEDGEMENT_LENGTH:
         raise NoteRefused(f"enter a note of 1 to {ACKNOWLEDGEMENT_LENGTH} characters: what was found or done")
-    with writing(gateway.engine) as connection:
-        now = gateway.clock()
+    with writing(database.engine) as connection:
+        now = database.clock()
         rows = {row.transfer_id: row for row in transfers_with_ids(connection, [*shown])}
         for transfer_id, shown_fingerprint in shown.items():
             row = rows.get(transfer_id)
@@ -165,7 +170,7 @@ def acknowledge_stuck(gateway: Gateway, shown: Mapping[bytes, str], note: str, *
         )
         record_id = record(
             connection,
-            gateway.audit_keys,
+            audit_keys,
             actor,
             "transfer.acknowledge",
             _what([*rows.values()]),

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from app.gateway import Gateway
-from app.network.snapshot import NetworkSnapshot
+from app.db.database import Database
+from app.network.snapshot import NetworkSnapshot, SnapshotSource
 from app.transfers.progress import Progress
 from app.transfers.queries.history import TransferEntry, transfers_of_accounts, transfers_of_key
 from app.transfers.queries.status import pruned_statuses
@@ -54,7 +54,9 @@ class FoundTransfers:
     read_to: Mapping[ChainId, ReadTo]
 
 
-def find_transfers(gateway: Gateway, key: str, chain_id: ChainId | None) -> FoundTransfers:
+def find_transfers(
+    database: Database, snapshots: SnapshotSource, key: str, chain_id: ChainId | None
+) -> FoundTransfers:
     """The transfers that have this id, or whose log names this transaction. No node is asked.
 
     :param key: as ``wire_values.parse_tx_hash`` gives it.
@@ -62,13 +64,14 @@ def find_transfers(gateway: Gateway, key: str, chain_id: ChainId | None) -> Foun
     :raises GatewayError: the id is that of a transfer which is no longer kept here.
     :raises Unavailable: the configuration cannot be read.
     """
-    snapshot, as_of = gateway.snapshots.current(), taken_in_at(gateway)
+    snapshot, as_of = snapshots.current(), taken_in_at(database)
     transfer_id = _as_transfer_id(key)
-    entries, read_to = gateway.public_reads.ask(_find, key, transfer_id, chain_id)
-    if not entries and transfer_id is not None and gateway.public_reads.ask(pruned_statuses, [transfer_id]):
-        raise transfer_not_found(gateway, transfer_id)
+    entries, read_to = database.public.ask(_find, key, transfer_id, chain_id)
+    if not entries and transfer_id is not None and database.public.ask(pruned_statuses, [transfer_id]):
+        raise transfer_not_found(database, snapshots, transfer_id)
     found = [
-        listed_transfer(snapshot, entry, progress_of_row(gateway, entry.status), as_of) for entry in entries
+        listed_transfer(snapshot, entry, progress_of_row(database, snapshots, entry.status), as_of)
+        for entry in entries
     ]
     return FoundTransfers(_knowledge(entries), found, read_to)
 
@@ -143,7 +146,7 @@ class HistoryPage:
 
 
 def transfer_history(
-    gateway: Gateway, accounts: Sequence[str], before_ms: int | None, size: int
+    database: Database, snapshots: SnapshotSource, accounts: Sequence[str], before_ms: int | None, size: int
 ) -> HistoryPage:
     """A page of what the accounts sent and received, each transfer once.
 
@@ -155,11 +158,11 @@ def transfer_history(
     :param size: how many are wanted: at most ``MAX_PAGE`` are given, and those of the last's millisecond.
     :raises Unavailable: the configuration cannot be read.
     """
-    snapshot = gateway.snapshots.current()
+    snapshot = snapshots.current()
     if not size or before_ms == 0:
         return HistoryPage((), "")
     before_ms = _NEWEST if before_ms is None else min(before_ms, _NEWEST)
-    entries = gateway.public_reads.ask(transfers_of_accounts, accounts, before_ms, min(size, MAX_PAGE))
+    entries = database.public.ask(transfers_of_accounts, accounts, before_ms, min(size, MAX_PAGE))
     listed = [listed_transfer(snapshot, entry) for entry in entries]
     return HistoryPage(listed, str(listed[-1].began_ms) if listed else "")
 

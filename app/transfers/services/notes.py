@@ -10,10 +10,11 @@ from collections.abc import Collection, Sequence
 
 from sqlalchemy import delete, func, insert, select
 
+from app.audit.keys import AuditKeys
 from app.audit.records import Actor
 from app.audit.services import EditRefused, record
+from app.db.database import Database
 from app.db.engine import reading, writing
-from app.gateway import Gateway
 from app.refunds.queries import status_of
 from app.transfers.models import NOTE_LENGTH, TransferNote
 from app.transfers.queries import anomalies as queries
@@ -28,19 +29,27 @@ class NoteRefused(EditRefused):
     """The note cannot be taken as it is, or is not there."""
 
 
-def transfer_notes(gateway: Gateway, transfer_id: TransferId) -> Sequence[queries.NoteRow]:
+def transfer_notes(database: Database, transfer_id: TransferId) -> Sequence[queries.NoteRow]:
     """The notes on a transfer, the newest first."""
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         return queries.notes_of(connection, transfer_id)
 
 
-def count_notes(gateway: Gateway, transfer_ids: Collection[bytes]) -> dict[bytes, int]:
+def count_notes(database: Database, transfer_ids: Collection[bytes]) -> dict[bytes, int]:
     """How many notes each of the transfers has; those without any are left out."""
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         return queries.count_notes(connection, transfer_ids) if transfer_ids else {}
 
 
-def add_note(gateway: Gateway, transfer_id: TransferId, text: str, *, operator_id: int, actor: Actor) -> None:
+def add_note(
+    database: Database,
+    audit_keys: AuditKeys,
+    transfer_id: TransferId,
+    text: str,
+    *,
+    operator_id: int,
+    actor: Actor,
+) -> None:
     """Add a note, with a record in the audit log.
 
     :param text: 1 to 2,000 characters, lines kept.
@@ -51,7 +60,7 @@ def add_note(gateway: Gateway, transfer_id: TransferId, text: str, *, operator_i
         raise NoteRefused(
             f"write a note of 1 to {grouped(NOTE_LENGTH)} characters; this has {grouped(len(said))}"
         )
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         if status_of(connection, transfer_id) is None:
             raise NoteRefused("the gateway does not keep this transfer")
         table = TransferNote
@@ -60,12 +69,12 @@ def add_note(gateway: Gateway, transfer_id: TransferId, text: str, *, operator_i
             raise NoteRefused(
                 f"a transfer has at most {MOST_NOTES} notes: remove one that is no longer needed"
             )
-        now = gateway.clock()
+        now = database.clock()
         row = {"transfer_id": transfer_id, "operator_id": operator_id, "at": now, "text": said}
         note_id = connection.scalar(insert(table).values(row).returning(table.id))
         record(
             connection,
-            gateway.audit_keys,
+            audit_keys,
             actor,
             "transfer.note",
             _subject(transfer_id),
@@ -75,7 +84,8 @@ def add_note(gateway: Gateway, transfer_id: TransferId, text: str, *, operator_i
 
 
 def remove_note(
-    gateway: Gateway,
+    database: Database,
+    audit_keys: AuditKeys,
     transfer_id: TransferId,
     note_id: int,
     *,
@@ -88,7 +98,7 @@ def remove_note(
     :param of_others: whether notes of other accounts may be removed, too.
     :raises NoteRefused: there is no such note, or somebody else wrote it.
     """
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         author = queries.note_author(connection, transfer_id, note_id)
         if author is None:
             raise NoteRefused("this note was removed already")
@@ -97,11 +107,11 @@ def remove_note(
         connection.execute(delete(TransferNote).where(TransferNote.id == note_id))
         record(
             connection,
-            gateway.audit_keys,
+            audit_keys,
             actor,
             "transfer.remove_note",
             _subject(transfer_id),
-            now=gateway.clock(),
+            now=database.clock(),
             detail=f"remove note {note_id}",
         )
 

@@ -13,8 +13,9 @@ from typing import Any, Final, Protocol
 
 from sqlalchemy import Connection, Row
 
-from app.gateway import Gateway
+from app.db.database import Database
 from app.latency.services import route_times
+from app.network.snapshot import SnapshotSource
 from app.network.terms import ChainInfo, NetworkTerms
 from app.transfers.progress import (
     UNKNOWN_TIMES,
@@ -72,29 +73,31 @@ class Known(Protocol):
         """Where it is paid out."""
 
 
-def taken_in_at(gateway: Gateway) -> datetime | None:
+def taken_in_at(database: Database) -> datetime | None:
     """When the newest event was accepted, as it was read a moment ago; None before the first.
 
     To be asked before what it is said of is read: all that was accepted by then is in that.
     """
-    event, _ = gateway.kept_reads.ask(last_event, lambda: gateway.public_reads.ask(last_event))
+    event, _ = database.cached.ask(last_event, lambda: database.public.ask(last_event))
     return None if event is None else event.received_at
 
 
-def progress_of_row(gateway: Gateway, row: Known) -> Progress:
+def progress_of_row(database: Database, snapshots: SnapshotSource, row: Known) -> Progress:
     """The progress of a transfer now."""
     status = TransferHistoryStatus(row.status)
     return progress_of(
         status,
         sent_at=row.sent_at,
         status_since=row.status_since,
-        now=gateway.clock(),
-        times=_times(gateway, row) if follows_route(status) else UNKNOWN_TIMES,
-        final_by=_final_by(gateway, row, status) if status in FINISHED_STATUSES else None,
+        now=database.clock(),
+        times=_times(database, row) if follows_route(status) else UNKNOWN_TIMES,
+        final_by=_final_by(database, snapshots, row, status) if status in FINISHED_STATUSES else None,
     )
 
 
-def _final_by(gateway: Gateway, row: Known, status: TransferHistoryStatus) -> FinalBy | None:
+def _final_by(
+    database: Database, snapshots: SnapshotSource, row: Known, status: TransferHistoryStatus
+) -> FinalBy | None:
     """Why the end of a transfer is final; None while its block is not.
 
     The depth of the chains may be a moment old: then an end is final a moment later.
@@ -105,9 +108,9 @@ def _final_by(gateway: Gateway, row: Known, status: TransferHistoryStatus) -> Fi
     chain_id = row.dst_chain_id if is_paid_out else row.src_chain_id
     if chain_id is None:
         return None
-    snapshot = gateway.snapshots.current()
+    snapshot = snapshots.current()
     chain = snapshot.terms.chain_infos.get(chain_id)
-    depths, _ = gateway.kept_reads.ask(chain_depths, lambda: gateway.public_reads.ask(chain_depths))
+    depths, _ = database.cached.ask(chain_depths, lambda: database.public.ask(chain_depths))
     finality, block_delay = (chain.finality, chain.block_delay) if chain else (None, None)
     depth = depths.get(chain_id, UNREAD)
     if chain_id not in snapshot.watching.terms:
@@ -115,10 +118,10 @@ def _final_by(gateway: Gateway, row: Known, status: TransferHistoryStatus) -> Fi
     return FinalBy.BLOCK if is_final(row.settled_block, depth, finality, block_delay) else None
 
 
-def _times(gateway: Gateway, row: Known) -> RouteTimes:
+def _times(database: Database, row: Known) -> RouteTimes:
     if row.src_chain_id is None or row.dst_chain_id is None:
         return UNKNOWN_TIMES
-    return route_times(gateway, row.src_chain_id, row.dst_chain_id)
+    return route_times(database, row.src_chain_id, row.dst_chain_id)
 
 
 NAMED_CHAINS: Final = 24
@@ -144,40 +147,42 @@ class TransferStatus:
     """When the newest fact was taken in that the answer can rest on. Histories have neither."""
 
 
-def transfer_status(gateway: Gateway, transfer_id: TransferId) -> TransferStatus:
+def transfer_status(database: Database, snapshots: SnapshotSource, transfer_id: TransferId) -> TransferStatus:
     """The status of the transfer, as its standing events give it.
 
     :param transfer_id: 32 bytes.
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
     :raises Unavailable: the configuration cannot be read.
     """
-    terms, as_of = gateway.snapshots.current().terms, taken_in_at(gateway)
-    row = gateway.public_reads.ask(transfer_row, transfer_id)
+    terms, as_of = snapshots.current().terms, taken_in_at(database)
+    row = database.public.ask(transfer_row, transfer_id)
     if row is None:
-        raise transfer_not_found(gateway, transfer_id)
-    return status_of(terms, row, progress_of_row(gateway, row), as_of)
+        raise transfer_not_found(database, snapshots, transfer_id)
+    return status_of(terms, row, progress_of_row(database, snapshots, row), as_of)
 
 
 def transfer_statuses(
-    gateway: Gateway, transfer_ids: Sequence[TransferId]
+    database: Database, snapshots: SnapshotSource, transfer_ids: Sequence[TransferId]
 ) -> list[TransferStatus | GatewayError]:
     """The status of each transfer, or the error that :func:`transfer_status` raises, in the order asked.
 
     :raises Unavailable: the configuration cannot be read.
     """
-    terms, as_of = gateway.snapshots.current().terms, taken_in_at(gateway)
-    rows = gateway.public_reads.ask(transfer_rows, list(dict.fromkeys(transfer_ids)))
+    terms, as_of = snapshots.current().terms, taken_in_at(database)
+    rows = database.public.ask(transfer_rows, list(dict.fromkeys(transfer_ids)))
     unknown = [transfer_id for transfer_id in transfer_ids if transfer_id not in rows]
-    missing = _not_found(gateway, unknown) if unknown else {}
+    missing = _not_found(database, snapshots, unknown) if unknown else {}
     return [
-        status_of(terms, row, progress_of_row(gateway, row), as_of)
+        status_of(terms, row, progress_of_row(database, snapshots, row), as_of)
         if (row := rows.get(transfer_id)) is not None
         else missing[transfer_id]
         for transfer_id in transfer_ids
     ]
 
 
-def transfer_status_by_transaction(gateway: Gateway, tx_hash: str, chain_id: ChainId) -> TransferStatus:
+def transfer_status_by_transaction(
+    database: Database, snapshots: SnapshotSource, tx_hash: str, chain_id: ChainId
+) -> TransferStatus:
     """The status of the transfer that a transaction of its source chain sent.
 
     Of several the first in its block counts (docs/interface.md#by-transaction).
@@ -186,12 +191,12 @@ def transfer_status_by_transaction(gateway: Gateway, tx_hash: str, chain_id: Cha
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
     :raises Unavailable: the configuration cannot be read.
     """
-    terms, as_of = gateway.snapshots.current().terms, taken_in_at(gateway)
-    found = gateway.public_reads.ask(_first_of_transaction, tx_hash, chain_id)
+    terms, as_of = snapshots.current().terms, taken_in_at(database)
+    found = database.public.ask(_first_of_transaction, tx_hash, chain_id)
     if found is None:
-        message = f"transfer not found; {_freshness_of(gateway, chain_id)}"
+        message = f"transfer not found; {_freshness_of(database, snapshots, chain_id)}"
         raise GatewayError(message, reason=Reason.TRANSFER_NOT_FOUND)
-    return status_of(terms, found.status, progress_of_row(gateway, found.status), as_of)
+    return status_of(terms, found.status, progress_of_row(database, snapshots, found.status), as_of)
 
 
 def _first_of_transaction(connection: Connection, tx_hash: str, chain_id: ChainId) -> TransferEntry | None:
@@ -211,7 +216,9 @@ def _first_of_transaction(connection: Connection, tx_hash: str, chain_id: ChainI
     return min(sent, key=place)
 
 
-def transfer_not_found(gateway: Gateway, transfer_id: TransferId) -> GatewayError:
+def transfer_not_found(
+    database: Database, snapshots: SnapshotSource, transfer_id: TransferId
+) -> GatewayError:
     """The error for an id that is not known, or no longer, for the caller to raise.
 
     Its message says which block of each chain was seen last, and how long ago its newest event happened, so
@@ -221,15 +228,17 @@ def transfer_not_found(gateway: Gateway, transfer_id: TransferId) -> GatewayErro
 
     :raises Unavailable: the configuration cannot be read.
     """
-    return _not_found(gateway, [transfer_id])[transfer_id]
+    return _not_found(database, snapshots, [transfer_id])[transfer_id]
 
 
-def _not_found(gateway: Gateway, transfer_ids: Sequence[TransferId]) -> dict[TransferId, GatewayError]:
+def _not_found(
+    database: Database, snapshots: SnapshotSource, transfer_ids: Sequence[TransferId]
+) -> dict[TransferId, GatewayError]:
     """:func:`transfer_not_found` of several, in a few reads however many they are."""
-    pruned = gateway.public_reads.ask(pruned_statuses, transfer_ids)
+    pruned = database.public.ask(pruned_statuses, transfer_ids)
     others = [transfer_id for transfer_id in transfer_ids if transfer_id not in pruned]
-    meant = gateway.public_reads.ask(_transfers_of_transactions, others) if others else {}
-    freshness = _freshness(gateway) if len(meant) < len(set(others)) else ""
+    meant = database.public.ask(_transfers_of_transactions, others) if others else {}
+    freshness = _freshness(database, snapshots) if len(meant) < len(set(others)) else ""
 
     def message(transfer_id: TransferId) -> str:
         if transfer_id in pruned:
@@ -273,11 +282,11 @@ def _transfers_of_transactions(
     }
 
 
-def _freshness(gateway: Gateway) -> str:
+def _freshness(database: Database, snapshots: SnapshotSource) -> str:
     """How far each chain was read and how long ago that was, for people: of ``NAMED_CHAINS`` at most."""
-    terms = gateway.snapshots.current().terms
-    newest = gateway.public_reads.ask(newest_events, terms.chain_infos, NAMED_CHAINS)
-    now = gateway.clock()
+    terms = snapshots.current().terms
+    newest = database.public.ask(newest_events, terms.chain_infos, NAMED_CHAINS)
+    now = database.clock()
     ages = [
         _seen(terms, progress, now)
         for progress in sorted(newest, key=lambda progress: progress.newest_at, reverse=True)
@@ -287,13 +296,13 @@ def _freshness(gateway: Gateway) -> str:
     return f"newest events: {', '.join(ages)}" if ages else "no chain has reported yet"
 
 
-def _freshness_of(gateway: Gateway, chain_id: ChainId) -> str:
+def _freshness_of(database: Database, snapshots: SnapshotSource, chain_id: ChainId) -> str:
     """As :func:`_freshness`, of the chain that was asked about: no other matters."""
-    terms = gateway.snapshots.current().terms
-    progress = gateway.public_reads.ask(newest_of_chain, chain_id)
+    terms = snapshots.current().terms
+    progress = database.public.ask(newest_of_chain, chain_id)
     if progress is None:
         return f"{_chain_name(terms, chain_id)} has not reported anything yet"
-    return f"newest events: {_seen(terms, progress, gateway.clock())}"
+    return f"newest events: {_seen(terms, progress, database.clock())}"
 
 
 def _seen(terms: NetworkTerms, progress: Row[*tuple[Any, ...]], now: datetime) -> str:

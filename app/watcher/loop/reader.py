@@ -15,7 +15,8 @@ from functools import partial
 from threading import Lock
 from typing import Final
 
-from app.gateway import Gateway
+from app.db.database import Database
+from app.feed.services.ingest import Intake
 from app.values.identifiers import ChainId
 from app.watcher.logs.translation import Unreadable
 from app.watcher.loop.backfill import read_range, tell_range
@@ -43,8 +44,8 @@ class FaultBook:
     :param monotonic: seconds that only grow.
     """
 
-    def __init__(self, gateway: Gateway, chain_id: ChainId, monotonic: Callable[[], float]) -> None:
-        self._gateway = gateway
+    def __init__(self, database: Database, chain_id: ChainId, monotonic: Callable[[], float]) -> None:
+        self._database = database
         self._chain_id = chain_id
         self._monotonic = monotonic
         self._new: Trouble | None = None
@@ -78,7 +79,7 @@ class FaultBook:
         self._written[trouble] = now
         about = f" ({trouble.source})" if trouble.source else ""
         _log.warning("chain %d%s: %s", self._chain_id, about, trouble.words)
-        note_fault(self._gateway, lease, trouble.words, trouble.source)
+        note_fault(self._database, lease, trouble.words, trouble.source)
 
 
 class WriterShare:
@@ -150,7 +151,8 @@ class Reader:
     :param share: what backfill may take of the writer's time.
     """
 
-    gateway: Gateway
+    database: Database
+    intake: Intake
     lease: Lease
     view: View
     share: WriterShare
@@ -239,7 +241,7 @@ class Reader:
     def _write(self, told: Told, *, backfill: bool = False) -> None:
         self.faults.note_unreadable(told.unreadable, self.view.source)
         if told.step is not None:
-            written = advance(self.gateway, self.lease, told.step)
+            written = advance(self.database, self.intake, self.lease, told.step)
             self.accepted = written.accepted
             if backfill:
                 self.share.wrote(written)
@@ -249,7 +251,7 @@ class Reader:
                 self.waiting.clear()
 
     def _reported(self) -> Reported:
-        return partial(reported, self.gateway, self.view.terms.chain_id)
+        return partial(reported, self.database, self.view.terms.chain_id)
 
     def _seen(self) -> Step:
         look = self.view.look

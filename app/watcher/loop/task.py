@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from threading import Event, Lock
 from typing import Final
 
+from app.db.database import Database
 from app.db.writes import is_unavailable
-from app.gateway import Gateway
+from app.feed.services.ingest import Intake
+from app.network.snapshot import SnapshotSource
 from app.network.watch_terms import WatchTerms
 from app.observability.outages import FAILURES
 from app.values.identifiers import ChainId
@@ -38,8 +40,8 @@ class Keeper:
     :param monotonic: seconds that only grow.
     """
 
-    def __init__(self, gateway: Gateway, monotonic: Callable[[], float]) -> None:
-        self._gateway = gateway
+    def __init__(self, database: Database, monotonic: Callable[[], float]) -> None:
+        self._database = database
         self._monotonic = monotonic
         self._seen: dict[Lease, float] = {}
         self._lock = Lock()
@@ -75,7 +77,7 @@ class Keeper:
                 self.drop(lease)
                 continue
             try:
-                keep(self._gateway, lease, LEASE_SECONDS)
+                keep(self._database, lease, LEASE_SECONDS)
             except LeaseLost:
                 self.drop(lease)
             except Exception as error:  # the database is away: the lease may be lost, which the epoch tells
@@ -113,7 +115,9 @@ class ChainTask:
     :param monotonic: seconds that only grow.
     """
 
-    gateway: Gateway
+    database: Database
+    snapshots: SnapshotSource
+    intake: Intake
     chain_id: ChainId
     owner: str
     stop: Event
@@ -154,7 +158,7 @@ class ChainTask:
     def _turn(self) -> None:
         """Take the lease and watch until it is lost or the process ends."""
         terms = self._terms()
-        lease = take(self.gateway, self.chain_id, self.owner, LEASE_SECONDS)
+        lease = take(self.database, self.chain_id, self.owner, LEASE_SECONDS)
         if lease is None:
             self.stop.wait(STANDBY_SECONDS)
             return
@@ -167,30 +171,30 @@ class ChainTask:
         finally:
             self.view = None
             self.keeper.drop(lease)
-            give(self.gateway, lease)
+            give(self.database, lease)
 
     def _terms(self) -> WatchTerms:
-        terms = watch_terms(self.gateway).get(self.chain_id)
+        terms = watch_terms(self.snapshots).get(self.chain_id)
         if terms is None:
             raise NotWatched
         return terms
 
     def _watch(self, lease: Lease, terms: WatchTerms) -> None:
         """Read on these terms until they change."""
-        follow_terms(self.gateway, lease, terms)
-        faults = FaultBook(self.gateway, self.chain_id, self.monotonic)
+        follow_terms(self.database, lease, terms)
+        faults = FaultBook(self.database, self.chain_id, self.monotonic)
         nodes = self.nodes_of(terms, faults.note)
         try:
             self.view = View(
                 terms=terms,
-                network=watched_network(self.gateway),
+                network=watched_network(self.database, self.snapshots),
                 nodes=nodes,
-                readings=load(self.gateway, self.chain_id),
-                clock=self.gateway.clock,
+                readings=load(self.database, self.chain_id),
+                clock=self.database.clock,
                 monotonic=self.monotonic,
-                max_reorg=self.gateway.max_reorg_blocks,
+                max_reorg=self.intake.max_reorg_blocks,
             )
-            self._read(Reader(self.gateway, lease, self.view, self.share, faults))
+            self._read(Reader(self.database, self.intake, lease, self.view, self.share, faults))
         finally:
             nodes.close()
 
@@ -202,7 +206,7 @@ class ChainTask:
             self.keeper.alive(reader.lease)
             if self._terms() != terms:
                 return
-            reader.view.network = watched_network(self.gateway)
+            reader.view.network = watched_network(self.database, self.snapshots)
             now = self.monotonic()
             if now >= next_poll:
                 next_poll = now + self._polled(reader)
@@ -248,7 +252,7 @@ class ChainTask:
         :raises LeaseLost: always: nobody reads it any more.
         """
         _log.error("chain %d: reading stopped: %s", self.chain_id, reason)
-        halt(self.gateway, reader.lease, reason)
+        halt(self.database, reader.lease, reason)
         raise LeaseLost(reader.lease)
 
 

@@ -9,7 +9,9 @@ from collections.abc import Callable, Collection, Mapping
 from threading import Event, Thread
 from typing import Final
 
-from app.gateway import Gateway
+from app.db.database import Database
+from app.feed.services.ingest import Intake
+from app.network.snapshot import SnapshotSource
 from app.network.watch_terms import WatchTerms
 from app.values.identifiers import ChainId
 from app.watcher.loop.reader import WriterShare
@@ -39,17 +41,21 @@ class Watcher:
 
     def __init__(
         self,
-        gateway: Gateway,
+        database: Database,
+        snapshots: SnapshotSource,
+        intake: Intake,
         rpc_urls: Mapping[str, str],
         monotonic: Callable[[], float],
         only: Collection[ChainId] | None = None,
     ) -> None:
-        self._gateway = gateway
+        self._database = database
+        self._snapshots = snapshots
+        self._intake = intake
         self._urls = rpc_urls
         self._monotonic = monotonic
         self._only = only
         self._stop = Event()
-        self._keeper = Keeper(gateway, monotonic)
+        self._keeper = Keeper(database, monotonic)
         self._share = WriterShare(monotonic)
         self._threads: dict[ChainId, Thread] = {}
         self.tasks: dict[ChainId, ChainTask] = {}
@@ -83,11 +89,13 @@ class Watcher:
 
     def _start_new(self) -> None:
         """Start a thread for each chain that is to be watched and has none."""
-        for chain_id in watch_terms(self._gateway):
+        for chain_id in watch_terms(self._snapshots):
             if chain_id in self._threads or (self._only is not None and chain_id not in self._only):
                 continue
             task = ChainTask(
-                self._gateway,
+                self._database,
+                self._snapshots,
+                self._intake,
                 chain_id,
                 self.owner,
                 self._stop,

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, delete, insert, tuple_
 
+from app.db.database import Database
 from app.db.engine import writing
 from app.db.upserts import upsert
 from app.feed.lines import TOO_FAR_AHEAD, RefusedLine
 from app.feed.queries.pruned import newest_seq
-from app.feed.services.ingest import IngestResult, ingest_events_within
-from app.gateway import Gateway
+from app.feed.services.ingest import IngestResult, Intake, ingest_events_within
 from app.transfers.events import ChainHead, ChainReorged
 from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.blocks import Header
@@ -62,7 +62,7 @@ class Advanced(IngestResult):
     by_turns: bool = False
 
 
-def advance(gateway: Gateway, lease: Lease, step: Step) -> Advanced:
+def advance(database: Database, intake: Intake, lease: Lease, step: Step) -> Advanced:
     """Write what a step of reading says, and that the reading has come so far. Both or neither.
 
     Of the events that the feed refuses, two kinds undo the step: a reorganisation that is too deep to be
@@ -73,11 +73,11 @@ def advance(gateway: Gateway, lease: Lease, step: Step) -> Advanced:
     :raises LeaseLost: somebody else reads the chain now; nothing was written.
     :raises StepRefused: see there; nothing was written.
     """
-    with writing(gateway.feed) as connection:
-        now = gateway.clock()
+    with writing(database.feed) as connection:
+        now = database.clock()
         row = write_under(connection, lease, read_at=now)
         log_start = _log_end(connection, step)
-        result = ingest_events_within(connection, gateway, step.events, REPORTER)
+        result = ingest_events_within(connection, database, intake, step.events, REPORTER)
         _check(step, result.refused)
         missed = step.missed if result.accepted or not step.missed_if_new else ()
         values = _cursor(connection, row, step) | _seen(row, step, result, now)

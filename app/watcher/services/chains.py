@@ -10,11 +10,13 @@ from typing import Any, Final
 
 from sqlalchemy import Row, update
 
+from app.audit.keys import AuditKeys
 from app.audit.records import Actor, AuditedChange
 from app.audit.services import record
+from app.db.database import Database
 from app.db.engine import ask, reading, writing
 from app.db.upserts import lock_or_insert
-from app.gateway import Gateway
+from app.network.snapshot import SnapshotSource
 from app.network.watch_terms import KnownSend, WatchedNetwork, WatchTerms
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 from app.watcher.models import ChainWatch
@@ -24,26 +26,26 @@ from app.watcher.steps import Missed
 from app.watcher.watched import WatchedChain, watch_state
 
 
-def watch_terms(gateway: Gateway) -> Mapping[ChainId, WatchTerms]:
+def watch_terms(snapshots: SnapshotSource) -> Mapping[ChainId, WatchTerms]:
     """The chains that are to be watched: those with a ``watch_from_block``.
 
     :raises Unavailable: the configuration cannot be read.
     """
-    return gateway.snapshots.current().watching.terms
+    return snapshots.current().watching.terms
 
 
-def watched_network(gateway: Gateway) -> WatchedNetwork:
+def watched_network(database: Database, snapshots: SnapshotSource) -> WatchedNetwork:
     """What logs mean, with the transfers that are known.
 
     :raises Unavailable: the configuration cannot be read.
     """
-    return replace(gateway.snapshots.current().watching.network, sends_of=partial(_sends_of, gateway))
+    return replace(snapshots.current().watching.network, sends_of=partial(_sends_of, database))
 
 
 def _sends_of(
-    gateway: Gateway, chain_id: ChainId, transfer_ids: Collection[TransferId]
+    database: Database, chain_id: ChainId, transfer_ids: Collection[TransferId]
 ) -> Mapping[TransferId, KnownSend]:
-    with reading(gateway.engine) as connection:
+    with reading(database.engine) as connection:
         return known_sends(connection, chain_id, transfer_ids)
 
 
@@ -66,21 +68,21 @@ class WatchDetails:
     waiting: Mapping[str, int]
 
 
-def watched_chains(gateway: Gateway) -> list[WatchedChain]:
+def watched_chains(database: Database, snapshots: SnapshotSource) -> list[WatchedChain]:
     """Every chain that is configured to be watched, by its id, whether or not anybody reads it.
 
     :raises Unavailable: the configuration cannot be read.
     """
-    terms, now = watch_terms(gateway), gateway.clock()
+    terms, now = watch_terms(snapshots), database.clock()
     if not terms:
         return []
-    rows = ask(gateway.reads, watch_rows)
+    rows = ask(database.reads, watch_rows)
     return [_watched(terms[chain_id], rows.get(chain_id), now) for chain_id in sorted(terms)]
 
 
-def watch_details(gateway: Gateway, chain_id: ChainId) -> WatchDetails:
+def watch_details(database: Database, chain_id: ChainId) -> WatchDetails:
     """What the page of one chain shows beside its row."""
-    rows = ask(gateway.reads, newest_misses, chain_id, MISSES_SHOWN)
+    rows = ask(database.reads, newest_misses, chain_id, MISSES_SHOWN)
     misses = [
         DatedMiss(
             row.at,
@@ -95,7 +97,7 @@ def watch_details(gateway: Gateway, chain_id: ChainId) -> WatchDetails:
         )
         for row in rows
     ]
-    return WatchDetails(misses, ask(gateway.reads, waiting_counts, chain_id))
+    return WatchDetails(misses, ask(database.reads, waiting_counts, chain_id))
 
 
 def _watched(terms: WatchTerms, row: Row[*tuple[Any, ...]] | None, now: datetime) -> WatchedChain:
@@ -149,7 +151,15 @@ class SwitchRefused(ValueError):
     """The reading was not stopped or started; the message says why."""
 
 
-def stop(gateway: Gateway, chain_id: ChainId, reason: str, *, actor: Actor) -> None:
+def stop(
+    database: Database,
+    snapshots: SnapshotSource,
+    audit_keys: AuditKeys,
+    chain_id: ChainId,
+    reason: str,
+    *,
+    actor: Actor,
+) -> None:
     """Stop the reading of a chain. Whoever reads it writes nothing more from now on.
 
     What was read stays, and the cursor: after :func:`start` the reading goes on where it was.
@@ -158,10 +168,10 @@ def stop(gateway: Gateway, chain_id: ChainId, reason: str, *, actor: Actor) -> N
     """
     if not reason.strip():
         raise SwitchRefused("enter a reason: other operators will see it")
-    if chain_id not in watch_terms(gateway):
+    if chain_id not in watch_terms(snapshots):
         raise SwitchRefused(f"chain {chain_id} is not configured to be watched")
-    with writing(gateway.engine) as connection:
-        now = gateway.clock()
+    with writing(database.engine) as connection:
+        now = database.clock()
         (row,) = lock_or_insert(connection, ChainWatch, [{"chain_id": chain_id, "epoch": 0}])
         if row.stopped is not None:
             raise SwitchRefused(f"reading of chain {chain_id} is already stopped: {row.stopped}")
@@ -170,7 +180,7 @@ def stop(gateway: Gateway, chain_id: ChainId, reason: str, *, actor: Actor) -> N
         subject = f"reading of chain {chain_id}"
         record(
             connection,
-            gateway.audit_keys,
+            audit_keys,
             actor,
             "watch.stop",
             subject,
@@ -180,13 +190,13 @@ def stop(gateway: Gateway, chain_id: ChainId, reason: str, *, actor: Actor) -> N
         )
 
 
-def start(gateway: Gateway, chain_id: ChainId, *, actor: Actor) -> None:
+def start(database: Database, audit_keys: AuditKeys, chain_id: ChainId, *, actor: Actor) -> None:
     """Let the reading of a stopped chain go on where it was; a watcher that runs takes it within seconds.
 
     :raises SwitchRefused: it is not stopped.
     """
-    with writing(gateway.engine) as connection:
-        now = gateway.clock()
+    with writing(database.engine) as connection:
+        now = database.clock()
         (row,) = lock_or_insert(connection, ChainWatch, [{"chain_id": chain_id, "epoch": 0}])
         if row.stopped is None:
             raise SwitchRefused(f"reading of chain {chain_id} is not stopped")
@@ -198,7 +208,7 @@ def start(gateway: Gateway, chain_id: ChainId, *, actor: Actor) -> None:
         subject = f"reading of chain {chain_id}"
         record(
             connection,
-            gateway.audit_keys,
+            audit_keys,
             actor,
             "watch.start",
             subject,

@@ -9,9 +9,9 @@ from typing import Any, Final
 from sqlalchemy import Connection, update
 from sqlalchemy.engine import Row
 
+from app.db.database import Database
 from app.db.engine import ask, counting
 from app.db.upserts import lock_or_insert
-from app.gateway import Gateway
 from app.values.identifiers import ChainId
 from app.watcher.models import ACTOR_LENGTH, OWNER_LENGTH, ChainWatch
 from app.watcher.queries import may_be_taken
@@ -40,7 +40,7 @@ class LeaseLost(Exception):
         self.lease = lease
 
 
-def take(gateway: Gateway, chain_id: ChainId, owner: str, seconds: float) -> Lease | None:
+def take(database: Database, chain_id: ChainId, owner: str, seconds: float) -> Lease | None:
     """Take the lease of a chain that nobody holds, or whose holder did not renew it in time.
 
     While somebody holds it this only reads, so any number of standbys may ask every second. A lease that ends
@@ -51,11 +51,11 @@ def take(gateway: Gateway, chain_id: ChainId, owner: str, seconds: float) -> Lea
     :param seconds: for how long it is held unless :func:`keep` is called.
     :returns: None while somebody else holds it, or while the chain is stopped.
     """
-    now = gateway.clock()
+    now = database.clock()
     latest = now + _CLOCKS_DIFFER * timedelta(seconds=seconds)
-    if not ask(gateway.reads, may_be_taken, chain_id, now, latest):
+    if not ask(database.reads, may_be_taken, chain_id, now, latest):
         return None
-    with counting(gateway.feed) as connection:
+    with counting(database.feed) as connection:
         (row,) = lock_or_insert(connection, ChainWatch, [{"chain_id": chain_id, "epoch": 0}])
         held = row.owner is not None and row.until is not None and now < row.until <= latest
         if row.stopped is not None or held:
@@ -69,42 +69,44 @@ def take(gateway: Gateway, chain_id: ChainId, owner: str, seconds: float) -> Lea
     return lease
 
 
-def keep(gateway: Gateway, lease: Lease, seconds: float) -> None:
+def keep(database: Database, lease: Lease, seconds: float) -> None:
     """Hold the lease for so many seconds from now.
 
     :raises LeaseLost: somebody else has it, or the chain was stopped.
     """
-    with counting(gateway.feed) as connection:
-        write_under(connection, lease, until=gateway.clock() + timedelta(seconds=seconds))
+    with counting(database.feed) as connection:
+        write_under(connection, lease, until=database.clock() + timedelta(seconds=seconds))
 
 
-def give(gateway: Gateway, lease: Lease) -> None:
+def give(database: Database, lease: Lease) -> None:
     """Give the lease back, so that a standby may take it at once. Of a lease that is lost, nothing."""
     try:
-        with counting(gateway.feed) as connection:
+        with counting(database.feed) as connection:
             write_under(connection, lease, owner=None, until=None)
     except LeaseLost:
         return
 
 
-def note_fault(gateway: Gateway, lease: Lease, text: str, source: str = "") -> None:
+def note_fault(database: Database, lease: Lease, text: str, source: str = "") -> None:
     """Keep what went wrong last, for operators.
 
     :param text: in words, without the URL of any node.
     :param source: the name of the variable of the URL that it is about.
     :raises LeaseLost: somebody else reads the chain.
     """
-    with counting(gateway.feed) as connection:
-        write_under(connection, lease, fault=text[:MAX_REASON], fault_source=source, fault_at=gateway.clock())
+    with counting(database.feed) as connection:
+        write_under(
+            connection, lease, fault=text[:MAX_REASON], fault_source=source, fault_at=database.clock()
+        )
 
 
-def halt(gateway: Gateway, lease: Lease, reason: str) -> None:
+def halt(database: Database, lease: Lease, reason: str) -> None:
     """Stop a chain that must not be read on before an operator has looked at it. The lease ends.
 
     :raises LeaseLost: somebody else reads the chain, or it was stopped already.
     """
-    with counting(gateway.feed) as connection:
-        now = gateway.clock()
+    with counting(database.feed) as connection:
+        now = database.clock()
         write_under(connection, lease, fault=reason[:MAX_REASON], fault_at=now)
         write_under(connection, lease, **stopped(lease.epoch, reason, now, by=None))
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, update
 
+from app.db.database import Database
 from app.db.engine import reading_consistently, writing
-from app.gateway import Gateway
 from app.network.watch_terms import WatchTerms
 from app.transfers.events import Event, TransferConfirmed, TransferSent
 from app.values.identifiers import BlockNumber, ChainId, TransferId
@@ -27,9 +27,9 @@ from app.watcher.services.lease import Lease, write_under
 from app.watcher.steps import UNKNOWN_DIGEST, ChainReadings, SpanState
 
 
-def load(gateway: Gateway, chain_id: ChainId) -> ChainReadings:
+def load(database: Database, chain_id: ChainId) -> ChainReadings:
     """All that is kept of the reading of a chain; nothing but its id where nobody has read it yet."""
-    with reading_consistently(gateway.engine) as connection:
+    with reading_consistently(database.engine) as connection:
         row = watch_row(connection, chain_id)
         if row is None:
             return ChainReadings(chain_id=chain_id)
@@ -57,14 +57,14 @@ Reported = Callable[..., Sequence[ReportedEvent]]
 
 
 def reported(
-    gateway: Gateway,
+    database: Database,
     chain_id: ChainId,
     first: BlockNumber,
     last: BlockNumber | None,
     transfer_ids: Collection[TransferId] | None = None,
 ) -> list[ReportedEvent]:
     """What the watcher reported of these blocks. It stays so as long as the caller has the chain's lease."""
-    with reading_consistently(gateway.engine) as connection:
+    with reading_consistently(database.engine) as connection:
         return reported_events(
             connection, chain_id, first, last, reporter=REPORTER, transfer_ids=transfer_ids
         )
@@ -82,7 +82,7 @@ def confirmed_elsewhere(reported: Reported, false: Iterable[Event]) -> list[Even
     return [event for event in confirmed if event.key not in taken]
 
 
-def follow_terms(gateway: Gateway, lease: Lease, terms: WatchTerms) -> bool:
+def follow_terms(database: Database, lease: Lease, terms: WatchTerms) -> bool:
     """Let what is kept of a chain be about the contracts and the first block that are configured now.
 
     Where a contract is added, or the first block is an earlier one, nothing is proven any more: the backfill
@@ -93,7 +93,7 @@ def follow_terms(gateway: Gateway, lease: Lease, terms: WatchTerms) -> bool:
     :returns: whether anything changed: then what is kept has to be loaded again.
     :raises LeaseLost: somebody else reads the chain.
     """
-    with writing(gateway.feed) as connection:
+    with writing(database.feed) as connection:
         row = write_under(connection, lease, owner=lease.owner)
         values = _values(connection, row, terms)
         if values:

@@ -8,11 +8,13 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, delete, insert
 
+from app.audit.keys import AuditKeys
 from app.audit.services import verify_audit
+from app.db.database import Database
 from app.db.engine import ask, reading, writing
-from app.gateway import Gateway
 from app.latency.median import window
 from app.latency.queries import middles_by_pair
+from app.network.snapshot import SnapshotSource
 from app.transfers.queries.anomalies import first_open_anomalies
 from app.transfers.queries.lists import Cursor
 from app.transfers.queries.status import oldest_in_state
@@ -42,42 +44,44 @@ class Alerts:
     def __init__(self) -> None:
         self._audit_next: datetime | None = None
 
-    def tell(self, gateway: Gateway) -> None:
+    def tell(self, database: Database, snapshots: SnapshotSource, audit_keys: AuditKeys) -> None:
         """Look at what operators subscribed to, and write deliveries about what began or ended since."""
-        wanted = {kind for _, kinds in ask(gateway.reads, of_alerts) for kind in kinds}
-        known = ask(gateway.reads, holding_alerts)
+        wanted = {kind for _, kinds in ask(database.reads, of_alerts) for kind in kinds}
+        known = ask(database.reads, holding_alerts)
         found: dict[AlertKind, Found] = {}
         for kind in wanted:
-            if (holding := self._look(gateway, kind)) is not None:
+            if (holding := self._look(database, snapshots, audit_keys, kind)) is not None:
                 found[kind] = holding
         dropped = {kind for kind, _ in known} - {kind.value for kind in wanted}
         if dropped or any(_subjects(known, kind) != holding.keys() for kind, holding in found.items()):
-            with writing(gateway.engine) as connection:
+            with writing(database.engine) as connection:
                 for former in dropped:  # nobody wants to hear of it now; whoever does later hears it anew
                     connection.execute(delete(Alert).where(Alert.kind == former))
                 for kind, holding in found.items():
-                    _tell(connection, kind, holding, gateway.clock())
+                    _tell(connection, kind, holding, database.clock())
 
-    def _look(self, gateway: Gateway, kind: AlertKind) -> Found | None:
+    def _look(
+        self, database: Database, snapshots: SnapshotSource, audit_keys: AuditKeys, kind: AlertKind
+    ) -> Found | None:
         """What holds of a kind; None where it is not looked at now."""
         match kind:
             case AlertKind.STUCK:
-                return _stuck(gateway)
+                return _stuck(database)
             case AlertKind.ANOMALY:
-                return _anomalies(gateway)
+                return _anomalies(database)
             case AlertKind.CHAIN_QUIET:
-                return _quiet_chains(gateway)
+                return _quiet_chains(database, snapshots)
             case AlertKind.AUDIT_BROKEN:
-                return self._audit(gateway)
+                return self._audit(database, audit_keys)
             case AlertKind.AUDIT_HEAD:
                 return None  # told with each record (audit/services.py)
 
-    def _audit(self, gateway: Gateway) -> Found | None:
-        now = gateway.clock()
+    def _audit(self, database: Database, audit_keys: AuditKeys) -> Found | None:
+        now = database.clock()
         if self._audit_next is not None and now < self._audit_next:
             return None
         self._audit_next = now + AUDIT_EVERY
-        fault = verify_audit(gateway).fault
+        fault = verify_audit(database, audit_keys).fault
         return {} if fault is None else {AUDIT_LOG: fault}
 
 
@@ -112,11 +116,11 @@ def _tell(connection: Connection, kind: AlertKind, holding: Found, now: datetime
         connection.execute(insert(Delivery), deliveries)
 
 
-def _stuck(gateway: Gateway) -> Found:
+def _stuck(database: Database) -> Found:
     """Transfers that wait for the bridge, as the console lists them."""
-    now = gateway.clock()
+    now = database.clock()
     found: dict[str, str] = {}
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         thresholds = Thresholds.of(middles_by_pair(connection, *window(now)))
         statuses = [int(status) for status in STATUSES[MustAct.BRIDGE]]
         until, after = now - thresholds.least, None
@@ -132,18 +136,18 @@ def _stuck(gateway: Gateway) -> Found:
     return found
 
 
-def _anomalies(gateway: Gateway) -> Found:
+def _anomalies(database: Database) -> Found:
     """Anomalies that nobody has acknowledged."""
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         rows = first_open_anomalies(connection, MOST)
     return {f"{row.kind} {row.subject}"[:512]: row.detail for row in rows}
 
 
-def _quiet_chains(gateway: Gateway) -> Found:
+def _quiet_chains(database: Database, snapshots: SnapshotSource) -> Found:
     """Watched chains that are not read, do not move, or had nothing for us for long."""
-    now = gateway.clock()
+    now = database.clock()
     found = {}
-    for chain in watched_chains(gateway):
+    for chain in watched_chains(database, snapshots):
         if (words := _quiet_words(chain, now)) is not None:
             found[f"chain {chain.chain_id}"] = f"{chain.name}: {words}"
     return found

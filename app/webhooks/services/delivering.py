@@ -14,10 +14,11 @@ import orjson
 from sqlalchemy import Connection, Engine, bindparam, or_, update
 from sqlalchemy.exc import DBAPIError
 
+from app.audit.keys import AuditKeys
 from app.audit.records import Actor, AuditedChange
 from app.audit.services import record
+from app.db.database import Database
 from app.db.engine import ask, counting, reading, writing
-from app.gateway import Gateway
 from app.values.times import rfc3339
 from app.webhooks.models import ERROR_LENGTH, Delivery, Subscription
 from app.webhooks.queries import (
@@ -100,18 +101,18 @@ class Room(Protocol):
         """Note that so many begin."""
 
 
-def take(gateway: Gateway, room: Room) -> list[Due]:
+def take(database: Database, audit_keys: AuditKeys, room: Room) -> list[Due]:
     """Take deliveries that are due, as far as there is room for them.
 
     Where the database fails after some were taken, these are returned.
     """
-    now = gateway.clock()
-    rows = ask(gateway.reads, due_subscriptions, now)
+    now = database.clock()
+    rows = ask(database.reads, due_subscriptions, now)
     wanted = [row for row in rows if room.free(row.place) > 0]
     taken: list[Due] = []
     for start in range(0, len(wanted), AT_ONCE):
         try:
-            chunk = _take_some(gateway, wanted[start : start + AT_ONCE], room, now)
+            chunk = _take_some(database, audit_keys, wanted[start : start + AT_ONCE], room, now)
         except DBAPIError:
             if taken:
                 return taken
@@ -122,28 +123,30 @@ def take(gateway: Gateway, room: Room) -> list[Due]:
     return taken
 
 
-def _take_some(gateway: Gateway, rows: Sequence[DueSubscription], room: Room, now: datetime) -> list[Due]:
+def _take_some(
+    database: Database, audit_keys: AuditKeys, rows: Sequence[DueSubscription], room: Room, now: datetime
+) -> list[Due]:
     """Take what is due to some subscriptions, in one transaction."""
     taken: list[Due] = []
     to: Counter[str] = Counter()
-    with counting(gateway.engine) as connection:
+    with counting(database.engine) as connection:
         for row in rows:
             free = room.free(row.place) - to[row.place]
             found = take_due(connection, row.id, now, now + CLAIM, free) if free > 0 else ()
             to[row.place] += len(found)
-            taken += _due(gateway, row, found, now)
+            taken += _due(audit_keys, row, found, now)
     return taken
 
 
 def _due(
-    gateway: Gateway, row: DueSubscription, found: Sequence[TakenDelivery], now: datetime
+    audit_keys: AuditKeys, row: DueSubscription, found: Sequence[TakenDelivery], now: datetime
 ) -> Iterable[Due]:
     if not found:
         return
     signing: tuple[bytes, ...] = ()
     fault = ""
     try:
-        signing = secrets_of(gateway.audit_keys, row, now)
+        signing = secrets_of(audit_keys, row, now)
     except SecretMissing as missing:
         fault = str(missing)
     for each in found:
@@ -162,12 +165,12 @@ def _due(
         )
 
 
-def bring_back(gateway: Gateway, outcomes: Sequence[Outcome]) -> None:
+def bring_back(database: Database, outcomes: Sequence[Outcome]) -> None:
     """Note what came of attempts. Of a delivery that another sender took meanwhile, nothing is noted."""
     if not outcomes:
         return
     ordered = sorted(outcomes, key=lambda outcome: outcome.due.id)
-    with counting(gateway.engine) as connection:
+    with counting(database.engine) as connection:
         connection.execute(
             update(Delivery)
             .where(Delivery.id == bindparam("of"), Delivery.claims == bindparam("taken"))
@@ -238,26 +241,26 @@ def _note_receivers(connection: Connection, outcomes: Iterable[Outcome]) -> None
         )
 
 
-def clean_up(gateway: Gateway) -> None:
+def clean_up(database: Database) -> None:
     """Delete some of what is too old or of removed subscriptions; switch off those of revoked keys.
 
     What waits longer than it can was written by a clock that was ahead, and corrected since: it is due.
     """
-    with counting(gateway.engine) as connection:
-        switch_off_of_revoked(connection, gateway.clock())
-        cap_waits(connection, gateway.clock(), first=CLAIM, later=LONGEST_DELAY, quiet=LONGEST_WAIT)
-    _while_full(counting, gateway, lambda c: delete_old(c, gateway.clock() - KEPT, _DELETED_AT_ONCE))
-    _while_full(writing, gateway, lambda c: delete_of_removed(c, _DELETED_AT_ONCE))
+    with counting(database.engine) as connection:
+        switch_off_of_revoked(connection, database.clock())
+        cap_waits(connection, database.clock(), first=CLAIM, later=LONGEST_DELAY, quiet=LONGEST_WAIT)
+    _while_full(counting, database, lambda c: delete_old(c, database.clock() - KEPT, _DELETED_AT_ONCE))
+    _while_full(writing, database, lambda c: delete_of_removed(c, _DELETED_AT_ONCE))
 
 
 def _while_full(
     begin: Callable[[Engine], AbstractContextManager[Connection]],
-    gateway: Gateway,
+    database: Database,
     delete_some: Callable[[Connection], int],
 ) -> None:
     """Delete in short transactions, between which others write, until there is no full portion left."""
     for _ in range(_TIMES):
-        with begin(gateway.engine) as connection:
+        with begin(database.engine) as connection:
             deleted = delete_some(connection)
         if deleted < _DELETED_AT_ONCE:
             return
@@ -267,14 +270,14 @@ LATE_AFTER: Final = timedelta(minutes=1)
 """A sender takes what is due within a second; where it was just started, or restarts, within this."""
 
 
-def unsent_since(gateway: Gateway) -> datetime | None:
+def unsent_since(database: Database) -> datetime | None:
     """Since when deliveries are due that no sender takes; None where one seems to run, or nothing is due.
 
     Senders leave no trace but what they take. One that has all the attempts under way that a receiver may
     have leaves more due to it, so deliveries count only while nothing at all is taken.
     """
-    now = gateway.clock()
-    with reading(gateway.reads) as connection:
+    now = database.clock()
+    with reading(database.reads) as connection:
         # What was paused, or left alone for a Retry-After, could not be sent before that was over.
         since = min(
             (
@@ -289,7 +292,8 @@ def unsent_since(gateway: Gateway) -> datetime | None:
 
 
 def replay(
-    gateway: Gateway,
+    database: Database,
+    audit_keys: AuditKeys,
     public_id: str,
     since: datetime,
     until: datetime,
@@ -305,17 +309,17 @@ def replay(
     :raises NoSubscription: there is none.
     """
     states = [DeliveryState.FAILED, *([DeliveryState.DELIVERED] if delivered_too else [])]
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         row = subscription(connection, public_id)
         if row is None:
             raise NoSubscription(public_id)
-        now = gateway.clock()
+        now = database.clock()
         count = send_again(connection, row.id, since, until, states=states, now=now)
         subject = f"webhook {public_id}"
         span = {"since": since.isoformat(), "until": until.isoformat(), "deliveries": count}
         record(
             connection,
-            gateway.audit_keys,
+            audit_keys,
             actor,
             "webhook.replay",
             subject,
@@ -326,7 +330,9 @@ def replay(
     return count
 
 
-def retry(gateway: Gateway, public_id: str, delivery_id: int | None = None, *, actor: Actor) -> int:
+def retry(
+    database: Database, audit_keys: AuditKeys, public_id: str, delivery_id: int | None = None, *, actor: Actor
+) -> int:
     """Make due now what waits for its next attempt; how many deliveries.
 
     It is sent even where the receiver asked to be left alone for longer. What is due within a minute stays as
@@ -335,11 +341,11 @@ def retry(gateway: Gateway, public_id: str, delivery_id: int | None = None, *, a
     :param delivery_id: one delivery, or None for all that wait.
     :raises NoSubscription: there is none of this name.
     """
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         row = subscription(connection, public_id)
         if row is None:
             raise NoSubscription(public_id)
-        now = gateway.clock()
+        now = database.clock()
         count = make_due(connection, row.id, delivery_id, later_than=now + CLAIM, now=now)
         if count == 0:
             return 0
@@ -348,7 +354,7 @@ def retry(gateway: Gateway, public_id: str, delivery_id: int | None = None, *, a
         which = f"delivery {delivery_id}" if delivery_id is not None else f"{count} deliveries"
         record(
             connection,
-            gateway.audit_keys,
+            audit_keys,
             actor,
             "webhook.retry",
             f"webhook {public_id}",

@@ -10,8 +10,8 @@ from typing import Any, Final
 import orjson
 from sqlalchemy import Connection
 
+from app.db.database import Database
 from app.db.engine import reading
-from app.gateway import Gateway
 from app.webhooks.queries import (
     SubscriptionRow,
     deliveries,
@@ -74,9 +74,9 @@ class ShownDelivery:
         return self.state is DeliveryState.WAITING and self.attempts > 0
 
 
-def list_subscriptions(gateway: Gateway, owner_key: str | None = None) -> list[Shown]:
+def list_subscriptions(database: Database, owner_key: str | None = None) -> list[Shown]:
     """Those of an API key, or with None all of them, up to ``MOST_LISTED``; the oldest first."""
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         rows = (
             subscriptions(connection, MOST_LISTED)
             if owner_key is None
@@ -85,24 +85,24 @@ def list_subscriptions(gateway: Gateway, owner_key: str | None = None) -> list[S
         return _shown(connection, rows)
 
 
-def show_subscription(gateway: Gateway, public_id: str) -> Shown:
+def show_subscription(database: Database, public_id: str) -> Shown:
     """One of them.
 
     :raises NoSubscription: there is none of this name.
     """
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         return _shown(connection, [_row(connection, public_id)])[0]
 
 
 def delivery_log(
-    gateway: Gateway, public_id: str, before: int | None = None, state: DeliveryState | None = None
+    database: Database, public_id: str, before: int | None = None, state: DeliveryState | None = None
 ) -> list[ShownDelivery]:
     """A page of the deliveries of a subscription, the newest first.
 
     :param before: the id of the last delivery of the page before.
     :raises NoSubscription: there is none of this name.
     """
-    with reading(gateway.reads) as connection:
+    with reading(database.reads) as connection:
         rows = deliveries(connection, _row(connection, public_id).id, PAGE, before, state)
     return [
         ShownDelivery(

@@ -18,9 +18,9 @@ from sqlalchemy import Connection, Row, delete, func, insert, select, update
 from app.audit.keys import AuditKeys
 from app.audit.records import Actor, AuditedChange, key_id
 from app.audit.services import record
+from app.db.database import Database
 from app.db.engine import writing
-from app.gateway import Gateway
-from app.webhooks.addresses import AddressRefused, Target, judged, parse_url
+from app.webhooks.addresses import AddressRefused, AllowedNetworks, Target, judged, parse_url
 from app.webhooks.models import ACTOR_LENGTH, REASON_LENGTH, Delivery, Subject, Subscription, delivery_row
 from app.webhooks.queries import SubscriptionRow, subscription
 from app.webhooks.schedule import OLD_SECRET_LASTS
@@ -101,17 +101,24 @@ class Made:
     secret: str = field(repr=False)
 
 
-def subscribe(gateway: Gateway, wanted: NewSubscription, *, actor: Actor | None) -> Made:
+def subscribe(
+    database: Database,
+    audit_keys: AuditKeys,
+    allowed: AllowedNetworks,
+    wanted: NewSubscription,
+    *,
+    actor: Actor | None,
+) -> Made:
     """Make a subscription. What is committed after this returns is sent to it.
 
     :param actor: the operator who is audited; None where the API key itself asks.
     :raises SubscriptionRefused: the URL or what is subscribed to cannot be used, or the key has too many.
     :raises AuditKeyUnusable: there is no key for its secret.
     """
-    target = _checked(gateway, wanted)
+    target = _checked(allowed, wanted)
     public_id = f"whk_{secrets.token_hex(8)}"
-    with writing(gateway.engine) as connection:
-        now = gateway.clock()
+    with writing(database.engine) as connection:
+        now = database.clock()
         if wanted.owner_key is not None:
             _refuse_too_many(connection, wanted.owner_key)
         values: dict[str, Any] = {
@@ -127,7 +134,7 @@ def subscribe(gateway: Gateway, wanted: NewSubscription, *, actor: Actor | None)
             "state_at": now,
             "created_at": now,
             "created_by": "its API key" if actor is None else actor.name[:ACTOR_LENGTH],
-            **new_salt(gateway.audit_keys),
+            **new_salt(audit_keys),
         }
         connection.execute(insert(Subscription), values)
         row = _row(connection, public_id, wanted.owner_key)
@@ -136,31 +143,41 @@ def subscribe(gateway: Gateway, wanted: NewSubscription, *, actor: Actor | None)
                 insert(Subject), [{"subject": each, "subscription_id": row.id} for each in wanted.subjects]
             )
         after = _audited(row) | {"subjects": len(wanted.subjects)}
-        _record(connection, gateway, actor, "create", row, before=None, after=after)
-        secret = secrets_of(gateway.audit_keys, row, now)[0]
+        _record(connection, database, audit_keys, actor, "create", row, before=None, after=after)
+        secret = secrets_of(audit_keys, row, now)[0]
     return Made(public_id, secret_text(secret))
 
 
-def rotate(gateway: Gateway, public_id: str, *, actor: Actor, owner_key: str | None = None) -> Made:
+def rotate(
+    database: Database, audit_keys: AuditKeys, public_id: str, *, actor: Actor, owner_key: str | None = None
+) -> Made:
     """Replace the secret. For a day both sign, so that the receiver can change over.
 
     :raises NoSubscription: there is none.
     """
-    with writing(gateway.engine) as connection:
-        now = gateway.clock()
+    with writing(database.engine) as connection:
+        now = database.clock()
         row = _row(connection, public_id, owner_key)
-        values = new_salt(gateway.audit_keys)
+        values = new_salt(audit_keys)
         old = {"old_salt": row.salt, "old_key_id": row.key_id, "old_until": now + OLD_SECRET_LASTS}
         _set(connection, row.id, **values, **old)
         _record(
-            connection, gateway, actor, "rotate", row, before={"secret": "former"}, after={"secret": "new"}
+            connection,
+            database,
+            audit_keys,
+            actor,
+            "rotate",
+            row,
+            before={"secret": "former"},
+            after={"secret": "new"},
         )
-        secret = secrets_of(gateway.audit_keys, _row(connection, public_id, owner_key), now)[0]
+        secret = secrets_of(audit_keys, _row(connection, public_id, owner_key), now)[0]
     return Made(public_id, secret_text(secret))
 
 
 def switch(
-    gateway: Gateway,
+    database: Database,
+    audit_keys: AuditKeys,
     public_id: str,
     state: State,
     *,
@@ -173,13 +190,13 @@ def switch(
     :param reason: why it is not active, for those who look at it.
     :raises NoSubscription: there is none.
     """
-    with writing(gateway.engine) as connection:
+    with writing(database.engine) as connection:
         row = _row(connection, public_id, owner_key)
         if row.state == state.value:
             return
         if state is State.REMOVED:
             connection.execute(delete(Subject).where(Subject.subscription_id == row.id))
-        now = gateway.clock()
+        now = database.clock()
         _set(
             connection,
             row.id,
@@ -189,26 +206,35 @@ def switch(
             quiet_until=None,
         )
         before = {"state": row.state}
-        _record(connection, gateway, actor, state.value, row, before=before, after={"state": state.value})
+        _record(
+            connection,
+            database,
+            audit_keys,
+            actor,
+            state.value,
+            row,
+            before=before,
+            after={"state": state.value},
+        )
 
 
-def send_test(gateway: Gateway, public_id: str, owner_key: str | None = None) -> None:
+def send_test(database: Database, public_id: str, owner_key: str | None = None) -> None:
     """Write a delivery that tells nothing, to see whether it arrives.
 
     :raises NoSubscription: there is none.
     """
-    with writing(gateway.engine) as connection:
-        row, now = _row(connection, public_id, owner_key), gateway.clock()
+    with writing(database.engine) as connection:
+        row, now = _row(connection, public_id, owner_key), database.clock()
         body = event_body(TEST_EVENT, now, {"webhook_id": public_id})
         connection.execute(insert(Delivery), delivery_row(row.id, TEST_EVENT, "", body, now))
 
 
-def _checked(gateway: Gateway, wanted: NewSubscription) -> Target:
+def _checked(allowed: AllowedNetworks, wanted: NewSubscription) -> Target:
     try:
         target = parse_url(wanted.url)
     except ValueError as error:
         raise SubscriptionRefused(str(error), "url") from None
-    _check_address(gateway, target)
+    _check_address(allowed, target)
     if len(wanted.name) > MAX_NAME or not wanted.name.isprintable():
         raise SubscriptionRefused(
             f"must have at most {MAX_NAME} characters, all of which can be printed", "name"
@@ -224,9 +250,9 @@ def _checked(gateway: Gateway, wanted: NewSubscription) -> Target:
     return target
 
 
-def _check_address(gateway: Gateway, target: Target) -> None:
+def _check_address(allowed: AllowedNetworks, target: Target) -> None:
     """Refuse at once what would be refused at each attempt. Names are resolved by the sender alone."""
-    networks = gateway.webhook_networks
+    networks = allowed
     if target.plain and not networks:
         raise SubscriptionRefused("must begin with https", "url")
     try:
@@ -268,7 +294,8 @@ def _audited(row: SubscriptionRow) -> dict[str, Any]:
 
 def _record(
     connection: Connection,
-    gateway: Gateway,
+    database: Database,
+    audit_keys: AuditKeys,
     actor: Actor | None,
     action: str,
     row: SubscriptionRow,
@@ -282,11 +309,11 @@ def _record(
     subject = f"webhook {row.public_id}"
     record(
         connection,
-        gateway.audit_keys,
+        audit_keys,
         actor,
         f"webhook.{action}",
         subject,
-        now=gateway.clock(),
+        now=database.clock(),
         detail=f"{action} {row.name or row.public_id}",
         changes=[AuditedChange(subject, before, after)],
     )

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 from flask import Flask
 
-from app.gateway import Gateway, current_gateway
 from tests.applications import Applications
 from tests.databases import SharedDatabase
+from tests.gateway import Gateway, current_gateway
 from tests.sandboxes import SANDBOX_NOW, fill_sandbox
 from tests.services.feed.world import NOW, small_network
 

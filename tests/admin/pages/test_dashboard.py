@@ -15,7 +15,6 @@ from app.db.engine import reading, writing
 from app.estimates.admin.summary import estimate_summary
 from app.estimates.models import EstimateCount
 from app.feed.models import PoolCounter
-from app.gateway import Gateway
 from app.latency.admin import middles_of_the_week, slowest_pairs
 from app.latency.median import WINDOW
 from app.latency.queries import middles_by_pair, ninth_tenths_by_pair
@@ -28,6 +27,7 @@ from app.transfers.queries import status as queries
 from app.values.codes import TransferHistoryStatus as Status
 from tests.admin.pages.plans import plans
 from tests.admin.projected import put, took
+from tests.gateway import Gateway
 from tests.services.feed.world import (
     KEYS,
     NOW,
@@ -54,13 +54,15 @@ def test_transfers_by_status(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) 
         {"status": 7, "since": 6 * 24 * hour},
         {"status": 0, "since": 0, "status_since": None},
     )
-    counts = {count.status: (count.day.number, count.week.number) for count in status_counts(gateway)}
+    counts = {
+        count.status: (count.day.number, count.week.number) for count in status_counts(gateway.database)
+    }
     assert counts.pop(Status.TRANSFER_COMPLETED) == (3, 4)
     assert counts.pop(Status.TRANSFER_REQUESTING_REFUND) == (0, 1)
     assert set(counts.values()) == {(0, 0)} and Status.TRANSFER_UNKNOWN not in counts
     monkeypatch.setattr(queries, "COUNTED", 3)
     monkeypatch.setattr("app.transfers.admin.components.COUNTED", 3)
-    (completed,) = [c for c in status_counts(gateway) if c.status is Status.TRANSFER_COMPLETED]
+    (completed,) = [c for c in status_counts(gateway.database) if c.status is Status.TRANSFER_COMPLETED]
     assert (str(completed.week), completed.week.at_least) == ("3+", True)
 
 
@@ -85,7 +87,7 @@ def test_order_statistics_are_exact(gateway: Gateway) -> None:
 
 
 def test_the_slowest_pairs_show_what_the_public_latency_says(sandbox: Gateway) -> None:
-    pairs = slowest_pairs(sandbox, middles_of_the_week(sandbox))
+    pairs = slowest_pairs(sandbox.database, sandbox.snapshots, middles_of_the_week(sandbox.database))
     assert [pair.median_seconds for pair in pairs] == sorted(
         (pair.median_seconds for pair in pairs), reverse=True
     )
@@ -111,7 +113,7 @@ def test_what_is_stuck(gateway: Gateway) -> None:
         {"status": 2, "since": 9999},
         {"status": 0, "since": 9999, "status_since": None},
     )
-    page = stuck_transfers(gateway)
+    page = stuck_transfers(gateway.database, gateway.snapshots)
     assert [int(stuck.line.transfer_id, 16) for stuck in page.transfers] == [6, 5, 3, 2]
     assert [(s.lasting.seconds, s.allowed.seconds, s.measured) for s in page.transfers] == [
         (9999, 3600, False),
@@ -127,10 +129,10 @@ def test_pages_of_what_is_stuck(gateway: Gateway, monkeypatch: pytest.MonkeyPatc
     for looked_at in (5000, 7):
         monkeypatch.setattr(rules, "MOST_LOOKED_AT", looked_at)
         found: list[int] = []
-        page = stuck_transfers(gateway, size=9)
+        page = stuck_transfers(gateway.database, gateway.snapshots, size=9)
         found += [int(s.line.transfer_id, 16) for s in page.transfers]
         while page.next_page:
-            page = stuck_transfers(gateway, page.next_page, size=9)
+            page = stuck_transfers(gateway.database, gateway.snapshots, page.next_page, size=9)
             found += [int(s.line.transfer_id, 16) for s in page.transfers]
         assert found == sorted(range(1, 41), key=lambda n: (-((n - 1) // 3), n))
 
@@ -138,7 +140,9 @@ def test_pages_of_what_is_stuck(gateway: Gateway, monkeypatch: pytest.MonkeyPatc
 def test_a_median_of_two_middles_counts_half(gateway: Gateway) -> None:
     took(gateway, 1, 2, 10, 15)
     put(gateway, {"status": 3, "since": 37.5}, {"status": 3, "since": 37.500001})
-    assert [int(s.line.transfer_id, 16) for s in stuck_transfers(gateway).transfers] == [2]
+    assert [
+        int(s.line.transfer_id, 16) for s in stuck_transfers(gateway.database, gateway.snapshots).transfers
+    ] == [2]
 
 
 def test_refunds_that_wait_for_signatures(gateway: Gateway) -> None:
@@ -151,13 +155,15 @@ def test_refunds_that_wait_for_signatures(gateway: Gateway) -> None:
         sent(2),
         about(2, "refund.requested", at=-45),
     )
-    first, second = waiting_refunds(gateway)
+    first, second = waiting_refunds(gateway.database, gateway.snapshots)
     assert (first.line.transfer_id, second.line.transfer_id) == (transfer_id(2), transfer_id(1))
     assert (second.refund.power_signed, second.refund.quorum) == (20, 67)
     assert len(second.refund.not_signed) == 3
     assert first.refund.missing == ("no refund request is known yet: the validator network is preparing it",)
     feed(gateway, *(signed(1, signature(wd, key)) for key in KEYS[:2]))
-    assert [waiting.line.transfer_id for waiting in waiting_refunds(gateway)] == [transfer_id(2)]
+    assert [waiting.line.transfer_id for waiting in waiting_refunds(gateway.database, gateway.snapshots)] == [
+        transfer_id(2)
+    ]
 
 
 def test_open_anomalies(gateway: Gateway) -> None:
@@ -170,12 +176,12 @@ def test_open_anomalies(gateway: Gateway) -> None:
             for each in (sent(n), released(n, at=-10 + n), about(n, "refund.submitted", **refunded))
         ),
     )
-    lines, number = anomalies_to_acknowledge(gateway, size=1)
+    lines, number = anomalies_to_acknowledge(gateway.database, size=1)
     assert ([line.transfer_id for line in lines], str(number)) == ([transfer_id(2)], "2")
     with writing(gateway.engine) as connection:
         connection.execute(text("UPDATE anomalies SET acknowledged_at = last_at, acknowledged_by = 'me'"))
-    assert anomalies_to_acknowledge(gateway) == ((), anomalies_to_acknowledge(gateway)[1])
-    assert str(anomalies_to_acknowledge(gateway)[1]) == "0"
+    assert anomalies_to_acknowledge(gateway.database) == ((), anomalies_to_acknowledge(gateway.database)[1])
+    assert str(anomalies_to_acknowledge(gateway.database)[1]) == "0"
 
 
 def test_pools_against_their_caps(gateway: Gateway) -> None:
@@ -192,7 +198,7 @@ def test_pools_against_their_caps(gateway: Gateway) -> None:
         moved = {"added": 0, "sent": 0, "relayed": 3000 * token, "withdrawn": 0}
         connection.execute(insert(PoolCounter).values(chain_id=2, symbol="USDT", **moved))
     feed(gateway, sent(1, at=0))
-    under, over, first = pool_lines(gateway)
+    under, over, first = pool_lines(gateway.database, gateway.snapshots)
     assert (under.chain.id, under.under_zero, under.balance.units, under.total) == (2, True, 0, None)
     assert (over.chain.id, over.fullest_ppm) == (3, 1_000_000)
     assert str(first.balance) == "3000 USDT" and first.total and first.epoch
@@ -204,14 +210,14 @@ def test_pools_against_their_caps(gateway: Gateway) -> None:
 def test_freshness_of_chains_and_feed(gateway: Gateway) -> None:
     with writing(gateway.engine) as connection:
         connection.execute(text("UPDATE chains SET disabled = :yes WHERE chain_id = 3"), {"yes": True})
-    assert freshness(gateway).feed.age == "Never"
+    assert freshness(gateway.database, gateway.snapshots).feed.age == "Never"
     feed(
         gateway,
         event("chain.head", at=-30, chain_id=1, block=500),
         event("chain.head", at=-3600, chain_id=2, block=7),
         reporter="relayer",
     )
-    got = freshness(gateway)
+    got = freshness(gateway.database, gateway.snapshots)
     assert [(line.chain.id, line.highest_block, line.age, line.reading) for line in got.chains] == [
         (2, 7, "1 h ago", Reading.NOT_READ),
         (1, 500, "30 s ago", Reading.FRESH),
@@ -222,7 +228,7 @@ def test_freshness_of_chains_and_feed(gateway: Gateway) -> None:
         "Chain read up to a block",
         "just now",
     )
-    assert (got.sandbox, shows_sandbox(gateway)) == (False, False)
+    assert (got.sandbox, shows_sandbox(gateway.database)) == (False, False)
 
 
 def test_outcomes_of_estimates(gateway: Gateway) -> None:
@@ -232,19 +238,19 @@ def test_outcomes_of_estimates(gateway: Gateway) -> None:
         for ago, code, reason, count in [*rows, (-60, 1017, "total_cap", 5)]:
             values = {"minute": minute + ago, "code": code, "reason": reason, "count": count}
             connection.execute(insert(EstimateCount).values(**values))
-    got = estimate_summary(gateway)
+    got = estimate_summary(gateway.database)
     assert (got.asked, got.answered, len(got.minutes)) == (100, 60, 60)
     assert [(line.code, line.name, line.reason, line.count, line.share) for line in got.refusals] == [
         (1004, "ERROR_CODE_NO_ENOUGH_TOKEN_ON_DST_CHAIN", "not_enough_liquidity", 30, "30.0 %"),
         (500, "ERROR_CODE_COMMON", "chain_disabled", 10, "10.0 %"),
     ]
     assert (got.minutes[0].refused, got.minutes[-1].answered, got.minutes[-1].at) == (10, 60, NOW)
-    assert estimate_summary(gateway, timedelta(days=30)).asked == 105
+    assert estimate_summary(gateway.database, timedelta(days=30)).asked == 105
 
 
 def test_the_sandboxs_dashboard(sandbox: Gateway) -> None:
-    got = Dashboard(sandbox)
-    assert got.freshness.sandbox and shows_sandbox(sandbox)
+    got = Dashboard(sandbox.database, sandbox.snapshots)
+    assert got.freshness.sandbox and shows_sandbox(sandbox.database)
     assert {count.status for count in got.statuses if count.week.number} == set(Status) - {Status(0)}
     assert got.stuck.transfers and got.refunds and got.latencies and got.pools
     assert [s.lasting for s in got.stuck.transfers] == sorted(
@@ -254,7 +260,7 @@ def test_the_sandboxs_dashboard(sandbox: Gateway) -> None:
 
 
 def test_an_empty_gateways_dashboard(gateway: Gateway) -> None:
-    got = Dashboard(gateway)
+    got = Dashboard(gateway.database, gateway.snapshots)
     assert not (got.stuck.transfers or got.refunds or got.anomalies or got.latencies or got.pools)
 
 
@@ -262,7 +268,7 @@ def test_an_empty_gateways_dashboard(gateway: Gateway) -> None:
 def test_nothing_reads_the_whole_table_of_transfers_or_events(gateway: Gateway) -> None:
     feed(gateway, sent(1), about(1, "refund.requested"))
     with plans(gateway.reads, gateway.engine) as seen:
-        board = Dashboard(gateway)
+        board = Dashboard(gateway.database, gateway.snapshots)
         for part in PARTS:
             getattr(board, part)
     assert len(seen) > 15

@@ -11,7 +11,6 @@ from flask import Flask
 from app.db.engine import reading
 from app.feed.queries.histories import load_histories
 from app.feed.services.retract import retract_ids
-from app.gateway import Gateway
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.transfers.admin.detail import TransferDetail, reply_to_user, transfer_detail
 from app.transfers.admin.labels import (
@@ -33,6 +32,7 @@ from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import address_of, checksum_address
 from app.values.errors import GatewayError
 from tests.actors import TESTER
+from tests.gateway import Gateway
 from tests.services.feed.world import (
     KEYS,
     NOW,
@@ -56,7 +56,7 @@ INTERNAL = re.compile(
 
 
 def detail(gateway: Gateway, n: int) -> TransferDetail:
-    return transfer_detail(gateway, bytes.fromhex(transfer_id(n)[2:]))
+    return transfer_detail(gateway.database, gateway.snapshots, bytes.fromhex(transfer_id(n)[2:]))
 
 
 def progress(of: TransferDetail) -> dict[StageName, Progress]:
@@ -117,7 +117,7 @@ def test_events_that_fell_say_why(gateway: Gateway) -> None:
         sent(1, at=-100, event_id="send"),
         about(1, "network.status", at=-5, xfer_status=4, event_id="bad"),
     )
-    retract_ids(gateway, ["bad"], "a typing error", actor=TESTER)
+    retract_ids(gateway.database, gateway.audit_keys, ["bad"], "a typing error", actor=TESTER)
     got = detail(gateway, 1)
     assert got.line.status is Status.TRANSFER_SUBMITTING
     told = [line for line in got.events if line.event_id in ("send", "bad")]
@@ -241,7 +241,7 @@ def test_every_transfer_of_the_sandbox(sandbox: Gateway, sandbox_app: Flask) -> 
     replies: dict[Status, str] = {}
     for transfer in SANDBOX_TRANSFERS:
         key = bytes.fromhex(transfer.transfer_id[2:])
-        got = transfer_detail(sandbox, key)
+        got = transfer_detail(sandbox.database, sandbox.snapshots, key)
         assert (got.line.status, got.line.transfer_id) == (transfer.status, transfer.transfer_id)
         door = client.post("/v2/getTransferStatus", json={"transfer_id": transfer.transfer_id})
         answer = json.loads(door.data)
@@ -287,7 +287,9 @@ def test_a_reply_says_what_happens_next(sandbox: Gateway, status: int, words: st
         for transfer in SANDBOX_TRANSFERS
         if transfer.status == status and "announced" not in transfer.what
     ]
-    reply = reply_to_user(transfer_detail(sandbox, bytes.fromhex(first.transfer_id[2:])))
+    reply = reply_to_user(
+        transfer_detail(sandbox.database, sandbox.snapshots, bytes.fromhex(first.transfer_id[2:]))
+    )
     assert words in reply, reply
 
 
@@ -295,6 +297,8 @@ def test_each_reason_of_a_refund_is_told(sandbox: Gateway) -> None:
     told = set()
     for transfer in SANDBOX_TRANSFERS:
         if transfer.status is Status.TRANSFER_TO_BE_REFUNDED:
-            reply = reply_to_user(transfer_detail(sandbox, bytes.fromhex(transfer.transfer_id[2:])))
+            reply = reply_to_user(
+                transfer_detail(sandbox.database, sandbox.snapshots, bytes.fromhex(transfer.transfer_id[2:]))
+            )
             told.add(re.findall(r"because (.*?)\. Your", reply)[0])
     assert len(told) == 5

@@ -16,7 +16,6 @@ from app.estimates.explanation import passing_range
 from app.estimates.inputs import EstimateInputs, EstimateRequest, FeeTier
 from app.estimates.refusals import Check
 from app.estimates.services import estimate_inputs
-from app.gateway import Gateway
 from app.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES
 from app.values.codes import BridgeType
 from tests.domain.estimate.estimate_cases import (
@@ -30,6 +29,7 @@ from tests.domain.estimate.estimate_cases import (
     usdt,
     wild_inputs,
 )
+from tests.gateway import Gateway
 
 UINT256 = 2**256 - 1
 
@@ -183,7 +183,7 @@ def request_of(query: str) -> EstimateRequest:
 
 def view_of(gateway: Gateway, request: EstimateRequest, usr_addr: str | None = None) -> EstimateView:
     """As the console makes it, for a caller from anywhere."""
-    return estimate_view(estimate_inputs(gateway, request, usr_addr, None))
+    return estimate_view(estimate_inputs(gateway.database, gateway.snapshots, request, usr_addr, None))
 
 
 @pytest.mark.parametrize(

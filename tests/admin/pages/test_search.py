@@ -8,10 +8,10 @@ from sqlalchemy import text as sa_text
 from app.admin.found_transfers import MOST_INSIDE, Found, search, whole_ones
 from app.admin.search import MOST_WORDS, network_rows
 from app.db.engine import reading
-from app.gateway import Gateway
 from app.transfers.admin.lists import TransferFilters, list_transfers
 from app.transfers.models import ID_END
 from tests.admin.pages.plans import plans
+from tests.gateway import Gateway
 from tests.services.feed.world import SENDER, about, event, feed, released, sent, transfer_id
 
 SEND = "0x" + "ab" * 32
@@ -55,7 +55,7 @@ def world(gateway: Gateway) -> Gateway:
 @pytest.mark.parametrize("spelled", spellings(transfer_id(0xABC)))
 def test_a_transfer_id_in_any_spelling(gateway: Gateway, spelled: str) -> None:
     feed(gateway, sent(0xABC, src_tx_hash=SEND))
-    found = search(gateway, spelled)
+    found = search(gateway.database, gateway.snapshots, spelled)
     assert (found.kind, [line.transfer_id for line in found.transfers]) == (
         Found.TRANSFER,
         [transfer_id(0xABC)],
@@ -69,7 +69,7 @@ def test_a_transfer_id_in_any_spelling(gateway: Gateway, spelled: str) -> None:
 )
 def test_every_transaction_that_the_log_names_is_found(world: Gateway, tx_hash: str, n: int) -> None:
     for spelled in spellings(tx_hash) if tx_hash.startswith("0x") else [tx_hash, f" {tx_hash} "]:
-        found = search(world, spelled)
+        found = search(world.database, world.snapshots, spelled)
         assert (found.kind, [line.transfer_id for line in found.transfers]) == (
             Found.TRANSACTION,
             [transfer_id(n)],
@@ -78,33 +78,35 @@ def test_every_transaction_that_the_log_names_is_found(world: Gateway, tx_hash: 
 
 def test_an_account_in_any_spelling(world: Gateway) -> None:
     for spelled in spellings(SENDER):
-        found = search(world, spelled)
+        found = search(world.database, world.snapshots, spelled)
         assert (found.kind, found.account) == (Found.ACCOUNT, SENDER), spelled
         assert {line.transfer_id for line in found.transfers} == {transfer_id(n) for n in (1, 2, 3, 4)}
-    foreign = search(world, "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb")
+    foreign = search(world.database, world.snapshots, "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb")
     assert [line.transfer_id for line in foreign.transfers] == [transfer_id(4)]
-    assert search(world, "t9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb").kind is Found.NOTHING
+    assert search(world.database, world.snapshots, "t9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb").kind is Found.NOTHING
 
 
 def test_one_transaction_of_several_transfers(gateway: Gateway) -> None:
     feed(gateway, sent(1, src_tx_hash=SEND), sent(2, src_tx_hash=SEND), released(2))
-    found = search(gateway, SEND)
+    found = search(gateway.database, gateway.snapshots, SEND)
     assert {line.transfer_id for line in found.transfers} == {transfer_id(1), transfer_id(2)}
     assert found.message == "This is a transaction of 2 transfers."
 
 
 def test_an_id_that_is_a_transaction_too(gateway: Gateway) -> None:
     feed(gateway, sent(1, src_tx_hash=transfer_id(2)), sent(2, src_tx_hash=SEND))
-    found = search(gateway, transfer_id(2))
+    found = search(gateway.database, gateway.snapshots, transfer_id(2))
     assert [line.transfer_id for line in found.transfers] == [transfer_id(2), transfer_id(1)]
     assert "also a transaction of one transfer" in found.message
 
 
 def test_a_long_list_of_an_account_goes_on(gateway: Gateway) -> None:
     feed(gateway, *(sent(n, at=-n, src_tx_hash=f"0x{n:064x}") for n in range(1, 61)))
-    found = search(gateway, SENDER)
+    found = search(gateway.database, gateway.snapshots, SENDER)
     assert (len(found.transfers), found.transfers[0].transfer_id) == (50, transfer_id(1))
-    rest = list_transfers(gateway, TransferFilters(account=found.account), found.next_page)
+    rest = list_transfers(
+        gateway.database, gateway.snapshots, TransferFilters(account=found.account), found.next_page
+    )
     assert [line.transfer_id for line in rest.transfers] == [transfer_id(n) for n in range(51, 61)]
     assert rest.next_page is None
 
@@ -129,7 +131,7 @@ def test_a_long_list_of_an_account_goes_on(gateway: Gateway) -> None:
     ],
 )
 def test_when_nothing_is_found_it_says_what_to_try(world: Gateway, text: str, words: str) -> None:
-    found = search(world, text)
+    found = search(world.database, world.snapshots, text)
     assert (found.kind, found.transfers) == (Found.NOTHING, ())
     assert words in found.message
 
@@ -170,7 +172,7 @@ def parts(gateway: Gateway) -> Gateway:
     ],
 )
 def test_a_part_of_an_id(parts: Gateway, typed: str, which: set[int]) -> None:
-    found = search(parts, typed)
+    found = search(parts.database, parts.snapshots, typed)
     assert {line.transfer_id for line in found.transfers} == {f"0x{PARTS[n]}" for n in which}
     assert found.kind is Found.PART
 
@@ -178,18 +180,18 @@ def test_a_part_of_an_id(parts: Gateway, typed: str, which: set[int]) -> None:
 @pytest.mark.every_database
 def test_a_part_of_an_account(world: Gateway) -> None:
     for typed in (f"{SENDER[:8]}…{SENDER[-6:]}", SENDER[:9]):
-        assert search(world, typed).accounts == (SENDER,), typed
-    assert search(world, f"{SENDER[:8]}…000000").accounts == ()
+        assert search(world.database, world.snapshots, typed).accounts == (SENDER,), typed
+    assert search(world.database, world.snapshots, f"{SENDER[:8]}…000000").accounts == ()
 
 
 def test_a_short_part_says_how_much_is_needed(parts: Gateway) -> None:
     for typed in ("0x03", "0x03…ef", "…eef"):
-        assert "at least 4 digits" in search(parts, typed).message, typed
+        assert "at least 4 digits" in search(parts.database, parts.snapshots, typed).message, typed
 
 
 def test_more_than_a_page_of_one_part(gateway: Gateway) -> None:
     feed(gateway, *(sent((n << 16) + 0x0306, src_tx_hash=f"0x{n:064x}") for n in range(1, 60)))
-    found = search(gateway, "…0306")
+    found = search(gateway.database, gateway.snapshots, "…0306")
     assert len(found.transfers) == 50
     assert "At least 50 transfers" in found.message
 
@@ -208,7 +210,7 @@ def test_no_search_reads_a_whole_table(parts: Gateway) -> None:
                 SEND,
                 f"{SENDER[:8]}…{SENDER[-6:]}",
             ):
-                search(parts, typed)
+                search(parts.database, parts.snapshots, typed)
         of_transfers = [plan for plan in seen if "transfer" in plan]
         assert of_transfers
         assert any("ix_transfers_id_end" in plan for plan in of_transfers)
@@ -221,7 +223,7 @@ def test_no_search_reads_a_whole_table(parts: Gateway) -> None:
 
 def test_a_long_text_costs_no_more_than_a_short_one(gateway: Gateway) -> None:
     """Of a thousand words each was compared with every token; of fifty addresses each was looked up."""
-    assert network_rows(gateway, "usdt")
-    assert not network_rows(gateway, "usdt " * (MOST_WORDS + 1))
+    assert network_rows(gateway.database, "usdt")
+    assert not network_rows(gateway.database, "usdt " * (MOST_WORDS + 1))
     addresses = [f"0x{number:040x}" for number in range(50)]
     assert whole_ones(" ".join(addresses)) == addresses[: -MOST_INSIDE - 1 : -1]

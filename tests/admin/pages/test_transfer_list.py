@@ -11,13 +11,13 @@ import pytest
 from sqlalchemy import insert, text
 
 from app.db.engine import writing
-from app.gateway import Gateway
 from app.transfers.admin.lists import TransferFilters, list_transfers, read_cursor, write_cursor
 from app.transfers.models import Transfer
 from app.transfers.queries import lists as transfer_list
 from app.values.codes import TransferHistoryStatus as Status
 from tests.admin.pages.plans import plans
 from tests.everyday import some
+from tests.gateway import Gateway
 from tests.services.feed.world import NOW, SENDER, address
 
 OTHER = address(77)
@@ -70,7 +70,7 @@ def pages(gateway: Gateway, filters: TransferFilters, size: int) -> list[str]:
     found: list[str] = []
     page = None
     for _ in range(1000):
-        got = list_transfers(gateway, filters, page, size)
+        got = list_transfers(gateway.database, gateway.snapshots, filters, page, size)
         assert len(got.transfers) <= size
         assert got.searching == (got.next_page is not None and len(got.transfers) < size)
         found += [line.transfer_id for line in got.transfers]
@@ -120,14 +120,19 @@ def test_a_span_of_time(gateway: Gateway) -> None:
 
 def test_a_transfer_that_changes_while_one_pages_is_on_top_and_nothing_is_missed(gateway: Gateway) -> None:
     rows = fill(gateway, 30)
-    first = list_transfers(gateway, TransferFilters(), size=10)
+    first = list_transfers(gateway.database, gateway.snapshots, TransferFilters(), size=10)
     last = expected(rows, TransferFilters())[-1]
     with writing(gateway.engine) as connection:
         changed = Transfer.__table__.update().where(Transfer.transfer_id == bytes.fromhex(last[2:]))
         connection.execute(changed.values(updated_at=NOW + timedelta(minutes=1)))
-    rest = list_transfers(gateway, TransferFilters(), first.next_page, size=50)
+    rest = list_transfers(gateway.database, gateway.snapshots, TransferFilters(), first.next_page, size=50)
     assert [line.transfer_id for line in rest.transfers] == expected(rows, TransferFilters())[10:-1]
-    assert list_transfers(gateway, TransferFilters(), size=1).transfers[0].transfer_id == last
+    assert (
+        list_transfers(gateway.database, gateway.snapshots, TransferFilters(), size=1)
+        .transfers[0]
+        .transfer_id
+        == last
+    )
 
 
 def test_a_place_goes_through_a_url(gateway: Gateway) -> None:
@@ -136,7 +141,7 @@ def test_a_place_goes_through_a_url(gateway: Gateway) -> None:
     assert read_cursor(write_cursor(cursor)) == cursor
     for nonsense in (None, "", "x", "ä", "AAAA", "!" * 56, "_" * 56, write_cursor(cursor)[:-4]):
         assert read_cursor(nonsense) is None or nonsense == "_" * 56
-    assert list_transfers(gateway, TransferFilters(), "nonsense").transfers
+    assert list_transfers(gateway.database, gateway.snapshots, TransferFilters(), "nonsense").transfers
 
 
 def test_lines_say_amounts_and_chains_for_people(gateway: Gateway) -> None:
@@ -146,7 +151,7 @@ def test_lines_say_amounts_and_chains_for_people(gateway: Gateway) -> None:
     with writing(gateway.engine) as connection:
         for n, chains in enumerate(({"src_chain_id": 1, "dst_chain_id": 2}, {"src_chain_id": 77}, {})):
             connection.execute(insert(Transfer).values(**row, **chains, transfer_id=n.to_bytes(32, "big")))
-    nowhere, unknown, known = list_transfers(gateway, TransferFilters()).transfers
+    nowhere, unknown, known = list_transfers(gateway.database, gateway.snapshots, TransferFilters()).transfers
     assert known.amount and (known.amount.units, str(known.amount)) == (1_500_000, "1.5 USDT")
     assert known.src and known.dst and (known.src.name, known.dst.name) == ("Chain 1", "Chain 2")
     assert (known.words.label, known.refund_reason.name) == ("To be refunded", "BAD_SLIPPAGE")
@@ -163,6 +168,6 @@ def test_no_list_reads_the_whole_table(gateway: Gateway) -> None:
         connection.execute(text("ANALYZE transfers"))
     with plans(gateway.reads) as seen:
         for filters in CASES:
-            list_transfers(gateway, filters)
+            list_transfers(gateway.database, gateway.snapshots, filters)
     assert len(seen) >= len(CASES)
     assert not [plan for plan in seen if "Seq Scan on transfers" in plan]

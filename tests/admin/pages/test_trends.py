@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from app.db.engine import reading, writing
 from app.estimates.admin.summary import REFUSAL_WORDS
 from app.estimates.inputs import PoolState
 from app.feed.models import CourseCount
-from app.gateway import Gateway
 from app.network.admin.pools import Severity, pool_lines, pool_warnings
 from app.network.models import Pool
 from app.network.pools import PoolCounters
@@ -26,6 +24,7 @@ from app.values.codes import REFUND_STATUSES, Reason
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.times import hour_of
 from tests.admin.pages.plans import plans
+from tests.gateway import Gateway
 from tests.services.feed.world import NOW, about, event, feed, released, sent
 
 HOUR, DAY = 3600, 86_400
@@ -48,7 +47,7 @@ def test_what_became_of_transfers_of_a_day(gateway: Gateway) -> None:
               sender="a", receiver="b", src_tx_hash="0x01"),
         about(6, "transfer.failed", at=-50, why="reverted"),
     )  # fmt: skip
-    day = trend(gateway, Period.DAY)
+    day = trend(gateway.database, gateway.snapshots, Period.DAY)
     assert len(day.spans) == 24 and day.spans[-1].at <= NOW < day.spans[-1].at + timedelta(hours=1)
     told = {(NOW - span.at) // timedelta(hours=1): span for span in day.spans if span.begun}
     assert {ago: (s.begun, s.completed, s.refund, s.failed, s.under_way) for ago, s in told.items()} == {
@@ -60,15 +59,15 @@ def test_what_became_of_transfers_of_a_day(gateway: Gateway) -> None:
     (usdt,) = day.tokens
     assert (usdt.symbol, usdt.volume, usdt.fees, usdt.fees_ppm) == ("USDT", 4000, 20, 10_000)
     assert usdt.kept[-2:] == (10, 0)
-    month = trend(gateway, Period.MONTH)
+    month = trend(gateway.database, gateway.snapshots, Period.MONTH)
     assert len(month.spans) == 30 and month.total.begun == 6 and month.tokens[0].volume == 5000
 
 
 def test_a_send_that_is_taken_back_counts_no_more(gateway: Gateway) -> None:
     feed(gateway, sent(1, at=-HOUR))
-    assert trend(gateway, Period.DAY).tokens[0].volume == 1000
+    assert trend(gateway.database, gateway.snapshots, Period.DAY).tokens[0].volume == 1000
     feed(gateway, event("chain.reorged", at=-10, chain_id=1, from_block=100))
-    day = trend(gateway, Period.DAY)
+    day = trend(gateway.database, gateway.snapshots, Period.DAY)
     assert (day.total.begun, day.tokens) == (0, ())
     with reading(gateway.engine) as connection:
         assert not connection.execute(select(CourseCount.__table__)).all(), "and no empty row is left"
@@ -76,7 +75,7 @@ def test_a_send_that_is_taken_back_counts_no_more(gateway: Gateway) -> None:
 
 def test_counts_are_those_of_the_transfers(sandbox: Gateway) -> None:
     """Whatever happened to each: reorganised, refunded, announced only."""
-    month = trend(sandbox, Period.MONTH)
+    month = trend(sandbox.database, sandbox.snapshots, Period.MONTH)
     with reading(sandbox.engine) as connection:
         rows = connection.execute(
             select(Transfer.status, Transfer.began_at).where(
@@ -96,7 +95,7 @@ def test_a_token_that_is_not_configured_is_counted_without_its_amounts(gateway: 
     counts = {"begun": 3, "completed": 2, "refund": 0, "failed": 0, "sent": 9, "paid_for": 9, "received": 8}
     with writing(gateway.engine) as connection:
         connection.execute(insert(CourseCount).values(**row, symbol="GONE", **counts))
-    day = trend(gateway, Period.DAY)
+    day = trend(gateway.database, gateway.snapshots, Period.DAY)
     assert (day.total.begun, day.unmeasured, day.tokens) == (3, 3, ())
 
 
@@ -104,8 +103,8 @@ def test_a_token_that_is_not_configured_is_counted_without_its_amounts(gateway: 
 def test_trends_read_the_kept_sums_alone(gateway: Gateway) -> None:
     feed(gateway, sent(1))
     with plans(gateway.reads) as seen:
-        trend(gateway, Period.DAY)
-        trend(gateway, Period.MONTH)
+        trend(gateway.database, gateway.snapshots, Period.DAY)
+        trend(gateway.database, gateway.snapshots, Period.MONTH)
     assert len(seen) >= 2
     for table in ("transfers", "events"):
         assert not [plan for plan in seen if f" on {table}" in plan], table
@@ -151,16 +150,16 @@ def test_pools_are_warned_of_at_the_pace_of_their_transfers(gateway: Gateway) ->
         for chain_id, added, cap in ((1, 1000 * USDT, 4000 * USDT), (2, 3000 * 10**18, None)):
             row = {"chain_id": chain_id, "symbol": "USDT", "liquidity_added": added, "total_cap": cap}
             connection.execute(insert(Pool).values(**row | opening))
-    assert not any(line.warnings for line in pool_lines(gateway))
+    assert not any(line.warnings for line in pool_lines(gateway.database, gateway.snapshots))
     for n in (1, 2):
         feed(gateway, sent(n, at=-n * HOUR), released(n, at=60 - n * HOUR))
-    full, empty = sorted(pool_lines(gateway), key=lambda line: line.chain.id)
+    full, empty = sorted(pool_lines(gateway.database, gateway.snapshots), key=lambda line: line.chain.id)
     assert [(each.severity, each.words, each.within) for each in full.warnings] == [
         (Severity.NEAR, "at its cap", timedelta(hours=12))
     ]
     assert [(each.words, each.within) for each in empty.warnings] == [("empty", timedelta(hours=12))]
-    later = replace(gateway, clock=lambda: NOW + timedelta(days=2))
-    assert not any(line.warnings for line in pool_lines(later))
+    later = gateway.but(clock=lambda: NOW + timedelta(days=2))
+    assert not any(line.warnings for line in pool_lines(later.database, later.snapshots))
 
 
 def test_every_reason_of_an_estimate_has_words() -> None:

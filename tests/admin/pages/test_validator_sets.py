@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from flask import Flask
 
-from app.gateway import Gateway, current_gateway
 from app.network.admin.validator_sets import ChainSets, validator_sets
 from app.network.document import import_network
 from tests.actors import TESTER
+from tests.gateway import Gateway, current_gateway
 from tests.services.feed.world import NOW, address, event, feed
 from tests.services.network.network_kit import SIGNERS, network, text
 
 
 @pytest.fixture
 def gateway(app: Flask) -> Gateway:
-    gateway = replace(current_gateway(), clock=lambda: NOW)
-    import_network(gateway, text(network()), actor=TESTER)
+    gateway = current_gateway().but(clock=lambda: NOW)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
     return gateway
 
 
 def of_chain(gateway: Gateway, chain_id: int) -> ChainSets:
-    (found,) = [each for each in validator_sets(gateway) if each.chain_id == chain_id]
+    (found,) = [each for each in validator_sets(gateway.database) if each.chain_id == chain_id]
     return found
 
 
 def test_the_opening_set_is_current_until_the_feed_tells_of_another(gateway: Gateway) -> None:
-    assert [each.name for each in validator_sets(gateway)] == ["BNB Chain", "Ethereum", "Optimism"]
+    assert [each.name for each in validator_sets(gateway.database)] == ["BNB Chain", "Ethereum", "Optimism"]
     (opening,) = of_chain(gateway, 1).versions
     assert (opening.version, opening.current, opening.event_id, opening.at) == (0, True, None, None)
     assert [f"0x{member.signer.hex()}" for member in opening.members] == [s.lower() for s in SIGNERS]

@@ -11,8 +11,8 @@ from app.audit.queries import record_of_made, records_of_row
 from app.audit.records import SANDBOX_LOADED, changes_network
 from app.audit.services import record
 from app.db.engine import reading, writing
-from app.gateway import current_gateway
 from tests.actors import TESTER
+from tests.gateway import current_gateway
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MADE = ("network.edit", "network.import", "network.base_fees", SANDBOX_LOADED)

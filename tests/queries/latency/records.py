@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import insert
 
 from app.db.engine import writing
-from app.gateway import current_gateway
 from app.transfers.models import LatencyRecord, Transfer
 from app.values.codes import TransferHistoryStatus
+from tests.gateway import current_gateway
 
 NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
 

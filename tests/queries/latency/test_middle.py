@@ -14,9 +14,9 @@ from sqlalchemy.dialects.postgresql import psycopg
 
 from app.db.engine import reading, writing
 from app.feed.projection.latencies import recount
-from app.gateway import current_gateway
 from app.latency.median import median_seconds, window
 from app.latency.queries import _MIDDLE, middle_latencies, middles_by_pair
+from tests.gateway import current_gateway
 from tests.queries.latency.records import NOW, record
 
 

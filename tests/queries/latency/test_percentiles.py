@@ -12,7 +12,6 @@ from sqlalchemy import update
 
 from app.db.engine import reading, writing
 from app.feed.projection.latencies import recount
-from app.gateway import current_gateway
 from app.latency.median import median_seconds, window
 from app.latency.queries import (
     LatencyOrder,
@@ -24,6 +23,7 @@ from app.latency.queries import (
 from app.transfers.models import Transfer
 from app.values.identifiers import ChainId
 from tests.everyday import volume
+from tests.gateway import current_gateway
 from tests.queries.latency.records import NOW, record
 
 PAIR = (ChainId(1), ChainId(56))

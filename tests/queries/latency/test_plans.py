@@ -13,9 +13,9 @@ from sqlalchemy import Connection, text
 
 from app.db.engine import writing
 from app.feed.projection.latencies import recount
-from app.gateway import current_gateway
 from app.latency import queries as orders
 from app.latency.median import FINE, window
+from tests.gateway import current_gateway
 from tests.queries.latency.records import NOW, record
 
 BUCKETS, IN_EACH, PAIRS = 200, 20, ((1, 56), (56, 1), (1, 137))

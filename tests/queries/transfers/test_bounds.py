@@ -9,7 +9,7 @@ from sqlalchemy import event
 
 from app.db.engine import reading
 from app.transfers.queries.lists import Branch, Span, newest_transfers
-from tests.applications import gateway_of
+from tests.gateway import gateway_of
 
 
 def test_a_page_of_a_list_says_its_length_in_the_statement(app: Flask) -> None:

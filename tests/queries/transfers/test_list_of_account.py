@@ -13,8 +13,8 @@ from app.db.engine import reading, writing
 from app.transfers.models import Transfer
 from app.transfers.queries.lists import Cursor, Span, by_account, newest_transfers
 from app.values.codes import TransferHistoryStatus
-from tests.applications import gateway_of
 from tests.everyday import volume
+from tests.gateway import gateway_of
 
 NOW = datetime(2026, 3, 8, 12, tzinfo=UTC)
 ACCOUNTS = st.sampled_from(["a", "b", None])

@@ -1,1 +1,1 @@
-"""Readiness: app/observability/readiness.py and app/observability/verdicts.py."""
+"""Readiness: app/db/schema.py and app/monitoring/readiness.py."""

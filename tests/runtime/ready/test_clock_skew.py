@@ -10,9 +10,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import event
 
-from app.observability.verdicts import EVERY_SECONDS, MOST_SECONDS, ClockSkew
+from app.monitoring.readiness import EVERY_SECONDS, MOST_SECONDS, ClockSkew
 from tests.api.shapes import READY, assert_refused
-from tests.applications import gateway_of
+from tests.gateway import gateway_of
 from tests.timer import Timer
 
 AN_HOUR = 3600.0
@@ -105,7 +105,7 @@ def test_it_is_measured_every_few_seconds_with_one_statement(
 def test_not_ready_while_the_clocks_differ(
     app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    of_gateway = gateway_of(app).clock_skew
+    of_gateway = gateway_of(app).readiness._look.args[2]
     assert client.get("/readyz").status_code == 200
     monkeypatch.setattr(of_gateway, "_clock", Clock(AN_HOUR))
     monkeypatch.setattr(of_gateway, "_measured", None)

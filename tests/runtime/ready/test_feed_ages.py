@@ -15,7 +15,8 @@ from app.network.document import import_network
 from tests.actors import TESTER
 from tests.admin.visitor import MovableClock
 from tests.api.shapes import READY, assert_refused
-from tests.applications import OpenApp, gateway_of
+from tests.applications import OpenApp
+from tests.gateway import gateway_of, parts
 from tests.ingest.kit import post
 from tests.services.feed.world import network, write_network
 
@@ -77,7 +78,11 @@ def test_a_stopped_chain_is_expected_to_tell_nothing(open_app: OpenApp, clock: M
     assert stale(client).keys() == {2}
     stopped = network()
     stopped["chains"][1]["disabled"] = True
-    import_network(gateway_of(app), json.dumps(stopped).encode(), actor=TESTER)
+    import_network(
+        *parts(gateway_of(app), "database", "audit_keys", "two_persons"),
+        json.dumps(stopped).encode(),
+        actor=TESTER,
+    )
     assert stale(client) == {}
 
 
@@ -98,7 +103,7 @@ def test_what_changes_is_logged_once(
 ) -> None:
     client = open_with(open_app, clock, "warn").test_client()
     tell(client, clock, 1, 2)
-    caplog.set_level(logging.INFO, "app.observability.verdicts")
+    caplog.set_level(logging.INFO, "app.monitoring.readiness")
     clock.forward(seconds=90)
     for _ in range(3):
         assert stale(client).keys() == {2}

@@ -9,7 +9,7 @@ from flask import Flask
 from sqlalchemy import delete, insert, text
 
 from app.db.models import SchemaFloor
-from app.observability.readiness import (
+from app.db.schema import (
     OLDEST_SCHEMA,
     database_complaint,
     is_ahead,
@@ -17,7 +17,7 @@ from app.observability.readiness import (
     schema_complaint,
 )
 from scripts.start import migrate_database
-from tests.applications import gateway_of
+from tests.gateway import gateway_of
 
 SetSchema = Callable[..., None]
 
@@ -109,7 +109,9 @@ def test_not_ready_on_a_schema_that_took_something_away(app: Flask, set_schema: 
     complaint = ready(app)
     assert complaint is not None
     assert f"which needs a version that knows {NEWER}" in complaint
-    assert database_complaint(gateway_of(app)) == complaint  # which commands, watchers and senders ask
+    assert (
+        database_complaint(gateway_of(app).database) == complaint
+    )  # which commands, watchers and senders ask
     set_schema(f"{int(OLDEST_SCHEMA) - 1:04}")
     needed = " to ".join(sorted({OLDEST_SCHEMA, newest_schema()}))
     assert f"this version needs {needed}" in (ready(app) or "")

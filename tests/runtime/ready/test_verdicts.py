@@ -15,11 +15,10 @@ from flask.testing import FlaskClient
 from sqlalchemy import text
 
 from app.db.engine import reading
-from app.gateway import Gateway
+from app.monitoring.readiness import READY_SECONDS
 from app.network.services import RETRY_SECONDS
-from app.observability.verdicts import READY_SECONDS
-from tests.applications import gateway_of
 from tests.everyday import volume
+from tests.gateway import Gateway, gateway_of
 from tests.serving.watched import watched
 
 CALLERS = 150

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -23,9 +22,9 @@ from app.credentials.services.api_keys import KeyRefused, presented_key, revoke_
 from app.db.cached_reads import KeptReads
 from app.db.engine import reading
 from app.db.writes import Writes
-from app.gateway import Gateway, current_gateway
 from app.values.errors import Unauthorized
 from tests.actors import TESTER
+from tests.gateway import Gateway, current_gateway
 from tests.timer import Timer
 
 MAX_AGE = 5.0
@@ -44,7 +43,7 @@ def timer() -> Timer:
 @pytest.fixture
 def elsewhere(gateway: Gateway, timer: Timer) -> Gateway:
     """Another process: it does not see the writes of this one, and keeps what it read."""
-    return replace(gateway, kept_reads=KeptReads(MAX_AGE, Writes(), timer))
+    return gateway.but(cached=KeptReads(MAX_AGE, Writes(), timer))
 
 
 @pytest.fixture
@@ -62,7 +61,15 @@ def reads(gateway: Gateway) -> Iterator[list[str]]:
 
 
 def make(gateway: Gateway, name: str = "wallet", limit: str = "", *scopes: str) -> str:
-    text, _ = request_key(gateway, name, scopes or ("read",), limit, actor=TESTER)
+    text, _ = request_key(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        name,
+        scopes or ("read",),
+        limit,
+        actor=TESTER,
+    )
     return text
 
 
@@ -79,7 +86,7 @@ def records(gateway: Gateway) -> list[tuple[str, str, str]]:
 
 
 def presented(gateway: Gateway, text: str) -> Any:
-    return presented_key(gateway, f"Bearer {text}")
+    return presented_key(gateway.database, f"Bearer {text}")
 
 
 def test_a_key_is_recognised_and_not_kept(gateway: Gateway) -> None:
@@ -114,7 +121,7 @@ def test_what_is_no_key(gateway: Gateway, change: str) -> None:
     }[change]
     with pytest.raises(Unauthorized, match="malformed" if change == "short" else "unknown or revoked"):
         presented(gateway, wrong)
-    assert presented_key(gateway, "Bearer of good news") is None
+    assert presented_key(gateway.database, "Bearer of good news") is None
     assert presented(gateway, text).name == "wallet"
 
 
@@ -134,7 +141,7 @@ def test_a_revoked_key_counts_no_longer(gateway: Gateway, elsewhere: Gateway, ti
     text, other = make(gateway), make(gateway, "other")
     for process in (gateway, elsewhere):
         assert presented(process, text).name == "wallet"
-    revoked_at = revoke_key(gateway, row_id(gateway), actor=TESTER)
+    revoked_at = revoke_key(gateway.database, gateway.audit_keys, row_id(gateway), actor=TESTER)
     with pytest.raises(Unauthorized, match="revoked"):
         presented(gateway, text)
     timer.now += MAX_AGE
@@ -142,13 +149,15 @@ def test_a_revoked_key_counts_no_longer(gateway: Gateway, elsewhere: Gateway, ti
         presented(elsewhere, text)
     for process in (gateway, elsewhere):
         assert presented(process, other).name == "other"
-    assert revoke_key(gateway, row_id(gateway), actor=TESTER) == revoked_at, "once is enough"
+    assert revoke_key(gateway.database, gateway.audit_keys, row_id(gateway), actor=TESTER) == revoked_at, (
+        "once is enough"
+    )
     assert [action for action, subject, _ in records(gateway) if subject == "api key wallet"] == [
         "api_key.create",
         "api_key.revoke",
     ]
     with pytest.raises(KeyRefused, match="does not exist"):
-        revoke_key(gateway, 10**6, actor=TESTER)
+        revoke_key(gateway.database, gateway.audit_keys, 10**6, actor=TESTER)
 
 
 NOT_MADE = [
@@ -169,14 +178,16 @@ def test_what_is_not_made(
     gateway: Gateway, name: str, scopes: tuple[str, ...], limit: str, words: str
 ) -> None:
     with pytest.raises(KeyRefused, match=words):
-        request_key(gateway, name, scopes, limit, actor=TESTER)
+        request_key(
+            gateway.database, gateway.audit_keys, gateway.two_persons, name, scopes, limit, actor=TESTER
+        )
     with reading(gateway.engine) as connection:
         assert connection.scalar(select(func.count()).select_from(ApiKey)) == 0
 
 
 def test_a_name_is_never_given_again(gateway: Gateway) -> None:
     make(gateway)
-    revoke_key(gateway, row_id(gateway), actor=TESTER)
+    revoke_key(gateway.database, gateway.audit_keys, row_id(gateway), actor=TESTER)
     with pytest.raises(KeyRefused, match="was used before"):
         make(gateway)
 
@@ -187,15 +198,26 @@ def test_there_are_not_too_many(gateway: Gateway, monkeypatch: pytest.MonkeyPatc
     make(gateway, "b")
     with pytest.raises(KeyRefused, match="revoke one first"):
         make(gateway, "c")
-    revoke_key(gateway, row_id(gateway, "a"), actor=TESTER)
+    revoke_key(gateway.database, gateway.audit_keys, row_id(gateway, "a"), actor=TESTER)
     make(gateway, "c")
 
 
 def test_a_proposed_key_counts_once_it_is_made(gateway: Gateway) -> None:
-    guarded = replace(gateway, two_persons=TwoPersons(frozenset({API_KEYS})))
+    guarded = gateway.but(two_persons=TwoPersons(frozenset({API_KEYS})))
     with pytest.raises(ReasonMissing):
-        request_key(guarded, "wallet", ("read",), "", actor=TESTER)
-    text, saved = request_key(guarded, "wallet", ("read",), "", actor=TESTER, reason="a new wallet")
+        request_key(
+            guarded.database, guarded.audit_keys, guarded.two_persons, "wallet", ("read",), "", actor=TESTER
+        )
+    text, saved = request_key(
+        guarded.database,
+        guarded.audit_keys,
+        guarded.two_persons,
+        "wallet",
+        ("read",),
+        "",
+        actor=TESTER,
+        reason="a new wallet",
+    )
     assert saved.proposal_id is not None
     with pytest.raises(Unauthorized):
         presented(guarded, text)

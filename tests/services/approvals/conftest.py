@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from flask import Flask
 
 from app.accounts.proposal import TwoPersons
-from app.gateway import Gateway, current_gateway
 from app.network.document import import_network
 from config import GUARDABLE
 from tests.actors import TESTER
 from tests.databases import SharedDatabase
+from tests.gateway import Gateway, current_gateway
 from tests.services.approvals.kit import PEOPLE, Clock, add_people
 from tests.services.network.network_kit import network, text
 
@@ -24,11 +22,13 @@ def clock() -> Clock:
 
 @pytest.fixture
 def gateway(app: Flask, database: SharedDatabase, clock: Clock) -> Gateway:
-    gateway = replace(current_gateway(), clock=clock)
+    gateway = current_gateway().but(clock=clock)
 
     def fill() -> None:
-        import_network(gateway, text(network()), actor=TESTER)
+        import_network(
+            gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER
+        )
         add_people(gateway, PEOPLE)
 
     database.fill("tests.services.approvals", fill)
-    return replace(gateway, two_persons=TwoPersons(frozenset(GUARDABLE)))
+    return gateway.but(two_persons=TwoPersons(frozenset(GUARDABLE)))

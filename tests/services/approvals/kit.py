@@ -14,7 +14,7 @@ from app.accounts.queries import proposal_by_id
 from app.accounts.roles import Role
 from app.audit.records import Actor, Source
 from app.db.engine import reading, writing
-from app.gateway import Gateway
+from tests.gateway import Gateway
 from tests.services.network.edits.kit import ALICE, BOB, NOON
 
 __all__ = ["ALICE", "BOB", "NOON"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -33,8 +32,8 @@ from app.approvals.operators import AccountRequest, AccountWish, request_account
 from app.audit.records import Actor, Source
 from app.audit.services import Conflict, show_audit, verify_audit
 from app.credentials.services.ingest_tokens import authenticate, create_token, revoke_token
-from app.gateway import Gateway
 from app.values.errors import Unauthorized
+from tests.gateway import Gateway
 from tests.services.approvals.kit import ALICE, BOB, OLGA, set_account, stored
 from tests.services.network.edits.kit import records
 
@@ -70,11 +69,13 @@ REQUESTS: dict[str, tuple[AccountRequest, dict[str, Any]]] = {
 
 
 def accounts(gateway: Gateway) -> dict[str, Any]:
-    return {account.email: account for account in list_accounts(gateway)}
+    return {account.email: account for account in list_accounts(gateway.database)}
 
 
 def propose(gateway: Gateway, request: AccountRequest) -> int:
-    saved = request_account(gateway, request, actor=ALICE, reason=WHY)
+    saved = request_account(
+        gateway.database, gateway.audit_keys, gateway.two_persons, request, actor=ALICE, reason=WHY
+    )
     assert saved.proposal_id is not None
     return saved.proposal_id
 
@@ -86,14 +87,14 @@ def test_an_account_changes_by_two(gateway: Gateway, name: str) -> None:
     before = accounts(gateway)
     number = propose(gateway, request)
     assert accounts(gateway) == before
-    preview = preview_proposal(gateway, stored(gateway, number))
+    preview = preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
     assert preview.waits
     with pytest.raises(ProposalRefused, match="needs the role admin"):
-        approve(gateway, number, actor=OLGA)
+        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=OLGA)
     with pytest.raises(ProposalRefused, match="You proposed this change"):
-        approve(gateway, number, actor=ALICE)
+        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=ALICE)
 
-    made = approve(gateway, number, actor=BOB)
+    made = approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
     after = accounts(gateway)[request.email]
     assert {key: getattr(after, key) for key in becomes} == becomes
     old = before.get(request.email)
@@ -101,20 +102,20 @@ def test_an_account_changes_by_two(gateway: Gateway, name: str) -> None:
         name not in ("a role", "switching off")
     )
     assert stored(gateway, number).secret is None, "hashes are forgotten"
-    entry = show_audit(gateway, made.record_id or 0)
+    entry = show_audit(gateway.database, made.record_id or 0)
     assert entry is not None
     assert entry.record.subject == f"operator {request.email}"
     assert f"proposed by {ALICE.name}, approved by {BOB.name}" in entry.record.detail
     told = " ".join(f"{record.detail} {record.changes}" for record in records(gateway))
     assert "hash" not in told
-    assert verify_audit(gateway).fault is None
+    assert verify_audit(gateway.database, gateway.audit_keys).fault is None
 
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_without_the_setting_it_is_made_at_once(gateway: Gateway, name: str) -> None:
     request, becomes = REQUESTS[name]
-    alone = replace(gateway, two_persons=TwoPersons(frozenset({"chains"})))
-    saved = request_account(alone, request, actor=ALICE)
+    alone = gateway.but(two_persons=TwoPersons(frozenset({"chains"})))
+    saved = request_account(alone.database, alone.audit_keys, alone.two_persons, request, actor=ALICE)
     assert saved.proposal_id is None
     after = accounts(gateway)[request.email]
     assert {key: getattr(after, key) for key in becomes} == becomes
@@ -123,7 +124,7 @@ def test_without_the_setting_it_is_made_at_once(gateway: Gateway, name: str) -> 
 def test_a_new_hash_is_forgotten_when_it_is_rejected(gateway: Gateway) -> None:
     number = propose(gateway, REQUESTS["a new password"][0])
     assert stored(gateway, number).secret == "another hash"
-    reject(gateway, number, "she found it", actor=BOB)
+    reject(gateway.database, gateway.audit_keys, number, "she found it", actor=BOB)
     assert stored(gateway, number).secret is None
 
 
@@ -142,55 +143,84 @@ def test_an_account_that_changed_since(gateway: Gateway, name: str, meanwhile: d
     set_account(gateway, OLGA, **meanwhile)
     before = accounts(gateway)
     with pytest.raises(Conflict, match="since"):
-        preview_proposal(gateway, stored(gateway, number))
+        preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
     with pytest.raises(Conflict, match="since"):
-        approve(gateway, number, actor=BOB)
+        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
     assert accounts(gateway) == before
 
 
 def test_an_account_or_a_token_that_came_meanwhile(gateway: Gateway) -> None:
-    alone = replace(gateway, two_persons=TwoPersons())
+    alone = gateway.but(two_persons=TwoPersons())
     request = REQUESTS["a new account"][0]
     number = propose(gateway, request)
-    _, saved = request_token(gateway, "relayer", [], [], actor=ALICE, reason=WHY)
-    request_account(alone, request, actor=BOB)
-    create_token(alone, "relayer", actor=BOB)
+    _, saved = request_token(
+        gateway.database, gateway.audit_keys, gateway.two_persons, "relayer", [], [], actor=ALICE, reason=WHY
+    )
+    request_account(alone.database, alone.audit_keys, alone.two_persons, request, actor=BOB)
+    create_token(alone.database, alone.audit_keys, alone.two_persons, "relayer", actor=BOB)
     for proposal_id in (number, saved.proposal_id or 0):
         with pytest.raises(ProposalRefused, match="already"):
-            preview_proposal(gateway, stored(gateway, proposal_id))
+            preview_proposal(gateway.database, gateway.two_persons, stored(gateway, proposal_id))
         with pytest.raises(ProposalRefused, match="already"):
-            approve(gateway, proposal_id, actor=BOB)
+            approve(gateway.database, gateway.audit_keys, gateway.two_persons, proposal_id, actor=BOB)
     with pytest.raises(AccountRefused):
         propose(gateway, request)
 
 
 def test_what_is_ones_own_does_not_wait(gateway: Gateway) -> None:
-    own = find_account(gateway, email=OLGA.name)
+    own = find_account(gateway.database, email=OLGA.name)
     assert own is not None
     for changes in ({"password": "own"}, {"tf_totp_secret": "own"}, {"fs_uniquifier": "own"}):
-        update_account(gateway, own.id, changes, actor=OLGA)
+        update_account(gateway.database, gateway.audit_keys, gateway.two_persons, own.id, changes, actor=OLGA)
     with pytest.raises(SecondPersonNeeded):
-        update_account(gateway, own.id, {"role": "admin"}, actor=OLGA)
+        update_account(
+            gateway.database, gateway.audit_keys, gateway.two_persons, own.id, {"role": "admin"}, actor=OLGA
+        )
 
 
 def test_ending_sessions_never_waits(gateway: Gateway) -> None:
-    olga = find_account(gateway, email=OLGA.name)
+    olga = find_account(gateway.database, email=OLGA.name)
     assert olga is not None
-    assert update_account(gateway, olga.id, {"fs_uniquifier": "ended"}, actor=ALICE).fs_uniquifier == "ended"
+    assert (
+        update_account(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            olga.id,
+            {"fs_uniquifier": "ended"},
+            actor=ALICE,
+        ).fs_uniquifier
+        == "ended"
+    )
 
 
 Direct = Callable[[Gateway, Actor, str | None], object]
 DIRECT: dict[str, Direct] = {
     "create": lambda g, actor, glass: create_account(
-        g, "carol@example.org", "a long enough password", Role.ADMIN, actor=actor, break_glass=glass
+        g.database,
+        g.audit_keys,
+        g.two_persons,
+        "carol@example.org",
+        "a long enough password",
+        Role.ADMIN,
+        actor=actor,
+        break_glass=glass,
     ),
     "change": lambda g, actor, glass: update_account(
-        g, accounts(g)[OLGA.name].id, {"role": "admin"}, actor=actor, break_glass=glass
+        g.database,
+        g.audit_keys,
+        g.two_persons,
+        accounts(g)[OLGA.name].id,
+        {"role": "admin"},
+        actor=actor,
+        break_glass=glass,
     ),
     "password": lambda g, actor, glass: reset_password(
-        g, accounts(g)[OLGA.name].id, actor=actor, break_glass=glass
+        g.database, g.audit_keys, g.two_persons, accounts(g)[OLGA.name].id, actor=actor, break_glass=glass
     ),
-    "token": lambda g, actor, glass: create_token(g, "relayer", actor=actor, break_glass=glass),
+    "token": lambda g, actor, glass: create_token(
+        g.database, g.audit_keys, g.two_persons, "relayer", actor=actor, break_glass=glass
+    ),
 }
 
 
@@ -222,27 +252,40 @@ def test_until_there_are_two_administrators_the_server_makes_them(gateway: Gatew
 
 
 def test_a_token_counts_once_two_have_made_it(gateway: Gateway) -> None:
-    token, saved = request_token(gateway, "relayer", ["transfer.sent"], [1], actor=ALICE, reason=WHY)
+    token, saved = request_token(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        "relayer",
+        ["transfer.sent"],
+        [1],
+        actor=ALICE,
+        reason=WHY,
+    )
     number = saved.proposal_id or 0
     with pytest.raises(Unauthorized):
-        authenticate(gateway, token.encode())
-    assert "transfer.sent" in str(preview_proposal(gateway, stored(gateway, number)))
-    approve(gateway, number, actor=BOB)
-    known = authenticate(gateway, token.encode())
+        authenticate(gateway.database, gateway.environment_tokens, token.encode())
+    assert "transfer.sent" in str(
+        preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
+    )
+    approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+    known = authenticate(gateway.database, gateway.environment_tokens, token.encode())
     assert known.name == "relayer"
     assert known.scope.chains == {1}
     assert stored(gateway, number).secret is None
     assert token not in " ".join(str(record) for record in records(gateway))
-    revoke_token(gateway, "relayer", actor=ALICE)  # a stop waits for nobody
+    revoke_token(
+        gateway.database, gateway.audit_keys, gateway.environment_tokens, "relayer", actor=ALICE
+    )  # a stop waits for nobody
     with pytest.raises(Unauthorized):
-        authenticate(gateway, token.encode())
+        authenticate(gateway.database, gateway.environment_tokens, token.encode())
 
 
 def test_accounts_and_tokens_are_shown_to_administrators_alone(gateway: Gateway) -> None:
     number = propose(gateway, REQUESTS["a role"][0])
     for role in (Role.VIEWER, Role.OPERATOR):
-        assert list_waiting(gateway, role) == []
-        assert list_all(gateway, role, None, 10).proposals == []
-        assert show_proposal(gateway, role, number) is None
-        assert waiting_count(gateway, role) == 0
-    assert [each.id for each in list_waiting(gateway, Role.ADMIN)] == [number]
+        assert list_waiting(gateway.database, role) == []
+        assert list_all(gateway.database, role, None, 10).proposals == []
+        assert show_proposal(gateway.database, role, number) is None
+        assert waiting_count(gateway.database, gateway.two_persons, role) == 0
+    assert [each.id for each in list_waiting(gateway.database, Role.ADMIN)] == [number]

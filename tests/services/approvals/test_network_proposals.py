@@ -29,14 +29,14 @@ from app.approvals.decide import approve, preview_proposal, reject, withdraw
 from app.audit.records import Actor, read_changes
 from app.audit.services import Conflict, EditRefused, Saved, show_audit, verify_audit
 from app.db.engine import writing
-from app.gateway import Gateway
 from app.network.edits.blocks import BlockEdit, save_blocks
 from app.network.edits.fees import FeeEdit, preview_fees, save_fees
 from app.network.edits.planning import Edit
 from app.network.edits.results import InUse, Invalid, NotConfirmed
 from app.network.edits.rows import planned_edit, preview_edit, save_edit
 from app.network.edits.saving import save_changes
-from tests.applications import OpenApp, gateway_of
+from tests.applications import OpenApp
+from tests.gateway import Gateway, gateway_of, parts
 from tests.services.approvals.kit import ALICE, BOB, NOBODY, OLGA, VERA, Clock, set_account, stored
 from tests.services.network.edits.kit import add_transfer, document, edited, records, removed, versions
 from tests.services.network.network_kit import VAULT, VILLAIN
@@ -46,7 +46,9 @@ Make = Callable[[Gateway], Edit]
 
 
 def propose(gateway: Gateway, edit: Edit, actor: Actor = ALICE) -> int:
-    saved = save_edit(gateway, edit, actor=actor, reason=WHY)
+    saved = save_edit(
+        gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=actor, reason=WHY
+    )
     assert saved.proposal_id is not None
     return saved.proposal_id
 
@@ -57,7 +59,7 @@ def fee(gateway: Gateway, value: str = "7") -> Edit:
 
 def open_gateway(gateway: Gateway) -> Gateway:
     """The same gateway, where one person is enough."""
-    return replace(gateway, two_persons=TwoPersons())
+    return gateway.but(two_persons=TwoPersons())
 
 
 def actions(gateway: Gateway) -> list[str]:
@@ -93,16 +95,16 @@ EDITS: dict[str, Make] = {
 @pytest.mark.parametrize("make", EDITS.values(), ids=EDITS)
 def test_an_edit_waits_and_is_made_by_two(gateway: Gateway, make: Make) -> None:
     before, old_versions, edit = document(gateway), versions(gateway), make(gateway)
-    shown = preview_edit(gateway, edit)
+    shown = preview_edit(gateway.database, gateway.two_persons, edit)
     assert shown.waits
     proposal = stored(gateway, propose(gateway, edit))
     assert (document(gateway), versions(gateway)) == (before, old_versions)
     assert (proposal.state, proposal.proposed_by, proposal.reason) == ("open", ALICE.name, WHY)
     assert proposal.section == edit.section
-    assert waiting_count(gateway, Role.ADMIN) == 1
-    assert preview_proposal(gateway, proposal) == shown, "the same preview"
+    assert waiting_count(gateway.database, gateway.two_persons, Role.ADMIN) == 1
+    assert preview_proposal(gateway.database, gateway.two_persons, proposal) == shown, "the same preview"
 
-    made = approve(gateway, proposal.id, actor=BOB)
+    made = approve(gateway.database, gateway.audit_keys, gateway.two_persons, proposal.id, actor=BOB)
     assert made.changes == shown.changes
     assert document(gateway) != before
     closed = stored(gateway, proposal.id)
@@ -110,12 +112,12 @@ def test_an_edit_waits_and_is_made_by_two(gateway: Gateway, make: Make) -> None:
     assert actions(gateway)[0] == "two_persons.propose"
     assert actions(gateway)[1].startswith("network.")
     assert actions(gateway)[2] == "two_persons.approve"
-    entry = show_audit(gateway, made.record_id or 0)
+    entry = show_audit(gateway.database, made.record_id or 0)
     assert entry is not None
     assert entry.record.actor == BOB.name
     assert entry.record.detail.startswith(f"proposed by {ALICE.name}, approved by {BOB.name}")
     assert entry.changes == read_changes(proposal.changes), "made is what was proposed"
-    assert verify_audit(gateway).fault is None
+    assert verify_audit(gateway.database, gateway.audit_keys).fault is None
 
 
 STOPS: dict[str, Make] = {
@@ -133,8 +135,10 @@ STOPS: dict[str, Make] = {
 @pytest.mark.parametrize("make", STOPS.values(), ids=STOPS)
 def test_a_stop_never_waits_but_its_end_does(gateway: Gateway, make: Make) -> None:
     edit, before = make(gateway), document(gateway)
-    assert not preview_edit(gateway, edit).waits
-    saved = save_edit(gateway, edit, actor=OLGA, typed="Ethereum")
+    assert not preview_edit(gateway.database, gateway.two_persons, edit).waits
+    saved = save_edit(
+        gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=OLGA, typed="Ethereum"
+    )
     assert saved.proposal_id is None
     assert document(gateway) != before
     stopped = document(gateway)
@@ -152,22 +156,42 @@ def test_a_stop_never_waits_but_its_end_does(gateway: Gateway, make: Make) -> No
 
 def test_blocking_several_never_waits(gateway: Gateway) -> None:
     text = f"{VAULT}\n{VILLAIN}"
-    saved = save_blocks(gateway, BlockEdit("blocked_addresses", text, {}), actor=OLGA)
+    saved = save_blocks(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        BlockEdit("blocked_addresses", text, {}),
+        actor=OLGA,
+    )
     assert saved.proposal_id is None
     assert [row["address"] for row in document(gateway)["blocked_addresses"]] == [VILLAIN, VAULT]
 
 
 def test_only_what_is_named_waits(gateway: Gateway) -> None:
-    one = replace(gateway, two_persons=TwoPersons(frozenset({"chains"})))
-    assert save_edit(one, fee(one), actor=ALICE).proposal_id is None
-    assert save_edit(one, edited(one, "chains", 1, name="Mainnet"), actor=ALICE, reason=WHY).proposal_id
+    one = gateway.but(two_persons=TwoPersons(frozenset({"chains"})))
+    assert save_edit(one.database, one.audit_keys, one.two_persons, fee(one), actor=ALICE).proposal_id is None
+    assert save_edit(
+        one.database,
+        one.audit_keys,
+        one.two_persons,
+        edited(one, "chains", 1, name="Mainnet"),
+        actor=ALICE,
+        reason=WHY,
+    ).proposal_id
 
 
 @pytest.mark.parametrize("reason", ["", "  \n ", "x" * 501])
 def test_without_a_reason_nothing_is_proposed(gateway: Gateway, reason: str) -> None:
     with pytest.raises(ReasonMissing):
-        save_edit(gateway, fee(gateway), actor=ALICE, reason=reason)
-    assert list_waiting(gateway, Role.ADMIN) == []
+        save_edit(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            fee(gateway),
+            actor=ALICE,
+            reason=reason,
+        )
+    assert list_waiting(gateway.database, Role.ADMIN) == []
     assert records(gateway) == []
 
 
@@ -183,7 +207,7 @@ def test_who_may_not_approve(gateway: Gateway, actor: Actor, complaint: str) -> 
     before = document(gateway)
     number = propose(gateway, fee(gateway))
     with pytest.raises(ProposalRefused, match=complaint):
-        approve(gateway, number, actor=actor)
+        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=actor)
     assert document(gateway) == before
     assert stored(gateway, number).state is ProposalState.OPEN
 
@@ -193,25 +217,27 @@ def test_roles_count_as_they_are_when_it_is_approved(gateway: Gateway) -> None:
     for changed in ({"role": "viewer"}, {"active": False}):
         set_account(gateway, OLGA, **({"role": "operator", "active": True} | changed))
         with pytest.raises(ProposalRefused, match="needs the role operator"):
-            approve(gateway, number, actor=OLGA)
+            approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=OLGA)
     set_account(gateway, OLGA, role="operator", active=True)
     set_account(gateway, ALICE, active=False)
     with pytest.raises(ProposalRefused, match="may no longer make this change"):
-        approve(gateway, number, actor=OLGA)
+        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=OLGA)
     set_account(gateway, ALICE, active=True, role="operator")
-    assert approve(gateway, number, actor=OLGA).record_id
+    assert approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=OLGA).record_id
 
 
 def test_a_row_that_changed_since_is_told_and_not_overwritten(gateway: Gateway) -> None:
     number = propose(gateway, fee(gateway))
-    save_edit(open_gateway(gateway), fee(gateway, "9"), actor=BOB)
+    save_edit(
+        *parts(open_gateway(gateway), "database", "audit_keys", "two_persons"), fee(gateway, "9"), actor=BOB
+    )
     with pytest.raises(Conflict) as told:
-        preview_proposal(gateway, stored(gateway, number))
+        preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
     assert ("base_fee", "605437528092011966", "9") in [
         (each.field, each.before, each.after) for each in told.value.meanwhile
     ]
     with pytest.raises(Conflict):
-        approve(gateway, number, actor=BOB)
+        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
     assert document(gateway)["routes"][0]["base_fee"] == "9"
     assert stored(gateway, number).state is ProposalState.OPEN
 
@@ -219,21 +245,25 @@ def test_a_row_that_changed_since_is_told_and_not_overwritten(gateway: Gateway) 
 def test_what_cannot_be_any_more_is_not_approved(gateway: Gateway) -> None:
     token = EDITS["a new row"](gateway)
     number = propose(gateway, token)
-    save_edit(open_gateway(gateway), token, actor=BOB)
+    save_edit(*parts(open_gateway(gateway), "database", "audit_keys", "two_persons"), token, actor=BOB)
     with pytest.raises(Invalid, match="exists already"):
-        approve(gateway, number, actor=BOB)
+        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
     gone = propose(gateway, removed(gateway, "tokens", 1, "USDC"))
     pool = {"chain_id": 1, "symbol": "USDC", "liquidity_added": "0", "epoch_seconds": 60}
-    save_edit(open_gateway(gateway), Edit("pools", values=pool), actor=BOB)
+    save_edit(
+        *parts(open_gateway(gateway), "database", "audit_keys", "two_persons"),
+        Edit("pools", values=pool),
+        actor=BOB,
+    )
     with pytest.raises(InUse):
-        approve(gateway, gone, actor=BOB)
+        approve(gateway.database, gateway.audit_keys, gateway.two_persons, gone, actor=BOB)
 
 
 def test_of_two_proposals_for_one_row_the_second_conflicts(gateway: Gateway) -> None:
     first, second = propose(gateway, fee(gateway)), propose(gateway, fee(gateway, "8"), OLGA)
-    approve(gateway, second, actor=BOB)
+    approve(gateway.database, gateway.audit_keys, gateway.two_persons, second, actor=BOB)
     with pytest.raises(Conflict):
-        approve(gateway, first, actor=BOB)
+        approve(gateway.database, gateway.audit_keys, gateway.two_persons, first, actor=BOB)
     assert document(gateway)["routes"][0]["base_fee"] == "8"
 
 
@@ -242,41 +272,83 @@ def test_what_a_software_change_would_make_of_it_is_not_what_was_proposed(gatewa
     proposal = stored(gateway, number)
     other = replace(proposal, input=proposal.input.replace("Coin", "Coins"))
     with pytest.raises(Conflict):
-        preview_proposal(gateway, other)
+        preview_proposal(gateway.database, gateway.two_persons, other)
 
 
 def test_base_fees_of_many_routes(gateway: Gateway) -> None:
     before, edit = document(gateway), FeeEdit(56, None, None, Fraction(3, 2))
-    shown = preview_fees(gateway, edit)
+    shown = preview_fees(gateway.database, gateway.two_persons, edit)
     assert shown.waits
     with pytest.raises(ReasonMissing):
-        save_fees(gateway, edit, shown=shown.fingerprint, actor=ALICE)
-    number = save_fees(gateway, edit, shown=shown.fingerprint, actor=ALICE, reason=WHY).proposal_id or 0
+        save_fees(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            edit,
+            shown=shown.fingerprint,
+            actor=ALICE,
+        )
+    number = (
+        save_fees(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            edit,
+            shown=shown.fingerprint,
+            actor=ALICE,
+            reason=WHY,
+        ).proposal_id
+        or 0
+    )
     assert document(gateway) == before
-    assert preview_proposal(gateway, stored(gateway, number)) == shown
+    assert preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number)) == shown
     other = propose(gateway, fee(gateway))
-    approve(gateway, number, actor=BOB)
+    approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
     assert document(gateway)["routes"][0]["base_fee"] == "908156292138017949"
     with pytest.raises(Conflict):
-        approve(gateway, other, actor=BOB)
+        approve(gateway.database, gateway.audit_keys, gateway.two_persons, other, actor=BOB)
     again = FeeEdit(56, "USDT", 10**30, None)
-    shown = preview_fees(gateway, again)
-    number = save_fees(gateway, again, shown=shown.fingerprint, actor=ALICE, reason=WHY).proposal_id or 0
-    save_edit(open_gateway(gateway), fee(gateway, "1"), actor=BOB)
+    shown = preview_fees(gateway.database, gateway.two_persons, again)
+    number = (
+        save_fees(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            again,
+            shown=shown.fingerprint,
+            actor=ALICE,
+            reason=WHY,
+        ).proposal_id
+        or 0
+    )
+    save_edit(
+        *parts(open_gateway(gateway), "database", "audit_keys", "two_persons"), fee(gateway, "1"), actor=BOB
+    )
     with pytest.raises(Conflict):
-        approve(gateway, number, actor=BOB)
+        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
     assert document(gateway)["routes"][0]["base_fee"] == "1"
 
 
 def test_a_grave_change_asks_both_for_the_name(gateway: Gateway) -> None:
     edit = edited(gateway, "chains", 1, disabled=True, disabled_reason="x", name="Mainnet")
     with pytest.raises(NotConfirmed):
-        save_edit(gateway, edit, actor=ALICE, reason=WHY)
-    number = save_edit(gateway, edit, actor=ALICE, reason=WHY, typed="Ethereum").proposal_id or 0
+        save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=ALICE, reason=WHY)
+    number = (
+        save_edit(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            edit,
+            actor=ALICE,
+            reason=WHY,
+            typed="Ethereum",
+        ).proposal_id
+        or 0
+    )
     with pytest.raises(NotConfirmed):
-        approve(gateway, number, actor=BOB)
+        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
     assert not document(gateway)["chains"][0]["disabled"]
-    approve(gateway, number, actor=BOB, typed="Ethereum")
+    approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB, typed="Ethereum")
     assert document(gateway)["chains"][0]["name"] == "Mainnet"
 
 
@@ -284,27 +356,27 @@ def test_a_proposal_ends_by_the_clock_that_is_passed_in(gateway: Gateway, clock:
     number, later = propose(gateway, fee(gateway)), None
     clock.forward(hours=71, minutes=59, seconds=59)
     later = propose(gateway, edited(gateway, "chains", 1, name="Mainnet"))
-    assert [each.id for each in list_waiting(gateway, Role.ADMIN)] == [number, later]
+    assert [each.id for each in list_waiting(gateway.database, Role.ADMIN)] == [number, later]
     clock.forward(seconds=1)
-    assert waiting_count(gateway, Role.ADMIN) == 1
+    assert waiting_count(gateway.database, gateway.two_persons, Role.ADMIN) == 1
     with pytest.raises(ProposalRefused, match="expired"):
-        approve(gateway, number, actor=BOB)
+        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
     assert stored(gateway, number).state is ProposalState.EXPIRED
     for _ in range(2):
-        note_expired(gateway, VERA)
+        note_expired(gateway.database, gateway.audit_keys, VERA)
     assert actions(gateway).count("two_persons.expire") == 1
     for decide in (reject, withdraw):
         with pytest.raises(ProposalRefused, match="expired"):
-            decide(gateway, number, "too late", actor=ALICE)
-    approve(gateway, later, actor=BOB)
+            decide(gateway.database, gateway.audit_keys, number, "too late", actor=ALICE)
+    approve(gateway.database, gateway.audit_keys, gateway.two_persons, later, actor=BOB)
 
 
 def test_the_setting_says_how_long_it_can_be_approved(gateway: Gateway, clock: Clock) -> None:
-    brief = replace(gateway, two_persons=replace(gateway.two_persons, lifetime=timedelta(hours=1)))
+    brief = gateway.but(two_persons=replace(gateway.two_persons, lifetime=timedelta(hours=1)))
     number = propose(brief, fee(brief))
     clock.forward(hours=1)
     with pytest.raises(ProposalRefused, match="expired"):
-        approve(gateway, number, actor=BOB)
+        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
 
 
 def test_rejected_or_withdrawn_with_a_reason(gateway: Gateway) -> None:
@@ -312,19 +384,19 @@ def test_rejected_or_withdrawn_with_a_reason(gateway: Gateway) -> None:
     mine, other = propose(gateway, fee(gateway)), propose(gateway, fee(gateway, "8"))
     for decide, actor in ((reject, ALICE), (withdraw, BOB), (reject, VERA), (withdraw, VERA)):
         with pytest.raises(ProposalRefused):
-            decide(gateway, mine, "no", actor=actor)
+            decide(gateway.database, gateway.audit_keys, mine, "no", actor=actor)
     for decide, actor in ((reject, BOB), (withdraw, ALICE)):
         with pytest.raises(ReasonMissing):
-            decide(gateway, mine, " ", actor=actor)
-    reject(gateway, mine, "not now", actor=BOB)
-    withdraw(gateway, other, "a mistake", actor=ALICE)
+            decide(gateway.database, gateway.audit_keys, mine, " ", actor=actor)
+    reject(gateway.database, gateway.audit_keys, mine, "not now", actor=BOB)
+    withdraw(gateway.database, gateway.audit_keys, other, "a mistake", actor=ALICE)
     found = [stored(gateway, number) for number in (mine, other)]
     assert [(each.state, each.decided_by, each.decision_reason) for each in found] == [
         ("rejected", BOB.name, "not now"), ("withdrawn", ALICE.name, "a mistake"),
     ]  # fmt: skip
     for number in (mine, other):
         with pytest.raises(ProposalRefused, match="already"):
-            approve(gateway, number, actor=BOB)
+            approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
     assert document(gateway) == before
     assert actions(gateway)[2:] == ["two_persons.reject", "two_persons.withdraw"]
     assert "not now" in records(gateway)[2].detail
@@ -337,7 +409,9 @@ def test_two_approvals_at_once_make_it_once(gateway: Gateway) -> None:
     def decide(actor: Actor) -> None:
         start.wait()
         try:
-            outcomes.append(approve(gateway, number, actor=actor))
+            outcomes.append(
+                approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=actor)
+            )
         except EditRefused as refused:
             outcomes.append(refused)
 
@@ -355,8 +429,8 @@ def test_two_approvals_at_once_make_it_once(gateway: Gateway) -> None:
 def test_a_proposal_survives_a_restart(gateway: Gateway, open_app: OpenApp) -> None:
     number = propose(gateway, fee(gateway))
     started = replace(gateway_of(open_app(two_persons=("routes",))), clock=gateway.clock)
-    assert [each.id for each in list_waiting(started, Role.VIEWER)] == [number]
-    approve(started, number, actor=OLGA)
+    assert [each.id for each in list_waiting(started.database, Role.VIEWER)] == [number]
+    approve(started.database, started.audit_keys, started.two_persons, number, actor=OLGA)
     assert document(gateway)["routes"][0]["base_fee"] == "7"
     assert started.two_persons.guards("routes")
     assert not started.two_persons.guards("chains")
@@ -375,7 +449,14 @@ def test_one_account_cannot_fill_the_list(gateway: Gateway) -> None:
 def test_the_writer_itself_refuses_what_nobody_approved(gateway: Gateway) -> None:
     before = document(gateway)
     with pytest.raises(SecondPersonNeeded, match="routes"), writing(gateway.engine) as connection:
-        save_changes(connection, gateway, ALICE, planned_edit(connection, fee(gateway), gateway.clock()))
+        save_changes(
+            connection,
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            ALICE,
+            planned_edit(connection, fee(gateway), gateway.clock()),
+        )
     assert document(gateway) == before
 
 
@@ -383,4 +464,4 @@ def test_transfers_that_came_meanwhile_still_guard_a_row(gateway: Gateway) -> No
     number = propose(gateway, edited(gateway, "tokens", 1, "USDT", decimal=7))
     add_transfer(gateway, 1)
     with pytest.raises(Invalid, match="transfers use"):
-        approve(gateway, number, actor=BOB)
+        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)

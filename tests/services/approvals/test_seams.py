@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -32,8 +31,8 @@ from app.credentials.services.ingest_tokens import (
     rotate_token,
 )
 from app.db.engine import writing
-from app.gateway import Gateway
 from app.values.errors import Unauthorized
+from tests.gateway import Gateway
 from tests.services.approvals.kit import ALICE, BOB, OLGA, set_account, stored
 
 WHY = "agreed"
@@ -42,11 +41,11 @@ WHY = "agreed"
 @pytest.fixture
 def alone(gateway: Gateway) -> Gateway:
     """The same gateway without second persons."""
-    return replace(gateway, two_persons=TwoPersons())
+    return gateway.but(two_persons=TwoPersons())
 
 
 def id_of(gateway: Gateway, email: str) -> int:
-    account = find_account(gateway, email=email)
+    account = find_account(gateway.database, email=email)
     assert account is not None
     return account.id
 
@@ -69,30 +68,51 @@ def add_passkey(gateway: Gateway, account_id: int) -> None:
 def test_a_token_that_replaces_another_waits_with_its_expiry(gateway: Gateway, alone: Gateway) -> None:
     ends = gateway.clock() + timedelta(days=7)
     terms = TokenTerms(expires_at=ends, quota_events=5, quota_seconds=60)
-    create_token(alone, "relayer", ["transfer.sent"], [56], actor=BOB, terms=terms)
+    create_token(
+        alone.database,
+        alone.audit_keys,
+        alone.two_persons,
+        "relayer",
+        ["transfer.sent"],
+        [56],
+        actor=BOB,
+        terms=terms,
+    )
     with pytest.raises(SecondPersonNeeded):
-        rotate_token(gateway, "relayer", actor=ALICE)
+        rotate_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer", actor=ALICE)
     with pytest.raises(ReasonMissing):
-        request_rotation(gateway, "relayer", actor=ALICE)
+        request_rotation(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer", actor=ALICE)
 
-    token, saved = request_rotation(gateway, "relayer", actor=ALICE, reason=WHY)
+    token, saved = request_rotation(
+        gateway.database, gateway.audit_keys, gateway.two_persons, "relayer", actor=ALICE, reason=WHY
+    )
     number = saved.proposal_id or 0
-    assert preview_proposal(gateway, stored(gateway, number)).waits
+    assert preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number)).waits
     with pytest.raises(Unauthorized):
-        authenticate(gateway, token.encode())
-    approve(gateway, number, actor=BOB)
-    assert authenticate(gateway, token.encode()).name == "relayer"
-    first, second = [record for record in list_tokens(gateway) if record.name == "relayer"]
+        authenticate(gateway.database, gateway.environment_tokens, token.encode())
+    approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+    assert authenticate(gateway.database, gateway.environment_tokens, token.encode()).name == "relayer"
+    first, second = [
+        record
+        for record in list_tokens(gateway.database, gateway.environment_tokens)
+        if record.name == "relayer"
+    ]
     assert (second.scope, second.quota, second.expires_at) == (first.scope, first.quota, ends)
 
 
 def test_a_replacement_is_refused_when_there_is_nothing_to_replace(gateway: Gateway, alone: Gateway) -> None:
-    create_token(alone, "relayer", actor=BOB)
-    _, saved = request_rotation(gateway, "relayer", actor=ALICE, reason=WHY)
-    revoke_token(gateway, "relayer", actor=BOB)
+    create_token(alone.database, alone.audit_keys, alone.two_persons, "relayer", actor=BOB)
+    _, saved = request_rotation(
+        gateway.database, gateway.audit_keys, gateway.two_persons, "relayer", actor=ALICE, reason=WHY
+    )
+    revoke_token(gateway.database, gateway.audit_keys, gateway.environment_tokens, "relayer", actor=BOB)
     for step in (
-        lambda: preview_proposal(gateway, stored(gateway, saved.proposal_id or 0)),
-        lambda: approve(gateway, saved.proposal_id or 0, actor=BOB),
+        lambda: preview_proposal(
+            gateway.database, gateway.two_persons, stored(gateway, saved.proposal_id or 0)
+        ),
+        lambda: approve(
+            gateway.database, gateway.audit_keys, gateway.two_persons, saved.proposal_id or 0, actor=BOB
+        ),
     ):
         with pytest.raises(ProposalRefused, match="no valid token"):
             step()
@@ -101,59 +121,84 @@ def test_a_replacement_is_refused_when_there_is_nothing_to_replace(gateway: Gate
 def test_a_first_token_keeps_what_was_proposed(gateway: Gateway) -> None:
     ends = gateway.clock() + timedelta(days=7)
     token, saved = request_token(
-        gateway, "relayer", [], [1], actor=ALICE, terms=TokenTerms(expires_at=ends), reason=WHY
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        "relayer",
+        [],
+        [1],
+        actor=ALICE,
+        terms=TokenTerms(expires_at=ends),
+        reason=WHY,
     )
-    approve(gateway, saved.proposal_id or 0, actor=BOB)
-    assert authenticate(gateway, token.encode()).expires_at == ends
+    approve(gateway.database, gateway.audit_keys, gateway.two_persons, saved.proposal_id or 0, actor=BOB)
+    assert authenticate(gateway.database, gateway.environment_tokens, token.encode()).expires_at == ends
 
 
 def test_demanding_a_second_factor_is_at_once_and_relaxing_waits(gateway: Gateway) -> None:
     with pytest.raises(AccountRefused, match="not required"):
-        request_relaxing(gateway, actor=ALICE, reason=WHY)
+        request_relaxing(gateway.database, gateway.audit_keys, gateway.two_persons, actor=ALICE, reason=WHY)
     set_account(gateway, ALICE, tf_primary_method="authenticator", tf_totp_secret="x")
-    demand_second_factor(gateway, id_of(gateway, ALICE.name), actor=ALICE)
-    assert second_factor_demanded(gateway)
+    demand_second_factor(gateway.database, gateway.audit_keys, id_of(gateway, ALICE.name), actor=ALICE)
+    assert second_factor_demanded(gateway.database)
     with pytest.raises(ReasonMissing):
-        request_relaxing(gateway, actor=ALICE)
+        request_relaxing(gateway.database, gateway.audit_keys, gateway.two_persons, actor=ALICE)
 
-    saved = request_relaxing(gateway, actor=ALICE, reason=WHY)
+    saved = request_relaxing(
+        gateway.database, gateway.audit_keys, gateway.two_persons, actor=ALICE, reason=WHY
+    )
     number = saved.proposal_id or 0
-    preview_proposal(gateway, stored(gateway, number))
-    assert second_factor_demanded(gateway), "not yet"
+    preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
+    assert second_factor_demanded(gateway.database), "not yet"
     with pytest.raises(ProposalRefused):
-        approve(gateway, number, actor=ALICE)
-    approve(gateway, number, actor=BOB)
-    assert not second_factor_demanded(gateway)
+        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=ALICE)
+    approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+    assert not second_factor_demanded(gateway.database)
 
 
 def test_a_lost_second_factor_takes_passkeys_along(gateway: Gateway) -> None:
     olga = id_of(gateway, OLGA.name)
     add_passkey(gateway, olga)
     with pytest.raises(SecondPersonNeeded):
-        forget_second_factors(gateway, olga, actor=ALICE)
+        forget_second_factors(gateway.database, gateway.audit_keys, gateway.two_persons, olga, actor=ALICE)
     request = AccountRequest(AccountWish.RESET_SECOND_FACTOR, OLGA.name)
-    number = request_account(gateway, request, actor=ALICE, reason=WHY).proposal_id or 0
-    assert accounts_that_have_passkeys(gateway) == {olga}
-    approve(gateway, number, actor=BOB)
-    assert not accounts_that_have_passkeys(gateway)
+    number = (
+        request_account(
+            gateway.database, gateway.audit_keys, gateway.two_persons, request, actor=ALICE, reason=WHY
+        ).proposal_id
+        or 0
+    )
+    assert accounts_that_have_passkeys(gateway.database) == {olga}
+    approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+    assert not accounts_that_have_passkeys(gateway.database)
 
 
 def test_a_passkey_that_came_meanwhile_is_a_conflict(gateway: Gateway) -> None:
     olga = id_of(gateway, OLGA.name)
     set_account(gateway, OLGA, tf_totp_secret="old")
     request = AccountRequest(AccountWish.RESET_SECOND_FACTOR, OLGA.name)
-    number = request_account(gateway, request, actor=ALICE, reason=WHY).proposal_id or 0
+    number = (
+        request_account(
+            gateway.database, gateway.audit_keys, gateway.two_persons, request, actor=ALICE, reason=WHY
+        ).proposal_id
+        or 0
+    )
     add_passkey(gateway, olga)
     with pytest.raises(Conflict, match="since"):
-        approve(gateway, number, actor=BOB)
+        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
 
 
 def test_a_password_that_somebody_made_must_be_changed(gateway: Gateway) -> None:
     create = AccountRequest(AccountWish.CREATE, "carol@example.org", {"role": Role.VIEWER.value}, "hash")
     renew = AccountRequest(AccountWish.NEW_PASSWORD, OLGA.name, hashed="another hash")
     for request in (create, renew):
-        number = request_account(gateway, request, actor=ALICE, reason=WHY).proposal_id or 0
-        approve(gateway, number, actor=BOB)
-        account = find_account(gateway, email=request.email)
+        number = (
+            request_account(
+                gateway.database, gateway.audit_keys, gateway.two_persons, request, actor=ALICE, reason=WHY
+            ).proposal_id
+            or 0
+        )
+        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+        account = find_account(gateway.database, email=request.email)
         assert account is not None
         assert account.must_change_password, request.wish

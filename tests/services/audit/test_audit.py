@@ -32,10 +32,10 @@ from app.db.engine import reading, writing
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.replay import replay
 from app.feed.services.retract import retract_ids
-from app.gateway import Gateway, current_gateway
 from app.network.document import export_network, import_network
 from app.sandbox.loader import ensure_sandbox, load_sandbox
 from tests.actors import TESTER
+from tests.gateway import Gateway, current_gateway, parts
 from tests.services.network.network_kit import changed, network, text
 
 NOON = datetime(2026, 11, 20, 12, 0, 0, 123456, tzinfo=UTC)
@@ -45,16 +45,18 @@ OLD_KEY, NEW_KEY = "o" * 32, "n" * 32
 
 @pytest.fixture
 def gateway(app: Flask) -> Gateway:
-    return replace(current_gateway(), clock=lambda: NOON)
+    return current_gateway().but(clock=lambda: NOON)
 
 
 def with_keys(gateway: Gateway, present: str, *old: str) -> Gateway:
-    return replace(gateway, audit_keys=AuditKeys(present, old, Path("/nowhere/audit_key")))
+    return gateway.but(audit_keys=AuditKeys(present, old, Path("/nowhere/audit_key")))
 
 
 def write(gateway: Gateway, count: int) -> None:
     for n in range(count):
-        record_alone(gateway, ALICE, "test.deed", f"subject {n}", detail=f"deed {n}")
+        record_alone(
+            gateway.database, gateway.audit_keys, ALICE, "test.deed", f"subject {n}", detail=f"deed {n}"
+        )
 
 
 def rows(gateway: Gateway) -> list[Any]:
@@ -82,9 +84,9 @@ def drop(record_id: int) -> Any:
 
 
 def test_an_untouched_log_verifies(gateway: Gateway) -> None:
-    assert verify_audit(gateway).count == 0
+    assert verify_audit(gateway.database, gateway.audit_keys).count == 0
     write(gateway, 5)
-    found = verify_audit(gateway)
+    found = verify_audit(gateway.database, gateway.audit_keys)
     assert (found.count, found.fault) == (5, None)
     assert found.head == f"5:{rows(gateway)[-1].mac.hex()}"
 
@@ -93,9 +95,9 @@ def test_more_records_than_a_chunk_verify(gateway: Gateway) -> None:
     with writing(gateway.engine) as connection:
         for n in range(230):
             record(connection, gateway.audit_keys, ALICE, "test.deed", str(n), now=NOON)
-    assert verify_audit(gateway).count == 230
+    assert verify_audit(gateway.database, gateway.audit_keys).count == 230
     tamper(gateway, edit(101, subject="x"))
-    assert verify_audit(gateway).count == 100
+    assert verify_audit(gateway.database, gateway.audit_keys).count == 100
 
 
 FIELDS = {
@@ -115,7 +117,7 @@ FIELDS = {
 def test_a_changed_field_is_found(gateway: Gateway, field: str) -> None:
     write(gateway, 4)
     tamper(gateway, edit(3, **{field: FIELDS[field]}))
-    found = verify_audit(gateway)
+    found = verify_audit(gateway.database, gateway.audit_keys)
     assert found.count == 2
     assert found.fault is not None
     assert found.fault.startswith("record 3 does not match")
@@ -140,7 +142,7 @@ def test_removed_and_moved_records_are_found(
 ) -> None:
     write(gateway, 4)
     tamper(gateway, *statements)
-    found = verify_audit(gateway)
+    found = verify_audit(gateway.database, gateway.audit_keys)
     assert found.count == count
     assert (found.fault or "").startswith(fault)
 
@@ -151,7 +153,9 @@ def test_an_inserted_record_is_found(gateway: Gateway) -> None:
     forger = replace(with_keys(gateway, "f" * 32))
     write(forger, 1)
     tamper(gateway, edit(3, key_id=key_id(gateway.audit_keys.present)))
-    assert (verify_audit(gateway).fault or "").startswith("record 3 does not match")
+    assert (verify_audit(gateway.database, gateway.audit_keys).fault or "").startswith(
+        "record 3 does not match"
+    )
 
 
 def test_a_record_of_another_past_is_found(gateway: Gateway) -> None:
@@ -159,44 +163,56 @@ def test_a_record_of_another_past_is_found(gateway: Gateway) -> None:
     write(gateway, 3)
     kept = dict(rows(gateway)[2]._mapping)
     tamper(gateway, drop(3), drop(2))
-    record_alone(gateway, ALICE, "test.deed", "something else")
+    record_alone(gateway.database, gateway.audit_keys, ALICE, "test.deed", "something else")
     tamper(gateway, insert(AuditRecord).values(kept))
-    assert (verify_audit(gateway).fault or "").startswith("record 3 does not match")
+    assert (verify_audit(gateway.database, gateway.audit_keys).fault or "").startswith(
+        "record 3 does not match"
+    )
 
 
 def test_a_cut_tail_is_found_by_a_noted_head(gateway: Gateway) -> None:
     write(gateway, 3)
     noted = {row.id: row.mac for row in rows(gateway)}
     tamper(gateway, drop(3))
-    assert verify_audit(gateway).fault is None
-    assert "records were removed at the end" in (verify_audit(gateway, noted).fault or "")
+    assert verify_audit(gateway.database, gateway.audit_keys).fault is None
+    assert "records were removed at the end" in (
+        verify_audit(gateway.database, gateway.audit_keys, noted).fault or ""
+    )
     write(gateway, 1)
-    assert "rewritten" not in (verify_audit(gateway, {2: noted[2]}).fault or "")
+    assert "rewritten" not in (verify_audit(gateway.database, gateway.audit_keys, {2: noted[2]}).fault or "")
     # The same deed at the same time gives the same record; another one shows.
     tamper(gateway, drop(3))
-    record_alone(gateway, ALICE, "test.deed", "something else")
-    assert "record 3 does not match the given head" in (verify_audit(gateway, noted).fault or "")
+    record_alone(gateway.database, gateway.audit_keys, ALICE, "test.deed", "something else")
+    assert "record 3 does not match the given head" in (
+        verify_audit(gateway.database, gateway.audit_keys, noted).fault or ""
+    )
 
 
 def test_keys_follow_each_other(gateway: Gateway) -> None:
     write(with_keys(gateway, OLD_KEY), 2)
     write(with_keys(gateway, NEW_KEY, OLD_KEY), 2)
-    assert verify_audit(with_keys(gateway, NEW_KEY, OLD_KEY)).count == 4
-    without = verify_audit(with_keys(gateway, NEW_KEY))
+    assert verify_audit(*parts(with_keys(gateway, NEW_KEY, OLD_KEY), "database", "audit_keys")).count == 4
+    without = verify_audit(*parts(with_keys(gateway, NEW_KEY), "database", "audit_keys"))
     assert (without.fault or "").startswith("record 1 was sealed with the key")
     write(with_keys(gateway, OLD_KEY), 1)
-    stale = verify_audit(with_keys(gateway, NEW_KEY, OLD_KEY))
+    stale = verify_audit(*parts(with_keys(gateway, NEW_KEY, OLD_KEY), "database", "audit_keys"))
     assert (stale.fault or "").startswith("record 5 was sealed with an older key")
 
 
 def test_a_key_is_made_at_first_need_outside_the_database(gateway: Gateway, tmp_path: Path) -> None:
     file = tmp_path / "deep" / "audit_key"
-    gateway = replace(gateway, audit_keys=AuditKeys("", (), file))
+    gateway = gateway.but(audit_keys=AuditKeys("", (), file))
     assert not file.exists()
     write(gateway, 1)
     assert file.stat().st_mode & 0o777 == 0o600
-    assert verify_audit(replace(gateway, audit_keys=AuditKeys("", (), file))).count == 1
-    assert verify_audit(with_keys(gateway, file.read_text().strip())).count == 1
+    assert (
+        verify_audit(*parts(gateway.but(audit_keys=AuditKeys("", (), file)), "database", "audit_keys")).count
+        == 1
+    )
+    assert (
+        verify_audit(*parts(with_keys(gateway, file.read_text().strip()), "database", "audit_keys")).count
+        == 1
+    )
     assert [path.name for path in file.parent.iterdir()] == ["audit_key"]
 
 
@@ -218,12 +234,14 @@ def test_processes_that_make_the_key_at_once_agree(tmp_path: Path) -> None:
 
 def test_without_a_key_nothing_is_changed(gateway: Gateway, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    gateway = replace(gateway, audit_keys=AuditKeys("", (), tmp_path / "file" / "audit_key"))
+    gateway = gateway.but(audit_keys=AuditKeys("", (), tmp_path / "file" / "audit_key"))
     with pytest.raises(AuditKeyUnusable, match="AUDIT_KEY is not set, and"):
-        import_network(gateway, text(network()), actor=TESTER)
+        import_network(
+            gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER
+        )
     with reading(gateway.engine) as connection:
         assert connection.scalar(select(func.count()).select_from(AuditRecord)) == 0
-    assert json.loads(export_network(gateway))["chains"] == []
+    assert json.loads(export_network(gateway.database))["chains"] == []
 
 
 def test_a_change_that_fails_leaves_no_record(gateway: Gateway, caplog: pytest.LogCaptureFixture) -> None:
@@ -243,25 +261,25 @@ def test_writers_at_once_make_one_chain(gateway: Gateway) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert verify_audit(gateway).count == 20
+    assert verify_audit(gateway.database, gateway.audit_keys).count == 20
 
 
 def test_texts_that_a_database_cannot_keep_are_kept_otherwise(gateway: Gateway) -> None:
     odd = Actor("a\0b\ud800" + "x" * 300, Source.CONSOLE, "1" * 100)
-    record_alone(gateway, odd, "sign_in.failed", "s" * 300, detail="d" * 2000)
+    record_alone(gateway.database, gateway.audit_keys, odd, "sign_in.failed", "s" * 300, detail="d" * 2000)
     (row,) = rows(gateway)
     assert row.actor.startswith("a\N{REPLACEMENT CHARACTER}b?xxx")
     assert (len(row.actor), len(row.address), len(row.subject), len(row.detail)) == (255, 64, 256, 1000)
-    assert verify_audit(gateway).fault is None
+    assert verify_audit(gateway.database, gateway.audit_keys).fault is None
 
 
 def test_pages_filters_and_export(gateway: Gateway) -> None:
     for n, action in enumerate(["network.edit", "network.import", "networks", "sign_in"], 1):
-        later = replace(gateway, clock=lambda n=n: NOON + timedelta(hours=n))
-        record_alone(later, ALICE if n % 2 else TESTER, action, f"s{n}")
+        later = gateway.but(clock=lambda n=n: NOON + timedelta(hours=n))
+        record_alone(later.database, later.audit_keys, ALICE if n % 2 else TESTER, action, f"s{n}")
 
     def ids(**wanted: Any) -> list[int]:
-        return [row.id for row in list_audit(gateway, AuditFilter(**wanted))]
+        return [row.id for row in list_audit(gateway.database, AuditFilter(**wanted))]
 
     assert ids() == [4, 3, 2, 1]
     assert ids(action="network") == [2, 1]
@@ -269,8 +287,8 @@ def test_pages_filters_and_export(gateway: Gateway) -> None:
     assert ids(actor=ALICE.name) == [3, 1]
     assert ids(subject="s4") == [4]
     assert ids(since=NOON + timedelta(hours=2), until=NOON + timedelta(hours=4)) == [3, 2]
-    assert [row.id for row in list_audit(gateway, before=4, limit=2)] == [3, 2]
-    lines = [json.loads(line) for line in export_audit(gateway, AuditFilter(actor=ALICE.name))]
+    assert [row.id for row in list_audit(gateway.database, before=4, limit=2)] == [3, 2]
+    lines = [json.loads(line) for line in export_audit(gateway.database, AuditFilter(actor=ALICE.name))]
     assert [line["id"] for line in lines] == [1, 3]
     assert lines[0] == {
         "id": 1,
@@ -295,7 +313,7 @@ def test_every_row_that_a_change_touched_is_found_by_a_part_of_its_name(gateway:
             record(connection, keys, ALICE, "network.edit", subject, now=NOON, changes=changes)
 
     def ids(**wanted: Any) -> list[int]:
-        return [row.id for row in list_audit(gateway, AuditFilter(**wanted))]
+        return [row.id for row in list_audit(gateway.database, AuditFilter(**wanted))]
 
     assert ids(subject="usdc") == [1]
     assert ids(subject="USDT 1") == [1]
@@ -305,13 +323,22 @@ def test_every_row_that_a_change_touched_is_found_by_a_part_of_its_name(gateway:
     assert ids(subject="2 routes") == [1]
     assert ids(subject="_") == [], "no wildcard of the database"
     assert ids(actor="ALICE@") == [3, 2, 1]
-    assert [json.loads(line)["id"] for line in export_audit(gateway, AuditFilter(subject="usdc"))] == [1]
+    assert [
+        json.loads(line)["id"] for line in export_audit(gateway.database, AuditFilter(subject="usdc"))
+    ] == [1]
 
 
 def test_an_import_is_one_record_with_its_changes(gateway: Gateway) -> None:
-    import_network(gateway, text(network()), actor=ALICE)
-    import_network(gateway, text(network()), actor=ALICE)
-    import_network(gateway, text(changed("chains.0.disabled", True)), actor=ALICE, dry_run=True)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=ALICE)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=ALICE)
+    import_network(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        text(changed("chains.0.disabled", True)),
+        actor=ALICE,
+        dry_run=True,
+    )
     assert len(rows(gateway)) == 1
     row, changes = last(gateway)
     assert (row.actor, row.source, row.address) == (ALICE.name, "console", "192.0.2.7")
@@ -319,13 +346,19 @@ def test_an_import_is_one_record_with_its_changes(gateway: Gateway) -> None:
     assert row.detail == f"{len(changes)} added, 0 changed, 0 removed"
     assert {"subject": "chain 1", "before": None, "after": network()["chains"][0]} in changes
 
-    import_network(gateway, text(changed("chains.0.disabled", True)), actor=TESTER)
-    entry = show_audit(gateway, 2)
+    import_network(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        text(changed("chains.0.disabled", True)),
+        actor=TESTER,
+    )
+    entry = show_audit(gateway.database, 2)
     assert entry is not None
     assert entry.record.detail == "changed chain 1: disabled no → yes"
     before = network()["chains"][0]
     assert entry.changes == (AuditedChange("chain 1", before, before | {"disabled": True}),)
-    assert show_audit(gateway, 3) is None
+    assert show_audit(gateway.database, 3) is None
 
 
 def chain_head(event_id: str) -> bytes:
@@ -334,8 +367,8 @@ def chain_head(event_id: str) -> bytes:
 
 
 def test_commands_on_the_log_are_recorded(gateway: Gateway) -> None:
-    ingest_lines(gateway, [chain_head("a"), chain_head("b")], "cli")
-    ids = retract_ids(gateway, ["a", "b"], "wrong node", actor=TESTER)
+    ingest_lines(gateway.database, gateway.intake, [chain_head("a"), chain_head("b")], "cli")
+    ids = retract_ids(gateway.database, gateway.audit_keys, ["a", "b"], "wrong node", actor=TESTER)
     row, changes = last(gateway)
     assert (row.action, row.subject, row.detail) == (
         "events.retract",
@@ -348,24 +381,35 @@ def test_commands_on_the_log_are_recorded(gateway: Gateway) -> None:
         "retractions": ids,
         "reason": "wrong node",
     }
-    replay(gateway, actor=TESTER)
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
     assert last(gateway)[0].action == "events.replay"
 
 
 def test_the_sandbox_is_recorded(gateway: Gateway) -> None:
-    load_sandbox(gateway, actor=TESTER)
+    load_sandbox(gateway.database, gateway.audit_keys, gateway.intake, actor=TESTER)
     row, changes = last(gateway)
     assert (row.id, row.action) == (1, "sandbox.load")
     assert len(changes) > 20
-    assert ensure_sandbox(gateway, actor=TESTER) == "sandbox is up to date"
+    assert (
+        ensure_sandbox(gateway.database, gateway.audit_keys, gateway.intake, actor=TESTER)
+        == "sandbox is up to date"
+    )
     assert len(rows(gateway)) == 1
-    week_later = replace(gateway, clock=lambda: NOON + timedelta(days=7))
-    ensure_sandbox(week_later, actor=TESTER)
+    week_later = gateway.but(clock=lambda: NOON + timedelta(days=7))
+    ensure_sandbox(week_later.database, week_later.audit_keys, week_later.intake, actor=TESTER)
     assert last(gateway)[0].action == "sandbox.freshen"
 
 
 def token_made(gateway: Gateway) -> list[bytes]:
-    token = create_token(gateway, "relayer-1", ["transfer.sent"], [1], actor=TESTER)
+    token = create_token(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        "relayer-1",
+        ["transfer.sent"],
+        [1],
+        actor=TESTER,
+    )
     secret = token.split("_", 2)[2]  # which may have underscores itself
     assert len(secret) > 20
     return [token.encode(), secret.encode()]
@@ -373,8 +417,8 @@ def token_made(gateway: Gateway) -> list[bytes]:
 
 def token_revoked(gateway: Gateway) -> list[bytes]:
     secrets = token_made(gateway)
-    revoke_token(gateway, "relayer-1", actor=TESTER)
-    revoke_token(gateway, "relayer-1", actor=TESTER)
+    revoke_token(gateway.database, gateway.audit_keys, gateway.environment_tokens, "relayer-1", actor=TESTER)
+    revoke_token(gateway.database, gateway.audit_keys, gateway.environment_tokens, "relayer-1", actor=TESTER)
     return secrets
 
 
@@ -390,7 +434,7 @@ def test_tokens_are_recorded_without_their_secrets(
     assert changes[0]["after"]["types"] == ["transfer.sent"]
     assert set(changes[0]["after"]) == {"name", "types", "chains", "created_at", "revoked_at"}
     assert (changes[0]["after"]["revoked_at"] is None) == (action == "ingest_token.create")
-    exported = b"".join(export_audit(gateway))
+    exported = b"".join(export_audit(gateway.database))
     assert not any(secret in exported for secret in secrets)
     with reading(gateway.engine) as connection:
         digest = connection.exec_driver_sql("SELECT digest FROM ingest_tokens").scalar()

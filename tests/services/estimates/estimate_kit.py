@@ -12,10 +12,10 @@ from app.estimates.estimate import Estimate
 from app.estimates.inputs import EstimateRequest
 from app.estimates.services import estimate_transfer
 from app.feed.models import PoolCounter, ReportedFee
-from app.gateway import Gateway
 from app.network.document import import_network
 from app.transfers.models import Transfer
 from tests.actors import TESTER
+from tests.gateway import Gateway
 from tests.services.network.network_kit import changed, text
 
 NOON = datetime(2026, 11, 20, 12, 0, 30, tzinfo=UTC)
@@ -40,7 +40,9 @@ def celr(src: int, dst: int, **changes: Any) -> EstimateRequest:
 
 
 def configure(gateway: Gateway, path: str, value: Any) -> None:
-    import_network(gateway, text(changed(path, value)), actor=TESTER)
+    import_network(
+        gateway.database, gateway.audit_keys, gateway.two_persons, text(changed(path, value)), actor=TESTER
+    )
 
 
 def write(gateway: Gateway, model: type[Any], **values: Any) -> None:
@@ -68,4 +70,6 @@ def send(gateway: Gateway, number: int, sent_at: datetime | None, **changes: Any
 
 
 def answer(gateway: Gateway, request: EstimateRequest | None = None) -> Estimate:
-    return estimate_transfer(gateway, request or ask(), None, None)
+    return estimate_transfer(
+        gateway.database, gateway.snapshots, gateway.estimate_counts, request or ask(), None, None
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,13 +16,13 @@ from app.estimates.inputs import EstimateRequest
 from app.estimates.queries import Epoch
 from app.estimates.services import estimate_inputs
 from app.feed.models import PoolVolume
-from app.gateway import Gateway, current_gateway
 from app.network.document import import_network
 from app.network.services import NetworkSnapshots
 from app.values.codes import BridgeType
 from app.values.errors import Unavailable
 from tests.actors import TESTER
 from tests.domain.estimate.estimate_cases import pool_with
+from tests.gateway import Gateway, current_gateway
 from tests.services.estimates.estimate_kit import (
     FIXED_FEE,
     NOON,
@@ -44,8 +43,8 @@ VECTOR = json.loads(Path("tests/contract/vectors/estimate_usdt_1_to_56.json").re
 @pytest.fixture
 def gateway(app: Flask) -> Gateway:
     """A gateway at noon, half a minute later, on the small network."""
-    gateway = replace(current_gateway(), clock=lambda: NOON)
-    import_network(gateway, text(network()), actor=TESTER)
+    gateway = current_gateway().but(clock=lambda: NOON)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
     return gateway
 
 
@@ -53,7 +52,7 @@ def test_the_recorded_estimate_comes_out_exact(gateway: Gateway) -> None:
     document = network()
     document["routes"][0] |= {"perc_fee_tiers": [{"from": "0", "ppm": 0}]}
     document["chains"][0]["minimal_max_slippage"] = 0
-    import_network(gateway, text(document), actor=TESTER)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
     asked, exact = VECTOR["request"], VECTOR["exact"]
     estimate = answer(gateway, EstimateRequest(**(asked | {"amt": int(asked["amt"])})))
     assert estimate.eq_value_token_amt == int(exact["eq_value_token_amt"])
@@ -75,7 +74,7 @@ def test_the_minimum_of_the_source_chain_and_the_gas_of_the_destination_count(ga
     document = network()
     document["chains"][0]["minimal_max_slippage"] = 400_000
     document["chains"][2]["drop_gas_amt"] = "77"
-    import_network(gateway, text(document), actor=TESTER)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
     estimate = answer(gateway)
     assert (estimate.max_slippage, estimate.drop_gas_amt) == (400_000, 77)
 
@@ -100,7 +99,7 @@ def test_pegged_transfers_are_found_from_the_pairs(
 def test_pools_are_opening_values_and_what_events_moved(gateway: Gateway) -> None:
     move(gateway, 1, added=10, sent=-20, relayed=30, withdrawn=-40)
     move(gateway, 56, added=2**256, relayed=1)
-    inputs = estimate_inputs(gateway, ask(), None, None)
+    inputs = estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None)
     opening = 5_000_000_000_000
     assert inputs.src_pool == pool_with(
         added=opening + 10, sent=-20, relayed=30, withdrawn=-40,
@@ -115,10 +114,12 @@ def test_pools_are_opening_values_and_what_events_moved(gateway: Gateway) -> Non
 
 def test_a_fed_fee_outranks_the_configured_one(gateway: Gateway) -> None:
     feed_fee(gateway, 2**255, NOON - timedelta(days=9))
-    inputs = estimate_inputs(gateway, ask(), None, None)
+    inputs = estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None)
     assert inputs.route is not None
     assert (inputs.route.base_fee.amount, inputs.route.base_fee.reported) == (2**255, True)
-    other = estimate_inputs(gateway, ask(src_chain_id=56, dst_chain_id=1), None, None)
+    other = estimate_inputs(
+        gateway.database, gateway.snapshots, ask(src_chain_id=56, dst_chain_id=1), None, None
+    )
     assert other.route is not None
     assert not other.route.base_fee.reported
 
@@ -130,7 +131,7 @@ def test_an_epoch_of_whole_minutes_sums_minutes(gateway: Gateway) -> None:
         write(gateway, PoolVolume, chain_id=1, symbol="USDT", minute=minute, amount=amount)
     write(gateway, PoolVolume, chain_id=1, symbol="CELR", minute=start, amount=4000)
     write(gateway, PoolVolume, chain_id=56, symbol="USDT", minute=start, amount=5000)
-    inputs = estimate_inputs(gateway, ask(), None, None)
+    inputs = estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None)
     assert inputs.src_pool is not None
     assert inputs.src_pool.epoch_volume == 20 + 2**256
 
@@ -138,7 +139,7 @@ def test_an_epoch_of_whole_minutes_sums_minutes(gateway: Gateway) -> None:
 def test_any_other_epoch_sums_the_sends_themselves(gateway: Gateway) -> None:
     document = network()
     document["pools"][0] |= {"epoch_cap": "5", "epoch_seconds": 45}
-    import_network(gateway, text(document), actor=TESTER)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
     start = datetime.fromtimestamp(int(NOON.timestamp()) // 45 * 45, UTC)
     tick = timedelta(microseconds=1)
     send(gateway, 1, start)
@@ -149,7 +150,7 @@ def test_any_other_epoch_sums_the_sends_themselves(gateway: Gateway) -> None:
     send(gateway, 6, start, kind="burn")
     send(gateway, 7, start, symbol="CELR")
     send(gateway, 8, start, src_chain_id=10)
-    inputs = estimate_inputs(gateway, ask(), None, None)
+    inputs = estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None)
     assert inputs.src_pool is not None
     assert inputs.src_pool.epoch_volume == 2 * 10**30 + 3
 
@@ -167,7 +168,7 @@ def test_now_is_in_its_epoch(moment: datetime, seconds: int) -> None:
 
 
 def test_facts_are_one_statement_and_only_where_they_count(gateway: Gateway) -> None:
-    gateway = replace(gateway, snapshots=NetworkSnapshots(gateway.engine, 30))
+    gateway = gateway.but(snapshots=NetworkSnapshots(gateway.engine, 30))
     configure(gateway, "pools.0.epoch_cap", str(10**12))
     gateway.snapshots.current()
     statements: list[str] = []
@@ -187,4 +188,4 @@ def test_an_old_configuration_is_no_estimate(gateway: Gateway) -> None:
             raise Unavailable("lost")
 
     with pytest.raises(Unavailable):
-        answer(replace(gateway, snapshots=Lost(gateway.engine, 0)))
+        answer(gateway.but(snapshots=Lost(gateway.engine, 0)))

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,15 +22,15 @@ from app.db.cached_reads import KeptReads
 from app.db.engine import writing
 from app.db.writes import writes_of
 from app.estimates.services import estimate_inputs, token_bound
-from app.gateway import Gateway, current_gateway
 from app.network.document import import_network
 from app.values.identifiers import ChainId
 from config import Settings
 from tests.actors import TESTER
 from tests.api.shapes import ESTIMATE
-from tests.applications import OpenApp, gateway_of
+from tests.applications import OpenApp
 from tests.databases import SharedDatabase
 from tests.everyday import volume
+from tests.gateway import Gateway, current_gateway, gateway_of
 from tests.services.estimates.estimate_kit import NOON, USDT, answer, ask, celr, configure, feed_fee, move
 from tests.services.estimates.two_processes import TwoProcesses
 from tests.services.feed.world import fill_network, forget_events
@@ -74,15 +73,15 @@ class Statements:
 def gateway(app: Flask) -> Gateway:
     """A gateway at noon on the small network; its facts are kept for AGE."""
     gateway = current_gateway()
-    import_network(gateway, text(network()), actor=TESTER)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
     timer = Timer()
     kept_reads = KeptReads(AGE, writes_of(gateway.engine), timer)
-    return replace(gateway, clock=lambda: NOON, kept_reads=kept_reads)
+    return gateway.but(clock=lambda: NOON, cached=kept_reads)
 
 
 @pytest.fixture
 def timer(gateway: Gateway) -> Timer:
-    timer = gateway.kept_reads._monotonic
+    timer = gateway.cached._monotonic
     assert isinstance(timer, Timer)
     return timer
 
@@ -147,7 +146,7 @@ def test_when_an_epoch_ends_its_volume_is_not_used_again(
 def test_routes_are_kept_apart(gateway: Gateway, statements: Statements) -> None:
     for _ in range(3):
         answer(gateway)
-        estimate_inputs(gateway, ask(src_chain_id=56, dst_chain_id=1), None, None)
+        estimate_inputs(gateway.database, gateway.snapshots, ask(src_chain_id=56, dst_chain_id=1), None, None)
     assert statements.taken() == 2
 
 
@@ -157,16 +156,16 @@ def test_amounts_share_what_was_read(gateway: Gateway, statements: Statements) -
 
 
 def test_a_pegged_transfer_asks_for_no_facts(gateway: Gateway, statements: Statements) -> None:
-    assert estimate_inputs(gateway, celr(1, 56), None, None).facts_age is None
+    assert estimate_inputs(gateway.database, gateway.snapshots, celr(1, 56), None, None).facts_age is None
     assert statements.taken() == 0
 
 
 def test_each_part_of_the_facts_is_of_now_after_a_write(gateway: Gateway) -> None:
     configure(gateway, "pools.0.epoch_cap", str(10**40))
-    before = estimate_inputs(gateway, ask(), None, None)
+    before = estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None)
     move(gateway, 1, added=7)
     feed_fee(gateway, 5, NOON)
-    after = estimate_inputs(gateway, ask(), None, None)
+    after = estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None)
     assert before.src_pool and after.src_pool and after.route and after.route.base_fee
     assert after.src_pool.inbound_limit - before.src_pool.inbound_limit == 7
     assert after.route.base_fee.amount == 5
@@ -195,37 +194,37 @@ def test_a_bound_of_a_token_comes_of_kept_facts(
     address = "0x" + "11" * 20
     configure(gateway, "tokens.0.address", address)  # of USDT alone
     for _ in range(2):
-        token_bound(gateway, ChainId(1), address)
+        token_bound(gateway.database, gateway.snapshots, ChainId(1), address)
     assert statements.taken() == 1
     timer.now += AGE
-    token_bound(gateway, ChainId(1), address)
+    token_bound(gateway.database, gateway.snapshots, ChainId(1), address)
     assert statements.taken() == 1
 
 
 def test_an_age_of_0_reads_every_time(gateway: Gateway, statements: Statements) -> None:
-    gateway = replace(gateway, kept_reads=KeptReads(0, writes_of(gateway.engine)))
+    gateway = gateway.but(cached=KeptReads(0, writes_of(gateway.engine)))
     for _ in range(3):
-        assert estimate_inputs(gateway, ask(), None, None).facts_age is not None
+        assert estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None).facts_age is not None
     assert statements.taken() == 3
 
 
 def test_the_age_is_told(gateway: Gateway, timer: Timer) -> None:
     ages = []
     for _ in range(3):
-        ages.append(estimate_inputs(gateway, ask(), None, None).facts_age)
+        ages.append(estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None).facts_age)
         timer.now += 0.5
     assert ages == [0, 0.5, 0]
 
 
 def test_fifty_who_ask_at_once_cost_one_statement(gateway: Gateway, statements: Statements) -> None:
-    asked, all_here = gateway.public_reads.ask, threading.Barrier(ASKERS, timeout=30)
+    asked, all_here = gateway.public.ask, threading.Barrier(ASKERS, timeout=30)
 
     class Slow:
         def ask(self, *arguments: Any) -> Any:
             time.sleep(0.2)
             return asked(*arguments)
 
-    slow = replace(gateway, public_reads=Slow())  # type: ignore[arg-type]
+    slow = gateway.but(public=Slow())  # type: ignore[arg-type]
 
     def one() -> Any:
         all_here.wait()
@@ -250,7 +249,7 @@ def test_by_default_an_estimate_is_at_most_a_second_old(open_app: OpenApp) -> No
     assert DEFAULT_AGE == 1
     serving = open_app(config_max_age_seconds=DEFAULT_AGE)
     writer = gateway_of(open_app(config_max_age_seconds=DEFAULT_AGE))
-    import_network(writer, text(network()), actor=TESTER)
+    import_network(writer.database, writer.audit_keys, writer.two_persons, text(network()), actor=TESTER)
     client = serving.test_client()
     query = {"src_chain_id": 1, "dst_chain_id": 56, "token_symbol": "USDT", "amt": 10**8}
 

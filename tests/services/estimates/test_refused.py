@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from typing import Any
@@ -15,10 +14,10 @@ from app.estimates.estimate import EstimateRefused
 from app.estimates.inputs import EstimateRequest
 from app.estimates.services import estimate_transfer
 from app.feed.models import PoolVolume
-from app.gateway import Gateway, current_gateway
 from app.network.document import import_network
 from app.values.codes import ErrCode, Reason
 from tests.actors import TESTER
+from tests.gateway import Gateway, current_gateway
 from tests.services.estimates.estimate_kit import (
     NOON,
     USDT,
@@ -36,8 +35,8 @@ from tests.services.network.network_kit import VILLAIN, network, text
 @pytest.fixture
 def gateway(app: Flask) -> Gateway:
     """A gateway at noon, half a minute later, on the small network."""
-    gateway = replace(current_gateway(), clock=lambda: NOON)
-    import_network(gateway, text(network()), actor=TESTER)
+    gateway = current_gateway().but(clock=lambda: NOON)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
     return gateway
 
 
@@ -172,10 +171,19 @@ def test_exactly_what_the_destination_holds_passes(gateway: Gateway) -> None:
 def test_blocked_networks(gateway: Gateway, caller: str | None, code: int | None) -> None:
     address = ip_address(caller) if caller else None
     if code is None:
-        assert estimate_transfer(gateway, ask(), None, address)
+        assert estimate_transfer(
+            gateway.database, gateway.snapshots, gateway.estimate_counts, ask(), None, address
+        )
         return
     with pytest.raises(EstimateRefused) as refused:
-        estimate_transfer(gateway, ask(src_chain_id=0), VILLAIN, address)
+        estimate_transfer(
+            gateway.database,
+            gateway.snapshots,
+            gateway.estimate_counts,
+            ask(src_chain_id=0),
+            VILLAIN,
+            address,
+        )
     assert refused.value.code == code
 
 
@@ -185,23 +193,29 @@ def test_blocked_networks(gateway: Gateway, caller: str | None, code: int | None
 )
 def test_blocked_addresses(gateway: Gateway, account: str, blocked: bool) -> None:
     if not blocked:
-        assert estimate_transfer(gateway, ask(), account, None)
+        assert estimate_transfer(
+            gateway.database, gateway.snapshots, gateway.estimate_counts, ask(), account, None
+        )
         return
     with pytest.raises(EstimateRefused) as refused:
-        estimate_transfer(gateway, ask(src_chain_id=0), account, None)
+        estimate_transfer(
+            gateway.database, gateway.snapshots, gateway.estimate_counts, ask(src_chain_id=0), account, None
+        )
     assert refused.value.code == ErrCode.ERROR_CODE_ADDRESS_BLOCKED
 
 
 def test_blocks_end_at_their_time(gateway: Gateway) -> None:
-    later = replace(gateway, clock=lambda: datetime(2027, 1, 1, tzinfo=UTC))
-    assert estimate_transfer(later, ask(), None, ip_address("203.0.113.9"))
+    later = gateway.but(clock=lambda: datetime(2027, 1, 1, tzinfo=UTC))
+    assert estimate_transfer(
+        later.database, later.snapshots, later.estimate_counts, ask(), None, ip_address("203.0.113.9")
+    )
 
 
 def test_a_base_fee_that_is_too_old_is_not_quoted(gateway: Gateway) -> None:
     configure(gateway, "routes.0.base_fee_max_age_seconds", 60)
 
     def after(seconds: float) -> Gateway:
-        return replace(gateway, clock=lambda: NOON + timedelta(seconds=seconds))
+        return gateway.but(clock=lambda: NOON + timedelta(seconds=seconds))
 
     assert answer(after(60))
     with pytest.raises(EstimateRefused) as refused:

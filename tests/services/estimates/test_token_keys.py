@@ -12,13 +12,13 @@ from app.estimates.estimate import Estimate
 from app.estimates.inputs import EstimateRequest
 from app.estimates.services import estimate_transfer
 from app.feed.services.ingest import ingest_lines
-from app.gateway import Gateway, current_gateway
 from app.network.document import import_network
 from app.values.codes import ErrCode, Reason
 from app.values.errors import GatewayError
 from app.values.identifiers import ChainId
 from app.values.times import rfc3339
 from tests.actors import TESTER
+from tests.gateway import Gateway, current_gateway
 from tests.services.network.network_kit import network, text
 
 pytestmark = pytest.mark.one_database
@@ -32,13 +32,15 @@ def gateway(app: Flask) -> Gateway:
 def put(gateway: Gateway, section: str, index: int = 0, **changes: Any) -> None:
     document = network()
     document[section][index] |= changes
-    import_network(gateway, text(document), actor=TESTER)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
 
 
 def ask(gateway: Gateway, src: int = 1, dst: int = 56, symbol: str = "USDT", **changes: Any) -> Estimate:
     asked: dict[str, Any] = {"amt": 1_000_000_000, "slippage_tolerance": 5000} | changes
     request = EstimateRequest(ChainId(src), ChainId(dst), symbol, **asked)
-    return estimate_transfer(gateway, request, None, None)
+    return estimate_transfer(
+        gateway.database, gateway.snapshots, gateway.estimate_counts, request, None, None
+    )
 
 
 def refusal(gateway: Gateway, *asked: Any, **changes: Any) -> GatewayError:
@@ -96,7 +98,7 @@ def test_what_a_message_names_is_within_the_bounds(gateway: Gateway) -> None:
     document = network()
     document["tokens"][0] |= {"max_send": "6000000000"}
     document["pools"][0] |= {"epoch_cap": "1000000"}
-    import_network(gateway, text(document), actor=TESTER)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
     got = refusal(gateway, amt=7_000_000_000)
     assert (got.reason, "at most 1 USDT" in got.msg) == (Reason.AMOUNT_OVER_MAXIMUM, True)
 
@@ -119,7 +121,7 @@ def test_the_feed_gives_the_base_fee_and_nothing_else(gateway: Gateway) -> None:
     fee = {"id": "fee-1", "type": "fee.updated", "at": rfc3339(gateway.clock()), "symbol": "USDT"}
     fee |= {"src_chain_id": 1, "dst_chain_id": 56, "base_fee": "7"}
     put(gateway, "routes", base_fee=None)
-    assert ingest_lines(gateway, [json.dumps(fee).encode()], "test").accepted == 1
+    assert ingest_lines(gateway.database, gateway.intake, [json.dumps(fee).encode()], "test").accepted == 1
     assert ask(gateway).base_fee == 7
     put(gateway, "routes", base_fee=None, perc_fee_tiers=None)
     assert refusal(gateway).reason is Reason.FEE_STALE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -12,10 +12,10 @@ from app.db.writes import writes_of
 from app.estimates.inputs import PoolState
 from app.estimates.queries import EstimateFacts
 from app.estimates.services import kept_facts
-from app.gateway import Gateway
 from app.network.pools import PoolCounters
 from app.values.identifiers import RouteKey
 from app.values.times import Epoch
+from tests.gateway import Gateway
 from tests.services.feed.world import NOW, event, feed, sent
 from tests.timer import Timer
 
@@ -55,7 +55,7 @@ class TwoProcesses:
         self.began = self.timer.now
         self.max_age = max_age
         self.src = PoolState(epoch_cap=1, epoch_seconds=epoch_seconds)
-        self.processes = [replace(each, clock=self.clock, kept_reads=self._memory(each)) for each in gateways]
+        self.processes = [each.but(clock=self.clock, cached=self._memory(each)) for each in gateways]
         self.known = [Facts(self.timer.now)]
 
     def _memory(self, gateway: Gateway) -> KeptReads:
@@ -92,7 +92,7 @@ class TwoProcesses:
     def ask(self, process: int) -> float:
         """Ask, and check the answer; returns its age."""
         now, epoch = self.timer.now, self._epoch()
-        found, age = kept_facts(self.processes[process], ROUTE, self.src, self.clock())
+        found, age = kept_facts(self.processes[process].database, ROUTE, self.src, self.clock())
         assert 0 <= age < self.max_age
         right = [facts for facts in self.known if facts.matches(found, epoch)]
         assert right, (found, self.known, epoch)

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from app.db.engine import reading
-from app.gateway import Gateway
 from app.refunds.request import withdraw_id_of
 from app.values.codes import SendKind, XferStatus
 from app.values.crypto import address_of, checksum_address
+from tests.gateway import Gateway
 from tests.services.feed.world import (
     KEYS,
     about,

@@ -12,10 +12,10 @@ from sqlalchemy import select
 
 from app import create_app
 from app.db.engine import reading
-from app.gateway import Gateway
 from app.transfers.models import Transfer
 from tests.applications import close_connections, make_settings
 from tests.databases import SharedDatabase
+from tests.gateway import Gateway
 from tests.services.feed.world import NOW, small_network, transfer_id
 
 

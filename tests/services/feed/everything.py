@@ -8,8 +8,8 @@ from sqlalchemy import delete
 
 from app.db.engine import reading, writing
 from app.feed.services.replay import PROJECTIONS
-from app.gateway import Gateway
 from app.values.codes import TransferHistoryStatus as Status
+from tests.gateway import Gateway
 from tests.services.feed.world import projections, rows_of
 
 OPEN = (Status.TRANSFER_REQUESTING_REFUND, Status.TRANSFER_REFUND_TO_BE_CONFIRMED)

@@ -10,7 +10,7 @@ import json
 import random
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -24,13 +24,13 @@ from app.feed.queries.facts import load_network_facts
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.prune import prune
 from app.feed.services.retract import NothingToRetract, retract_ids
-from app.gateway import Gateway
 from app.network.document import NetworkRefused, import_network
 from app.refunds.models import RefundAsk
 from app.transfers.event_types import EventType
 from app.values.codes import SendKind
 from tests.actors import TESTER
 from tests.builders import network as build
+from tests.gateway import Gateway
 from tests.services.feed.any_order import EVERYTHING, REORGS, Events, members
 from tests.services.feed.world import (
     KEYS,
@@ -265,13 +265,23 @@ Step = Callable[[Gateway, random.Random], object]
 def _report(gateway: Gateway, choice: random.Random) -> object:
     lines = [json.dumps(each).encode() for each in choice.choices(EVENTS, k=choice.randint(1, 30))]
     reporter = choice.choice("aabbcd")
-    return "reported", reporter, ingest_lines(gateway, lines, reporter, scope=REPORTERS[reporter]).accepted
+    return (
+        "reported",
+        reporter,
+        ingest_lines(gateway.database, gateway.intake, lines, reporter, scope=REPORTERS[reporter]).accepted,
+    )
 
 
 def _configure(gateway: Gateway, choice: random.Random) -> object:
     number = choice.randrange(len(NETWORKS))
     try:
-        import_network(gateway, build.text(NETWORKS[number]), actor=TESTER)
+        import_network(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            build.text(NETWORKS[number]),
+            actor=TESTER,
+        )
     except NetworkRefused as refusal:
         return "refused", number, str(refusal)[:80]
     return "configured", number
@@ -313,7 +323,9 @@ def _retract_some(gateway: Gateway, choice: random.Random, which: ColumnElement[
     some = choice.sample(keys, min(len(keys), choice.randint(1, 3)))
     for event_id, subject in some:
         with suppress(NothingToRetract):
-            retract_ids(gateway, [event_id], "wrong", actor=TESTER, subject=subject)
+            retract_ids(
+                gateway.database, gateway.audit_keys, [event_id], "wrong", actor=TESTER, subject=subject
+            )
     return "retracted", [event_id for event_id, _ in some]
 
 
@@ -337,11 +349,13 @@ def _move_clock(gateway: Gateway, choice: random.Random) -> object:
 def _prune(gateway: Gateway, choice: random.Random) -> object:
     """As it will be in a month: what is over by then goes."""
     clock = clock_of(gateway)
-    later = replace(gateway, clock=lambda: NOW + timedelta(days=30))
+    later = gateway.but(clock=lambda: NOW + timedelta(days=30))
     before = NOW + timedelta(seconds=choice.choice((-70, -20, 60)))
     if clock.now < NOW:
         return "not pruned", "for the clock is behind"
-    return "pruned", prune(later, before, actor=TESTER).transfers.total()
+    return "pruned", prune(
+        later.database, later.audit_keys, later.intake, before, actor=TESTER
+    ).transfers.total()
 
 
 STEPS: Final[dict[Step, int]] = {
@@ -368,7 +382,9 @@ def live_through(gateway: Gateway, seed: int, may_happen: Collection[Step] = tup
     clock_of(gateway).now = NOW
     forget_events(gateway)
     with suppress(NetworkRefused):  # a chain that is configured and not in use can always go
-        import_network(gateway, build.text(NETWORKS[0]), actor=TESTER)
+        import_network(
+            gateway.database, gateway.audit_keys, gateway.two_persons, build.text(NETWORKS[0]), actor=TESTER
+        )
     weights = [STEPS[step] for step in may_happen]
     steps = choice.choices(list(may_happen), weights, k=choice.randint(3, 9))
     return [step(gateway, choice) for step in steps]

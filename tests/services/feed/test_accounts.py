@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -16,7 +15,6 @@ from app.db.engine import reading, writing
 from app.feed.services.prune import prune
 from app.feed.services.replay import replay
 from app.feed.services.retract import retract_ids
-from app.gateway import Gateway, current_gateway
 from app.transfers.models import Transfer, TransferAccount
 from app.transfers.services.lookups import find_transfers, transfer_history
 from app.transfers.services.status import TransferStatus, transfer_statuses
@@ -24,6 +22,7 @@ from app.values.codes import Reason
 from app.values.errors import GatewayError
 from app.values.identifiers import TransferId
 from tests.actors import TESTER
+from tests.gateway import Gateway, current_gateway
 from tests.services.feed.world import (
     NOW,
     SENDER,
@@ -75,13 +74,13 @@ def test_a_send_that_comes_again_later_keeps_its_place(gateway: Gateway) -> None
     feed(gateway, sent(1, event_id="send"), event("chain.reorged", at=-60, chain_id=1, from_block=100))
     feed(gateway, sent(1, at=-50, block=105))
     assert listed(gateway) == {(ME, -100_000, transfer_id(1))}
-    retract_ids(gateway, ["send"], "wrong", actor=TESTER)
+    retract_ids(gateway.database, gateway.audit_keys, ["send"], "wrong", actor=TESTER)
     assert listed(gateway) == {(ME, -50_000, transfer_id(1))}
 
 
 def test_what_nothing_is_known_of_is_not_listed(gateway: Gateway) -> None:
     feed(gateway, about(1, "network.status", xfer_status=4), sent(2, event_id="send"))
-    retract_ids(gateway, ["send"], "wrong", actor=TESTER)
+    retract_ids(gateway.database, gateway.audit_keys, ["send"], "wrong", actor=TESTER)
     assert listed(gateway) == set()
 
 
@@ -103,7 +102,7 @@ def tell(gateway: Gateway) -> None:
         about(6, "transfer.submitted", at=-70, src_chain_id=1),
         about(7, "network.status", xfer_status=4),
     )
-    retract_ids(gateway, ["wrong"], "wrong", actor=TESTER)
+    retract_ids(gateway.database, gateway.audit_keys, ["wrong"], "wrong", actor=TESTER)
 
 
 def received(gateway: Gateway) -> dict[str, int | None]:
@@ -127,12 +126,12 @@ def kept(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
 def test_replay_finds_the_same(gateway: Gateway) -> None:
     tell(gateway)
     before = kept(gateway)
-    replay(gateway, actor=TESTER)
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
     assert kept(gateway) == before
 
 
 def test_a_database_of_before_is_filled_with_the_same(own_database: Flask) -> None:
-    gateway = replace(current_gateway(), clock=lambda: NOW)
+    gateway = current_gateway().but(clock=lambda: NOW)
     with writing(gateway.engine) as connection:
         build_network(connection)
     tell(gateway)
@@ -147,16 +146,18 @@ def test_a_database_of_before_is_filled_with_the_same(own_database: Flask) -> No
 
 def test_a_pruned_transfer_is_no_longer_listed_and_says_how_it_ended(gateway: Gateway) -> None:
     feed(gateway, sent(1), released(1), sent(2))
-    later = replace(gateway, clock=lambda: NOW + timedelta(days=30))
-    prune(later, NOW + timedelta(days=1), actor=TESTER)
+    later = gateway.but(clock=lambda: NOW + timedelta(days=30))
+    prune(later.database, later.audit_keys, later.intake, NOW + timedelta(days=1), actor=TESTER)
     assert listed(gateway) == {(ME, -100_000, transfer_id(2))}
-    page = transfer_history(gateway, [ME], None, 10)
+    page = transfer_history(gateway.database, gateway.snapshots, [ME], None, 10)
     assert [each.transfer_id.hex() for each in page.transfers] == [transfer_id(2)[2:]]
     with pytest.raises(GatewayError, match="it was completed long ago") as refused:
-        find_transfers(gateway, transfer_id(1), None)
+        find_transfers(gateway.database, gateway.snapshots, transfer_id(1), None)
     assert refused.value.reason is Reason.TRANSFER_NOT_FOUND
     one, two, unknown = transfer_statuses(
-        gateway, [TransferId(bytes.fromhex(transfer_id(n)[2:])) for n in (1, 2, 3)]
+        gateway.database,
+        gateway.snapshots,
+        [TransferId(bytes.fromhex(transfer_id(n)[2:])) for n in (1, 2, 3)],
     )
     assert isinstance(one, GatewayError)
     assert one.msg == refused.value.msg

@@ -16,9 +16,9 @@ from app.feed.projection import sums
 from app.feed.queries import chains as chain_progress
 from app.feed.services.replay import replay
 from app.feed.services.retract import NothingToRetract, retract_ids
-from app.gateway import Gateway
 from tests.actors import TESTER
 from tests.everyday import volume
+from tests.gateway import Gateway
 from tests.services.feed.any_order import (
     EVERYTHING,
     REORGS,
@@ -73,9 +73,9 @@ def test_a_replay_finds_how_far_chains_were_read(gateway: Gateway, data: st.Data
     wrong = data.draw(st.lists(st.sampled_from([e for events in (*told, back) for e in events]), max_size=3))
     for each in wrong:
         with suppress(NothingToRetract):
-            retract_ids(gateway, [each["id"]], "wrong", actor=TESTER)
+            retract_ids(gateway.database, gateway.audit_keys, [each["id"]], "wrong", actor=TESTER)
     before = _blocks_read(gateway)
-    replay(gateway, actor=TESTER)
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
     assert _blocks_read(gateway) == before
 
 
@@ -106,7 +106,7 @@ def test_nor_after_a_replay(gateway: Gateway) -> None:
     ]
     before = answers_after(gateway, [told])
     assert [row[:2] for row in before["chain_progress"]] == [(1, 120)]
-    replay(gateway, actor=TESTER)
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
     with reading(gateway.engine) as connection:
         assert projections(connection) == before
 
@@ -174,7 +174,7 @@ def test_all_that_a_reorg_took_back_is_looked_past(gateway: Gateway, monkeypatch
     reorg = event("chain.reorged", chain_id=1, from_block=150)
     wrong = sent(7, block=60_000_000)
     feed(gateway, *taken_back, reorg, sent(1, block=160), sent(3, block=155), wrong)
-    retract_ids(gateway, [wrong["id"]], "wrong", actor=TESTER)
+    retract_ids(gateway.database, gateway.audit_keys, [wrong["id"]], "wrong", actor=TESTER)
     assert _blocks_read(gateway) == [(1, 160)]
 
 

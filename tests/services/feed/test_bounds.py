@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from app.gateway import Gateway
 from app.transfers.validation import MAX_OF_A_TYPE, MAX_REQUESTS
 from app.values.crypto import keccak256, sign_digest
+from tests.gateway import Gateway
 from tests.services.feed.world import KEYS, about, feed, prepared, request, sent, signature, signed
 
 EVIL = "evil"

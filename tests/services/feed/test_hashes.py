@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from flask import Flask
 from flask_migrate import downgrade, upgrade
 from sqlalchemy import select
@@ -12,9 +10,9 @@ from app.db.base import db
 from app.db.engine import reading, writing
 from app.feed.services.replay import replay
 from app.feed.services.retract import retract_ids
-from app.gateway import Gateway, current_gateway
 from app.transfers.models import TransferHash
 from tests.actors import TESTER
+from tests.gateway import Gateway, current_gateway
 from tests.services.feed.world import NOW, about, build_network, event, feed, released, sent, transfer_id
 
 SEND, OTHER_SEND = "0x" + "a1" * 32, "0x" + "a2" * 32
@@ -44,7 +42,7 @@ def test_a_send_that_fell_is_still_found_and_moves_back_when_it_stands_again(gat
     assert hashes(gateway) == set()
     feed(gateway, sent(1, at=-20, src_tx_hash=OTHER_SEND))
     assert hashes(gateway) == {(transfer_id(1), OTHER_SEND)}
-    retract_ids(gateway, ["send"], "wrong", actor=TESTER)
+    retract_ids(gateway.database, gateway.audit_keys, ["send"], "wrong", actor=TESTER)
     assert hashes(gateway) == {(transfer_id(1), SEND)}
 
 
@@ -74,12 +72,12 @@ TOLD = {
 def test_replay_finds_the_same(gateway: Gateway) -> None:
     tell(gateway)
     assert hashes(gateway) == TOLD
-    replay(gateway, actor=TESTER)
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
     assert hashes(gateway) == TOLD
 
 
 def test_a_database_of_before_is_filled_with_the_same(own_database: Flask) -> None:
-    gateway = replace(current_gateway(), clock=lambda: NOW)
+    gateway = current_gateway().but(clock=lambda: NOW)
     with writing(gateway.engine) as connection:
         build_network(connection)
     tell(gateway)

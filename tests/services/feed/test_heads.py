@@ -18,8 +18,8 @@ from app.feed.services.ingest import cursor, ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.replay import replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
-from app.gateway import Gateway
 from tests.actors import TESTER
+from tests.gateway import Gateway
 from tests.services.feed.world import NOW, about, event, feed, forget_events, sent
 
 DEPTH = 10
@@ -28,7 +28,7 @@ DEPTH = 10
 @pytest.fixture
 def shallow(gateway: Gateway) -> Gateway:
     """A gateway that takes reorganisations of ten blocks."""
-    return replace(gateway, max_reorg_blocks=DEPTH)
+    return gateway.but(max_reorg_blocks=DEPTH)
 
 
 def head(block: int, chain_id: int = 1, name: str = "head", at: float | None = None) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def test_the_log_does_not_grow_by_polls(shallow: Gateway) -> None:
     assert blocks(shallow)[0] <= 120 - DEPTH
     assert len(blocks(shallow)) == with_sixty <= DEPTH + 2
     assert read_to(shallow) == (120, 120 - 1000)
-    replay(shallow, actor=TESTER)
+    replay(shallow.database, shallow.audit_keys, actor=TESTER)
     assert read_to(shallow) == (120, 120 - 1000)
 
 
@@ -103,7 +103,7 @@ def test_of_another_reporter_it_is_news(shallow: Gateway) -> None:
     one_by_one(shallow, *heads(1, 50), reporter="slow")
     assert len(blocks(shallow, "slow")) <= DEPTH + 2
     token = replace(shallow.environment_tokens[0], name="slow")
-    last = cursor(shallow, token)
+    last = cursor(shallow.database, token)
     assert last is not None
     assert last.id == "head-50"
 
@@ -115,7 +115,9 @@ def test_a_reporter_pushes_out_no_heads_of_others(shallow: Gateway) -> None:
     one_by_one(shallow, head(101), reporter="honest")
     assert blocks(shallow, "honest")[-2:] == [100, 101]
     assert len(blocks(shallow, "honest")) >= len(before)
-    retract_reporter(shallow, "rogue", NOW - timedelta(days=1), "rogue", actor=TESTER)
+    retract_reporter(
+        shallow.database, shallow.audit_keys, "rogue", NOW - timedelta(days=1), "rogue", actor=TESTER
+    )
     assert read_to(shallow) == (101, 101 - 1000)
 
 
@@ -123,11 +125,17 @@ def test_a_wrong_one_that_is_retracted_leaves_those_before_it(shallow: Gateway) 
     one_by_one(shallow, *heads(1, 100), head(10**12, at=-1) | {"id": "wrong"})
     assert read_to(shallow) == (10**12, -1)
     one_by_one(shallow, *heads(101, 103))
-    retract_ids(shallow, ["wrong"], "wrong", actor=TESTER)
+    retract_ids(shallow.database, shallow.audit_keys, ["wrong"], "wrong", actor=TESTER)
     assert read_to(shallow) == (103, 103 - 1000)
-    retract_ids(shallow, [f"head-{block}" for block in range(95, 104)], "wrong", actor=TESTER)
+    retract_ids(
+        shallow.database,
+        shallow.audit_keys,
+        [f"head-{block}" for block in range(95, 104)],
+        "wrong",
+        actor=TESTER,
+    )
     assert read_to(shallow) == (94, 94 - 1000)
-    replay(shallow, actor=TESTER)
+    replay(shallow.database, shallow.audit_keys, actor=TESTER)
     assert read_to(shallow) == (94, 94 - 1000)
 
 
@@ -140,11 +148,16 @@ def test_an_exported_log_comes_to_the_same(shallow: Gateway, rogue_first: bool) 
     ]
     for events, reporter in reversed(told) if rogue_first else told:
         one_by_one(shallow, *events, reporter=reporter)
-    retract_reporter(shallow, "rogue", NOW - timedelta(days=1), "rogue", actor=TESTER)
+    retract_reporter(
+        shallow.database, shallow.audit_keys, "rogue", NOW - timedelta(days=1), "rogue", actor=TESTER
+    )
     assert read_to(shallow) == (100, 100 - 1000)
-    exported = list(export_log(shallow))
+    exported = list(export_log(shallow.database))
     forget_events(shallow)
-    assert ingest_lines(shallow, exported, "cli", schemas=OPERATOR_SCHEMAS).refused == []
+    assert (
+        ingest_lines(shallow.database, shallow.intake, exported, "cli", schemas=OPERATOR_SCHEMAS).refused
+        == []
+    )
     assert read_to(shallow) == (100, 100 - 1000)
 
 
@@ -152,7 +165,7 @@ def test_the_newest_time_stays(shallow: Gateway) -> None:
     """Of a lower block a later time was told: it goes on to count."""
     one_by_one(shallow, head(5) | {"at": "2026-06-01T11:59:59Z"}, *heads(6, 100))
     assert read_to(shallow) == (100, -1)
-    replay(shallow, actor=TESTER)
+    replay(shallow.database, shallow.audit_keys, actor=TESTER)
     assert read_to(shallow) == (100, -1)
 
 
@@ -174,7 +187,7 @@ def test_a_head_that_comes_after_deep_reorganisations_counts(shallow: Gateway) -
 def test_an_export_gives_the_same(shallow: Gateway, app: Flask) -> None:
     one_by_one(shallow, *heads(1, 100), sent(1, block=3), about(1, "transfer.confirmed"))
     before = read_to(shallow)
-    lines = [json.loads(line) for line in export_log(shallow)]
+    lines = [json.loads(line) for line in export_log(shallow.database)]
     assert len(lines) <= DEPTH + 4
     assert feed(shallow, *lines).repeated == len(lines)
     forget_events(shallow)
@@ -190,10 +203,10 @@ def test_one_of_several_acceptances_is_found_by_its_id(shallow: Gateway) -> None
     with reading(shallow.engine) as connection:
         query = select(Event.occurrence).where(Event.event_id == "head-12")
         assert connection.scalars(query).all() == [1]
-    assert retract_ids(shallow, ["head-12"], "wrong", actor=TESTER)
+    assert retract_ids(shallow.database, shallow.audit_keys, ["head-12"], "wrong", actor=TESTER)
     assert read_to(shallow) == (50, 0)
     with pytest.raises(NothingToRetract, match="no event has the id"):
-        retract_ids(shallow, ["head-13"], "wrong", actor=TESTER)
+        retract_ids(shallow.database, shallow.audit_keys, ["head-13"], "wrong", actor=TESTER)
 
 
 def test_a_backlog_goes_little_by_little(shallow: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:

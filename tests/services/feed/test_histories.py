@@ -5,7 +5,6 @@ Everyday some random histories are tried, and 2,000 on each database by ``make s
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -20,10 +19,10 @@ from app.feed.services.replay import replay
 from app.feed.services.retract import retract_ids
 from app.feed.verifying.differences import Difference
 from app.feed.verifying.run import verify
-from app.gateway import Gateway
 from app.transfers.subjects import OPERATORS
 from tests.actors import TESTER
 from tests.everyday import SEED, volume
+from tests.gateway import Gateway
 from tests.services.feed.any_order import members
 from tests.services.feed.everything import everything, forget_projections
 from tests.services.feed.histories import WHAT_ANY_LOG_SHOWS, Clock, live_through
@@ -51,20 +50,20 @@ AT_ONCE = 10
 @pytest.mark.parametrize("first", range(0, COUNT, AT_ONCE))
 def test_a_replay_changes_nothing(gateway: Gateway, first: int) -> None:
     for seed in range(SEED * 100_000 + first, SEED * 100_000 + first + AT_ONCE):
-        gateway = replace(gateway, clock=Clock(), max_reorg_blocks=DEPTHS[seed % 2])
+        gateway = gateway.but(clock=Clock(), max_reorg_blocks=DEPTHS[seed % 2])
         happened = live_through(gateway, seed)
         with writing(gateway.engine) as connection:  # as whatever is written next does first
             settle(connection, gateway.clock())
         before = everything(gateway)
-        replay(gateway, actor=TESTER)
+        replay(gateway.database, gateway.audit_keys, actor=TESTER)
         after = everything(gateway)
         for name, rows in before.items():
             assert rows == after[name], (seed, name, happened)
         told: list[Difference] = []
-        verify(gateway, told.append)
+        verify(gateway.database, told.append)
         assert not told, (seed, [str(each) for each in told], happened)
         forget_projections(gateway)
-        replay(gateway, actor=TESTER)
+        replay(gateway.database, gateway.audit_keys, actor=TESTER)
         again = everything(gateway)
         for name, rows in before.items():
             assert rows == again[name], (seed, name, happened)
@@ -76,7 +75,7 @@ def test_heads_that_left_the_log_change_nothing(
     gateway: Gateway, first: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in a gateway whose log keeps everything; neither does pruning at the end."""
-    gateway = replace(gateway, clock=Clock(), max_reorg_blocks=DEPTHS[0])
+    gateway = gateway.but(clock=Clock(), max_reorg_blocks=DEPTHS[0])
     for seed in range(SEED * 100_000 + first, SEED * 100_000 + first + AT_ONCE):
         with monkeypatch.context() as keeping:
             keeping.setattr("app.feed.services.write.drop_heads", lambda *_: None)
@@ -90,10 +89,10 @@ def test_heads_that_left_the_log_change_nothing(
             if name not in NAMED_AT_RANDOM:
                 assert rows == left[name], (seed, name, happened)
         assert events_of(gateway) <= logged
-        later = replace(gateway, clock=lambda: NOW + timedelta(days=30))
-        prune(later, NOW, actor=TESTER)
+        later = gateway.but(clock=lambda: NOW + timedelta(days=30))
+        prune(later.database, later.audit_keys, later.intake, NOW, actor=TESTER)
         told: list[Difference] = []
-        verify(gateway, told.append)
+        verify(gateway.database, told.append)
         assert not told, (seed, [str(each) for each in told], happened)
         progress = everything(gateway)["chain_progress"]
         assert progress == whole["chain_progress"], (seed, happened)
@@ -124,9 +123,9 @@ def test_what_is_retracted_is_no_longer_read(gateway: Gateway, app: Flask, wrong
     )
     told = [read_to(app)]
     for each in (wrong, "a head", "a send"):
-        retract_ids(gateway, [each], "wrong", actor=TESTER)
+        retract_ids(gateway.database, gateway.audit_keys, [each], "wrong", actor=TESTER)
         told.append(read_to(app))
-        replay(gateway, actor=TESTER)
+        replay(gateway.database, gateway.audit_keys, actor=TESTER)
         assert read_to(app) == told[-1]
     before, first, *_, last = [each["1"] for each in told]
     assert before == ("11:59:50" if wrong == "a head" else "11:59:40")
@@ -137,7 +136,7 @@ def test_what_is_retracted_is_no_longer_read(gateway: Gateway, app: Flask, wrong
 def test_a_chain_of_which_nothing_is_left_was_not_read(gateway: Gateway, app: Flask) -> None:
     feed(gateway, sent(1) | {"id": "a send"})
     assert read_to(app) == {"1": "11:58:20"}
-    retract_ids(gateway, ["a send"], "wrong", actor=TESTER)
+    retract_ids(gateway.database, gateway.audit_keys, ["a send"], "wrong", actor=TESTER)
     assert read_to(app) == {}
 
 
@@ -154,5 +153,5 @@ def test_which_request_paid_a_refund_is_found_by_the_validators_of_now(gateway: 
     feed(gateway, sent(1), prepared(1, paid), prepared(1, other), *signatures, done)
     feed(gateway, event("validators.updated", chain_id=1, **members(4, 5, 6)))
     before = everything(gateway)
-    replay(gateway, actor=TESTER)
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
     assert everything(gateway) == before

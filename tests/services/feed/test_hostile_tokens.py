@@ -19,11 +19,11 @@ from app.feed.services.ingest import IngestResult, ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.replay import replay
 from app.feed.services.retract import retract_reporter
-from app.gateway import Gateway
 from app.transfers.validation import MAX_OF_A_LIMITED, MAX_OF_A_TYPE
 from app.values.codes import SendKind
 from tests.actors import TESTER
 from tests.everyday import volume
+from tests.gateway import Gateway
 from tests.services.feed.any_order import members
 from tests.services.feed.world import (
     KEYS,
@@ -119,7 +119,9 @@ def answers(client: FlaskClient, sends: Iterable[dict[str, Any]]) -> list[Any]:
 def tell(gateway: Gateway, told: list[tuple[str, dict[str, Any]]]) -> None:
     """Report each event by its reporter, in batches of one."""
     for reporter, line in told:
-        result = ingest_lines(gateway, [json.dumps(line).encode()], reporter, scope=SCOPES[reporter])
+        result = ingest_lines(
+            gateway.database, gateway.intake, [json.dumps(line).encode()], reporter, scope=SCOPES[reporter]
+        )
         assert reporter == "hostile" or not result.refused, (line, result.refused)
 
 
@@ -141,13 +143,15 @@ def test_what_is_said_of_a_proven_send_is_the_same(app: Flask, gateway: Gateway,
     tell(gateway, told)
     assert answers(client, sends) == expected
     deep = {"type": "chain.reorged", "id": "r", "at": "2026-06-01T12:00:00Z", "chain_id": 1, "from_block": 95}
-    assert not ingest_lines(gateway, [json.dumps(deep).encode()], "a").refused
+    assert not ingest_lines(gateway.database, gateway.intake, [json.dumps(deep).encode()], "a").refused
 
 
 def told_by(gateway: Gateway, reporter: str, *lines: dict[str, Any]) -> IngestResult:
     """What becomes of the lines of a reporter."""
     scope = SCOPES[reporter]
-    return ingest_lines(gateway, [json.dumps(line).encode() for line in lines], reporter, scope=scope)
+    return ingest_lines(
+        gateway.database, gateway.intake, [json.dumps(line).encode() for line in lines], reporter, scope=scope
+    )
 
 
 def status(app: Flask) -> int:
@@ -168,7 +172,7 @@ def test_copied_signatures_take_no_refund_away(app: Flask, gateway: Gateway, hon
     assert told_by(gateway, "hostile", *copies).accepted == 3
     told_by(gateway, honest, SENDS[0], REQUEST, *SIGNATURES[:3])
     assert status(app) == 8
-    replay(gateway, actor=TESTER)
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
     assert status(app) == 8
 
 
@@ -224,13 +228,15 @@ def test_retracting_a_reporter_leaves_what_others_reported(app: Flask, gateway: 
     word = of(SENDS[0], about(1, "network.status", xfer_status=3))
     told_by(gateway, "hostile", *(word | {"id": each["id"]} for each in (paid, SENDS[0])), word)
     told_by(gateway, "a", SENDS[0], paid)
-    retract_reporter(gateway, "hostile", NOW - timedelta(days=1), "hostile", actor=TESTER)
+    retract_reporter(
+        gateway.database, gateway.audit_keys, "hostile", NOW - timedelta(days=1), "hostile", actor=TESTER
+    )
     assert status(app) == 5
 
 
 def test_a_line_of_a_reporter_names_no_limits(gateway: Gateway) -> None:
     told_by(gateway, "a", SENDS[0] | {"limited_to": [2**64]})
-    [line] = export_log(gateway)
+    [line] = export_log(gateway.database)
     assert "limited_to" not in json.loads(line)
 
 
@@ -254,7 +260,7 @@ def test_the_order_of_different_reporters_changes_nothing(
                 told_by(gateway, reporter, line)
         with reading(gateway.engine) as connection:
             found.append(projections(connection))
-        replay(gateway, actor=TESTER)
+        replay(gateway.database, gateway.audit_keys, actor=TESTER)
         with reading(gateway.engine) as connection:
             assert projections(connection) == found[-1]
     assert found[0] == found[1]

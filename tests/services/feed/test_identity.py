@@ -18,9 +18,9 @@ from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.replay import replay
 from app.feed.services.retract import NothingToRetract, retract_ids
-from app.gateway import Gateway
 from app.transfers.models import Anomaly, Transfer
 from tests.actors import TESTER
+from tests.gateway import Gateway
 from tests.services.feed.world import (
     NOW,
     about,
@@ -54,7 +54,9 @@ def test_a_reporter_of_one_chain_takes_no_id_from_that_of_another(
     gateway: Gateway, status: Callable[[int], Any], taken: dict[str, Any]
 ) -> None:
     limited = Scope(chains=frozenset({3}))
-    attack = ingest_lines(gateway, [json.dumps(taken).encode()], "attacker", scope=limited)
+    attack = ingest_lines(
+        gateway.database, gateway.intake, [json.dumps(taken).encode()], "attacker", scope=limited
+    )
     assert attack.accepted == (taken["type"] != "transfer.sent")  # an unproven send is refused
     honest = feed(gateway, sent(1) | {"id": TAKEN})
     assert (honest.accepted, honest.refused) == (1, [])
@@ -143,11 +145,18 @@ class TestRetract:
         with pytest.raises(
             NothingToRetract, match=r"'x' is the id of 3 events, about chain:1, transfer:0x0.*--transfer"
         ):
-            retract_ids(gateway, ["x"], "wrong", actor=TESTER)
+            retract_ids(gateway.database, gateway.audit_keys, ["x"], "wrong", actor=TESTER)
         with pytest.raises(NothingToRetract, match="no event about chain:2 has the id 'x'"):
-            retract_ids(gateway, ["x"], "wrong", actor=TESTER, subject="chain:2")
+            retract_ids(gateway.database, gateway.audit_keys, ["x"], "wrong", actor=TESTER, subject="chain:2")
         assert state(gateway) == before
-        retract_ids(gateway, ["x"], "wrong", actor=TESTER, subject=f"transfer:{transfer_id(2)}")
+        retract_ids(
+            gateway.database,
+            gateway.audit_keys,
+            ["x"],
+            "wrong",
+            actor=TESTER,
+            subject=f"transfer:{transfer_id(2)}",
+        )
         assert (status(1).status, status(2).status) == (1, 0)
         assert feed(gateway, sent(1) | {"id": "x"}).repeated == 1
         assert feed(gateway, sent(2) | {"id": "x"}).accepted == 1
@@ -158,7 +167,9 @@ class TestRetract:
                 gateway,
                 event("fee.updated", "x", symbol="A:B", src_chain_id=src, dst_chain_id=dst, base_fee="1"),
             )
-        retract_ids(gateway, ["x"], "wrong", actor=TESTER, subject="route:1:2:A:B")
+        retract_ids(
+            gateway.database, gateway.audit_keys, ["x"], "wrong", actor=TESTER, subject="route:1:2:A:B"
+        )
         with reading(gateway.engine) as connection:
             assert connection.scalars(select(ReportedFee.src_chain_id)).all() == [2]
 
@@ -173,12 +184,14 @@ class TestRetract:
             "targets": ["x"],
             "reason": "r",
         }
-        taken = ingest_lines(gateway, [json.dumps(old).encode()], "cli", schemas=OPERATOR_SCHEMAS)
+        taken = ingest_lines(
+            gateway.database, gateway.intake, [json.dumps(old).encode()], "cli", schemas=OPERATOR_SCHEMAS
+        )
         assert (taken.accepted, taken.refused) == (1, [])
         feed(gateway, sent(2) | {"id": "x"})
         assert (status(1).status, status(2).status) == (0, 1)
         before = state(gateway)
-        replay(gateway, actor=TESTER)
+        replay(gateway.database, gateway.audit_keys, actor=TESTER)
         assert state(gateway) == before
 
     def test_an_export_tells_all_of_it_again(self, gateway: Gateway) -> None:
@@ -189,13 +202,20 @@ class TestRetract:
             released(1),
             sent(1, contract=address(8)) | {"id": "x"},
         )
-        retract_ids(gateway, ["x"], "wrong", actor=TESTER, subject=f"transfer:{transfer_id(2)}")
-        before, lines = state(gateway), list(export_log(gateway))
+        retract_ids(
+            gateway.database,
+            gateway.audit_keys,
+            ["x"],
+            "wrong",
+            actor=TESTER,
+            subject=f"transfer:{transfer_id(2)}",
+        )
+        before, lines = state(gateway), list(export_log(gateway.database))
         forget_events(gateway)
-        again = ingest_lines(gateway, lines, "cli", schemas=OPERATOR_SCHEMAS)
+        again = ingest_lines(gateway.database, gateway.intake, lines, "cli", schemas=OPERATOR_SCHEMAS)
         assert (again.refused, again.accepted, again.repeated) == ([], 4, 1)
         assert state(gateway) == before
-        assert [json.loads(line)["id"] for line in export_log(gateway)] == [
+        assert [json.loads(line)["id"] for line in export_log(gateway.database)] == [
             json.loads(line)["id"] for line in lines
         ]
 

@@ -18,13 +18,13 @@ from app.feed.projection.latencies import recount
 from app.feed.services.prune import prune
 from app.feed.services.replay import replay
 from app.feed.services.retract import NothingToRetract, retract_ids
-from app.gateway import Gateway
 from app.latency.median import median_seconds, window
 from app.latency.models import WIDTHS, LatencyCount, LatencyWindow
 from app.latency.queries import middle_latencies
 from app.transfers.models import LatencyRecord
 from tests.actors import TESTER
 from tests.everyday import volume
+from tests.gateway import Gateway
 from tests.services.feed.world import NOW, event, feed, released, sent
 
 WEEK = 7 * 86_400
@@ -115,7 +115,13 @@ class Stage:
             case ("retract", n):
                 if len(self._told) > n:
                     with suppress(NothingToRetract):  # of what was pruned
-                        retract_ids(gateway, sorted(self._told)[n - 1 : n + 1], "wrong", actor=TESTER)
+                        retract_ids(
+                            gateway.database,
+                            gateway.audit_keys,
+                            sorted(self._told)[n - 1 : n + 1],
+                            "wrong",
+                            actor=TESTER,
+                        )
             case ("reorg", block):
                 feed(gateway, event("chain.reorged", at=-1, chain_id=1, from_block=block))
             case ("wait", seconds):
@@ -124,9 +130,9 @@ class Stage:
             case ("silence", seconds):
                 self.now += timedelta(seconds=seconds)
             case ("prune",):
-                prune(gateway, self.now, actor=TESTER)
+                prune(gateway.database, gateway.audit_keys, gateway.intake, self.now, actor=TESTER)
             case ("replay",):
-                replay(gateway, actor=TESTER)
+                replay(gateway.database, gateway.audit_keys, actor=TESTER)
             case ("forget",):
                 forget(gateway)
 
@@ -153,7 +159,7 @@ def test_wrong_counts_stop_nothing(gateway: Gateway, wrong: Any) -> None:
     with writing(gateway.engine) as connection:
         connection.execute(wrong)
     assert feed(gateway, event("chain.reorged", chain_id=2, from_block=203)).accepted == 1
-    replay(gateway, actor=TESTER)
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
     assert counts(gateway) == recounted(gateway)
     assert sum(counts(gateway).values()) == 4
     assert_median(gateway, gateway.clock())
@@ -163,7 +169,7 @@ def test_what_leaves_the_window_leaves_the_median(gateway: Gateway) -> None:
     for n in range(1, 6):
         feed(gateway, sent(n, at=-3000 - n * n), released(n, at=-2000 + 200 * n))
     later = NOW + timedelta(days=7, seconds=-1500)  # two of five have left it
-    feed(replace(gateway, clock=lambda: later), event("chain.head", at=0, chain_id=1, block=1))
+    feed(gateway.but(clock=lambda: later), event("chain.head", at=0, chain_id=1, block=1))
     assert sum(counts(gateway).values()) == 6
     assert_median(gateway, later)
 
@@ -172,7 +178,7 @@ def test_what_leaves_the_window_is_counted_no_more(gateway: Gateway) -> None:
     feed(gateway, sent(1), released(1, at=-10))
     assert sum(counts(gateway).values()) == 2
     later = NOW + timedelta(days=7)
-    feed(replace(gateway, clock=lambda: later), event("chain.head", at=0, chain_id=1, block=1))
+    feed(gateway.but(clock=lambda: later), event("chain.head", at=0, chain_id=1, block=1))
     assert counts(gateway) == {}
     with reading(gateway.engine) as connection:
         assert connection.scalar(select(LatencyWindow.since)) == window(later)[0]

@@ -1,6 +1,6 @@
 """A line that cannot be taken is refused; the good ones around it are kept."""
 
-from app.gateway import Gateway
+from tests.gateway import Gateway
 from tests.services.feed.world import event, feed, sent
 
 ZERO = "0x" + "0" * 40

@@ -2,8 +2,8 @@
 
 from app.db.engine import writing
 from app.feed.queries.retractions import retracted_keys
-from app.gateway import Gateway
 from app.transfers.subjects import EventKey
+from tests.gateway import Gateway
 from tests.services.feed.world import feed, sent
 
 

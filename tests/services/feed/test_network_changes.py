@@ -9,16 +9,16 @@ from sqlalchemy import delete, select
 
 from app.db.engine import reading, writing
 from app.feed.models import PoolCounter
-from app.gateway import Gateway
 from app.network.document import export_network, import_network
 from app.network.models import Chain, OpeningValidator, PeggedPair, Token
 from tests.actors import TESTER
+from tests.gateway import Gateway
 from tests.services.feed.world import KEYS, feed, prepared, released, request, sent, signature, signed
 
 
 def without_network(gateway: Gateway) -> bytes:
     """Take the configuration away, as if the feed came first; returns it as a document."""
-    document = export_network(gateway)
+    document = export_network(gateway.database)
     with writing(gateway.engine) as connection:
         for model in (PeggedPair, OpeningValidator, Token, Chain):
             connection.execute(delete(model))
@@ -32,7 +32,7 @@ def test_a_refund_counts_when_its_network_becomes_known(
     wd = request(1)
     feed(gateway, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:2]))
     assert status(1).status == 7
-    import_network(gateway, document, actor=TESTER)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, document, actor=TESTER)
     assert status(1).status == 8
 
 
@@ -42,7 +42,7 @@ def test_a_release_without_an_amount_counts_when_the_decimals_become_known(
     document = without_network(gateway)
     feed(gateway, sent(1), released(1))
     assert status(1).relayed_amount is None
-    import_network(gateway, document, actor=TESTER)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, document, actor=TESTER)
     assert status(1).relayed_amount == 10**21
     with reading(gateway.engine) as connection:
         assert connection.scalar(select(PoolCounter.relayed).where(PoolCounter.chain_id == 2)) == 10**21
@@ -54,6 +54,6 @@ def test_a_change_of_the_opening_validators_judges_refunds_again(
     wd = request(1)
     feed(gateway, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:2]))
     assert status(1).status == 8
-    document = export_network(gateway).replace(b'"power": "10"', b'"power": "1000"')
-    import_network(gateway, document, actor=TESTER)
+    document = export_network(gateway.database).replace(b'"power": "10"', b'"power": "1000"')
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, document, actor=TESTER)
     assert status(1).status == 7

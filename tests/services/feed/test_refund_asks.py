@@ -17,11 +17,11 @@ from app.feed.queries.facts import load_network_facts
 from app.feed.services.prune import prune
 from app.feed.services.replay import replay
 from app.feed.services.retract import retract_ids
-from app.gateway import Gateway
 from app.refunds.models import RefundAsk
 from app.values.codes import XferStatus
 from tests.actors import TESTER
 from tests.everyday import volume
+from tests.gateway import Gateway
 from tests.services.feed.any_order import arrival, ingest, of_transfer
 from tests.services.feed.world import (
     NOW,
@@ -95,7 +95,7 @@ def test_what_made_it_6_is_retracted(gateway: Gateway, status: Status) -> None:
     refusal = bad(1)
     feed(gateway, sent(1), refusal)
     keep_ask(gateway, 1)
-    retract_ids(gateway, [refusal["id"]], "a mistake", actor=TESTER)
+    retract_ids(gateway.database, gateway.audit_keys, [refusal["id"]], "a mistake", actor=TESTER)
     assert held(status(1)) == (1, 0)
 
 
@@ -131,7 +131,7 @@ def test_a_replay_leaves_it(gateway: Gateway, status: Status) -> None:
     keep_ask(gateway, 1)
     with reading(gateway.engine) as connection:
         before = projections(connection)
-    replay(gateway, actor=TESTER)
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
     with reading(gateway.engine) as connection:
         assert projections(connection) == before
     assert (held(status(1)), held(status(2))) == ((7, 0), (6, 4))
@@ -143,14 +143,21 @@ def test_pruning_takes_it_with_its_transfer_alone(gateway: Gateway, status: Stat
     for n in (1, 2):
         keep_ask(gateway, n, old)
     feed(gateway, about(1, "refund.completed", at=old + 1))
-    assert sum(prune(gateway, NOW - timedelta(days=30), actor=TESTER).transfers.values()) == 1
+    assert (
+        sum(
+            prune(
+                gateway.database, gateway.audit_keys, gateway.intake, NOW - timedelta(days=30), actor=TESTER
+            ).transfers.values()
+        )
+        == 1
+    )
     assert status(1) is None
     assert held(status(2)) == (7, 0)
     last = seqs(gateway)
     assert len(last) == 1
     feed(gateway, sent(3), bad(3))
     keep_ask(gateway, 3)
-    prune(gateway, NOW - timedelta(days=30), actor=TESTER)
+    prune(gateway.database, gateway.audit_keys, gateway.intake, NOW - timedelta(days=30), actor=TESTER)
     assert seqs(gateway)[-1] > last[-1]
 
 
@@ -161,7 +168,7 @@ def test_a_seq_is_never_given_twice(gateway: Gateway) -> None:
     keep_ask(gateway, 1, old)
     (last,) = seqs(gateway)
     feed(gateway, about(1, "refund.completed", at=old + 1))
-    prune(gateway, NOW - timedelta(days=30), actor=TESTER)
+    prune(gateway.database, gateway.audit_keys, gateway.intake, NOW - timedelta(days=30), actor=TESTER)
     assert seqs(gateway) == []
     feed(gateway, sent(2), bad(2))
     keep_ask(gateway, 2)

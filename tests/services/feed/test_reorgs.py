@@ -9,10 +9,10 @@ from sqlalchemy import select
 from app.db.engine import reading
 from app.feed.models import ChainProgress, Event, PoolCounter, TransferBlock
 from app.feed.services.replay import replay
-from app.gateway import Gateway
 from app.transfers.models import LatencyRecord
 from app.values.crypto import address_of, checksum_address
 from tests.actors import TESTER
+from tests.gateway import Gateway
 from tests.services.feed.world import (
     KEYS,
     about,
@@ -217,5 +217,5 @@ def test_blocks_follow_a_transfer_to_the_chains_of_another_send(
         del other["block"]
     feed(gateway, other)
     assert blocks(gateway) == expected
-    replay(gateway, actor=TESTER)
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
     assert blocks(gateway) == expected

@@ -13,8 +13,8 @@ from app.feed.models import CourseCount, PoolVolume
 from app.feed.services.replay import replay
 from app.feed.verifying import sums
 from app.feed.verifying.differences import Difference
-from app.gateway import Gateway
 from tests.actors import TESTER
+from tests.gateway import Gateway
 from tests.services.feed.everything import everything
 from tests.services.feed.world import feed, sent
 
@@ -40,6 +40,6 @@ def test_the_lock_is_given_back_between_rows_of_sums(
     with writing(gateway.engine) as connection:
         connection.execute(delete(PoolVolume))
         connection.execute(delete(CourseCount))
-    replay(gateway, actor=TESTER)
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
     assert at_once == [2, 2, 1] + [2] * 5
     assert everything(gateway) == before

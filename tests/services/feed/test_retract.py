@@ -17,8 +17,8 @@ from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.replay import replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
-from app.gateway import Gateway
 from tests.actors import TESTER
+from tests.gateway import Gateway
 from tests.services.feed.world import (
     KEYS,
     NOW,
@@ -42,7 +42,7 @@ def state(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
 
 def retract(gateway: Gateway, *events: dict[str, Any] | str) -> list[str]:
     ids = [e if isinstance(e, str) else str(e["id"]) for e in events]
-    return retract_ids(gateway, ids, "wrong", actor=TESTER)
+    return retract_ids(gateway.database, gateway.audit_keys, ids, "wrong", actor=TESTER)
 
 
 def test_a_retracted_release_falls_and_comes_back_with_the_retraction_s_retraction(
@@ -177,10 +177,14 @@ def test_a_retracted_reorg_tells_no_block(gateway: Gateway) -> None:
 def test_all_of_a_token_since_a_time(gateway: Gateway, status: Callable[[int], Any]) -> None:
     feed(gateway, sent(1), sent(2), reporter="good")
     feed(gateway, released(1), released(2), reporter="bad")
-    assert retract_reporter(gateway, "bad", NOW - timedelta(seconds=1), "stolen", actor=TESTER)
+    assert retract_reporter(
+        gateway.database, gateway.audit_keys, "bad", NOW - timedelta(seconds=1), "stolen", actor=TESTER
+    )
     assert [status(n).status for n in (1, 2)] == [1, 1]
     with pytest.raises(NothingToRetract, match="has reported nothing since"):
-        retract_reporter(gateway, "bad", NOW + timedelta(seconds=1), "stolen", actor=TESTER)
+        retract_reporter(
+            gateway.database, gateway.audit_keys, "bad", NOW + timedelta(seconds=1), "stolen", actor=TESTER
+        )
 
 
 def test_an_unknown_id_retracts_nothing(gateway: Gateway, status: Callable[[int], Any]) -> None:
@@ -215,7 +219,7 @@ def everything(gateway: Gateway) -> None:
 def test_replay_changes_nothing(gateway: Gateway) -> None:
     everything(gateway)
     before = state(gateway)
-    assert replay(gateway, actor=TESTER) == 4
+    assert replay(gateway.database, gateway.audit_keys, actor=TESTER) == 4
     after = state(gateway)
     assert {**after, "chain_progress": []} == {**before, "chain_progress": []}
     assert before["anomalies"]
@@ -224,11 +228,11 @@ def test_replay_changes_nothing(gateway: Gateway) -> None:
 def test_an_exported_log_gives_the_same_answers_elsewhere(gateway: Gateway) -> None:
     everything(gateway)
     before = state(gateway)
-    lines = list(export_log(gateway))
+    lines = list(export_log(gateway.database))
     with writing(gateway.engine) as connection:
         for table in reversed(db.metadata.sorted_tables):
             if table.name not in ("chains", "tokens", "pegged_pairs", "opening_validators"):
                 connection.execute(table.delete())
-    verdict = ingest_lines(gateway, lines, "cli", schemas=OPERATOR_SCHEMAS)
+    verdict = ingest_lines(gateway.database, gateway.intake, lines, "cli", schemas=OPERATOR_SCHEMAS)
     assert verdict.refused == []
     assert {**state(gateway), "chain_progress": []} == {**before, "chain_progress": []}

@@ -10,10 +10,10 @@ from sqlalchemy import select
 
 from app.db.engine import reading
 from app.feed.services.replay import replay
-from app.gateway import Gateway
 from app.network.admin.validator_sets import validator_sets
 from app.network.models import ReportedValidatorSet
 from tests.actors import TESTER
+from tests.gateway import Gateway
 from tests.services.feed.world import feed, forget_events, projections, rotation
 
 ORDERED: dict[str, list[dict[str, Any]]] = {
@@ -52,10 +52,10 @@ def test_the_latest_counts_everywhere_in_any_order(gateway: Gateway, rotations: 
             assert connection.scalar(select(ReportedValidatorSet.event_id)) == rotations[-1]["id"]
             found.append(projections(connection))
     assert all(each == found[0] for each in found)
-    replay(gateway, actor=TESTER)
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
     with reading(gateway.engine) as connection:
         assert projections(connection) == found[0]
-    (shown,) = [sets for sets in validator_sets(gateway) if sets.chain_id == 1]
+    (shown,) = [sets for sets in validator_sets(gateway.database) if sets.chain_id == 1]
     assert [version.event_id for version in shown.versions] == [
         *(each["id"] for each in reversed(rotations)),
         None,

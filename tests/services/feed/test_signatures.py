@@ -19,7 +19,6 @@ from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.replay import replay
 from app.feed.services.retract import retract_ids
-from app.gateway import Gateway
 from app.refunds.evidence import signing_digest
 from app.refunds.models import SignatureAside, SignatureNotNeeded
 from app.transfers.models import Refund
@@ -27,6 +26,7 @@ from app.transfers.signatures import MAX_ASIDE, MAX_WAITING
 from app.values.codes import SendKind
 from app.values.crypto import CURVE_ORDER, address_of, checksum_address, keccak256
 from tests.actors import TESTER
+from tests.gateway import Gateway
 from tests.services.feed.world import (
     KEYS,
     about,
@@ -123,7 +123,7 @@ class TestAside:
         if undone == "reorg":
             feed(gateway, event("chain.reorged", chain_id=1, from_block=110))
         else:
-            retract_ids(gateway, [ROTATION["id"]], "wrong", actor=TESTER)
+            retract_ids(gateway.database, gateway.audit_keys, [ROTATION["id"]], "wrong", actor=TESTER)
         assert status(1).status == 7
         assert feed(gateway, old).repeated == 1, "it is of a current validator again, and was kept aside"
         feed(gateway, ROTATION)
@@ -147,11 +147,14 @@ class TestAside:
     def test_an_export_and_a_replay_tell_the_same(self, gateway: Gateway) -> None:
         feed(gateway, sent(1), prepared(1, WD), *BY_NEW, ROTATION)
         before = state(gateway)
-        replay(gateway, actor=TESTER)
+        replay(gateway.database, gateway.audit_keys, actor=TESTER)
         assert state(gateway) == before
-        lines = list(export_log(gateway))
+        lines = list(export_log(gateway.database))
         forget_events(gateway)
-        assert ingest_lines(gateway, lines, "cli", schemas=OPERATOR_SCHEMAS).refused == []
+        assert (
+            ingest_lines(gateway.database, gateway.intake, lines, "cli", schemas=OPERATOR_SCHEMAS).refused
+            == []
+        )
         assert state(gateway) == before
 
 
@@ -196,14 +199,16 @@ class TestTooMany:
         copies = [signed(1, signature(WD, KEYS[0]), at=-30 - n) for n in range(20)]
         feed(gateway, sent(1), prepared(1, WD), signed(1, signature(WD, KEYS[1])), *copies)
         assert (status(1).status, count(gateway, SignatureNotNeeded)) == (8, 19)
-        retract_ids(gateway, [copies[-1]["id"]], "wrong", actor=TESTER)
+        retract_ids(gateway.database, gateway.audit_keys, [copies[-1]["id"]], "wrong", actor=TESTER)
         assert (status(1).status, count(gateway, SignatureNotNeeded)) == (8, 18)
-        retract_ids(gateway, [each["id"] for each in copies[:-1]], "wrong", actor=TESTER)
+        retract_ids(
+            gateway.database, gateway.audit_keys, [each["id"] for each in copies[:-1]], "wrong", actor=TESTER
+        )
         assert (status(1).status, count(gateway, SignatureNotNeeded)) == (7, 0)
         assert feed(gateway, copies[3]).accepted == 1
         assert status(1).status == 8
         before = state(gateway)
-        replay(gateway, actor=TESTER)
+        replay(gateway.database, gateway.audit_keys, actor=TESTER)
         assert state(gateway) == before
 
     def test_all_of_them_stay_in_the_log(self, gateway: Gateway) -> None:

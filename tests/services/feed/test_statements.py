@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import event as sql_event
 
-from app.gateway import Gateway
+from tests.gateway import Gateway
 from tests.services.feed.world import about, event, feed, released, sent
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.gateway import Gateway
 from app.values.codes import XferStatus
+from tests.gateway import Gateway
 from tests.services.feed.world import (
     KEYS,
     about,

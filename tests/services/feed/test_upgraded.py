@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from flask import Flask
 from flask_migrate import downgrade, upgrade
 
 from app.feed.services.backfills import known_backfills, run_backfill
-from app.gateway import current_gateway
+from tests.gateway import current_gateway
 from tests.services.feed.whole import differing, full, stored
 from tests.services.feed.world import NOW, write_network
 
 
 def test_it_follows_from_the_log_however_often_that_is_done(own_database: Flask) -> None:
     """An upgrade that was taken back is made again: what was filled in then is not there any more."""
-    gateway = replace(current_gateway(), clock=lambda: NOW)
+    gateway = current_gateway().but(clock=lambda: NOW)
     write_network(gateway.engine)
     full(gateway)
     before = stored(gateway)
@@ -24,6 +22,6 @@ def test_it_follows_from_the_log_however_often_that_is_done(own_database: Flask)
         upgrade(directory="migrations")
         assert differing(gateway) != []
         for backfill in known_backfills():
-            run_backfill(gateway, backfill, rows=3, pause_seconds=0)
+            run_backfill(gateway.database, backfill, rows=3, pause_seconds=0)
         assert differing(gateway) == []
         assert stored(gateway) == before

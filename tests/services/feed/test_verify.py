@@ -29,7 +29,6 @@ from app.feed.services.prune import prune
 from app.feed.services.replay import PROJECTIONS, AnotherReplay, replay
 from app.feed.services.retract import NothingToRetract, retract_ids
 from app.feed.verifying.run import every_part
-from app.gateway import Gateway, current_gateway
 from app.latency.models import LatencyCount
 from app.network.models import ReportedValidatorSet
 from app.transfers.models import (
@@ -46,6 +45,7 @@ from app.transfers.models import (
 from tests.actors import TESTER
 from tests.databases import SharedDatabase
 from tests.everyday import volume
+from tests.gateway import Gateway, current_gateway, parts
 from tests.services.feed.any_order import REORGS
 from tests.services.feed.everything import everything, forget_projections
 from tests.services.feed.histories import EVENTS
@@ -103,7 +103,7 @@ WRONG: dict[str, Damage] = {
 @pytest.fixture
 def filled(app: Flask, database: SharedDatabase) -> Gateway:
     """A gateway whose log has something of everything."""
-    gateway = replace(current_gateway(), clock=lambda: NOW)
+    gateway = current_gateway().but(clock=lambda: NOW)
 
     def fill() -> None:
         write_network(gateway.engine)
@@ -134,7 +134,7 @@ def test_what_differs_is_found_and_repaired(filled: Gateway, table: str) -> None
         found = differing(filled)
         assert any(line.startswith(table) for line in found), found
         repaired: list[object] = []
-        replay(filled, actor=TESTER, found=repaired.append)
+        replay(filled.database, filled.audit_keys, actor=TESTER, found=repaired.append)
         assert repaired
         assert differing(filled) == []
         after = stored(filled)
@@ -150,7 +150,7 @@ def test_a_signature_that_is_needed_and_left_out_is_found(filled: Gateway) -> No
         connection.exec_driver_sql("DELETE FROM signatures_not_needed")
         connection.exec_driver_sql(f"INSERT INTO signatures_not_needed (seq, transfer_id) {from_log}")
     assert [line for line in differing(filled) if line.startswith("signatures_not_needed")]
-    replay(filled, actor=TESTER)
+    replay(filled.database, filled.audit_keys, actor=TESTER)
     assert differing(filled) == []
 
 
@@ -172,7 +172,7 @@ def test_a_chain_of_which_transfers_alone_tell_is_compared(gateway: Gateway) -> 
     with writing(gateway.engine) as connection:
         connection.execute(delete(ChainProgress))
     assert differing(gateway) == [f"chain_progress chain_id={n}: is missing" for n in (1, 2)]
-    replay(gateway, actor=TESTER)
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
     assert everything(gateway) == before
 
 
@@ -187,7 +187,7 @@ def test_it_waits_for_no_writer(filled: Gateway) -> None:
 def test_a_transfer_without_a_log_goes(filled: Gateway) -> None:
     with writing(filled.engine) as connection:
         connection.exec_driver_sql("DELETE FROM events WHERE reporter = 'test' AND transfer_id IS NOT NULL")
-    replay(filled, actor=TESTER)
+    replay(filled.database, filled.audit_keys, actor=TESTER)
     assert differing(filled) == []
     with reading(filled.engine) as connection:
         assert connection.scalar(select(func.count()).select_from(Transfer)) == 0
@@ -207,10 +207,12 @@ def test_the_feed_goes_on_while_a_replay_runs(filled: Gateway, monkeypatch: pyte
         if n > 110:
             return
         assert feed(filled, sent(n), released(n)).accepted == 2
-        retract_ids(filled, [sent(n)["id"], released(n)["id"]], "only tried", actor=TESTER)
+        retract_ids(
+            filled.database, filled.audit_keys, [sent(n)["id"], released(n)["id"]], "only tried", actor=TESTER
+        )
         reported.append(n)
 
-    replay(filled, report, actor=TESTER)
+    replay(filled.database, filled.audit_keys, report, actor=TESTER)
     assert len(reported) > 4
     assert differing(filled) == []
     after = stored(filled)
@@ -240,11 +242,11 @@ def test_one_that_was_ended_is_started_again(
             raise Killed
 
     with pytest.raises(Killed):
-        replay(filled, kill, actor=TESTER)
+        replay(filled.database, filled.audit_keys, kill, actor=TESTER)
     some = {row[0]: row for row in stored(filled)["transfers"]}
     assert 0 < len(some) < len(before["transfers"])
     assert all(row in before["transfers"] for row in some.values() if row[0] != id_of(5))
-    replay(filled, actor=TESTER)
+    replay(filled.database, filled.audit_keys, actor=TESTER)
     after_all = stored(filled)
     for name in before:
         if name != "latency_counts":
@@ -258,7 +260,7 @@ def test_a_sum_is_repaired_while_it_changes(filled: Gateway) -> None:
         WRONG["pool_counters"](connection)
         WRONG["pool_volumes"](connection)
         WRONG["course_counts"](connection)
-    for n, part in enumerate(every_part(filled), start=50):
+    for n, part in enumerate(every_part(filled.database), start=50):
         with reading_consistently(filled.engine) as connection:
             found = part.compare(connection)
         if not found:
@@ -277,12 +279,12 @@ def test_of_two_replays_at_once_the_first_one_ends(filled: Gateway) -> None:
         WRONG["pool_counters"](connection)
 
     def again(_transfers: int) -> None:
-        replay(filled, actor=TESTER)
+        replay(filled.database, filled.audit_keys, actor=TESTER)
 
     with pytest.raises(AnotherReplay, match="another replay began"):
         # The second one repairs all that there is; then something else is wrong.
-        replay(filled, lambda n: (again(n), _damage(filled)), actor=TESTER)  # type: ignore[arg-type,return-value]
-    replay(filled, actor=TESTER)
+        replay(filled.database, filled.audit_keys, lambda n: (again(n), _damage(filled)), actor=TESTER)  # type: ignore[arg-type,return-value]
+    replay(filled.database, filled.audit_keys, actor=TESTER)
     assert differing(filled) == []
 
 
@@ -294,7 +296,7 @@ def test_the_end_of_an_earlier_replay_stops_no_later_one(filled: Gateway) -> Non
         begun.set()
         may_end.wait()
 
-    earlier = threading.Thread(target=lambda: replay(filled, wait, actor=TESTER))
+    earlier = threading.Thread(target=lambda: replay(filled.database, filled.audit_keys, wait, actor=TESTER))
     earlier.start()
     begun.wait()
 
@@ -303,7 +305,7 @@ def test_the_end_of_an_earlier_replay_stops_no_later_one(filled: Gateway) -> Non
         earlier.join()
         _damage(filled)
 
-    replay(filled, let_it_end, actor=TESTER)
+    replay(filled.database, filled.audit_keys, let_it_end, actor=TESTER)
     assert differing(filled) == []
 
 
@@ -316,7 +318,7 @@ def test_acknowledged_anomalies_stay_so(filled: Gateway) -> None:
     with writing(filled.engine) as connection:
         connection.execute(update(Anomaly).values(acknowledged_at=NOW, acknowledged_by="me"))
         connection.execute(delete(Transfer))
-    replay(filled, actor=TESTER)
+    replay(filled.database, filled.audit_keys, actor=TESTER)
     with reading(filled.engine) as connection:
         assert connection.scalar(select(func.count()).where(Anomaly.acknowledged_at.is_(None))) == 0
 
@@ -336,9 +338,21 @@ def busy(app: Flask, filled: Gateway) -> Iterator[threading.Event]:
                         feed(filled, choice.choice(REORGS))
                     with suppress(NothingToRetract):
                         if choice.random() < 0.2:
-                            retract_ids(filled, [choice.choice(EVENTS)["id"]], "wrong", actor=TESTER)
+                            retract_ids(
+                                filled.database,
+                                filled.audit_keys,
+                                [choice.choice(EVENTS)["id"]],
+                                "wrong",
+                                actor=TESTER,
+                            )
                     if choice.random() < 0.05:
-                        prune(filled, NOW - timedelta(days=8), actor=TESTER)
+                        prune(
+                            filled.database,
+                            filled.audit_keys,
+                            filled.intake,
+                            NOW - timedelta(days=8),
+                            actor=TESTER,
+                        )
                 except OperationalError as error:
                     assert "locked" in str(error), error  # SQLite lets nobody queue: who waits long gives up
                 except BaseException as error:
@@ -359,6 +373,8 @@ def busy(app: Flask, filled: Gateway) -> Iterator[threading.Event]:
 def test_what_is_written_meanwhile_is_no_difference(filled: Gateway, busy: threading.Event) -> None:
     for _ in range(volume(15, 4)):
         assert differing(filled) == []
-    replay(replace(filled, engine=filled.feed), actor=TESTER)  # which waits longer for its turn
+    replay(
+        *parts(replace(filled, engine=filled.feed), "database", "audit_keys"), actor=TESTER
+    )  # which waits longer for its turn
     busy.set()
     assert differing(filled) == []

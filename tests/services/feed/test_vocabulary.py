@@ -9,7 +9,7 @@ import pytest
 
 from app.feed.lines import ReadLine, RefusedLine, read_line
 from app.feed.services.log import export_log
-from app.gateway import Gateway
+from tests.gateway import Gateway
 from tests.services.feed.world import NOW, about, address, event, feed, sent
 
 DELAYED_ID = "0x" + "d1" * 32
@@ -30,7 +30,7 @@ KEPT: list[dict[str, Any]] = [
 def test_every_field_is_kept(gateway: Gateway) -> None:
     verdict = feed(gateway, *KEPT)
     assert (verdict.accepted, verdict.refused) == (len(KEPT), [])
-    written = [json.loads(line) for line in export_log(gateway)]
+    written = [json.loads(line) for line in export_log(gateway.database)]
     for sent_in, out in zip(KEPT, written, strict=True):
         out["transfer_id"] = "0x" + out["transfer_id"] if "transfer_id" in out else None
         assert {name: out[name] for name in sent_in} == sent_in

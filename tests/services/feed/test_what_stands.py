@@ -16,12 +16,12 @@ from app.feed.models import Event, PoolCounter
 from app.feed.queries.histories import load_histories
 from app.feed.queries.pools import load_liquidity, standing_liquidity
 from app.feed.services.retract import NothingToRetract, retract_ids
-from app.gateway import Gateway
 from app.network.pools import PoolCounters
 from app.transfers.reorganisations import standing_of_transfer
 from app.values.identifiers import ChainId
 from tests.actors import TESTER
 from tests.everyday import volume
+from tests.gateway import Gateway
 from tests.services.feed.in_memory import every_reorg, liquidity
 from tests.services.feed.world import about, event, feed, forget_events, sent, transfer_id
 
@@ -78,7 +78,14 @@ def test_as_in_memory(gateway: Gateway, told: list[dict[str, Any]], batch: int) 
         if retraction:
             for line in some:
                 with suppress(NothingToRetract):
-                    retract_ids(gateway, [line["retract"]], "wrong", actor=TESTER, subject=line["subject"])
+                    retract_ids(
+                        gateway.database,
+                        gateway.audit_keys,
+                        [line["retract"]],
+                        "wrong",
+                        actor=TESTER,
+                        subject=line["subject"],
+                    )
         else:
             for start in range(0, len(some), batch):
                 feed(gateway, *some[start : start + batch])

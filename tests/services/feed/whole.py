@@ -9,10 +9,10 @@ from sqlalchemy import insert, select
 from app.db.engine import reading, writing
 from app.feed.services.retract import retract_ids
 from app.feed.verifying.run import verify
-from app.gateway import Gateway
 from app.latency.models import LatencyCount
 from app.network.models import Pool
 from tests.actors import TESTER
+from tests.gateway import Gateway
 from tests.services.feed.any_order import EVERYTHING, REORGS, members
 from tests.services.feed.everything import everything
 from tests.services.feed.world import (
@@ -34,7 +34,7 @@ LATENCIES = (LatencyCount,)
 def differing(gateway: Gateway) -> list[str]:
     """What differs, in words."""
     found: list[str] = []
-    verify(gateway, lambda difference: found.append(str(difference)))
+    verify(gateway.database, lambda difference: found.append(str(difference)))
     return found
 
 
@@ -65,7 +65,7 @@ def full(gateway: Gateway) -> None:
         event("liquidity.withdrawn", chain_id=3, symbol="USDT", amount="5"),
         event("liquidity.added", "wrong", chain_id=1, symbol="USDT", amount="5"),
     )
-    retract_ids(gateway, ["wrong"], "wrong", actor=TESTER)
+    retract_ids(gateway.database, gateway.audit_keys, ["wrong"], "wrong", actor=TESTER)
 
 
 def stored(gateway: Gateway) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,7 +13,6 @@ from sqlalchemy import Connection, Engine, select, text
 from app.db.engine import writing
 from app.feed.models import ChainProgress, CourseCount, PoolCounter, PoolVolume, ReportedFee, TransferBlock
 from app.feed.services.ingest import IngestResult, ingest_lines
-from app.gateway import Gateway, current_gateway
 from app.network.document import import_within, read_document
 from app.network.models import ReportedValidatorSet
 from app.refunds.evidence import signing_digest
@@ -34,6 +32,7 @@ from app.values.crypto import address_of, checksum_address, keccak256, sign_dige
 from tests.builders import network as build
 from tests.builders.events import EventBuilder
 from tests.databases import SharedDatabase, filled_tables
+from tests.gateway import Gateway, current_gateway
 
 NOW = datetime(2026, 6, 1, 12, 0, 0, tzinfo=UTC)
 KEYS = [keccak256(f"test validator {n}".encode()) for n in range(1, 8)]
@@ -111,7 +110,7 @@ def small_network(database: SharedDatabase, **changes: Any) -> Gateway:
 
     :param changes: to its fields, such as the clock.
     """
-    gateway = replace(current_gateway(), **changes)
+    gateway = current_gateway().but(**changes)
     fill_network(database, gateway.engine)
     return gateway
 
@@ -225,7 +224,7 @@ def rotation(event_id: str, key: int, at: float, **fields: Any) -> dict[str, Any
 
 def feed(gateway: Gateway, *events: dict[str, Any], reporter: str = "test") -> IngestResult:
     """Ingest events as lines."""
-    return ingest_lines(gateway, [json.dumps(e).encode() for e in events], reporter)
+    return ingest_lines(gateway.database, gateway.intake, [json.dumps(e).encode() for e in events], reporter)
 
 
 def projections(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -12,7 +11,6 @@ from sqlalchemy import insert
 
 from app.db.engine import writing
 from app.feed.models import PrunedTransfer
-from app.gateway import Gateway, current_gateway
 from app.latency.services import median_latency
 from app.refunds.services import refund_evidence
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
@@ -27,6 +25,7 @@ from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import TransferId
 from tests.applications import Applications
 from tests.databases import SharedDatabase
+from tests.gateway import Gateway, current_gateway
 from tests.sandboxes import SANDBOX_NOW, fill_sandbox
 from tests.services.feed.world import (
     KEYS,
@@ -62,7 +61,7 @@ def sandbox(applications: Applications, database: SharedDatabase) -> Iterator[Ga
 
 
 def follow(gateway: Gateway, key: str) -> FollowedTransfer:
-    followed = follow_transfer(gateway, key)
+    followed = follow_transfer(gateway.database, gateway.snapshots, key)
     assert isinstance(followed, FollowedTransfer)
     return followed
 
@@ -76,7 +75,10 @@ def test_every_transfer_of_the_sandbox(sandbox: Gateway) -> None:
     told: dict[Status, set[str]] = {status: set() for status in Status}
     for transfer in SANDBOX_TRANSFERS:
         key = TransferId(bytes.fromhex(transfer.transfer_id[2:]))
-        got, answer = follow(sandbox, transfer.transfer_id), transfer_status(sandbox, key)
+        got, answer = (
+            follow(sandbox, transfer.transfer_id),
+            transfer_status(sandbox.database, sandbox.snapshots, key),
+        )
         assert (got.transfer_id, got.status) == (transfer.transfer_id, transfer.status)
         told[got.status].add(got.telling.headline)
         assert (REFUSED_BECAUSE.get(transfer.refund_reason, "\0") in got.telling.now) == (got.status == 6)
@@ -91,7 +93,7 @@ def test_every_transfer_of_the_sandbox(sandbox: Gateway) -> None:
         assert (got.pace is not None) <= (got.status in (1, 3, 4))
         assert all(step.at for step in got.steps if step.progress is DONE and step.name is got.steps[-1].name)
         if claim := got.claim:
-            evidence = refund_evidence(sandbox, key)
+            evidence = refund_evidence(sandbox.database, sandbox.snapshots, key)
             assert (claim.call, claim.contract, claim.chain_id) == (
                 evidence.call,
                 evidence.contract,
@@ -196,18 +198,18 @@ def test_by_a_transaction(gateway: Gateway) -> None:
     feed(gateway, sent(1), released(1), sent(2, src_tx_hash=both), sent(3, src_tx_hash=both))
     assert follow(gateway, "0x" + "01" * 32).transfer_id == transfer_id(1)
     assert follow(gateway, payout).transfer_id == transfer_id(1)
-    several = follow_transfer(gateway, both)
+    several = follow_transfer(gateway.database, gateway.snapshots, both)
     assert not isinstance(several, FollowedTransfer | NotSeen)
     assert sorted(each.transfer_id for each in several) == [transfer_id(2), transfer_id(3)]
     assert {each.words for each in several} == {"Your transfer of 1 000 USDT from Chain 1 to Chain 2"}
 
 
 def test_nothing_is_known(gateway: Gateway) -> None:
-    nothing = follow_transfer(gateway, transfer_id(9))
+    nothing = follow_transfer(gateway.database, gateway.snapshots, transfer_id(9))
     assert isinstance(nothing, NotSeen)
     assert (nothing.key, nothing.ended, nothing.read) == (transfer_id(9), None, [])
     feed(gateway, sent(1, at=-100))
-    nothing = follow_transfer(gateway, "5wHu1qwD7q2ggbJyc8X4nz")
+    nothing = follow_transfer(gateway.database, gateway.snapshots, "5wHu1qwD7q2ggbJyc8X4nz")
     assert isinstance(nothing, NotSeen)
     assert [(chain.chain, chain.block, chain.age) for chain in nothing.read] == [
         ("Chain 1", 100, timedelta(seconds=100))
@@ -216,7 +218,7 @@ def test_nothing_is_known(gateway: Gateway) -> None:
         connection.execute(
             insert(PrunedTransfer), {"transfer_id": bytes.fromhex(transfer_id(9)[2:]), "status": 10}
         )
-    pruned = follow_transfer(gateway, transfer_id(9))
+    pruned = follow_transfer(gateway.database, gateway.snapshots, transfer_id(9))
     assert isinstance(pruned, NotSeen)
     assert pruned.ended is Status.TRANSFER_REFUNDED
 
@@ -228,10 +230,14 @@ def test_how_long_it_takes(gateway: Gateway) -> None:
         feed(gateway, sent(n, at=-3600), released(n, at=-3600 + seconds))
     pace = follow(gateway, transfer_id(1)).pace
     assert pace is not None
-    assert pace.median == timedelta(seconds=median_latency(gateway, 1, 2)) == timedelta(seconds=80)
+    assert (
+        pace.median
+        == timedelta(seconds=median_latency(gateway.database, gateway.snapshots, 1, 2))
+        == timedelta(seconds=80)
+    )
     assert pace.p90 == timedelta(seconds=400)
     assert pace.usual_end == NOW - timedelta(seconds=20) and not pace.is_late
-    late = replace(gateway, clock=lambda: NOW + timedelta(seconds=301))
+    late = gateway.but(clock=lambda: NOW + timedelta(seconds=301))
     pace = follow(late, transfer_id(1)).pace
     assert pace is not None and pace.is_late
 

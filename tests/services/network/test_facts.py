@@ -10,10 +10,10 @@ import pytest
 from flask import Flask
 
 from app.feed.services.refold import ContractsChanged, FactsChanged
-from app.gateway import Gateway, current_gateway
 from app.network import document as network_document
 from app.network.document import NetworkRefused, export_network, import_network
 from tests.actors import TESTER
+from tests.gateway import Gateway, current_gateway
 from tests.services.network import network_kit as kit
 from tests.services.network.network_kit import BRIDGE, CONTRACT, VAULT, VILLAIN, changed, network, text
 
@@ -24,7 +24,7 @@ def gateway(app: Flask) -> Gateway:
 
 
 def exported(gateway: Gateway) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(export_network(gateway))
+    document: dict[str, Any] = json.loads(export_network(gateway.database))
     return document
 
 
@@ -98,13 +98,22 @@ def test_kept_events_are_judged_again_where_facts_changed(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch, path: str, value: Any, facts: FactsChanged
 ) -> None:
     told: list[FactsChanged] = []
-    import_network(gateway, text(network()), actor=TESTER)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
     monkeypatch.setattr(
         network_document, "refold_after_network_change", lambda _, change, _now: told.append(change)
     )
-    import_network(gateway, text(changed(path, value)), dry_run=True, actor=TESTER)
+    import_network(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        text(changed(path, value)),
+        dry_run=True,
+        actor=TESTER,
+    )
     assert told == []
-    import_network(gateway, text(changed(path, value)), actor=TESTER)
+    import_network(
+        gateway.database, gateway.audit_keys, gateway.two_persons, text(changed(path, value)), actor=TESTER
+    )
     assert told == [facts]
 
 
@@ -112,7 +121,9 @@ def test_accounts_of_other_chains_are_told_apart_without_letter_case(gateway: Ga
     document = network()
     document["blocked_addresses"] = [kit_account("TBase58Account"), kit_account("tbase58account")]
     with pytest.raises(NetworkRefused, match=r"blocked_addresses\[1\]: .* must not be given twice"):
-        import_network(gateway, text(document), actor=TESTER)
+        import_network(
+            gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER
+        )
 
 
 def kit_account(address: str) -> dict[str, Any]:
@@ -124,19 +135,27 @@ def test_a_network_of_every_size_of_list(gateway: Gateway) -> None:
     document["blocked_networks"] = [
         {"cidr": f"10.{i >> 8}.{i & 255}.0/24", "reason": "", "expires_at": None} for i in range(3000)
     ]
-    import_network(gateway, text(document), actor=TESTER)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
     assert exported(gateway) == document
     document["tokens"].append(kit.token(1, "USDC"))
-    assert import_network(gateway, text(document), actor=TESTER).changes == ("add token USDC on chain 1",)
+    assert import_network(
+        gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER
+    ).changes == ("add token USDC on chain 1",)
 
 
 def test_addresses_come_in_any_letter_case_and_go_out_with_their_checksum(gateway: Gateway) -> None:
     odd = "0x" + "".join(c.upper() if i % 2 else c.lower() for i, c in enumerate(VAULT[2:]))
-    import_network(gateway, text(changed("tokens.0.address", odd)), actor=TESTER)
+    import_network(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        text(changed("tokens.0.address", odd)),
+        actor=TESTER,
+    )
     assert exported(gateway)["tokens"][0]["address"] == VAULT
 
 
 def test_a_block_may_come_before_the_token_it_blocks(gateway: Gateway) -> None:
     document = changed("route_blocks.0.dst_chain_id", 137)
-    import_network(gateway, text(document), actor=TESTER)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
     assert exported(gateway)["route_blocks"] == document["route_blocks"]

@@ -18,7 +18,7 @@ from app.network.edits.compare import Picked, compare_document, picked_edits
 from app.network.edits.rows import preview_edits
 from app.network.history import network_at
 from tests.actors import TESTER
-from tests.applications import gateway_of
+from tests.gateway import gateway_of
 from tests.services.network.network_kit import network as small_network
 
 ROWS = 3_000
@@ -56,17 +56,23 @@ def test_it_gives_way(app: Flask, turns: list[float]) -> None:
         return [after - before for before, after in pairwise(turns)]
 
     text = large()
-    import_network(gateway, json.dumps(small_network()).encode(), actor=TESTER)
+    import_network(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        json.dumps(small_network()).encode(),
+        actor=TESTER,
+    )
     long_ago = gateway.clock() - timedelta(days=1)
     found = {}
-    found["compare"] = pieces(lambda: compare_document(gateway, text))
-    shown = compare_document(gateway, text).fingerprint
+    found["compare"] = pieces(lambda: compare_document(gateway.database, text))
+    shown = compare_document(gateway.database, text).fingerprint
     picked = Picked((), ("blocked_addresses",))
-    edits = picked_edits(gateway, text, picked, shown=shown)
-    found["pick"] = pieces(lambda: picked_edits(gateway, text, picked, shown=shown))
-    found["preview"] = pieces(lambda: preview_edits(gateway, edits))
-    import_network(gateway, text, actor=TESTER)
-    found["at"] = pieces(lambda: network_at(gateway, long_ago))
+    edits = picked_edits(gateway.database, text, picked, shown=shown)
+    found["pick"] = pieces(lambda: picked_edits(gateway.database, text, picked, shown=shown))
+    found["preview"] = pieces(lambda: preview_edits(gateway.database, gateway.two_persons, edits))
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text, actor=TESTER)
+    found["at"] = pieces(lambda: network_at(gateway.database, long_ago))
     (counting,) = pieces(lambda: sum(number for number in range(1_000_000)))
     for name, each in found.items():
         print(f"{name}: at most {max(each):.3f} of {sum(each):.3f} s; counting took {counting:.3f} s")

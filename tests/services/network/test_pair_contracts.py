@@ -9,7 +9,6 @@ import pytest
 from flask import Flask
 
 from app.db.engine import reading
-from app.gateway import Gateway, current_gateway
 from app.network.document import NetworkRefused, export_network, import_network
 from app.network.edits.planning import Edit
 from app.network.edits.results import Invalid
@@ -19,6 +18,7 @@ from app.network.queries import load_rows
 from app.transfers.anomalies import AnomalyKind
 from app.transfers.models import Anomaly
 from tests.actors import TESTER
+from tests.gateway import Gateway, current_gateway
 from tests.services.feed.world import about, address, feed, network, released, sent
 from tests.services.network.network_kit import text
 
@@ -41,14 +41,16 @@ def document(**changes: Any) -> dict[str, Any]:
 
 
 def put(gateway: Gateway, **changes: Any) -> tuple[str, ...]:
-    return import_network(gateway, text(document(**changes)), actor=TESTER).changes
+    return import_network(
+        gateway.database, gateway.audit_keys, gateway.two_persons, text(document(**changes)), actor=TESTER
+    ).changes
 
 
 def refusal(gateway: Gateway, made: dict[str, Any]) -> str:
-    before = export_network(gateway)
+    before = export_network(gateway.database)
     with pytest.raises(NetworkRefused) as refused:
-        import_network(gateway, text(made), actor=TESTER)
-    assert export_network(gateway) == before
+        import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(made), actor=TESTER)
+    assert export_network(gateway.database) == before
     return "; ".join(refused.value.errors)
 
 
@@ -63,7 +65,7 @@ def burn(n: int = 1, dst: int = 1, **changes: Any) -> dict[str, Any]:
 def pair(gateway: Gateway) -> tuple[int, dict[str, Any]]:
     with reading(gateway.reads) as connection:
         row_id: int = load_rows(connection, PeggedPair)[0]["id"]
-    shown = show_row(gateway, "pegged_pairs", row_id)
+    shown = show_row(gateway.database, "pegged_pairs", row_id)
     assert shown is not None
     return row_id, dict(shown.values)
 
@@ -79,18 +81,30 @@ def unlisted(gateway: Gateway) -> list[str]:
 
 def test_further_contracts_go_round_and_are_named_in_changes(gateway: Gateway) -> None:
     made = document(deposit_contracts=[NEWER.lower(), OLD], burn_contracts=[address(4004)])
-    dry = import_network(gateway, text(made), actor=TESTER, dry_run=True).changes
+    dry = import_network(
+        gateway.database, gateway.audit_keys, gateway.two_persons, text(made), actor=TESTER, dry_run=True
+    ).changes
     assert dry == (
         "change pegged pair of CELR, 1 to 2: "
         f'deposit_contracts from [] to ["{NEWER}","{OLD}"], burn_contracts from [] to ["{address(4004)}"]',
     )
-    assert import_network(gateway, text(made), actor=TESTER).changes == dry
-    exported = export_network(gateway)
+    assert (
+        import_network(
+            gateway.database, gateway.audit_keys, gateway.two_persons, text(made), actor=TESTER
+        ).changes
+        == dry
+    )
+    exported = export_network(gateway.database)
     pairs = json.loads(exported)["pegged_pairs"]
     assert pairs[0]["deposit_contracts"] == [NEWER, OLD]
     assert "deposit_contracts" not in pairs[1], "gateways that do not know the key can read the rest"
-    assert import_network(gateway, exported, actor=TESTER).changes == ()
-    assert export_network(gateway) == exported
+    assert (
+        import_network(
+            gateway.database, gateway.audit_keys, gateway.two_persons, exported, actor=TESTER
+        ).changes
+        == ()
+    )
+    assert export_network(gateway.database) == exported
     (gone,) = put(gateway)
     assert f'deposit_contracts from ["{NEWER}","{OLD}"] to []' in gone
 
@@ -148,13 +162,13 @@ def test_what_open_transfers_use_cannot_change(
     assert f"keep {before[0] if isinstance(before, list) else before}" in said
 
     row_id, values = pair(gateway)
-    shown = show_row(gateway, "pegged_pairs", row_id)
+    shown = show_row(gateway.database, "pegged_pairs", row_id)
     assert shown is not None
     edit = Edit("pegged_pairs", row_id, made, shown.fingerprint)
     with pytest.raises(Invalid) as refused:
-        save_edit(gateway, edit, actor=TESTER)
+        save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=TESTER)
     assert [error.path for error in refused.value.errors] == [column]
-    locked = locked_fields(gateway, "pegged_pairs", values)
+    locked = locked_fields(gateway.database, "pegged_pairs", values)
     assert (column in locked) is not isinstance(before, list), "a list can always grow"
 
     feed(gateway, released(1) if send["kind"] == "deposit" else about(1, "refund.completed"))
@@ -176,9 +190,9 @@ def test_a_pair_with_open_transfers_cannot_be_removed(gateway: Gateway) -> None:
     del made["pegged_pairs"][0]
     assert "pegged_pairs: open transfers use pegged pair of CELR, 1 to 2" in refusal(gateway, made)
     feed(gateway, released(1))
-    assert import_network(gateway, text(made), actor=TESTER).changes == (
-        "remove pegged pair of CELR, 1 to 2",
-    )
+    assert import_network(
+        gateway.database, gateway.audit_keys, gateway.two_persons, text(made), actor=TESTER
+    ).changes == ("remove pegged pair of CELR, 1 to 2",)
 
 
 # --- A contract that is not listed
@@ -216,10 +230,12 @@ def test_a_pools_contract_that_becomes_known_later(gateway: Gateway) -> None:
         made["chains"][0]["contract_addr"] = contract
         return text(made)
 
-    import_network(gateway, with_contract(""), actor=TESTER)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, with_contract(""), actor=TESTER)
     feed(gateway, sent(1, contract=address(1001)), sent(2, contract=address(9)))
     assert unlisted(gateway) == [], "nothing is listed that it could be compared with"
-    import_network(gateway, with_contract(address(1001)), actor=TESTER)
+    import_network(
+        gateway.database, gateway.audit_keys, gateway.two_persons, with_contract(address(1001)), actor=TESTER
+    )
     assert [subject[-1] for subject in unlisted(gateway)] == ["2"]
 
 

@@ -17,7 +17,6 @@ from sqlalchemy.exc import OperationalError
 
 from app.db.engine import writing
 from app.estimates.inputs import FeeTier, FixedRate, PeggedTerms, RouteBlock, StableSwapRate, TokenTerms
-from app.gateway import Gateway, current_gateway
 from app.network import services as network_snapshot
 from app.network.document import import_network
 from app.network.models import NetworkPart
@@ -29,6 +28,7 @@ from app.values.identifiers import ChainId
 from app.watcher.services.chains import watch_terms, watched_network
 from tests.actors import TESTER
 from tests.domain.estimate.estimate_cases import pool_with
+from tests.gateway import Gateway, current_gateway
 from tests.services.network import network_kit as kit
 from tests.services.network.network_kit import BRIDGE, CONTRACT, USDT, VAULT, VILLAIN, changed, network, text
 from tests.timer import Timer
@@ -60,7 +60,7 @@ class Database:
 def gateway(app: Flask) -> Iterator[Gateway]:
     """A gateway on the small network."""
     gateway = current_gateway()
-    import_network(gateway, text(network()), actor=TESTER)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
     yield gateway
 
 
@@ -83,7 +83,13 @@ def test_it_is_renewed_only_when_the_last_look_is_too_old(
     gateway: Gateway, reads: Database, snapshots: NetworkSnapshots, timer: Timer
 ) -> None:
     first = snapshots.current()
-    import_network(gateway, text(changed("chains.0.name", "Main")), actor=TESTER)
+    import_network(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        text(changed("chains.0.name", "Main")),
+        actor=TESTER,
+    )
     timer.now += 1.0
     assert snapshots.current() is first
     timer.now += 0.001
@@ -94,14 +100,20 @@ def test_it_is_renewed_only_when_the_last_look_is_too_old(
 def test_without_an_allowed_age_every_reader_looks(gateway: Gateway) -> None:
     snapshots = NetworkSnapshots(gateway.engine, 0)
     assert snapshots.current().terms.chains[1].name == "Ethereum"
-    import_network(gateway, text(changed("chains.0.name", "Main")), actor=TESTER)
+    import_network(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        text(changed("chains.0.name", "Main")),
+        actor=TESTER,
+    )
     assert snapshots.current().terms.chains[1].name == "Main"
 
 
 def test_the_application_has_one(app: Flask) -> None:
     gateway = current_gateway()
     assert gateway.snapshots.current().terms.chains == {}
-    import_network(gateway, text(network()), actor=TESTER)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
     assert set(gateway.snapshots.current().terms.chains) == {1, 10, 56}
 
 
@@ -130,7 +142,9 @@ def test_only_the_part_that_changed_is_built_again(
     gateway: Gateway, snapshots: NetworkSnapshots, timer: Timer, path: str, value: Any, renewed: set[str]
 ) -> None:
     before = snapshots.current()
-    import_network(gateway, text(changed(path, value)), actor=TESTER)
+    import_network(
+        gateway.database, gateway.audit_keys, gateway.two_persons, text(changed(path, value)), actor=TESTER
+    )
     timer.now += 2
     after = snapshots.current()
     parts = ("terms", "configs", "blocked_addresses", "blocked_networks")
@@ -194,7 +208,13 @@ def test_many_threads_share_one_renewal(
     gateway: Gateway, reads: Database, snapshots: NetworkSnapshots, timer: Timer
 ) -> None:
     snapshots.current()
-    import_network(gateway, text(changed("chains.0.name", "Main")), actor=TESTER)
+    import_network(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        text(changed("chains.0.name", "Main")),
+        actor=TESTER,
+    )
     timer.now += 2
     start, names = threading.Barrier(8), []
 
@@ -280,12 +300,12 @@ def test_burn_and_mint_pays_the_destination_pair_and_needs_both_bridges(
 ) -> None:
     document = network()
     document["pegged_pairs"][1] |= {"deposit_base_fee": "99", "perc_fee_tiers": [{"from": "0", "ppm": 1}]}
-    import_network(gateway, text(document), actor=TESTER)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
     pegged = snapshots.current().terms.pegged
     assert pegged["CELR", 10, 56] == PeggedTerms(BridgeType.BURN_MINT, 99, (FeeTier(0, 1),))
     assert pegged["CELR", 56, 10].base_fee == 7
     document["pegged_pairs"][0]["bridge_version"] = 1
-    import_network(gateway, text(document), actor=TESTER)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
     timer.now += 2
     assert ("CELR", 10, 56) not in snapshots.current().terms.pegged
 
@@ -294,7 +314,11 @@ def test_a_pair_between_two_chains_goes_before_burn_and_mint(
     gateway: Gateway, snapshots: NetworkSnapshots
 ) -> None:
     import_network(
-        gateway, text(changed("pegged_pairs.2", kit.pair(10, 56) | {"deposit_base_fee": "3"})), actor=TESTER
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        text(changed("pegged_pairs.2", kit.pair(10, 56) | {"deposit_base_fee": "3"})),
+        actor=TESTER,
     )
     pegged = snapshots.current().terms.pegged
     assert pegged["CELR", 10, 56].bridge_type is BridgeType.DEPOSIT_MINT
@@ -311,7 +335,9 @@ def test_blocks_know_their_directions(gateway: Gateway, snapshots: NetworkSnapsh
     }
     weaker = one_way | {"src_chain_id": 56, "dst_chain_id": 10}
     import_network(
-        gateway,
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
         text(
             network()
             | {
@@ -339,7 +365,7 @@ def test_messages_name_only_open_ways(gateway: Gateway, snapshots: NetworkSnapsh
     document["chains"][1]["disabled"] = True
     document["tokens"][5]["xfer_disabled"] = True
     document["route_blocks"][0] |= {"src_chain_id": 1, "both_directions": False}
-    import_network(gateway, text(document), actor=TESTER)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
     timer.now += 2
     terms = snapshots.current().terms
     assert terms.symbol_chains == {"USDT": ("Ethereum", "BNB Chain"), "CELR": ("Ethereum",)}
@@ -361,8 +387,8 @@ def test_the_chains_to_watch_and_what_their_logs_mean(gateway: Gateway) -> None:
     document["chains"][0] |= {"watch_from_block": 7, "rpc": ["RPC_URL_A"], "poll_seconds": 1.5}
     document["chains"][1] |= {"watch_from_block": 9, "finality": "finalized", "disabled": True}
     document["pegged_pairs"][0] |= {"deposit_contracts": [VILLAIN], "pegged_token": {"address": other}}
-    import_network(gateway, text(document), actor=TESTER)
-    terms, known = watch_terms(gateway), watched_network(gateway)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    terms, known = watch_terms(gateway.snapshots), watched_network(gateway.database, gateway.snapshots)
     assert set(terms) == {1, 10}
     one, ten = terms[ChainId(1)], terms[ChainId(10)]
     assert (one.from_block, one.finality, one.poll_seconds, one.rpc) == (7, 24, 1.5, ("RPC_URL_A",))
@@ -375,8 +401,8 @@ def test_the_chains_to_watch_and_what_their_logs_mean(gateway: Gateway) -> None:
     assert known.burn_target(ChainId(10), raw(BRIDGE), raw(other), 0) == ("CELR", 1)
     before = known.version
     document["tokens"][0]["name"] = "Another"
-    import_network(gateway, text(document), actor=TESTER)
-    assert watched_network(gateway).version != before
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    assert watched_network(gateway.database, gateway.snapshots).version != before
 
 
 def raw(address: str) -> bytes:

@@ -10,11 +10,11 @@ import orjson
 import pytest
 from flask import Flask
 
-from app.gateway import Gateway, current_gateway
 from app.network.document import import_network
 from app.network.from_configs import differences, document_from_configs
 from app.network.services import transfer_configs
 from tests.actors import TESTER
+from tests.gateway import Gateway, current_gateway
 from tests.services.network.network_kit import changed, network, text
 
 RECORDED = json.loads(Path("tests/contract/vectors/transfer_configs_testnet.json").read_text())
@@ -26,7 +26,7 @@ def gateway(app: Flask) -> Gateway:
 
 
 def answer(gateway: Gateway) -> dict[str, Any]:
-    configs = transfer_configs(gateway)
+    configs = transfer_configs(gateway.snapshots)
     assert orjson.loads(configs.body) == configs.answer
     decoded: dict[str, Any] = orjson.loads(configs.body)
     return decoded
@@ -36,7 +36,9 @@ def test_a_recorded_answer_is_given_again(gateway: Gateway) -> None:
     """Field by field; only fields younger than the recording are added."""
     made = document_from_configs(json.dumps(RECORDED).encode())
     assert made.different == ()
-    import_network(gateway, text(made.document), actor=TESTER)
+    import_network(
+        gateway.database, gateway.audit_keys, gateway.two_persons, text(made.document), actor=TESTER
+    )
     ours = answer(gateway)
     assert list(differences(RECORDED, ours)) == []
     assert ours["blocked_bridge_direct"] == []
@@ -68,7 +70,7 @@ def test_limits_blocks_and_chains_without_tokens(gateway: Gateway) -> None:
         "reason": "secret",
     }
     configured["route_blocks"].append(one_way)
-    import_network(gateway, text(configured), actor=TESTER)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(configured), actor=TESTER)
     ours = answer(gateway)
     assert [chain["id"] for chain in ours["chains"]] == [1, 10, 56, 2**32 - 1]
     assert ours["chain_token"][str(2**32 - 1)] == {"token": []}
@@ -83,16 +85,28 @@ def test_limits_blocks_and_chains_without_tokens(gateway: Gateway) -> None:
         {"symbol": "USDT", "src_chain_id": "10", "dst_chain_id": "56"},
         {"symbol": "USDT", "src_chain_id": "56", "dst_chain_id": "10"},
     ], "what is blocked, and the one way between chains in service that has no route"
-    assert b"secret" not in transfer_configs(gateway).body
+    assert b"secret" not in transfer_configs(gateway.snapshots).body
 
 
 def test_the_etag_follows_the_content_alone(gateway: Gateway) -> None:
-    import_network(gateway, text(network()), actor=TESTER)
-    first = transfer_configs(gateway)
-    assert transfer_configs(gateway) is first
-    import_network(gateway, text(changed("routes.0.base_fee", "1")), actor=TESTER)
-    assert transfer_configs(gateway).etag == first.etag
-    import_network(gateway, text(changed("tokens.0.xfer_disabled", True)), actor=TESTER)
-    assert transfer_configs(gateway).etag != first.etag
-    import_network(gateway, text(network()), actor=TESTER)
-    assert transfer_configs(gateway).body == first.body
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    first = transfer_configs(gateway.snapshots)
+    assert transfer_configs(gateway.snapshots) is first
+    import_network(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        text(changed("routes.0.base_fee", "1")),
+        actor=TESTER,
+    )
+    assert transfer_configs(gateway.snapshots).etag == first.etag
+    import_network(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        text(changed("tokens.0.xfer_disabled", True)),
+        actor=TESTER,
+    )
+    assert transfer_configs(gateway.snapshots).etag != first.etag
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    assert transfer_configs(gateway.snapshots).body == first.body

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.gateway import Gateway, current_gateway
 from app.network.configs import MAX_WITHOUT_ROUTE
 from app.network.document import NetworkRefused, import_network
 from app.network.services import transfer_configs
 from tests.actors import TESTER
 from tests.builders import network as build
 from tests.contract.ways import burn_mint_ways, pegged_ways, pool_ways
+from tests.gateway import Gateway, current_gateway
 from tests.services.network.network_kit import network, text
 
 TOKEN = "0x1619DE6B6B20eD217a58d00f37B9d47C7663feca"
@@ -27,8 +27,8 @@ def gateway(app: Flask) -> Gateway:
 
 
 def served(gateway: Gateway, document: dict[str, Any]) -> Any:
-    import_network(gateway, text(document), actor=TESTER)
-    return transfer_configs(gateway).answer
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    return transfer_configs(gateway.snapshots).answer
 
 
 def flags(configs: Any, symbol: str) -> dict[str, bool]:

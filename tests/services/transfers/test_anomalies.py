@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,10 +14,10 @@ from app.admin.dashboard import anomalies_to_acknowledge
 from app.audit.models import AuditRecord
 from app.audit.services import Conflict
 from app.db.engine import reading, writing
-from app.gateway import Gateway, current_gateway
 from app.transfers.models import Anomaly
 from app.transfers.queries.anomalies import anomalies_of
 from app.transfers.services.acknowledging import acknowledge, anomaly_fingerprint
+from tests.gateway import Gateway, current_gateway
 from tests.services.network.edits.kit import ALICE, BOB
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -27,7 +26,7 @@ TRANSFER = bytes(31) + b"\x01"
 
 @pytest.fixture
 def gateway(app: Flask) -> Gateway:
-    gateway = replace(current_gateway(), clock=lambda: NOON)
+    gateway = current_gateway().but(clock=lambda: NOON)
     row: dict[str, Any] = {"detail": "d", "event_ids": ["a"], "first_at": NOON, "transfer_id": None}
     rows = [
         {"kind": "released_twice", "subject": "transfer:0x01", "transfer_id": TRANSFER},
@@ -56,7 +55,7 @@ def shown(gateway: Gateway) -> dict[str, tuple[int, str]]:
 
 def waiting(gateway: Gateway) -> list[str]:
     """The subjects of the anomalies that the dashboard lists, the newest first."""
-    lines, count = anomalies_to_acknowledge(gateway)
+    lines, count = anomalies_to_acknowledge(gateway.database)
     assert count.number == len(lines)
     return [line.subject for line in lines]
 
@@ -72,7 +71,9 @@ def test_they_are_listed_counted_and_acknowledged(gateway: Gateway) -> None:
     assert waiting(gateway) == ["pool:1:USDT", "transfer:0x02", "transfer:0x01"]
     with reading(gateway.engine) as connection:
         (first,) = anomalies_of(connection, TRANSFER)
-    saved = acknowledge(gateway, {first.id: anomaly_fingerprint(first)}, actor=ALICE)
+    saved = acknowledge(
+        gateway.database, gateway.audit_keys, {first.id: anomaly_fingerprint(first)}, actor=ALICE
+    )
     with reading(gateway.engine) as connection:
         (first,) = anomalies_of(connection, TRANSFER)
     assert (first.acknowledged_at, first.acknowledged_by) == (NOON, ALICE.name)
@@ -91,8 +92,8 @@ def test_they_are_listed_counted_and_acknowledged(gateway: Gateway) -> None:
 
 def test_the_first_to_acknowledge_stays_named(gateway: Gateway) -> None:
     fingerprints = dict(shown(gateway).values())
-    acknowledge(gateway, fingerprints, actor=ALICE)
-    assert acknowledge(gateway, fingerprints, actor=BOB).record_id is None
+    acknowledge(gateway.database, gateway.audit_keys, fingerprints, actor=ALICE)
+    assert acknowledge(gateway.database, gateway.audit_keys, fingerprints, actor=BOB).record_id is None
     assert set(acknowledged(gateway).values()) == {(NOON, ALICE.name)}
 
 
@@ -108,7 +109,7 @@ def test_what_changed_meanwhile_is_not_acknowledged_nor_the_others(gateway: Gate
     fingerprints = dict(shown(gateway).values())
     change(gateway, statement)
     with pytest.raises(Conflict):
-        acknowledge(gateway, fingerprints, actor=ALICE)
+        acknowledge(gateway.database, gateway.audit_keys, fingerprints, actor=ALICE)
     assert set(acknowledged(gateway).values()) == {(None, None)}
 
 
@@ -117,4 +118,6 @@ def test_a_pool_under_zero_is_reported_again_with_every_transfer(gateway: Gatewa
     number, fingerprint = shown(gateway)["pool:1:USDT"]
     of_pool = update(Anomaly).where(Anomaly.id == number)
     change(gateway, of_pool.values(detail="the balance is -7", last_at=NOON + timedelta(hours=1)))
-    assert acknowledge(gateway, {number: fingerprint}, actor=ALICE).record_id == 1
+    assert (
+        acknowledge(gateway.database, gateway.audit_keys, {number: fingerprint}, actor=ALICE).record_id == 1
+    )

@@ -13,7 +13,6 @@ from sqlalchemy import select
 from app.db.engine import reading, writing
 from app.feed.models import Event
 from app.feed.services.retract import retract_ids
-from app.gateway import Gateway
 from app.refunds import services
 from app.transfers.models import Transfer
 from app.transfers.status_changes import BEGINNING, Position, parse_position
@@ -26,6 +25,7 @@ from app.waiting.services import present_position, told_after
 from tests.actors import TESTER
 from tests.databases import SharedDatabase
 from tests.everyday import volume
+from tests.gateway import Gateway
 from tests.services.feed.any_order import EVERYTHING, REORGS
 from tests.services.feed.world import (
     NOW,
@@ -74,13 +74,20 @@ def happen(gateway: Gateway, step: dict[str, Any]) -> None:
                 select(Event.event_id, Event.subject).order_by(Event.seq.desc()).offset(step["undo"]).limit(1)
             ).one_or_none()
         if last is not None:
-            retract_ids(gateway, [last.event_id], "a mistake", actor=TESTER, subject=last.subject)
+            retract_ids(
+                gateway.database,
+                gateway.audit_keys,
+                [last.event_id],
+                "a mistake",
+                actor=TESTER,
+                subject=last.subject,
+            )
     else:
         feed(gateway, step)
 
 
 def tell_all(gateway: Gateway, key: Key, after: Position = BEGINNING) -> list[PlacedChange]:
-    told = told_after(gateway, key, after)
+    told = told_after(gateway.database, gateway.waiting, key, after)
     assert told.changes is not None
     assert told.until >= after
     return list(told.changes)
@@ -102,9 +109,9 @@ def test_what_was_answered_is_told_wherever_it_is_cut(gateway: Gateway) -> None:
         cursors: dict[Key, Position] = dict.fromkeys(heard, BEGINNING)
         for step in steps:
             happen(gateway, step)
-            answered.append((present_position(gateway), statuses(gateway)))
+            answered.append((present_position(gateway.database), statuses(gateway)))
             for key in [key for key in heard if data.draw(st.booleans())]:  # who listens now and then
-                told = told_after(gateway, key, cursors[key])
+                told = told_after(gateway.database, gateway.waiting, key, cursors[key])
                 if told.changes is None:  # an event of a chain was retracted: the stream begins anew
                     del heard[key]
                 else:
@@ -112,7 +119,7 @@ def test_what_was_answered_is_told_wherever_it_is_cut(gateway: Gateway) -> None:
                     cursors[key] = told.until
         assert heard.keys() >= set(IDS)
         for key, changes in heard.items():
-            if told_after(gateway, key, BEGINNING).changes is not None:
+            if told_after(gateway.database, gateway.waiting, key, BEGINNING).changes is not None:
                 whole = tell_all(gateway, key)
                 assert changes + tell_all(gateway, key, cursors[key]) == whole
                 assert_cut_anywhere(gateway, key, whole)
@@ -204,7 +211,7 @@ def test_too_far_behind_nothing_is_told_of_an_account(
     monkeypatch.setattr(touched, most, 2)
     assert len(tell_all(gateway, ACCOUNT)) == 2
     monkeypatch.setattr(touched, most, 1)
-    told = told_after(gateway, ACCOUNT, BEGINNING)
+    told = told_after(gateway.database, gateway.waiting, ACCOUNT, BEGINNING)
     assert (told.changes, str(told.until)) == (None, "2")
     assert len(tell_all(gateway, IDS[0])) == 1
 

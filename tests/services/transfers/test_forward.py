@@ -13,7 +13,6 @@ from flask import Flask
 from app.db.engine import reading
 from app.feed.lines import ReadLine, read_line
 from app.feed.queries.facts import load_network_facts, load_opening_sets
-from app.gateway import Gateway
 from app.network.facts import NetworkFacts
 from app.transfers import status_history
 from app.transfers.contents import agree, together
@@ -28,6 +27,7 @@ from app.transfers.subjects import OPERATORS, EventKey, subject_of_chain, subjec
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 from tests.databases import SharedDatabase
 from tests.everyday import volume
+from tests.gateway import Gateway
 from tests.services.feed.any_order import SHARED, of_transfer
 from tests.services.feed.world import (
     KEYS,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +12,6 @@ from flask import Flask
 from sqlalchemy import Connection, event, insert, text
 
 from app.db.engine import writing
-from app.gateway import Gateway
 from app.transfers.models import Transfer, TransferAccount
 from app.transfers.queries import history
 from app.transfers.services.lookups import find_transfers, transfer_history
@@ -21,6 +19,7 @@ from app.transfers.services.status import transfer_statuses
 from app.values.identifiers import account_key
 from app.values.times import unix_milliseconds
 from tests.databases import SharedDatabase
+from tests.gateway import Gateway
 from tests.services.feed.world import NOW, small_network
 
 ACCOUNTS = ("0xaa", "0xbb", "0xcc")
@@ -54,7 +53,9 @@ def walk(gateway: Gateway, accounts: Sequence[str], size: int) -> Iterator[list[
     """The pages until the first empty one, by the numbers of their transfers."""
     token = ""
     while True:
-        page = transfer_history(gateway, accounts, int(token) if token else None, size)
+        page = transfer_history(
+            gateway.database, gateway.snapshots, accounts, int(token) if token else None, size
+        )
         if not page.transfers:
             assert not page.next_page_token
             return
@@ -106,21 +107,28 @@ def test_each_answer_is_one_read_or_two(gateway: Gateway) -> None:
         executed.append(statement)
         return statement, parameters
 
-    gateway = replace(gateway, snapshots=_Fixed(gateway.snapshots.current()))
+    gateway = gateway.but(snapshots=_Fixed(gateway.snapshots.current()))
     event.listen(gateway.reads, "before_cursor_execute", note, retval=True)
     try:
         for _ in range(2):  # compiled the first time, run directly from then on
             executed.clear()
-            assert len(transfer_history(gateway, ("0xaa", "0xbb"), None, 10).transfers) == 10
+            assert (
+                len(
+                    transfer_history(
+                        gateway.database, gateway.snapshots, ("0xaa", "0xbb"), None, 10
+                    ).transfers
+                )
+                == 10
+            )
             assert len(executed) == 1
         ids = [n.to_bytes(32, "big") for n in range(1, 100)]
         for kept in (False, True):  # the first time also what tells their progress is read, and kept
             executed.clear()
-            assert len(transfer_statuses(gateway, ids)) == 99  # type: ignore[arg-type]
+            assert len(transfer_statuses(gateway.database, gateway.snapshots, ids)) == 99  # type: ignore[arg-type]
             assert len([each for each in executed if "transfers" in each]) == 1
             assert (len(executed) == 1) == kept
         executed.clear()
-        assert len(find_transfers(gateway, f"0x{5:064x}", None).transfers) == 1
+        assert len(find_transfers(gateway.database, gateway.snapshots, f"0x{5:064x}", None).transfers) == 1
         assert len(executed) == 2
     finally:
         event.remove(gateway.reads, "before_cursor_execute", note)

@@ -9,7 +9,6 @@ from sqlalchemy import update
 
 from app.audit.services import list_audit
 from app.db.engine import writing
-from app.gateway import Gateway
 from app.network.document import export_network, import_network
 from app.network.models import Chain
 from app.values.identifiers import BlockNumber, ChainId
@@ -20,6 +19,7 @@ from app.watcher.services.state import load
 from app.watcher.steps import Missed, SpanState, Waiting, WaitingKind
 from app.watcher.watched import WatchedChain, WatchState
 from tests.actors import TESTER
+from tests.gateway import Gateway
 from tests.services.watching.world import (
     CHAIN,
     URL_A,
@@ -44,19 +44,20 @@ def watched(gateway: Gateway) -> Gateway:
 
 
 def taken(gateway: Gateway, owner: str = "host 1") -> Lease:
-    lease = take(gateway, CHAIN, owner, 8)
+    lease = take(gateway.database, CHAIN, owner, 8)
     assert lease is not None
     return lease
 
 
 def the_one(gateway: Gateway) -> WatchedChain:
-    (chain,) = watched_chains(gateway)
+    (chain,) = watched_chains(gateway.database, gateway.snapshots)
     return chain
 
 
 def read(gateway: Gateway, lease: Lease, **more: Any) -> None:
     advance(
-        gateway,
+        gateway.database,
+        gateway.intake,
         lease,
         step(
             events=[head_event(120)],
@@ -73,7 +74,7 @@ def read(gateway: Gateway, lease: Lease, **more: Any) -> None:
 
 
 def test_nothing_is_said_where_nothing_is_watched(gateway: Gateway) -> None:
-    assert watched_chains(gateway) == []
+    assert watched_chains(gateway.database, gateway.snapshots) == []
 
 
 def test_a_chain_that_nobody_reads(watched: Gateway) -> None:
@@ -93,9 +94,9 @@ def test_a_chain_that_is_read(watched: Gateway, clock: Clock) -> None:
     assert (chain.head, chain.read_to, chain.lag, chain.backfill_left) == (120, 118, 2, 60)
     assert (chain.reread_to, chain.proven_to, chain.proven_at) == (40, 40, clock())
     clock.go(61)
-    keep(watched, lease, 8)
+    keep(watched.database, lease, 8)
     assert the_one(watched).state is WatchState.NOT_READ  # it has the lease, and reads nothing
-    advance(watched, lease, step(head=header(120)))
+    advance(watched.database, watched.intake, lease, step(head=header(120)))
     assert the_one(watched).state is WatchState.READING
     clock.go(9)
     assert the_one(watched).state is WatchState.NOT_READ  # it is gone
@@ -106,17 +107,17 @@ def test_a_head_that_does_not_move_is_not_quiet(watched: Gateway, clock: Clock) 
     lease = taken(watched)
     read(watched, lease)
     assert the_one(watched).is_quiet(clock())  # nothing was ever for us
-    advance(watched, lease, step(events=[sent_event(1)], head=header(121)))
+    advance(watched.database, watched.intake, lease, step(events=[sent_event(1)], head=header(121)))
     assert not the_one(watched).is_quiet(clock())
     for minute in range(16):
         clock.go(60)
-        keep(watched, lease, 8)
-        advance(watched, lease, step(head=header(122 + minute)))
+        keep(watched.database, lease, 8)
+        advance(watched.database, watched.intake, lease, step(head=header(122 + minute)))
     assert (the_one(watched).state, the_one(watched).is_quiet(clock())) == (WatchState.READING, True)
     for _ in range(16):
         clock.go(60)
-        keep(watched, lease, 8)
-        advance(watched, lease, step(head=header(137)))
+        keep(watched.database, lease, 8)
+        advance(watched.database, watched.intake, lease, step(head=header(137)))
     assert (the_one(watched).state, the_one(watched).is_quiet(clock())) == (WatchState.STANDING, False)
 
 
@@ -125,8 +126,8 @@ def test_faults_and_details(watched: Gateway, clock: Clock) -> None:
     missed = Missed(BlockNumber(11), BlockNumber(40), 2, 1, URL_A, URL_B)
     waits = Waiting(WaitingKind.UNKNOWN, "1:0xab:0xcd:0", BlockNumber(12), None, {"log": []})
     read(watched, lease, missed=[missed], waiting=[waits])
-    note_fault(watched, lease, "it answers with another chain's blocks", URL_A)
-    chain, details = the_one(watched), watch_details(watched, CHAIN)
+    note_fault(watched.database, lease, "it answers with another chain's blocks", URL_A)
+    chain, details = the_one(watched), watch_details(watched.database, CHAIN)
     assert (chain.fault, chain.fault_source, chain.fault_at) == (
         "it answers with another chain's blocks", URL_A, clock(),
     )  # fmt: skip
@@ -138,49 +139,62 @@ def test_an_operator_stops_and_starts_it(watched: Gateway, clock: Clock) -> None
     lease = taken(watched)
     read(watched, lease)
     with pytest.raises(SwitchRefused, match="enter a reason"):
-        stop(watched, CHAIN, " ", actor=TESTER)
-    stop(watched, CHAIN, "the node is being replaced", actor=TESTER)
+        stop(watched.database, watched.snapshots, watched.audit_keys, CHAIN, " ", actor=TESTER)
+    stop(
+        watched.database,
+        watched.snapshots,
+        watched.audit_keys,
+        CHAIN,
+        "the node is being replaced",
+        actor=TESTER,
+    )
     chain = the_one(watched)
     assert (chain.state, chain.stopped, chain.stopped_by) == (
         WatchState.STOPPED, "the node is being replaced", TESTER.name,
     )  # fmt: skip
     with pytest.raises(LeaseLost):
-        advance(watched, lease, step(events=[sent_event(1)]))
+        advance(watched.database, watched.intake, lease, step(events=[sent_event(1)]))
     with pytest.raises(SwitchRefused, match="is already stopped: the node is being replaced"):
-        stop(watched, CHAIN, "again", actor=TESTER)
+        stop(watched.database, watched.snapshots, watched.audit_keys, CHAIN, "again", actor=TESTER)
     clock.go(60)
-    assert take(watched, CHAIN, "host 2", 8) is None
-    start(watched, CHAIN, actor=TESTER)
+    assert take(watched.database, CHAIN, "host 2", 8) is None
+    start(watched.database, watched.audit_keys, CHAIN, actor=TESTER)
     with pytest.raises(SwitchRefused, match="is not stopped"):
-        start(watched, CHAIN, actor=TESTER)
-    assert load(watched, CHAIN).live_to == block(118)
+        start(watched.database, watched.audit_keys, CHAIN, actor=TESTER)
+    assert load(watched.database, CHAIN).live_to == block(118)
     assert taken(watched, "host 2").epoch > lease.epoch
-    actions = [(entry.action, entry.detail) for entry in list_audit(watched)]
+    actions = [(entry.action, entry.detail) for entry in list_audit(watched.database)]
     assert ("watch.stop", "the node is being replaced") in actions
     assert ("watch.start", "was stopped: the node is being replaced") in actions
 
 
 def test_a_chain_that_nobody_ever_read_can_be_stopped(watched: Gateway) -> None:
-    stop(watched, CHAIN, "not yet", actor=TESTER)
-    assert take(watched, CHAIN, "host 1", 8) is None
+    stop(watched.database, watched.snapshots, watched.audit_keys, CHAIN, "not yet", actor=TESTER)
+    assert take(watched.database, CHAIN, "host 1", 8) is None
     with pytest.raises(SwitchRefused, match="chain 2 is not configured to be watched"):
-        stop(watched, ChainId(2), "why", actor=TESTER)
+        stop(watched.database, watched.snapshots, watched.audit_keys, ChainId(2), "why", actor=TESTER)
     with pytest.raises(SwitchRefused, match="chain 2 is not stopped"):
-        start(watched, ChainId(2), actor=TESTER)
+        start(watched.database, watched.audit_keys, ChainId(2), actor=TESTER)
 
 
 def test_what_the_watcher_stopped_an_operator_starts(watched: Gateway) -> None:
-    halt(watched, taken(watched), "a reorganisation deeper than is believed")
+    halt(watched.database, taken(watched), "a reorganisation deeper than is believed")
     chain = the_one(watched)
     assert (chain.state, chain.stopped, chain.stopped_by) == (
         WatchState.STOPPED, "a reorganisation deeper than is believed", None,
     )  # fmt: skip
-    start(watched, CHAIN, actor=TESTER)
+    start(watched.database, watched.audit_keys, CHAIN, actor=TESTER)
     taken(watched, "host 2")
 
 
 def test_an_import_leaves_what_was_read(watched: Gateway) -> None:
     lease = taken(watched)
     read(watched, lease)
-    import_network(watched, export_network(watched), actor=TESTER)
+    import_network(
+        watched.database,
+        watched.audit_keys,
+        watched.two_persons,
+        export_network(watched.database),
+        actor=TESTER,
+    )
     assert the_one(watched).read_to == 118

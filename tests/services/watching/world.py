@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import update
 
 from app.db.engine import writing
-from app.gateway import Gateway
 from app.network.models import Chain, NetworkPart
 from app.network.watch_terms import WatchTerms
 from app.transfers.events import ChainHead, ChainReorged, TransferSent
@@ -19,6 +18,7 @@ from app.watcher.blocks import BlockId, Header
 from app.watcher.services.advance import advance
 from app.watcher.services.lease import Lease, note_fault, take
 from app.watcher.steps import Missed, Span, SpanState, Step
+from tests.gateway import Gateway
 from tests.services.feed.world import NOW, SENDER
 
 CHAIN = ChainId(1)
@@ -42,7 +42,7 @@ class Clock:
 def with_clock(gateway: Gateway) -> tuple[Gateway, Clock]:
     """The gateway with a clock of its own."""
     clock = Clock()
-    return replace(gateway, clock=clock), clock
+    return gateway.but(clock=clock), clock
 
 
 def block_hash(number: int, fork: int = 0) -> str:
@@ -128,7 +128,7 @@ def watch_a_chain(gateway: Gateway) -> Lease:
         values = {"watch_from_block": 1, "rpc": [URL_A, URL_B]}
         connection.execute(update(Chain).where(Chain.chain_id == CHAIN).values(**values))
         connection.execute(update(NetworkPart).values(version=NetworkPart.version + 1))
-    lease = take(gateway, CHAIN, "host 1", 3600)
+    lease = take(gateway.database, CHAIN, "host 1", 3600)
     assert lease is not None
     now = gateway.clock()
     read = step(
@@ -143,6 +143,6 @@ def watch_a_chain(gateway: Gateway) -> Lease:
         spans=[span(1, 500, SpanState.PROVEN)],
         missed=[Missed(BlockNumber(11), BlockNumber(40), 2, 0, URL_A, URL_B)],
     )
-    advance(gateway, lease, read)
-    note_fault(gateway, lease, "it answered 429 and asks for 30 s", URL_B)
+    advance(gateway.database, gateway.intake, lease, read)
+    note_fault(gateway.database, lease, "it answered 429 and asks for 30 s", URL_B)
     return lease

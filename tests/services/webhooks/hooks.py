@@ -11,11 +11,11 @@ from typing import Any
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.gateway import Gateway
 from app.webhooks.models import Delivery, Subscription
 from app.webhooks.services.subscriptions import Made, NewSubscription, subscribe
 from app.webhooks.subscription import AlertKind, Audience, subjects_of
 from tests.actors import TESTER
+from tests.gateway import Gateway
 from tests.services.feed.world import NOW, transfer_id
 
 
@@ -47,7 +47,13 @@ class Plenty:
 
 
 def to_everything(gateway: Gateway, url: str = "https://hooks.example/") -> Made:
-    return subscribe(gateway, NewSubscription(url, Audience.EVERYTHING), actor=TESTER)
+    return subscribe(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.allowed,
+        NewSubscription(url, Audience.EVERYTHING),
+        actor=TESTER,
+    )
 
 
 def to_subjects(
@@ -59,12 +65,12 @@ def to_subjects(
 ) -> Made:
     ids = [bytes.fromhex(transfer_id(n)[2:]) for n in transfers]
     wanted = NewSubscription(url, Audience.SUBJECTS, subjects=subjects_of(accounts, ids), owner_key=owner_key)
-    return subscribe(gateway, wanted, actor=TESTER)
+    return subscribe(gateway.database, gateway.audit_keys, gateway.allowed, wanted, actor=TESTER)
 
 
 def to_alerts(gateway: Gateway, *kinds: AlertKind) -> Made:
     wanted = NewSubscription("https://hooks.example/", Audience.ALERTS, alerts=kinds)
-    return subscribe(gateway, wanted, actor=TESTER)
+    return subscribe(gateway.database, gateway.audit_keys, gateway.allowed, wanted, actor=TESTER)
 
 
 def deliveries(gateway: Gateway) -> list[Any]:

@@ -9,10 +9,10 @@ from app.db.engine import writing
 from app.feed.services.ingest import ingest_within
 from app.feed.services.replay import replay
 from app.feed.services.retract import retract_ids
-from app.gateway import Gateway
 from app.webhooks.services.subscriptions import switch
 from app.webhooks.subscription import State
 from tests.actors import TESTER
+from tests.gateway import Gateway
 from tests.services.feed.world import SENDER, about, event, feed, released, sent, transfer_id
 from tests.services.webhooks.hooks import deliveries, kept, to_everything, to_subjects, told
 
@@ -45,7 +45,7 @@ def test_a_reorganisation_and_a_retraction_take_a_status_back(gateway: Gateway) 
     feed(gateway, sent(1), about(1, "transfer.confirmed", at=-60))
     feed(gateway, event("chain.reorged", chain_id=1, from_block=90, at=-5))
     feed(gateway, sent(2), released(2, event_id="paid"))
-    retract_ids(gateway, ["paid"], "was another's", actor=TESTER)
+    retract_ids(gateway.database, gateway.audit_keys, ["paid"], "was another's", actor=TESTER)
     assert steps(gateway) == [(0, 3), (3, 0), (0, 5), (5, 1)]
     assert [each.get("taken_back") for each in told(gateway)] == [None, True, None, True]
 
@@ -67,10 +67,16 @@ def test_a_transfer_is_told_once_however_often_a_subscription_names_it(gateway: 
 
 def test_paused_ones_are_kept_for_and_those_that_are_off_are_not(gateway: Gateway) -> None:
     paused, off, removed = (to_everything(gateway) for _ in range(3))
-    switch(gateway, to_subjects(gateway, [SENDER]).public_id, State.OFF, actor=TESTER)
-    switch(gateway, paused.public_id, State.PAUSED, actor=TESTER)
-    switch(gateway, off.public_id, State.OFF, actor=TESTER)
-    switch(gateway, removed.public_id, State.REMOVED, actor=TESTER)
+    switch(
+        gateway.database,
+        gateway.audit_keys,
+        to_subjects(gateway, [SENDER]).public_id,
+        State.OFF,
+        actor=TESTER,
+    )
+    switch(gateway.database, gateway.audit_keys, paused.public_id, State.PAUSED, actor=TESTER)
+    switch(gateway.database, gateway.audit_keys, off.public_id, State.OFF, actor=TESTER)
+    switch(gateway.database, gateway.audit_keys, removed.public_id, State.REMOVED, actor=TESTER)
     feed(gateway, sent(1))
     assert [row.subscription_id for row in deliveries(gateway)] == [kept(gateway, paused).id]
 
@@ -79,7 +85,7 @@ def test_a_transaction_that_is_undone_tells_nothing(gateway: Gateway) -> None:
     to_everything(gateway)
     line = json.dumps(sent(1)).encode()
     with pytest.raises(RuntimeError, match="undone"), writing(gateway.engine) as connection:
-        assert ingest_within(connection, gateway, [line], "test").accepted == 1
+        assert ingest_within(connection, gateway.database, gateway.intake, [line], "test").accepted == 1
         raise RuntimeError("undone")
     assert deliveries(gateway) == []
 
@@ -88,7 +94,7 @@ def test_a_replay_of_the_log_tells_nothing(gateway: Gateway) -> None:
     to_everything(gateway)
     feed(gateway, sent(1), released(1))
     before = deliveries(gateway)
-    replay(gateway, actor=TESTER)
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
     assert len(before) == 1
     assert deliveries(gateway) == before
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from flask import Flask
 
-from app.gateway import Gateway
 from tests.databases import SharedDatabase
+from tests.gateway import Gateway
 from tests.services.feed.world import small_network
 from tests.services.watching.world import Clock
 from tests.watcher.kit import Watched

@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
-from app.gateway import Gateway
 from app.watcher.rpc.faults import NoNode, RpcFault
+from tests.gateway import Gateway
 from tests.services.feed.world import forget_events
 from tests.watcher.fake_node import FakeNode, Reply
 from tests.watcher.kit import KEY, NAMES, Watched, answers, missed, row, send

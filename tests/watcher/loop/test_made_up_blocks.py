@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import pytest
 from flask.testing import FlaskClient
 
-from app.gateway import Gateway
 from app.watcher.loop.reader import Reader
 from app.watcher.rpc.faults import RpcFault
+from tests.gateway import Gateway
 from tests.services.feed.world import NOW, feed, sent
 from tests.watcher.fake_chain import START, FakeBlock, FakeChain, FakeLog
 from tests.watcher.fake_node import FakeNode

@@ -14,7 +14,6 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.gateway import Gateway
 from app.network.models import ReportedValidatorSet
 from app.transfers.models import Anomaly
 from app.watcher.loop.reader import Reader
@@ -22,6 +21,7 @@ from app.watcher.queries import waiting_facts
 from app.watcher.rpc.faults import RpcFault
 from app.watcher.steps import WaitingKind
 from tests.everyday import volume
+from tests.gateway import Gateway
 from tests.services.feed.world import NOW, feed, forget_events, sent
 from tests.watcher.fake_chain import START, FakeLog
 from tests.watcher.fake_node import FakeNode

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.gateway import Gateway
+from tests.gateway import Gateway
 from tests.watcher.kit import Watched, answers, row, send
 
 

@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from app.gateway import Gateway
 from app.watcher.loop.view import TooDeep, Window
 from app.watcher.rpc.faults import NoNode
 from tests.everyday import volume
+from tests.gateway import Gateway
 from tests.services.feed.world import forget_events
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import Watched, answers, row, send

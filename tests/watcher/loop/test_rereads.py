@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from app.gateway import Gateway
 from app.watcher.rpc.faults import RpcFault
+from tests.gateway import Gateway
 from tests.services.feed.world import NOW, feed, forget_events, sent
 from tests.watcher.fake_chain import START, FakeChain
 from tests.watcher.fake_node import FakeNode

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from app.gateway import Gateway
 from app.network.watch_terms import WatchTerms
 from app.values.identifiers import ChainId
 from app.watcher.loop import task as module
@@ -19,6 +18,7 @@ from app.watcher.rpc.client import Client
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Nodes, Trouble
 from app.watcher.services.lease import LeaseLost
+from tests.gateway import Gateway
 from tests.watcher.kit import CHAIN, KEY, NAMES, Watched, answers, network, row, send
 
 pytestmark = pytest.mark.one_database
@@ -43,15 +43,26 @@ class Waits(Event):
 def make(gateway: Gateway, watched: Watched, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], ChainTask]:
     terms: dict[ChainId, WatchTerms] = {CHAIN: watched.terms()}
     monkeypatch.setattr(module, "watch_terms", lambda _gateway: terms)
-    monkeypatch.setattr(module, "watched_network", lambda _gateway: network())
+    monkeypatch.setattr(module, "watched_network", lambda *_parts: network())
 
     def nodes_of(_terms: WatchTerms, note: Callable[[Trouble], None]) -> Nodes:
         client = Client(KEY, monotonic=watched.time, transport=watched.nodes[0].transport())
         return Nodes([Node(NAMES[0], CHAIN, client)], watched.time, note)
 
     def task(waits: int) -> ChainTask:
-        keeper, share = Keeper(gateway, watched.time), WriterShare(watched.time)
-        return ChainTask(gateway, CHAIN, "me", Waits(watched, waits), keeper, share, nodes_of, watched.time)
+        keeper, share = Keeper(gateway.database, watched.time), WriterShare(watched.time)
+        return ChainTask(
+            gateway.database,
+            gateway.snapshots,
+            gateway.intake,
+            CHAIN,
+            "me",
+            Waits(watched, waits),
+            keeper,
+            share,
+            nodes_of,
+            watched.time,
+        )
 
     return task
 

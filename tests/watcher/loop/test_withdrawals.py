@@ -9,7 +9,6 @@ from flask import Flask
 from sqlalchemy import select
 
 from app.db.engine import reading, writing
-from app.gateway import Gateway
 from app.network.document import import_within, read_document
 from app.transfers.models import Anomaly
 from app.values.crypto import checksum_address
@@ -17,6 +16,7 @@ from app.values.identifiers import ChainId
 from app.watcher.loop.reader import Reader
 from app.watcher.services.chains import watched_network
 from tests.builders import network as build
+from tests.gateway import Gateway
 from tests.services.feed.world import NOW, network
 from tests.watcher.fake_chain import FakeLog
 from tests.watcher.kit import CHAIN, OTHER, POOL, TOKEN, USER, Watched, log_of, send, sent_id
@@ -115,7 +115,7 @@ def watched(gateway: Gateway) -> Watched:
 
 
 def reader_of(watched: Watched) -> Reader:
-    return watched.reader(watched_network(watched.gateway))
+    return watched.reader(watched_network(watched.gateway.database, watched.gateway.snapshots))
 
 
 def read(watched: Watched, *blocks: Sequence[FakeLog]) -> Reader:

@@ -10,9 +10,10 @@ from flask import Flask
 from app.db.engine import writing
 from app.network.document import import_within, read_document
 from demo.network import RPC_NAMES
-from tests.applications import Applications, gateway_of
+from tests.applications import Applications
 from tests.builders.network import text
 from tests.databases import SharedDatabase
+from tests.gateway import gateway_of
 from tests.programs import anvil
 from tests.watcher.on_anvil.stage import Chains, clock_at, network, running_chains
 from tests.watcher.on_anvil.watching import Watching

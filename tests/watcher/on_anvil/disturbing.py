@@ -11,7 +11,7 @@ from flask import Flask
 from demo.chains import USERS
 from demo.contracts import Call
 from demo.transfers import Send
-from tests.applications import gateway_of
+from tests.gateway import gateway_of
 from tests.watcher.on_anvil.plan import BLOCK_DELAYS, CHAINS, FIRST_TURN, Plan
 from tests.watcher.on_anvil.stage import Answers, Chains, answers, differences, statuses, tell
 from tests.watcher.on_anvil.watching import Watching

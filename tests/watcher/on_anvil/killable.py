@@ -15,7 +15,7 @@ from functools import partial
 from app import create_app
 from app.watcher.loop.watcher import Watcher
 from config import load_settings
-from tests.applications import gateway_of
+from tests.gateway import gateway_of, parts
 
 
 def main() -> None:
@@ -27,7 +27,11 @@ def main() -> None:
         child = os.fork()
         if child == 0:
             with app.app_context():
-                watcher = Watcher(gateway_of(app), settings.rpc_urls, time.monotonic)
+                watcher = Watcher(
+                    *parts(gateway_of(app), "database", "snapshots", "intake"),
+                    settings.rpc_urls,
+                    time.monotonic,
+                )
                 signal.signal(signal.SIGTERM, partial(_stop, watcher))
                 watcher.run(seconds=0.05)
             os._exit(0)

@@ -11,12 +11,11 @@ from typing import Any
 
 from flask import Flask
 
-from app.gateway import Gateway
 from demo.anvil import Anvil
 from demo.chains import LEFT, RIGHT, USERS, prepare
 from demo.network import document
 from demo.transfers import Send
-from tests.applications import gateway_of
+from tests.gateway import Gateway, gateway_of
 from tests.services.feed.world import feed
 from tests.watcher.on_anvil.plan import BEFORE, BLOCK_DELAYS, CHAINS, Plan
 

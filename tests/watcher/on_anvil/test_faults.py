@@ -15,13 +15,12 @@ from sqlalchemy import func, select
 
 from app.db.engine import reading
 from app.feed.models import Event
-from app.gateway import Gateway
 from app.values.crypto import keccak256
 from app.watcher.models import WatchMiss
 from demo.chains import POOL
-from tests.applications import gateway_of
 from tests.databases import SharedDatabase
 from tests.everyday import SEED, SOAK, volume
+from tests.gateway import Gateway, gateway_of
 from tests.watcher.on_anvil.conftest import START
 from tests.watcher.on_anvil.disturbing import QUIET_TURNS
 from tests.watcher.on_anvil.plan import CHAINS, FIRST_TURN, Plan, full_plan, small_plan

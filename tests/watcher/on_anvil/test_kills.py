@@ -22,13 +22,12 @@ from flask import Flask
 from sqlalchemy import update
 
 from app.db.engine import writing
-from app.gateway import Gateway
 from app.watcher.models import ChainWatch
 from app.watcher.services.state import load
 from demo.network import RPC_NAMES
-from tests.applications import gateway_of
 from tests.databases import SharedDatabase
 from tests.everyday import SEED, SOAK, volume
+from tests.gateway import Gateway, gateway_of
 from tests.serving.server import ROOT, environment
 from tests.watcher.on_anvil.conftest import NOW, START
 from tests.watcher.on_anvil.disturbing import QUIET_TURNS
@@ -103,7 +102,7 @@ def wait_until(ready: Callable[[], bool], log: Path) -> float:
 def all_read(gateway: Gateway, chains: Chains, reread_to: int) -> bool:
     """Whether everything was read up to the newest blocks, and reread up to this block."""
     for chain, node in chains.nodes.items():
-        kept = load(gateway, chain)
+        kept = load(gateway.database, chain)
         head = node.block()
         if kept.live_to is None or kept.live_to.hash != head["hash"]:
             return False
@@ -189,7 +188,7 @@ def owners(gateway: Gateway) -> set[str]:
 
 def heads_read(gateway: Gateway, chains: Chains) -> bool:
     for chain, node in chains.nodes.items():
-        kept = load(gateway, chain)
+        kept = load(gateway.database, chain)
         if kept.live_to is None or kept.live_to.hash != node.block()["hash"]:
             return False
     return True

@@ -14,9 +14,9 @@ import pytest
 from flask import Flask
 
 from demo.network import RPC_NAMES
-from tests.applications import gateway_of
 from tests.databases import SharedDatabase
 from tests.everyday import SEED, SOAK, volume
+from tests.gateway import gateway_of
 from tests.watcher.on_anvil.conftest import START
 from tests.watcher.on_anvil.disturbing import Disturbance, undisturbed
 from tests.watcher.on_anvil.plan import FIRST_TURN, Plan, full_plan, small_plan

@@ -19,7 +19,7 @@ from app.values.crypto import checksum_address
 from demo.chains import LEFT, POOL, RIGHT, USDX, USERS
 from demo.contracts import Call, Contract, events_of
 from demo.transfers import Send, liquidity_withdrawal
-from tests.applications import gateway_of
+from tests.gateway import gateway_of
 from tests.watcher.on_anvil.conftest import START
 from tests.watcher.on_anvil.plan import AFTER, BLOCK_SECONDS, CHAINS, FIRST_TURN, Plan, large
 from tests.watcher.on_anvil.stage import Chains, statuses, tell

@@ -7,9 +7,8 @@ from sqlalchemy import func, select
 
 from app.db.engine import reading
 from app.feed.models import Event, PoolCounter
-from app.gateway import Gateway
 from demo.network import RPC_NAMES
-from tests.applications import gateway_of
+from tests.gateway import Gateway, gateway_of
 from tests.watcher.on_anvil.disturbing import undisturbed
 from tests.watcher.on_anvil.plan import Plan
 from tests.watcher.on_anvil.stage import Answers, Chains, answers

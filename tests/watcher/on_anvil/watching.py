@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.gateway import Gateway
 from app.values.identifiers import ChainId
 from app.watcher.loop.reader import FaultBook, Reader, WriterShare
 from app.watcher.loop.view import View, Window
@@ -16,6 +15,7 @@ from app.watcher.rpc.nodes import Nodes, Trouble
 from app.watcher.services.chains import watch_terms, watched_network
 from app.watcher.services.lease import give, take
 from app.watcher.services.state import follow_terms, load
+from tests.gateway import Gateway
 
 Urls = Mapping[int, Sequence[tuple[str, str]]]
 """Of each chain, the URLs with their names, the preferred one first."""
@@ -43,23 +43,25 @@ class Watching:
 
     def start(self, owner: str = "test") -> None:
         """Take the leases and go on where the last one stopped."""
-        for chain, terms in watch_terms(self.gateway).items():
-            lease = take(self.gateway, chain, owner, 60)
+        for chain, terms in watch_terms(self.gateway.snapshots).items():
+            lease = take(self.gateway.database, chain, owner, 60)
             assert lease is not None
-            follow_terms(self.gateway, lease, terms)
+            follow_terms(self.gateway.database, lease, terms)
             view = View(
                 terms=terms,
-                network=watched_network(self.gateway),
+                network=watched_network(self.gateway.database, self.gateway.snapshots),
                 nodes=self._nodes(chain),
-                readings=load(self.gateway, chain),
+                readings=load(self.gateway.database, chain),
                 clock=self.gateway.clock,
                 monotonic=self.monotonic,
-                max_reorg=self.gateway.max_reorg_blocks,
+                max_reorg=self.gateway.intake.max_reorg_blocks,
             )
             if self.window is not None:
                 view.window = Window(self.window, ceiling=self.window)
-            book = FaultBook(self.gateway, chain, self.monotonic)
-            self.readers[chain] = Reader(self.gateway, lease, view, WriterShare(self.monotonic), book)
+            book = FaultBook(self.gateway.database, chain, self.monotonic)
+            self.readers[chain] = Reader(
+                self.gateway.database, self.gateway.intake, lease, view, WriterShare(self.monotonic), book
+            )
 
     def _nodes(self, chain: ChainId) -> Nodes:
         nodes = [Node(name, chain, Client(url, seconds=self.timeout)) for name, url in self.urls[chain]]
@@ -68,7 +70,7 @@ class Watching:
     def stop(self) -> None:
         """End as on SIGTERM."""
         for reader in self.readers.values():
-            give(self.gateway, reader.lease)
+            give(self.gateway.database, reader.lease)
             reader.view.nodes.close()
         self.readers.clear()
 

@@ -12,7 +12,6 @@ from app.audit.models import AuditRecord
 from app.audit.records import Actor, Source
 from app.db.engine import reading, writing
 from app.feed.projection.sums import apply_courses
-from app.gateway import Gateway
 from app.network.document import export_network
 from app.network.edits.planning import EDITABLE, Edit
 from app.network.edits.results import Preview
@@ -22,6 +21,7 @@ from app.transfers.effects import CourseKey, Courses
 from app.transfers.models import Transfer, TransferAccount
 from app.values.identifiers import ChainId, account_key
 from app.values.times import hour_of, unix_milliseconds
+from tests.gateway import Gateway
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ALICE = Actor("alice@example.org", Source.CONSOLE, "192.0.2.7")
@@ -37,7 +37,7 @@ def shown(gateway: Gateway, section: str, *key: Any) -> ShownRow:
             for row in load_rows(connection, of.model)
             if tuple(row[column] for column in of.key) == key
         ]
-    found = show_row(gateway, section, row_id)
+    found = show_row(gateway.database, section, row_id)
     assert found is not None
     return found
 
@@ -54,7 +54,7 @@ def removed(gateway: Gateway, section: str, *key: Any) -> Edit:
 
 
 def document(gateway: Gateway) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(export_network(gateway))
+    found: dict[str, Any] = json.loads(export_network(gateway.database))
     return found
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.gateway import Gateway
 from app.network.edits.blocks import MAX_LINES, BlockEdit, InvalidLine, preview_blocks, save_blocks
 from app.network.edits.results import Invalid, Severity
+from tests.gateway import Gateway
 from tests.services.network import network_kit as kit
 from tests.services.network.edits.kit import ALICE, NOON, add_transfer, document, records, versions
 
@@ -42,13 +42,15 @@ cosmos1qqqq
 
 def test_several_are_sorted_and_added(gateway: Gateway) -> None:
     edit = addresses(PASTED, reason="shared", source="list 7", expires_at="2028-01-01T00:00:00+01:00")
-    preview = preview_blocks(gateway, edit)
+    preview = preview_blocks(gateway.database, edit)
     assert preview.added == (ONE, TWO, "cosmos1qqqq")
     assert (preview.extended, preview.standing) == ((), (kit.VILLAIN,))
     assert (preview.repeated, preview.invalid) == (1, ())
     before, version = blocked(gateway), versions(gateway)
 
-    saved = save_blocks(gateway, edit, actor=ALICE, note="ticket 7")
+    saved = save_blocks(
+        gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=ALICE, note="ticket 7"
+    )
     shared = {"reason": "shared", "source": "list 7", "expires_at": "2027-12-31T23:00:00Z"}
     assert blocked(gateway) == before | {each: {"address": each} | shared for each in preview.added}
     assert versions(gateway) == version | {"blocked_addresses": version["blocked_addresses"] + 1}
@@ -60,20 +62,35 @@ def test_several_are_sorted_and_added(gateway: Gateway) -> None:
     )
     assert record.detail.endswith("; note: ticket 7")
     assert len(json.loads(record.changes)) == 3
-    assert save_blocks(gateway, edit, actor=ALICE).record_id is None
+    assert (
+        save_blocks(gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=ALICE).record_id
+        is None
+    )
     assert gateway.snapshots.current().blocked_addresses.blocks("COSMOS1QQQQ", NOON)
 
 
 def test_a_longer_block_extends_and_a_shorter_one_does_not(gateway: Gateway) -> None:
-    save_blocks(gateway, addresses(f"{ONE}\n{TWO}", expires_at="2026-11-19T00:00:00Z"), actor=ALICE)
-    save_blocks(gateway, addresses(THREE, reason="for good"), actor=ALICE)
+    save_blocks(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        addresses(f"{ONE}\n{TWO}", expires_at="2026-11-19T00:00:00Z"),
+        actor=ALICE,
+    )
+    save_blocks(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        addresses(THREE, reason="for good"),
+        actor=ALICE,
+    )
     earlier = addresses(TWO, reason="new", expires_at="2026-11-01T00:00:00Z")
-    assert preview_blocks(gateway, earlier).standing == (TWO,)
-    save_blocks(gateway, earlier, actor=ALICE)
+    assert preview_blocks(gateway.database, earlier).standing == (TWO,)
+    save_blocks(gateway.database, gateway.audit_keys, gateway.two_persons, earlier, actor=ALICE)
     edit = addresses(f"{ONE}\n{THREE}", reason="new", expires_at="2026-12-01T00:00:00Z")
-    preview = preview_blocks(gateway, edit)
+    preview = preview_blocks(gateway.database, edit)
     assert (preview.added, preview.extended, preview.standing) == ((), (ONE,), (THREE,))
-    save_blocks(gateway, edit, actor=ALICE)
+    save_blocks(gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=ALICE)
     after = blocked(gateway)
     assert (after[ONE]["expires_at"], after[ONE]["reason"]) == ("2026-12-01T00:00:00Z", "new")
     assert after[TWO]["expires_at"] == "2026-11-19T00:00:00Z"
@@ -94,31 +111,31 @@ WRONG = [
 def test_with_a_wrong_line_nothing_is_saved(gateway: Gateway, line: str, reason: str) -> None:
     before = document(gateway)
     edit = addresses(f"{TWO}\n\n{line}\n{THREE}")
-    preview = preview_blocks(gateway, edit)
+    preview = preview_blocks(gateway.database, edit)
     assert preview.added == (TWO, THREE)
     assert preview.invalid == (InvalidLine(3, line[:120], reason),)
     with pytest.raises(Invalid) as refused:
-        save_blocks(gateway, edit, actor=ALICE)
+        save_blocks(gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=ALICE)
     assert [str(error) for error in refused.value.errors] == [f"text: line 3 {reason}"]
     assert (document(gateway), records(gateway)) == (before, [])
 
 
 def test_a_wrong_shared_value_is_told_once(gateway: Gateway) -> None:
     with pytest.raises(Invalid) as refused:
-        preview_blocks(gateway, addresses(f"{ONE}\n{TWO}", expires_at="soon"))
+        preview_blocks(gateway.database, addresses(f"{ONE}\n{TWO}", expires_at="soon"))
     assert [error.path for error in refused.value.errors] == ["expires_at"]
 
 
 def test_networks_and_single_addresses(gateway: Gateway) -> None:
     edit = networks("198.51.100.7\r198.51.100.0/25\r\n2001:DB8::/32\n2001:db8:1::1\n10.0.0.0/8", reason="one")
-    preview = preview_blocks(gateway, edit)
+    preview = preview_blocks(gateway.database, edit)
     assert preview.added == ("198.51.100.7/32", "198.51.100.0/25", "2001:db8:1::1/128", "10.0.0.0/8")
     assert preview.standing == ("2001:db8::/32",)
     (wide,) = preview.effects
     assert (wide.severity, wide.details) == (Severity.GRAVE, ("10.0.0.0/8: 16 777 216 addresses",))
-    save_blocks(gateway, edit, actor=ALICE)
+    save_blocks(gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=ALICE)
     assert blocked(gateway, "blocked_networks")["198.51.100.7/32"]["reason"] == "one"
-    wrong = preview_blocks(gateway, networks("203.0.113.5/24")).invalid
+    wrong = preview_blocks(gateway.database, networks("203.0.113.5/24")).invalid
     assert wrong[0].reason == "cidr must have no bits set beyond its prefix, such as 203.0.113.0/24"
 
 
@@ -127,12 +144,12 @@ def test_recent_transfers_of_blocked_addresses_are_counted(gateway: Gateway) -> 
     add_transfer(gateway, 2, receiver=TWO)
     add_transfer(gateway, 3, sender=THREE)
     ended = "2026-11-20T12:00:00Z"
-    preview = preview_blocks(gateway, addresses(f"{ONE.lower()}\n{TWO}", expires_at=ended))
+    preview = preview_blocks(gateway.database, addresses(f"{ONE.lower()}\n{TWO}", expires_at=ended))
     assert [effect.text for effect in preview.effects] == [
         "2 entries with an end in the past: no effect",
         "2 transfers in the last 24 hours came from or went to one of these",
     ]
-    alone = preview_blocks(gateway, addresses(ONE, expires_at=ended))
+    alone = preview_blocks(gateway.database, addresses(ONE, expires_at=ended))
     assert [effect.text for effect in alone.effects] == [
         "its end is in the past: it blocks nothing",
         "this address sent or received 1 transfer in the last 24 hours",
@@ -143,17 +160,22 @@ def test_recent_transfers_of_blocked_addresses_are_counted(gateway: Gateway) -> 
 def test_ten_thousand_lines(gateway: Gateway) -> None:
     text = "\n".join(f"0x{n:040x}" for n in range(1, 10_001))
     edit = addresses(text)
-    assert len(preview_blocks(gateway, edit).added) == 10_000
-    save_blocks(gateway, edit, actor=ALICE)
+    assert len(preview_blocks(gateway.database, edit).added) == 10_000
+    save_blocks(gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=ALICE)
     assert len(blocked(gateway)) == 10_001
-    assert len(preview_blocks(gateway, edit).standing) == 10_000
+    assert len(preview_blocks(gateway.database, edit).standing) == 10_000
 
 
 def test_a_list_has_an_end(gateway: Gateway) -> None:
-    preview = preview_blocks(gateway, addresses("#\n" * (MAX_LINES + 5)))
+    preview = preview_blocks(gateway.database, addresses("#\n" * (MAX_LINES + 5)))
     assert [line.number for line in preview.invalid] == [MAX_LINES + 1]
 
 
 def test_nothing_pasted_is_nothing_done(gateway: Gateway) -> None:
-    assert preview_blocks(gateway, addresses(" \n\n# x\n")).added == ()
-    assert save_blocks(gateway, addresses(""), actor=ALICE).changes == ()
+    assert preview_blocks(gateway.database, addresses(" \n\n# x\n")).added == ()
+    assert (
+        save_blocks(
+            gateway.database, gateway.audit_keys, gateway.two_persons, addresses(""), actor=ALICE
+        ).changes
+        == ()
+    )

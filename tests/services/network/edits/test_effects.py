@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from app.feed.models import PoolCounter, PoolVolume, ReportedFee
-from app.gateway import Gateway
 from app.network.edits.planning import Edit
 from app.network.edits.results import Preview, Severity
 from app.network.edits.rows import preview_edit, save_edit
+from tests.gateway import Gateway
 from tests.services.network import network_kit as kit
 from tests.services.network.edits.kit import ALICE, NOON, add_transfer, edited, put, removed, texts
 from tests.services.network.edits.new_rows import NEW_ROWS
 
 
 def look(gateway: Gateway, section: str, /, *key: Any, **values: Any) -> Preview:
-    return preview_edit(gateway, edited(gateway, section, *key, **values))
+    return preview_edit(gateway.database, gateway.two_persons, edited(gateway, section, *key, **values))
 
 
 def test_stopping_a_chain_tells_what_stops(gateway: Gateway) -> None:
@@ -46,7 +46,9 @@ def test_stopping_a_chain_tells_what_stops(gateway: Gateway) -> None:
     assert (preview.severity, preview.needs_typed) == (Severity.GRAVE, "Ethereum")
 
     save_edit(
-        gateway,
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
         edited(gateway, "chains", 1, disabled=True, disabled_reason="x"),
         actor=ALICE,
         typed="Ethereum",
@@ -71,28 +73,36 @@ def test_burn_and_mint_between_pegged_chains_stops_too(gateway: Gateway) -> None
     ],
 )
 def test_a_block_tells_what_it_stops(gateway: Gateway, values: dict[str, Any], effect: str) -> None:
-    preview = preview_edit(gateway, Edit("route_blocks", values=NEW_ROWS["route_blocks"] | values))
+    preview = preview_edit(
+        gateway.database, gateway.two_persons, Edit("route_blocks", values=NEW_ROWS["route_blocks"] | values)
+    )
     assert texts(preview) == [effect]
 
 
 def test_a_block_of_what_is_closed_stops_nothing(gateway: Gateway) -> None:
-    save_edit(gateway, edited(gateway, "tokens", 56, "USDT", xfer_disabled=True), actor=ALICE)
+    save_edit(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        edited(gateway, "tokens", 56, "USDT", xfer_disabled=True),
+        actor=ALICE,
+    )
     block = Edit("route_blocks", values=NEW_ROWS["route_blocks"])
-    assert texts(preview_edit(gateway, block)) == [
+    assert texts(preview_edit(gateway.database, gateway.two_persons, block)) == [
         "these routes are stopped already: the block has no effect now"
     ]
 
 
 def test_removing_a_route_stops_it(gateway: Gateway) -> None:
-    preview = preview_edit(gateway, removed(gateway, "routes", "USDT", 56, 1))
+    preview = preview_edit(gateway.database, gateway.two_persons, removed(gateway, "routes", "USDT", 56, 1))
     assert texts(preview) == ["1 route stops at once"]
     assert preview.severity is Severity.GRAVE
 
 
 def test_a_new_route_opens(gateway: Gateway) -> None:
-    opened = preview_edit(gateway, Edit("routes", values=kit.route(10, 1)))
+    opened = preview_edit(gateway.database, gateway.two_persons, Edit("routes", values=kit.route(10, 1)))
     assert texts(opened) == ["1 route opens at once"]
-    blocked = preview_edit(gateway, Edit("routes", values=kit.route(10, 56)))
+    blocked = preview_edit(gateway.database, gateway.two_persons, Edit("routes", values=kit.route(10, 56)))
     assert texts(blocked) == []
 
 
@@ -212,7 +222,7 @@ def test_caps_under_what_is_used(gateway: Gateway) -> None:
 
 def test_a_new_pool_lifts_nothing(gateway: Gateway) -> None:
     new = kit.pool(10) | {"symbol": "CELR", "total_cap": None, "epoch_cap": None}
-    preview = preview_edit(gateway, Edit("pools", values=new))
+    preview = preview_edit(gateway.database, gateway.two_persons, Edit("pools", values=new))
     assert not [text for text in texts(preview) if "lifted" in text or "any more" in text]
     assert "CELR on Optimism has no total cap" in texts(preview)
     assert preview.severity is Severity.PLAIN
@@ -223,11 +233,15 @@ def test_blocking_an_address_tells_of_its_transfers(gateway: Gateway) -> None:
     add_transfer(gateway, 1, sender="0x" + "AB" * 20)
     add_transfer(gateway, 2, src=10, dst=1, receiver=sender)
     add_transfer(gateway, 3, sender=sender, sent_at=NOON - timedelta(hours=25))
-    block = preview_edit(gateway, Edit("blocked_addresses", values={"address": sender}))
+    block = preview_edit(
+        gateway.database, gateway.two_persons, Edit("blocked_addresses", values={"address": sender})
+    )
     assert texts(block) == ["this address sent or received 2 transfers in the last 24 hours"]
-    assert texts(preview_edit(gateway, removed(gateway, "blocked_addresses", kit.VILLAIN))) == [
-        "blocked callers get estimates again at once"
-    ]
+    assert texts(
+        preview_edit(
+            gateway.database, gateway.two_persons, removed(gateway, "blocked_addresses", kit.VILLAIN)
+        )
+    ) == ["blocked callers get estimates again at once"]
     ended = look(gateway, "blocked_addresses", kit.VILLAIN, expires_at="2026-11-20T12:00:00Z")
     assert texts(ended) == ["its end is in the past: it blocks nothing"]
 
@@ -236,7 +250,9 @@ def test_blocking_an_address_tells_of_its_transfers(gateway: Gateway) -> None:
     ("cidr", "grave"), [("10.0.0.0/8", True), ("10.0.0.0/9", False), ("2000::/19", True)]
 )
 def test_very_wide_networks(gateway: Gateway, cidr: str, grave: bool) -> None:
-    preview = preview_edit(gateway, Edit("blocked_networks", values={"cidr": cidr}))
+    preview = preview_edit(
+        gateway.database, gateway.two_persons, Edit("blocked_networks", values={"cidr": cidr})
+    )
     assert (preview.severity is Severity.GRAVE) == grave
 
 
@@ -267,7 +283,13 @@ def test_what_an_edit_does_to_the_reading_of_a_chain(gateway: Gateway) -> None:
         "a running watcher reads Ethereum from block 7 on",
         "Ethereum has no nodes: it cannot be read",
     ]
-    save_edit(gateway, edited(gateway, "chains", 1, watch_from_block=7, **nodes), actor=ALICE)
+    save_edit(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        edited(gateway, "chains", 1, watch_from_block=7, **nodes),
+        actor=ALICE,
+    )
     assert texts(look(gateway, "chains", 1, watch_from_block=9)) == []
     assert texts(look(gateway, "chains", 1, watch_from_block=5)) == ["Ethereum is read again from block 5 on"]
     assert texts(look(gateway, "chains", 1, rpc=[])) == ["Ethereum has no nodes: it cannot be read"]

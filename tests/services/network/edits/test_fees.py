@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 from fractions import Fraction
 from typing import Any
@@ -14,11 +13,11 @@ from hypothesis import strategies as st
 
 from app.audit.services import Conflict
 from app.console.formats import units
-from app.gateway import Gateway
 from app.network.edits.fees import FeeEdit, multiplied_up, preview_fees, save_fees
 from app.network.edits.planning import Edit
 from app.network.edits.results import Invalid, Severity
 from app.network.edits.rows import save_edit
+from tests.gateway import Gateway
 from tests.services.network import network_kit as kit
 from tests.services.network.edits.kit import ALICE, BOB, document, edited, records, versions
 
@@ -27,11 +26,31 @@ from tests.services.network.edits.kit import ALICE, BOB, document, edited, recor
 def gateway(gateway: Gateway) -> Gateway:
     """With USDC, so that two tokens go from 1 to 56, and USDT from 10 there."""
     for chain_id in (1, 56):
-        save_edit(gateway, Edit("tokens", values=kit.token(chain_id, "USDC", 6)), actor=ALICE)
-        save_edit(gateway, Edit("pools", values=kit.pool(chain_id) | {"symbol": "USDC"}), actor=ALICE)
+        save_edit(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            Edit("tokens", values=kit.token(chain_id, "USDC", 6)),
+            actor=ALICE,
+        )
+        save_edit(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            Edit("pools", values=kit.pool(chain_id) | {"symbol": "USDC"}),
+            actor=ALICE,
+        )
     new = kit.route(1, 56) | {"symbol": "USDC", "base_fee": "3"}
-    save_edit(gateway, Edit("routes", values=new), actor=ALICE)
-    save_edit(gateway, Edit("routes", values=kit.route(10, 56) | {"base_fee": "0"}), actor=ALICE)
+    save_edit(
+        gateway.database, gateway.audit_keys, gateway.two_persons, Edit("routes", values=new), actor=ALICE
+    )
+    save_edit(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        Edit("routes", values=kit.route(10, 56) | {"base_fee": "0"}),
+        actor=ALICE,
+    )
     return gateway
 
 
@@ -44,7 +63,7 @@ def fees(gateway: Gateway) -> dict[tuple[str, int, int], str]:
 
 def test_all_fees_to_a_chain_are_multiplied_and_rounded_up(gateway: Gateway) -> None:
     edit = FeeEdit(56, factor=Fraction(3, 2))
-    preview = preview_fees(gateway, edit)
+    preview = preview_fees(gateway.database, gateway.two_persons, edit)
     assert [(row.route_key, row.before, row.after, row.decimals) for row in preview.rows] == [
         (("USDC", 1, 56), 3, 5, 6),
         (("USDT", 1, 56), 605437528092011966, 908156292138017949, 18),
@@ -59,7 +78,9 @@ def test_all_fees_to_a_chain_are_multiplied_and_rounded_up(gateway: Gateway) -> 
     assert preview.rows[1].effect.text.startswith("USDT from Ethereum to BNB Chain: base fee 1.5 times")
     before, version, count = fees(gateway), versions(gateway)["core"], len(records(gateway))
 
-    save_fees(gateway, edit, shown=preview.fingerprint, actor=BOB)
+    save_fees(
+        gateway.database, gateway.audit_keys, gateway.two_persons, edit, shown=preview.fingerprint, actor=BOB
+    )
     assert fees(gateway) == before | {
         ("USDC", 1, 56): "5",
         ("USDT", 1, 56): "908156292138017949",
@@ -75,33 +96,80 @@ def test_all_fees_to_a_chain_are_multiplied_and_rounded_up(gateway: Gateway) -> 
 
 def test_the_fees_of_one_token_are_set(gateway: Gateway) -> None:
     edit = FeeEdit(56, "USDT", amount=7 * 10**18)
-    preview = preview_fees(gateway, edit)
+    preview = preview_fees(gateway.database, gateway.two_persons, edit)
     assert [units(row.after, row.decimals) for row in preview.rows] == ["7", "7"]
     assert max(row.effect.severity for row in preview.rows) is Severity.GRAVE
-    save_fees(gateway, edit, shown=preview.fingerprint, actor=ALICE)
+    save_fees(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        edit,
+        shown=preview.fingerprint,
+        actor=ALICE,
+    )
     assert fees(gateway)["USDT", 1, 56] == fees(gateway)["USDT", 10, 56] == str(7 * 10**18)
     assert fees(gateway)["USDC", 1, 56] == "3"
-    again = preview_fees(gateway, edit)
+    again = preview_fees(gateway.database, gateway.two_persons, edit)
     assert again.changed == 0
-    assert save_fees(gateway, edit, shown=again.fingerprint, actor=ALICE).record_id is None
+    assert (
+        save_fees(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            edit,
+            shown=again.fingerprint,
+            actor=ALICE,
+        ).record_id
+        is None
+    )
 
 
 @pytest.mark.parametrize("what", ["fee", "new", "gone"])
 def test_what_was_not_seen_is_not_overwritten(gateway: Gateway, what: str) -> None:
     edit = FeeEdit(56, factor=Fraction(2))
-    seen = preview_fees(gateway, edit).fingerprint
+    seen = preview_fees(gateway.database, gateway.two_persons, edit).fingerprint
     if what == "fee":
-        save_edit(gateway, edited(gateway, "routes", "USDC", 1, 56, base_fee="4"), actor=ALICE)
+        save_edit(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            edited(gateway, "routes", "USDC", 1, 56, base_fee="4"),
+            actor=ALICE,
+        )
     elif what == "new":
-        save_edit(gateway, Edit("pools", values=kit.pool(10) | {"symbol": "CELR"}), actor=ALICE)
-        save_edit(gateway, Edit("pools", values=kit.pool(56) | {"symbol": "CELR"}), actor=ALICE)
-        save_edit(gateway, Edit("routes", values=kit.route(10, 56) | {"symbol": "CELR"}), actor=ALICE)
+        save_edit(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            Edit("pools", values=kit.pool(10) | {"symbol": "CELR"}),
+            actor=ALICE,
+        )
+        save_edit(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            Edit("pools", values=kit.pool(56) | {"symbol": "CELR"}),
+            actor=ALICE,
+        )
+        save_edit(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            Edit("routes", values=kit.route(10, 56) | {"symbol": "CELR"}),
+            actor=ALICE,
+        )
     else:
         row = edited(gateway, "routes", "USDC", 1, 56)
-        save_edit(gateway, Edit("routes", row.row_id, None, row.shown), actor=ALICE)
+        save_edit(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            Edit("routes", row.row_id, None, row.shown),
+            actor=ALICE,
+        )
     before = fees(gateway)
     with pytest.raises(Conflict) as refused:
-        save_fees(gateway, edit, shown=seen, actor=BOB)
+        save_fees(gateway.database, gateway.audit_keys, gateway.two_persons, edit, shown=seen, actor=BOB)
     assert len(refused.value.meanwhile) == 1
     assert fees(gateway) == before
 
@@ -123,8 +191,10 @@ def test_what_was_not_seen_is_not_overwritten(gateway: Gateway, what: str) -> No
 )
 def test_what_cannot_be_is_refused(gateway: Gateway, edit: FeeEdit, field: str) -> None:
     attempts: tuple[Any, ...] = (
-        lambda: preview_fees(gateway, edit),
-        lambda: save_fees(gateway, edit, shown="", actor=ALICE),
+        lambda: preview_fees(gateway.database, gateway.two_persons, edit),
+        lambda: save_fees(
+            gateway.database, gateway.audit_keys, gateway.two_persons, edit, shown="", actor=ALICE
+        ),
     )
     for attempt in attempts:
         with pytest.raises(Invalid) as refused:
@@ -135,8 +205,15 @@ def test_what_cannot_be_is_refused(gateway: Gateway, edit: FeeEdit, field: str) 
 def test_the_age_of_the_fees_begins_anew(gateway: Gateway) -> None:
     edit = FeeEdit(56, factor=Fraction(2))
 
-    later = replace(gateway, clock=lambda: gateway.clock() + timedelta(hours=1))
-    save_fees(later, edit, shown=preview_fees(gateway, edit).fingerprint, actor=ALICE)
+    later = gateway.but(clock=lambda: gateway.clock() + timedelta(hours=1))
+    save_fees(
+        later.database,
+        later.audit_keys,
+        later.two_persons,
+        edit,
+        shown=preview_fees(gateway.database, gateway.two_persons, edit).fingerprint,
+        actor=ALICE,
+    )
     terms = gateway.snapshots.current().terms.routes
     assert terms["USDT", 1, 56].base_fee.since == later.clock()
     assert terms["USDT", 56, 1].base_fee.since == gateway.clock()

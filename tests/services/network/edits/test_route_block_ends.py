@@ -8,13 +8,13 @@ import pytest
 
 from app.accounts.proposal import TwoPersons
 from app.estimates.services import estimate_transfer
-from app.gateway import Gateway
 from app.network.changes import Change
 from app.network.edits.planning import EDITABLE, Edit
 from app.network.edits.rows import preview_edit, save_edit
 from app.network.edits.saving import sections_that_wait
 from app.network.services import NetworkSnapshots
 from app.values.errors import GatewayError
+from tests.gateway import Gateway
 from tests.services.network.edits.kit import ALICE, NOON, document, texts
 from tests.services.network.edits.times import REQUEST, at, written
 
@@ -31,12 +31,18 @@ def blocked(gateway: Gateway) -> list[str]:
 
 
 def test_a_block_ends_by_itself_in_every_answer(gateway: Gateway) -> None:
-    save_edit(gateway, Edit("route_blocks", values=BLOCK), actor=ALICE)
+    save_edit(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        Edit("route_blocks", values=BLOCK),
+        actor=ALICE,
+    )
     now = NOON
     snapshots = NetworkSnapshots(gateway.engine, 0, clock=lambda: now)
     during = at(gateway, NOON)
     with pytest.raises(GatewayError, match="are disabled at this moment"):
-        estimate_transfer(during, REQUEST, None, None)
+        estimate_transfer(during.database, during.snapshots, during.estimate_counts, REQUEST, None, None)
     assert blocked(during) == ["56"]
     first = snapshots.current()
     now = NOON + HOUR - timedelta(microseconds=1)
@@ -48,15 +54,26 @@ def test_a_block_ends_by_itself_in_every_answer(gateway: Gateway) -> None:
     assert second.configs.etag != first.configs.etag, "clients must see that it is open again"
     assert snapshots.current() is second, "it is built once"
     after = at(gateway, NOON + HOUR)
-    assert estimate_transfer(after, REQUEST, None, None).estimated_receive_amt > 0
+    assert (
+        estimate_transfer(
+            after.database, after.snapshots, after.estimate_counts, REQUEST, None, None
+        ).estimated_receive_amt
+        > 0
+    )
     assert blocked(after) == []
     assert document(gateway)["route_blocks"][-1]["expires_at"] == written(NOON + HOUR)
     assert "expires_at" not in document(gateway)["route_blocks"][0], "left out where there is no end"
 
 
 def test_a_preview_counts_with_the_end(gateway: Gateway) -> None:
-    assert texts(preview_edit(gateway, Edit("route_blocks", values=BLOCK))) == ["1 route stops at once"]
-    ended = preview_edit(gateway, Edit("route_blocks", values=BLOCK | {"expires_at": written(NOON)}))
+    assert texts(preview_edit(gateway.database, gateway.two_persons, Edit("route_blocks", values=BLOCK))) == [
+        "1 route stops at once"
+    ]
+    ended = preview_edit(
+        gateway.database,
+        gateway.two_persons,
+        Edit("route_blocks", values=BLOCK | {"expires_at": written(NOON)}),
+    )
     assert texts(ended) == ["its end is in the past: it blocks nothing"]
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 
 from app.estimates.inputs import EstimateRequest
-from app.gateway import Gateway
 from app.network.services import NetworkSnapshots
 from app.values.identifiers import ChainId
+from tests.gateway import Gateway
 
 
 def at(gateway: Gateway, now: datetime) -> Gateway:
     """The gateway at another time, with nothing in memory."""
     snapshots = NetworkSnapshots(gateway.engine, 0, clock=lambda: now)
-    return replace(gateway, clock=lambda: now, snapshots=snapshots)
+    return gateway.but(clock=lambda: now, snapshots=snapshots)
 
 
 def written(time: datetime) -> str:

@@ -1,11 +1,11 @@
-"""Whether this process can serve, and which schemas this version runs on.
+"""Which schemas this version runs on, and whether it can use the database that is there.
 
 A rolling upgrade runs two versions on one database (docs/decisions/0050-range-of-schemas.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Set
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -14,13 +14,10 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.db.database import Database
 from app.db.engine import ask
-from app.db.pooler import pooler_complaint
 from app.db.queries import applied_migrations, is_read_only, schema_floors
 from app.db.writes import writes_of
-from app.gateway import Gateway
-from app.observability.verdicts import StaleFeed, feed_complaint, unreachable
-from app.values.errors import Unavailable
 
 OLDEST_SCHEMA: Final = "0042"
 """The oldest revision of a database that this code runs on. Raised by the release whose code needs more,
@@ -82,56 +79,33 @@ def _number(revision: str) -> int | None:
     return int(revision) if revision.isascii() and revision.isdecimal() else None
 
 
-def what_is_wrong(gateway: Gateway) -> str | None:
-    """What keeps the gateway from serving, in words for its operator; None when it can.
-
-    The first thing that is wrong hides the others, which follow from it.
-
-    :raises SQLAlchemyError: the database cannot be reached.
-    """
-    if complaint := _schema_complaint(gateway):
-        return complaint
-    if complaint := pooler_complaint(gateway):
-        return complaint
-    if complaint := gateway.clock_skew.complaint():
-        return complaint
-    if complaint := _writing_complaint(gateway):
-        return complaint
-    try:
-        gateway.snapshots.current()
-    except Unavailable as error:
-        return error.msg
-    if gateway.feed_ages.fails:
-        return feed_complaint(stale_feeds(gateway), gateway.clock())
-    return None
+def unreachable(error: SQLAlchemyError) -> str:
+    """What to say of a database that gives no answer, for its operator."""
+    return f"the database cannot be reached ({type(error).__name__})"
 
 
-def stale_feeds(gateway: Gateway) -> Sequence[StaleFeed]:
-    """The chains in service whose feed is older than the settings allow.
-
-    :raises Unavailable: the configuration cannot be read.
-    """
-    return gateway.feed_ages.stale(gateway.snapshots.current().terms, gateway.clock())
-
-
-def database_complaint(gateway: Gateway) -> str | None:
+def database_complaint(database: Database) -> str | None:
     """Why this code cannot use the database, in words for its operator; None when it can."""
     try:
-        return _schema_complaint(gateway)
+        return schema_complaint_of(database)
     except SQLAlchemyError as error:
         return unreachable(error)
 
 
-def _schema_complaint(gateway: Gateway) -> str | None:
-    applied = ask(gateway.reads, applied_migrations)
-    floors = ask(gateway.reads, schema_floors) if is_ahead(applied) else frozenset()
+def schema_complaint_of(database: Database) -> str | None:
+    """As :func:`schema_complaint`, of the database as it is.
+
+    :raises SQLAlchemyError: it cannot be reached.
+    """
+    applied = ask(database.reads, applied_migrations)
+    floors = ask(database.reads, schema_floors) if is_ahead(applied) else frozenset()
     return schema_complaint(applied, floors)
 
 
-def _writing_complaint(gateway: Gateway) -> str | None:
+def writing_complaint(database: Database) -> str | None:
     """Why the database takes no changes, in words for its operator; None when it does."""
-    if ask(gateway.reads, is_read_only):
+    if ask(database.reads, is_read_only):
         return "the database accepts no writes: it is a standby or was set to read-only"
-    if refusal := writes_of(gateway.engine).complaint(gateway.engine):
+    if refusal := writes_of(database.engine).complaint(database.engine):
         return f"the database accepts no writes ({refusal})"
     return None

@@ -16,14 +16,20 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.db.database import Database
 from app.db.engine import ask
+from app.db.pooler import pooler_complaint
 from app.db.postgresql import Answers, is_late
 from app.db.queries import database_time
+from app.db.schema import schema_complaint_of, unreachable, writing_complaint
 from app.deadlines import within
 from app.feed.queries.chains import load_progress
+from app.network.snapshot import SnapshotSource
 from app.network.terms import NetworkTerms
+from app.values.errors import Unavailable
 from app.values.identifiers import ChainId
 from app.values.times import span_in_words
+from app.watcher.services.chains import watched_chains
 
 READY_SECONDS: Final = 1.5
 """How long the database may be silent before the gateway is not ready. Probes give up after a few seconds."""
@@ -43,15 +49,17 @@ class Verdict:
 class Readiness:
     """What one process found out about itself."""
 
-    def __init__(self, answers: Answers) -> None:
+    def __init__(self, answers: Answers, look: Callable[[], Verdict]) -> None:
         """
         :param answers: of the primary, to whatever this process requests.
+        :param look: finds out whether the gateway can serve.
         """
         self._answers = answers
+        self._look = look
         self._last = Verdict(NOT_LOOKED)
 
-    def verdict(self, look: Callable[[], Verdict]) -> Verdict:
-        """What ``look`` finds out, after ``READY_SECONDS`` at most.
+    def verdict(self) -> Verdict:
+        """What a look finds out, after ``READY_SECONDS`` at most.
 
         A database that answers requests is not away, however long it takes under load: then the last verdict
         holds. Otherwise all gateways would be taken out of service together when there is most to do. Before
@@ -59,16 +67,11 @@ class Readiness:
         """
         try:
             with within(READY_SECONDS):
-                self._last = look()
+                self._last = self._look()
         except SQLAlchemyError as error:
             if not (is_late(error) and self._answers.came_within(READY_SECONDS)):
                 self._last = Verdict(unreachable(error))
         return self._last
-
-
-def unreachable(error: SQLAlchemyError) -> str:
-    """What to say of a database that gives no answer, for its operator."""
-    return f"the database cannot be reached ({type(error).__name__})"
 
 
 MOST_SECONDS: Final = 5.0
@@ -208,3 +211,51 @@ def feed_complaint(stale: Sequence[StaleFeed], now: datetime) -> str | None:
         return None
     more = f" ({len(stale) - 1} more like it)" if len(stale) > 1 else ""
     return f"feed: {stale[0].words(now)}{more}"
+
+
+def look(
+    database: Database, snapshots: SnapshotSource, clock_skew: ClockSkew, feed_ages: FeedAges
+) -> Verdict:
+    """Whether the gateway can serve; if so, how far chains are read and which feeds are stale."""
+    if complaint := what_is_wrong(database, snapshots, clock_skew, feed_ages):
+        return Verdict(complaint)
+    return Verdict(
+        answer={
+            "watching": watched_chains(database, snapshots),
+            "stale_feeds": stale_feeds(database, snapshots, feed_ages),
+        }
+    )
+
+
+def what_is_wrong(
+    database: Database, snapshots: SnapshotSource, clock_skew: ClockSkew, feed_ages: FeedAges
+) -> str | None:
+    """What keeps the gateway from serving, in words for its operator; None when it can.
+
+    The first thing that is wrong hides the others, which follow from it.
+
+    :raises SQLAlchemyError: the database cannot be reached.
+    """
+    if complaint := schema_complaint_of(database):
+        return complaint
+    if complaint := pooler_complaint(database):
+        return complaint
+    if complaint := clock_skew.complaint():
+        return complaint
+    if complaint := writing_complaint(database):
+        return complaint
+    try:
+        snapshots.current()
+    except Unavailable as error:
+        return error.msg
+    if feed_ages.fails:
+        return feed_complaint(stale_feeds(database, snapshots, feed_ages), database.clock())
+    return None
+
+
+def stale_feeds(database: Database, snapshots: SnapshotSource, feed_ages: FeedAges) -> Sequence[StaleFeed]:
+    """The chains in service whose feed is older than the settings allow.
+
+    :raises Unavailable: the configuration cannot be read.
+    """
+    return feed_ages.stale(snapshots.current().terms, database.clock())

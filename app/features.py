@@ -1,0 +1,64 @@
+"""What each feature needs for as long as the application runs, made from the settings."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from flask import Flask
+
+from app.accounts.proposal import TwoPersons
+from app.audit.anchors import Anchors, place_of
+from app.audit.keys import AuditKeys
+from app.credentials.ingest_token import EnvironmentTokens, environment_token
+from app.credentials.key_uses import KeyUses
+from app.db.database import Database
+from app.estimates.counts import EstimateCounts
+from app.feed.queries.facts import FactsCache, share_facts
+from app.feed.services.ingest import Intake
+from app.http.limit_counts import LimitStore
+from app.http.limits import AskLimit, RequestLimits
+from app.monitoring.readiness import ClockSkew, FeedAges, Readiness, look
+from app.network.services import NetworkSnapshots
+from app.network.snapshot import SnapshotSource
+from app.observability.counters import Counters
+from app.parts import add_part
+from app.release import Release
+from app.values.times import system_clock
+from app.waiting.register import Waiting
+from app.webhooks.addresses import AllowedNetworks, parse_networks
+from config import MADE_AUDIT_KEY, Settings
+
+
+def add_features(app: Flask, settings: Settings, database: Database, counters: Counters) -> None:
+    """Have the application hold the parts of all features."""
+    facts = FactsCache()
+    for engine in (database.engine, database.feed):
+        share_facts(engine, facts)
+    snapshots = NetworkSnapshots(
+        database.engine, settings.config_max_age_seconds, reads=database.reads, clock=database.clock
+    )
+    counted_every = settings.estimate_counts_seconds
+    limit_store = LimitStore(settings.rate_limit_storage_url)
+    anchors = Anchors([place_of(url) for url in settings.audit_anchors])
+    add_part(app, Database, database)
+    add_part(app, SnapshotSource, snapshots)
+    add_part(app, AuditKeys, AuditKeys(settings.audit_key, settings.audit_keys_old, MADE_AUDIT_KEY, anchors))
+    add_part(app, TwoPersons, TwoPersons(frozenset(settings.two_persons)))
+    add_part(
+        app,
+        EnvironmentTokens,
+        EnvironmentTokens(map(environment_token, dict.fromkeys(settings.ingest_tokens))),
+    )
+    add_part(app, KeyUses, KeyUses(database.engine, database.clock, counted_every))
+    add_part(app, EstimateCounts, EstimateCounts(database.engine, database.clock, counted_every, counters))
+    add_part(app, Intake, Intake(settings.max_reorg_blocks, counters))
+    add_part(app, Waiting, Waiting(database.public, snapshots, settings.most_waiting))
+    add_part(app, AllowedNetworks, parse_networks(settings.webhook_allow_networks))
+    add_part(app, LimitStore, limit_store)
+    add_part(app, RequestLimits, RequestLimits(settings.rate_limit, limit_store))
+    add_part(app, AskLimit, AskLimit(settings.refund_ask_limit, limit_store))
+    clock_skew = ClockSkew(database.reads, system_clock)
+    feed_ages = FeedAges(database.reads, settings.feed_max_age_seconds, fails=settings.feed_stale == "fail")
+    look_now = partial(look, database, snapshots, clock_skew, feed_ages)
+    add_part(app, Readiness, Readiness(database.answers, look_now))
+    add_part(app, Release, Release(commit=settings.build_commit or None))

@@ -1,0 +1,80 @@
+"""What one process serves: ``DOORS`` of its environment names the interfaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from flask import Flask
+
+from app import api, grpcweb
+from app.feed.views import register_ingest
+from app.transfer_page.views import open_pages
+from config import DOCS_SITE, Door, Settings
+
+
+def open_interfaces(app: Flask, settings: Settings) -> None:
+    """Serve those that the settings name, and what every process serves."""
+    # A doubled slash is never answered with a redirect, which would be HTML.
+    app.url_map.merge_slashes = False
+    api.register_always(app, trusted_proxies=settings.trusted_proxies)
+    for door in settings.doors:
+        INTERFACES[door](app, settings)
+    if not set(PUBLIC).isdisjoint(settings.doors):
+        api.limits.register(
+            app, counts_everybody=bool(settings.rate_limit), trusted_proxies=settings.trusted_proxies
+        )
+
+
+def _open_api(app: Flask, settings: Settings) -> None:
+    api.register_api(
+        app,
+        trusted_proxies=settings.trusted_proxies,
+        compat_clients=settings.compat_clients,
+        site=DOCS_SITE,
+    )
+    open_pages(
+        app,
+        trusted_proxies=settings.trusted_proxies,
+        support_url=settings.support_url,
+        refund_url=settings.refund_url,
+        waits=settings.waiting_served,
+    )
+
+
+def _open_wait(app: Flask, settings: Settings) -> None:
+    api.register_wait(app, trusted_proxies=settings.trusted_proxies, compat_clients=settings.compat_clients)
+
+
+def _open_grpcweb(app: Flask, settings: Settings) -> None:
+    grpcweb.open_door(app, trusted_proxies=settings.trusted_proxies)
+
+
+def _open_console(app: Flask, settings: Settings) -> None:
+    # Its packages take half a second of the processor to import, which a process without a console spares.
+    from app import admin  # noqa: PLC0415
+
+    admin.open_console(
+        app,
+        secret_key=settings.secret_key,
+        secret_keys_old=settings.secret_keys_old,
+        public_origin=settings.public_origin,
+        public_url=settings.public_url,
+        trusted_proxies=settings.trusted_proxies,
+    )
+
+
+def _open_ingest(app: Flask, _settings: Settings) -> None:
+    register_ingest(app)
+
+
+INTERFACES: Final[dict[Door, Callable[[Flask, Settings], None]]] = {
+    "api": _open_api,
+    "grpcweb": _open_grpcweb,
+    "ingest": _open_ingest,
+    "admin": _open_console,
+    "wait": _open_wait,
+}
+
+PUBLIC: Final[tuple[Door, ...]] = ("api", "grpcweb")
+"""Those whose requests are limited, and where keys of integrators count."""
