@@ -132,7 +132,7 @@ def test_a_schema_without_floors_is_one_of_the_range(app: Flask, set_schema: Set
 
 def test_a_start_migrates_no_schema_of_a_newer_version(app: Flask, set_schema: SetSchema) -> None:
     set_schema(NEWER)
-    migrate_database(gateway_of(app))
+    migrate_database(gateway_of(app).database)
     set_schema(NEWER, **{f"by_{NEWER}": NEWER})
     with pytest.raises(SystemExit, match=f"^DATABASE_URL: migrations: .* knows {NEWER}; this one knows"):
-        migrate_database(gateway_of(app))
+        migrate_database(gateway_of(app).database)
