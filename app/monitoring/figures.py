@@ -14,7 +14,7 @@ from app.db.engine import ask, reading
 from app.estimates.queries import pool_counters
 from app.gateway import Gateway
 from app.latency.median import window
-from app.latency.queries import middles_by_pair
+from app.latency.queries import twice_medians_by_pair
 from app.network.pools import PoolCounters
 from app.network.sections import Part
 from app.transfers.anomalies import AnomalyKind
@@ -135,7 +135,7 @@ def transfers_by_status(gateway: Gateway) -> Mapping[int, int]:
 def stuck_transfers(gateway: Gateway) -> Mapping[MustAct, int]:
     """How many are longer in their state than the rule allows, by who must act; counted up to ``COUNTED``."""
     with reading(gateway.reads) as connection:
-        thresholds = Thresholds.of(middles_by_pair(connection, *window(gateway.clock())))
+        thresholds = Thresholds.of(twice_medians_by_pair(connection, *window(gateway.clock())))
     return {who: count_stuck(gateway, who, thresholds)[0] for who in MustAct}
 
 

@@ -12,7 +12,7 @@ from app.audit.services import verify_audit
 from app.db.engine import ask, reading, writing
 from app.gateway import Gateway
 from app.latency.median import window
-from app.latency.queries import middles_by_pair
+from app.latency.queries import twice_medians_by_pair
 from app.transfers.queries.anomalies import first_open_anomalies
 from app.transfers.queries.lists import Cursor
 from app.transfers.queries.status import oldest_in_state
@@ -117,7 +117,7 @@ def _stuck(gateway: Gateway) -> Found:
     now = gateway.clock()
     found: dict[str, str] = {}
     with reading(gateway.reads) as connection:
-        thresholds = Thresholds.of(middles_by_pair(connection, *window(now)))
+        thresholds = Thresholds.of(twice_medians_by_pair(connection, *window(now)))
         statuses = [int(status) for status in STATUSES[MustAct.BRIDGE]]
         until, after = now - thresholds.least, None
         while len(found) < MOST and (rows := oldest_in_state(connection, statuses, until, after, _BATCH)):
