@@ -88,24 +88,26 @@ def _bucket(latency: ColumnElement[int]) -> ColumnElement[int]:
 def _numbers(ends: Sequence[str]) -> Subquery:
     """Numbers that add up to how many latencies of each bucket are in the window.
 
-    The counts, and 1 or -1 for a record that they lack or have too much: where nothing is counted, 1 for
-    each of the whole window.
+    The counts, how many records they lack, and below 0 how many they have too much. Where nothing is
+    counted, they lack the whole window.
     """
     # PostgreSQL makes a NUMERIC of a sum of BIGINTs, which is slow to go on with, and of INTEGERs a BIGINT.
     counted = select(*(_COUNT[end] for end in ends), _COUNT.bucket, cast(_COUNT.n, Integer).label("n"))
     since = select(LatencyWindow.since).scalar_subquery()
     released = RECORD.released_at
+    ends_of_record, bucket = [RECORD[end] for end in ends], _bucket(RECORD.latency_us)
+    of_records = () if ends else RECORDS_OF_PAIR
 
-    def corrected(by: int, *when: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
-        columns = (*(RECORD[end] for end in ends), _bucket(RECORD.latency_us), number(by))
-        return select(*columns).where(*(() if ends else RECORDS_OF_PAIR), *when)
+    def corrected(n: ColumnElement[int], *when: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+        return select(*ends_of_record, bucket, cast(n, Integer)).where(*of_records, *when)
 
     # Of two bounds on the same side SQLite searches by the first.
+    lacking = released > AFTER, released <= func.coalesce(since, UNTIL), released <= UNTIL
     return union_all(
         counted.where(*(() if ends else _COUNTS_OF_PAIR), _COUNT.width == number(FINE)),
-        corrected(1, released > AFTER, released <= func.coalesce(since, UNTIL), released <= UNTIL),
-        corrected(-1, released > since, released <= AFTER),
-        corrected(-1, released > UNTIL, released > since),
+        corrected(func.count(), *lacking).group_by(*ends_of_record, bucket),
+        corrected(-func.count(), released > since, released <= AFTER).group_by(*ends_of_record, bucket),
+        corrected(number(-1), released > UNTIL, released > since),
     ).subquery()
 
 
