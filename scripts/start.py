@@ -36,7 +36,7 @@ from app.db.engine import ask
 from app.db.queries import applied_migrations
 from app.gateway import Gateway, current_gateway
 from app.monitoring.reserved import Address, further_addresses
-from app.observability.readiness import database_complaint, is_ahead
+from app.observability.readiness import database_complaint, is_ahead, newest_schema
 from app.sandbox.loader import SandboxRefused, ensure_sandbox
 from app.terminal import cli_actor
 from config import ALL_DOORS, INSTANCE, Settings, load_settings, shown_url
@@ -103,7 +103,10 @@ def migrate_database(gateway: Gateway) -> None:
 
     :raises SystemExit: this version cannot run on that schema.
     """
-    if not is_ahead(ask(gateway.reads, applied_migrations)):
+    applied = ask(gateway.reads, applied_migrations)
+    if applied == {newest_schema()}:
+        return
+    if not is_ahead(applied):
         upgrade(directory=str(ROOT / "migrations"))
     elif complaint := database_complaint(gateway):
         raise SystemExit(f"DATABASE_URL: {complaint}")
