@@ -43,7 +43,8 @@ def stamp_of(name: str) -> Path:
 
 def is_current(name: str) -> bool:
     """Whether the environment works and holds what is named, by itself or as a part of everything."""
-    return runs(str(PYTHON), "-c", "") and any(
+    works = Path(sys.prefix) == VENV or runs(str(PYTHON), "-c", "")  # it runs this, mostly
+    return works and any(
         stamp_of(each).exists() and stamp_of(each).read_text(encoding="utf-8") == fingerprint(each)
         for each in (name, LOCK)
     )
