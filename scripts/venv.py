@@ -69,13 +69,13 @@ def find_pip() -> list[str]:
 
     :raises SystemExit: with what to install.
     """
+    if find_spec("pip"):  # compiled, which in a wheel it never is: that takes two seconds
+        return [sys.executable, "-m", "pip", "--python", str(PYTHON)]
     wheels = [Path(found) for found in (sysconfig.get_config_var("WHEEL_PKG_DIR"),) if found]
     if (bundled := find_spec("ensurepip")) and bundled.origin:
         wheels.append(Path(bundled.origin).parent / "_bundled")
     for wheel in (each for folder in wheels for each in sorted(folder.glob("pip-*.whl"))):
         return [str(PYTHON), f"{wheel}/pip"]
-    if runs(sys.executable, "-m", "pip", "--python", str(PYTHON), "--version"):
-        return [sys.executable, "-m", "pip", "--python", str(PYTHON)]
     raise SystemExit(NO_PIP)
 
 
@@ -112,7 +112,8 @@ def installer(name: str) -> list[str]:
     """The command that installs what is named. pip knows no groups, so there it installs everything."""
     if uv := find_uv():
         what = ["-r", name] if name.endswith(".txt") else ["--group", name, "-c", LOCK]
-        into = ["--quiet", "--compile-bytecode", "--python", str(PYTHON)]
+        # Half of what the gateway installs is never imported; tests import more, in many processes at once.
+        into = ["--quiet", *["--compile-bytecode"] * (name == LOCK), "--python", str(PYTHON)]
         return [uv, "pip", "install", *into, "--require-hashes", *what]
     what = ["-r", name if name.endswith(".txt") else LOCK]
     return [
