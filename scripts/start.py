@@ -10,8 +10,10 @@ from __future__ import annotations
 if __name__ == "__main__":  # gunicorn goes on in this process; whoever imports this module stays as they are
     import gc
 
+    from scripts.compiling import compile_beside
     from serving import patch
 
+    compile_beside()
     gc.disable()  # until wsgi.py has imported everything
     patch()
 
