@@ -24,6 +24,8 @@ PYTHON = VENV / "bin" / "python"
 LOCK = "requirements-dev.txt"
 """Pins everything: what other files pin is in it, too."""
 
+PIP_INSTALL = ["install", "-qq", "--no-input", "--disable-pip-version-check", "--require-hashes"]
+
 NO_PIP = """\
 This Python cannot install packages: pip is missing.
 On Debian or Ubuntu: apt-get install python3-venv
@@ -93,11 +95,7 @@ def find_uv() -> str | None:
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
         file.write(pinned[0])
         file.flush()
-        return (
-            own
-            if runs(*find_pip(), "install", "-qq", "--require-hashes", "--no-deps", "-r", file.name)
-            else None
-        )
+        return own if runs(*find_pip(), *PIP_INSTALL, "--no-compile", "--no-deps", "-r", file.name) else None
 
 
 def version_of(uv: str) -> str:
@@ -116,15 +114,7 @@ def installer(name: str) -> list[str]:
         into = ["--quiet", *["--compile-bytecode"] * (name == LOCK), "--python", str(PYTHON)]
         return [uv, "pip", "install", *into, "--require-hashes", *what]
     what = ["-r", name if name.endswith(".txt") else LOCK]
-    return [
-        *find_pip(),
-        "install",
-        "-qq",
-        "--no-input",
-        "--disable-pip-version-check",
-        "--require-hashes",
-        *what,
-    ]
+    return [*find_pip(), *PIP_INSTALL, *what]
 
 
 def install(name: str) -> None:
