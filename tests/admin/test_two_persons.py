@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import pytest

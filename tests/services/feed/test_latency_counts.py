@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
@@ -104,7 +103,7 @@ class Stage:
 
     def play(self, act: tuple[Any, ...]) -> None:
         """Let it happen, at the time that has come."""
-        gateway = replace(self.gateway, clock=lambda: self.now)
+        gateway = self.gateway.but(clock=lambda: self.now)
         match act:
             case ("complete", n, at, seconds):
                 send, release = sent(n, at - seconds, block=100 + n), released(n, at)

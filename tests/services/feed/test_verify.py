@@ -6,7 +6,6 @@ import random
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,6 @@
 """What senders take, and what becomes of it."""
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
