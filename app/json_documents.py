@@ -1,7 +1,7 @@
 """Reading JSON strictly, and by the fields of a marshmallow schema: what every document that comes in shares.
 
 The fields themselves do the work. What is left out is marshmallow's care for hooks, nested names and faults,
-where there are none; ``tests/services/test_plain.py`` compares both for every schema that is used so.
+where there are none; ``tests/test_plain_json.py`` compares both for every schema that is used so.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ ON_ONE_DATABASE = {
     "api": "parsing and rendering of HTTP; what is read is tested in queries and services, on both",
     "cli": "texts of commands",
     "grpcweb": "parsing and rendering of gRPC-Web",
-    "pages": "rendering of pages; what they show is read in services, on both",
+    "transfer_page": "rendering of pages; what they show is read in services, on both",
 }
 """Folders whose tests run on SQLite alone, and what they are about."""
 

@@ -47,7 +47,7 @@ def test_every_case_has_its_turn_in_some_test() -> None:
 
 
 def test_each_database_has_about_half_of_the_files() -> None:
-    files = sorted(path.as_posix() for path in Path("tests/services").rglob("test_*.py"))
+    files = sorted(path.as_posix() for path in Path("tests").rglob("test_*.py"))
     chosen = [database_of_file(file) for file in files]
     assert all(chosen.count(backend) > len(files) / 3 for backend in BACKENDS)
 

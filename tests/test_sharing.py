@@ -17,7 +17,7 @@ from tests.actors import TESTER
 from tests.applications import Applications, renew_gateway
 from tests.databases import SharedDatabase
 from tests.gateway import Gateway, gateway_of, parts
-from tests.services.network.network_kit import network, text
+from tests.network.services.network_kit import network, text
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 KEPT = {

@@ -16,8 +16,8 @@ from tests.admin.visitor import MovableClock, Visitor, gateway_of, signed_in
 from tests.applications import Applications, OpenApp, cheap_passwords
 from tests.databases import SharedDatabase
 from tests.gateway import Gateway, parts
-from tests.services.network.network_kit import network as small_network
-from tests.services.network.network_kit import text
+from tests.network.services.network_kit import network as small_network
+from tests.network.services.network_kit import text
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.services.network.network_kit import SIGNERS, VAULT
+from tests.network.services.network_kit import SIGNERS, VAULT
 
 PATH = "/admin/connect/?like=56"
 BASE = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.services.network.network_kit import network
+from tests.network.services.network_kit import network
 
 
 def changed_file() -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tests.gateway import Gateway
-from tests.services.network.edits.kit import document, shown
-from tests.services.network.network_kit import VAULT
+from tests.network.services.edits.kit import document, shown
+from tests.network.services.network_kit import VAULT
 
 NEW: dict[str, dict[str, Any]] = {
     "chains": {

@@ -9,8 +9,8 @@ from sqlalchemy import insert
 
 from app.db.engine import writing
 from app.transfers.models import LatencyRecord, Transfer
+from tests.feed.services.world import NOW
 from tests.gateway import Gateway
-from tests.services.feed.world import NOW
 
 
 def put(gateway: Gateway, *rows: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from app.audit import records
 from tests.admin.forms import save, send
 from tests.admin.visitor import MovableClock, Visitor, other_operator, signed_in
 from tests.gateway import Gateway
-from tests.services.network.edits.kit import shown
+from tests.network.services.edits.kit import shown
 
 ROOT = Path(__file__).resolve().parents[2]
 

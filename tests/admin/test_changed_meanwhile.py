@@ -17,7 +17,7 @@ from tests.admin.connecting import BASE, PATH
 from tests.admin.forms import send
 from tests.admin.visitor import Visitor, signed_in
 from tests.gateway import Gateway
-from tests.services.network.edits.kit import document, records, shown
+from tests.network.services.edits.kit import document, records, shown
 
 
 def change(gateway: Gateway, edit: Callable[[dict[str, Any]], None]) -> None:

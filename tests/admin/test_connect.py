@@ -15,8 +15,8 @@ from tests.admin.connecting import BASE, PATH
 from tests.admin.forms import form_of, send
 from tests.admin.visitor import MovableClock, Visitor, signed_in
 from tests.gateway import Gateway
-from tests.services.network.edits.kit import document, records
-from tests.services.network.network_kit import SIGNERS
+from tests.network.services.edits.kit import document, records
+from tests.network.services.network_kit import SIGNERS
 
 
 def test_an_example_is_chosen_first(operator: Visitor, network: Gateway) -> None:

@@ -16,8 +16,8 @@ from tests.admin.documents import changed_file
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import NOW, MovableClock, Visitor, signed_in
 from tests.gateway import Gateway
-from tests.services.network.edits.kit import document, records, shown
-from tests.services.network.network_kit import SIGNERS, network, text
+from tests.network.services.edits.kit import document, records, shown
+from tests.network.services.network_kit import SIGNERS, network, text
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from tests.admin.visitor import Visitor, add_account, email_of
 from tests.applications import OpenApp
 from tests.everyday import some, volume
 from tests.gateway import Gateway
-from tests.services.webhooks.hooks import to_subjects
+from tests.webhooks.services.hooks import to_subjects
 
 ALIKE = volume(3, 1)
 """How many addresses are followed that differ in nothing but values."""

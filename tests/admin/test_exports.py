@@ -12,8 +12,8 @@ from app.accounts.roles import Role
 from tests.admin.projected import put
 from tests.admin.visitor import MovableClock, signed_in
 from tests.databases import SharedDatabase
+from tests.feed.services.world import NOW, fill_network
 from tests.gateway import Gateway
-from tests.services.feed.world import NOW, fill_network
 
 FORMULAS = ('=HYPERLINK("http://x","y")', "+1+1", "-1+1", "@SUM(A1)", "\t=1+1", "\r=1+1", "\n=1+1")
 

@@ -18,9 +18,9 @@ from tests.admin.edits import CHANGES, NEW, key_of_last, new_page
 from tests.admin.forms import EVERYTHING, form_of, save, send
 from tests.admin.visitor import NOW, MovableClock, Visitor, add_account, signed_in
 from tests.gateway import Gateway
-from tests.services.network.edits.kit import document, records, shown
-from tests.services.network.network_kit import network as small_network
-from tests.services.network.network_kit import pool, text
+from tests.network.services.edits.kit import document, records, shown
+from tests.network.services.network_kit import network as small_network
+from tests.network.services.network_kit import pool, text
 
 
 def route_path(gateway: Gateway) -> str:

@@ -12,9 +12,9 @@ from tests.actors import TESTER
 from tests.admin.forms import EVERYTHING, form_of, save, send
 from tests.admin.visitor import MovableClock, Visitor, add_account, signed_in
 from tests.gateway import Gateway
-from tests.services.network.edits.kit import document, records
-from tests.services.network.network_kit import network as small_network
-from tests.services.network.network_kit import text
+from tests.network.services.edits.kit import document, records
+from tests.network.services.network_kit import network as small_network
+from tests.network.services.network_kit import text
 
 ALL = ["1", "10", "56"]
 

@@ -17,7 +17,7 @@ from app.db.engine import reading
 from tests.admin.forms import form_of
 from tests.admin.visitor import PASSWORD, MovableClock, Visitor, add_account, email_of, gateway_of, signed_in
 from tests.gateway import Gateway
-from tests.services.network.edits.kit import document
+from tests.network.services.edits.kit import document
 
 OWN = {"Sec-Fetch-Site": "same-origin"}
 VIEWER = email_of(Role.VIEWER)

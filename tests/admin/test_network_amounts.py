@@ -12,7 +12,7 @@ from app.feed.models import ReportedFee
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import MovableClock, Visitor, again
 from tests.gateway import Gateway
-from tests.services.network.edits.kit import document, put, shown
+from tests.network.services.edits.kit import document, put, shown
 
 MILLIONS = "8 000 000"
 

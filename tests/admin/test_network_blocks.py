@@ -9,8 +9,8 @@ import pytest
 from tests.admin.forms import form_of, send
 from tests.admin.visitor import Visitor
 from tests.gateway import Gateway
-from tests.services.network.edits.kit import document, records
-from tests.services.network.network_kit import VILLAIN
+from tests.network.services.edits.kit import document, records
+from tests.network.services.network_kit import VILLAIN
 
 PATH = "/admin/blocked_addresses/new"
 

@@ -12,9 +12,9 @@ from tests.admin.edits import CHANGES, NEW, added, key_of_last, new_page
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import Visitor, signed_in
 from tests.gateway import Gateway
-from tests.services.network.edits.kit import add_transfer, document, records, shown
-from tests.services.network.network_kit import CONTRACT, VAULT
-from tests.services.network.network_kit import network as small_network
+from tests.network.services.edits.kit import add_transfer, document, records, shown
+from tests.network.services.network_kit import CONTRACT, VAULT
+from tests.network.services.network_kit import network as small_network
 
 ADDED: dict[str, dict[str, Any]] = {
     "chains": {"id": 8453, "drop_gas_amt": "0", "disabled": False, "minimal_max_slippage": 501},

@@ -10,8 +10,8 @@ from flask import Flask
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import MovableClock, Visitor, again
 from tests.gateway import Gateway
-from tests.services.network.edits.kit import add_transfer, document, shown
-from tests.services.network.network_kit import CONTRACT, VAULT
+from tests.network.services.edits.kit import add_transfer, document, shown
+from tests.network.services.network_kit import CONTRACT, VAULT
 
 SOMEBODY = "0x00000000000000000000000000000000000000A1"
 

@@ -7,7 +7,7 @@ from flask import Flask
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import Visitor, other_operator
 from tests.gateway import Gateway
-from tests.services.network.edits.kit import add_transfer, document, records, shown
+from tests.network.services.edits.kit import add_transfer, document, records, shown
 
 
 def test_effects_are_shown_in_words(operator: Visitor, network: Gateway) -> None:

@@ -11,8 +11,8 @@ from tests.actors import TESTER
 from tests.admin.forms import save, send
 from tests.admin.visitor import Visitor
 from tests.gateway import Gateway
-from tests.services.network.edits.kit import document, shown
-from tests.services.network.network_kit import VAULT, text
+from tests.network.services.edits.kit import document, shown
+from tests.network.services.network_kit import VAULT, text
 
 
 def path_of(gateway: Gateway, section: str, *key: Any) -> str:

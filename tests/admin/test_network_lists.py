@@ -19,7 +19,7 @@ from tests.admin.edits import new_page
 from tests.admin.forms import form_of, send
 from tests.admin.visitor import Visitor, email_of, signed_in
 from tests.gateway import Gateway
-from tests.services.network.network_kit import VILLAIN, network, text
+from tests.network.services.network_kit import VILLAIN, network, text
 
 LISTS = (
     "chains", "tokens", "pools", "routes", "route_blocks", "pegged_pairs", "blocked_addresses",

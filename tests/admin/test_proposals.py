@@ -20,7 +20,7 @@ from tests.actors import TESTER
 from tests.admin.forms import EVERYTHING, send
 from tests.admin.visitor import MovableClock, Visitor, add_account, signed_in
 from tests.gateway import Gateway
-from tests.services.network.edits.kit import document, edited, shown
+from tests.network.services.edits.kit import document, edited, shown
 
 WHY = "agreed in ticket 7"
 PAGE = "/admin/proposals/1"

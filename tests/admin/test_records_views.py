@@ -18,10 +18,10 @@ from app.transfers.models import Anomaly
 from tests.actors import TESTER
 from tests.admin.forms import EVERYTHING
 from tests.admin.visitor import NOW, Visitor, signed_in
+from tests.feed.services.world import event, feed
 from tests.gateway import Gateway
-from tests.services.feed.world import event, feed
-from tests.services.network.network_kit import SIGNERS, text
-from tests.services.network.network_kit import network as small_network
+from tests.network.services.network_kit import SIGNERS, text
+from tests.network.services.network_kit import network as small_network
 
 TRANSFER = bytes(31) + b"\x07"
 

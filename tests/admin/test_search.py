@@ -14,9 +14,9 @@ from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.transfers.admin.detail import transfer_detail
 from tests.actors import TESTER
 from tests.admin.visitor import Visitor, signed_in
+from tests.feed.services.world import feed, sent
 from tests.gateway import Gateway
-from tests.services.feed.world import feed, sent
-from tests.services.network.network_kit import VILLAIN, network, text
+from tests.network.services.network_kit import VILLAIN, network, text
 
 COMPLETED = SANDBOX_TRANSFERS[7].transfer_id
 

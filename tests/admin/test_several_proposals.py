@@ -20,8 +20,8 @@ from tests.admin.documents import changed_file
 from tests.admin.forms import form_of, send
 from tests.admin.visitor import MovableClock, Visitor, add_account, signed_in
 from tests.gateway import Gateway
-from tests.services.network.edits.kit import document, records
-from tests.services.network.network_kit import text
+from tests.network.services.edits.kit import document, records
+from tests.network.services.network_kit import text
 
 WHY = {"proposal_reason": "agreed in ticket 7", "confirm": "1"}
 PAGE = "/admin/proposals/1"

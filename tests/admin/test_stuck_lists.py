@@ -19,8 +19,8 @@ from app.transfers.models import StuckAcknowledgement, Transfer
 from tests.admin.projected import put, took
 from tests.admin.visitor import MovableClock, Visitor, signed_in
 from tests.databases import SharedDatabase
+from tests.feed.services.world import NOW, fill_network
 from tests.gateway import Gateway
-from tests.services.feed.world import NOW, fill_network
 
 HOUR = 3600
 DAY = 24 * HOUR

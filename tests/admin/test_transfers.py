@@ -23,8 +23,7 @@ from tests.admin.transfer_pages import pre, rows_of
 from tests.admin.visitor import MovableClock, signed_in
 from tests.applications import OpenApp
 from tests.databases import SharedDatabase
-from tests.gateway import Gateway
-from tests.services.feed.world import (
+from tests.feed.services.world import (
     NOW,
     SENDER,
     about,
@@ -38,6 +37,7 @@ from tests.services.feed.world import (
     sent,
     transfer_id,
 )
+from tests.gateway import Gateway
 
 COMPLETED = SANDBOX_TRANSFERS[7]
 SIGNING = sandbox_id(SANDBOX_TRANSFERS[18].status)

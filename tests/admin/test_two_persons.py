@@ -35,8 +35,8 @@ from tests.admin.roles import console_rules
 from tests.admin.visitor import Visitor, add_account, signed_in
 from tests.builders import network as build
 from tests.gateway import Gateway, gateway_of, parts
-from tests.services.network.edits.kit import document, shown
-from tests.services.network.network_kit import VAULT, VILLAIN, network, pool, text, token
+from tests.network.services.edits.kit import document, shown
+from tests.network.services.network_kit import VAULT, VILLAIN, network, pool, text, token
 
 NETWORK = "203.0.113.0/24"
 WHY = {"proposal_reason": "agreed in ticket 7"}

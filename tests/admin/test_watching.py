@@ -14,7 +14,7 @@ from app.network.document import export_network
 from tests.admin.forms import send
 from tests.admin.visitor import MovableClock, signed_in
 from tests.gateway import Gateway
-from tests.services.watching.world import CHAIN, URL_A, URL_B, watch_a_chain
+from tests.watcher.services.world import CHAIN, URL_A, URL_B, watch_a_chain
 
 PAGE = f"/admin/watching/{CHAIN}"
 

@@ -15,7 +15,7 @@ from app.webhooks.services.shown import delivery_log, list_subscriptions
 from app.webhooks.subscription import DeliveryState
 from tests.admin.visitor import MovableClock, Visitor, signed_in
 from tests.gateway import Gateway
-from tests.services.webhooks.hooks import Plenty
+from tests.webhooks.services.hooks import Plenty
 
 URL = "https://hooks.example/in?token=hidden"
 ID = f"0x{7:064x}"

@@ -15,7 +15,7 @@ from app.values.codes import Reason
 from tests.admin.forms import save, send
 from tests.admin.visitor import NOW, Visitor, signed_in
 from tests.gateway import Gateway
-from tests.services.network.edits.kit import shown
+from tests.network.services.edits.kit import shown
 
 CODES = re.compile(r'error_code|amount_too|&#34;&#34;|<td[^>]*>\s*(null|""|&#34;)', re.IGNORECASE)
 

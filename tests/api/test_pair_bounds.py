@@ -10,7 +10,7 @@ from click.testing import Result
 from flask import Flask
 
 from tests.api.shapes import ESTIMATE, EXPLAIN
-from tests.services.network.network_kit import network, text
+from tests.network.services.network_kit import network, text
 
 CELR = 10**18
 BOUNDS = {

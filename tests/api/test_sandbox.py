@@ -29,8 +29,8 @@ from tests.api.explanations import explain
 from tests.api.shapes import ESTIMATE, LATENCY, STATUS, ZEROES
 from tests.applications import OpenApp
 from tests.databases import SharedDatabase
-from tests.domain.refund import contract_mirror
 from tests.gateway import current_gateway
+from tests.refunds.pure import contract_mirror
 
 pytestmark = [pytest.mark.both_doors, pytest.mark.every_database]
 

@@ -27,7 +27,7 @@ from tests.applications import OpenApp
 from tests.contract.clients.readers import parse
 from tests.contract.clients.shapes import OF_WEBHOOKS
 from tests.gateway import current_gateway, gateway_of, parts
-from tests.services.webhooks.hooks import Plenty
+from tests.webhooks.services.hooks import Plenty
 
 URL = "https://hooks.example/in"
 ID = "0x" + "5a" * 32

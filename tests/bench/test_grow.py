@@ -25,9 +25,9 @@ from bench.grow import grow
 from bench.grow_command import grow_transfers
 from bench.synthetic_transfers import SyntheticTransfers, events_of
 from tests.actors import TESTER
+from tests.feed.services.world import projections
 from tests.gateway import Gateway, current_gateway
 from tests.sandbox.conftest import NOW
-from tests.services.feed.world import projections
 
 COUNT = 1_000
 MADE_UP = SyntheticTransfers(COUNT, NOW, days=6, pair_share=0.3)

@@ -20,8 +20,8 @@ from tests.browser.looking import accessibility, go
 from tests.databases import SharedSqlite
 from tests.gateway import gateway_of, parts
 from tests.grpcweb.node import chromium
-from tests.services.watching.world import watch_a_chain
 from tests.serving.server import UNLIMITED, Server, serving
+from tests.watcher.services.world import watch_a_chain
 
 FLAGS = [
     "--no-sandbox",

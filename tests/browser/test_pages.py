@@ -34,8 +34,8 @@ from tests.browser.looking import findings, go
 from tests.databases import SharedSqlite
 from tests.everyday import some
 from tests.gateway import gateway_of, parts
-from tests.services.webhooks.hooks import to_subjects
 from tests.serving.server import Server
+from tests.webhooks.services.hooks import to_subjects
 
 PAGES: Mapping[str, tuple[str, ...]] = {
     "work": (

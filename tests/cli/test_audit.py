@@ -16,7 +16,7 @@ from app.audit.records import Actor, Source
 from app.audit.services import record_alone
 from app.db.engine import writing
 from tests.gateway import current_gateway
-from tests.services.network.network_kit import changed, network, text
+from tests.network.services.network_kit import changed, network, text
 
 
 def run(app: Flask, *arguments: str, stdin: bytes = b"") -> Result:

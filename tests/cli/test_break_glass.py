@@ -16,7 +16,7 @@ from app.accounts.services.accounts import list_accounts
 from app.audit.services import list_audit
 from tests.admin.visitor import add_account
 from tests.gateway import gateway_of
-from tests.services.network.network_kit import changed, network, text
+from tests.network.services.network_kit import changed, network, text
 
 WHY = "both administrators are on a plane"
 REFUSED = "TWO_PERSONS requires a second approval"

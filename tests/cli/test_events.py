@@ -17,8 +17,8 @@ from app.db.engine import writing
 from app.feed import commands
 from app.feed.models import PoolCounter
 from tests.databases import SharedDatabase
+from tests.feed.services.world import about, fill_network, released, sent
 from tests.gateway import current_gateway
-from tests.services.feed.world import about, fill_network, released, sent
 
 Run = Callable[..., Result]
 

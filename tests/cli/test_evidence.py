@@ -18,8 +18,8 @@ from app.sandbox.loader import load_sandbox
 from app.values.codes import TransferHistoryStatus
 from tests.actors import TESTER
 from tests.applications import make_settings
-from tests.domain.refund.evidence_kit import VECTORS
 from tests.gateway import current_gateway
+from tests.refunds.pure.evidence_kit import VECTORS
 
 TO_CONFIRM = TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED
 REFUNDS = {

@@ -13,7 +13,7 @@ from flask import Flask
 from sqlalchemy.exc import OperationalError
 
 from app.network import commands
-from tests.services.network.network_kit import changed, network, text
+from tests.network.services.network_kit import changed, network, text
 
 
 def run(app: Flask, *arguments: str, stdin: bytes = b"") -> Result:

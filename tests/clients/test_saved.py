@@ -20,8 +20,10 @@ from app.values.codes import SendKind, TransferHistoryStatus
 from app.values.crypto import address_of
 from tests.actors import TESTER
 from tests.clients import workshop
-from tests.domain.refund.contract_mirror import execute, set_hash
-from tests.domain.refund.evidence_kit import (
+from tests.everyday import some
+from tests.gateway import current_gateway
+from tests.refunds.pure.contract_mirror import execute, set_hash
+from tests.refunds.pure.evidence_kit import (
     KINDS,
     VECTORS,
     context,
@@ -32,8 +34,6 @@ from tests.domain.refund.evidence_kit import (
     twin,
     wd_for,
 )
-from tests.everyday import some
-from tests.gateway import current_gateway
 
 Answer = Mapping[str, Any]
 

@@ -13,7 +13,7 @@ from sqlalchemy.engine import make_url
 from app.db.engine import READER_OPTIONS, prepare, reading, writing
 from app.db.timeouts import CONSOLE
 from app.feed.models import ChainProgress
-from tests.services.feed.world import NOW
+from tests.feed.services.world import NOW
 
 
 def test_who_waited_for_the_writer_sees_what_it_wrote(database_url: str) -> None:

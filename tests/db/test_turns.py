@@ -1,4 +1,4 @@
-"""Who goes first among writers to SQLite. That an operator does is tested on a real server (tests/ingest)."""
+"""Who goes first among writers to SQLite; tests/feed/views tries an operator on a real server."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from app.db.engine import reading
 from app.feed.models import Event
 from tests.applications import application
 from tests.faults.reporters import Events, Reporter
+from tests.feed.services.world import NOW, released, sent, transfer_id, write_network
 from tests.gateway import current_gateway
-from tests.services.feed.world import NOW, released, sent, transfer_id, write_network
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from tests.ingest.kit import EVENTS, NDJSON, bearer, ndjson
+from tests.feed.views.kit import EVENTS, NDJSON, bearer, ndjson
 from tests.serving.server import Server
 
 Events = list[dict[str, Any]]

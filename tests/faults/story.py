@@ -8,7 +8,7 @@ from typing import Any
 
 from app.values.codes import SendKind
 from tests.faults.reporters import Events
-from tests.services.feed.world import (
+from tests.feed.services.world import (
     KEYS,
     about,
     event,

@@ -21,9 +21,9 @@ from tests.actors import TESTER
 from tests.databases import BACKENDS
 from tests.everyday import volume
 from tests.faults.kept import gateway_on, lives
+from tests.feed.services.pruning import OF_TRANSFERS, without
+from tests.feed.services.world import NOW, feed, projections, transfer_id
 from tests.gateway import Gateway, current_gateway
-from tests.services.feed.pruning import OF_TRANSFERS, without
-from tests.services.feed.world import NOW, feed, projections, transfer_id
 from tests.serving.server import ROOT, environment
 
 OLD = 1_000

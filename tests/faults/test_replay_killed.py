@@ -20,8 +20,8 @@ from app.transfers.models import Transfer, TransferAccount
 from tests.databases import BACKENDS
 from tests.everyday import volume
 from tests.faults.kept import gateway_on, lives
+from tests.feed.services.world import feed, projections
 from tests.gateway import Gateway, current_gateway
-from tests.services.feed.world import feed, projections
 from tests.serving.server import ROOT, environment
 
 OLD = 1_000

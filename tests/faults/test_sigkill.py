@@ -23,9 +23,9 @@ from tests.everyday import SEED, SOAK, volume
 from tests.faults.kept import assert_answered_is_kept_once, gateway_on
 from tests.faults.reporters import Events, Killer, Reporter, report_while_killing
 from tests.faults.story import shares, story
+from tests.feed.services.world import feed, projections
+from tests.feed.views.kit import TOKEN
 from tests.gateway import current_gateway
-from tests.ingest.kit import TOKEN
-from tests.services.feed.world import feed, projections
 from tests.serving.server import serving
 
 COUNT = volume(20_000, 240)

@@ -25,13 +25,13 @@ from app.sandbox.loader import load_sandbox
 from app.transfers.models import Transfer, TransferAccount
 from app.values.times import system_clock
 from tests.actors import TESTER
+from tests.feed.services.world import projections
 from tests.fuzz.api_doors import GRPC
 from tests.fuzz.exchange import Wire
 from tests.fuzz.operator import Operator, found_pages
 from tests.fuzz.questions import World
 from tests.gateway import Gateway, current_gateway
 from tests.postgres import gateway_on
-from tests.services.feed.world import projections
 from tests.serving.server import ROOT, UNLIMITED, Server, serving
 
 SECRET = "bench" * 8

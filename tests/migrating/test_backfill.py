@@ -22,8 +22,8 @@ from app.feed.models import GrownDatabase
 from app.feed.services.backfills import KNOWN, Backfill, Range, progress_of, run_backfill
 from app.transfers.models import Transfer, TransferAccount
 from tests.databases import SharedDatabase
+from tests.feed.services.world import NOW, feed, fill_network, projections, sent, small_network
 from tests.gateway import Gateway, current_gateway
-from tests.services.feed.world import NOW, feed, fill_network, projections, sent, small_network
 
 LISTED = KNOWN[0]
 TRANSFERS = 12

@@ -14,8 +14,8 @@ from app import create_app
 from app.db.engine import reading, writing
 from app.feed.models import CourseCount
 from tests.applications import close_connections, make_settings
+from tests.feed.services.world import NOW, about, build_network, event, feed, released, sent
 from tests.gateway import current_gateway
-from tests.services.feed.world import NOW, about, build_network, event, feed, released, sent
 
 DIRECTORY = "migrations"
 BEFORE = str(ScriptDirectory(DIRECTORY).get_revision("0029").down_revision)

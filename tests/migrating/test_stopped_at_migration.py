@@ -18,7 +18,7 @@ from tests.actors import TESTER
 from tests.applications import close_connections, make_settings
 from tests.databases import BACKENDS, new_postgres_database
 from tests.gateway import current_gateway
-from tests.services.network.network_kit import network, text
+from tests.network.services.network_kit import network, text
 
 
 @pytest.fixture(params=BACKENDS)

@@ -19,10 +19,10 @@ from tests.everyday import volume
 from tests.faults.kept import assert_answered_is_kept_once
 from tests.faults.reporters import Events, Reporter
 from tests.faults.story import shares, story
+from tests.feed.services.world import NOW, write_network
+from tests.feed.views.kit import TOKEN
 from tests.gateway import current_gateway
-from tests.ingest.kit import TOKEN
 from tests.pooler.bouncer import Bouncer
-from tests.services.feed.world import NOW, write_network
 from tests.serving.server import Server, serving
 
 TOLD = story(volume(4_000, 800))

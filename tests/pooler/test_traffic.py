@@ -17,10 +17,10 @@ from tests.admin.visitor import add_account
 from tests.applications import application, cheap_passwords, close_connections, make_settings
 from tests.everyday import volume
 from tests.faults.story import story
+from tests.feed.services.world import NOW, feed, projections, write_network
 from tests.gateway import current_gateway, gateway_of
 from tests.pooler.bouncer import Bouncer
 from tests.pooler.traffic import interleave
-from tests.services.feed.world import NOW, feed, projections, write_network
 
 TOLD = story(volume(2_000, 200))
 

@@ -16,8 +16,8 @@ from app.watcher.services.lease import Lease, LeaseLost, keep, take
 from tests.admin.visitor import Visitor, email_of
 from tests.faults.reporters import Events
 from tests.faults.story import shares
+from tests.feed.views.kit import post
 from tests.gateway import gateway_of
-from tests.ingest.kit import post
 
 REPORTERS, ASKERS, VISITORS, WATCHERS = 6, 8, 3, 3
 

@@ -9,9 +9,9 @@ from flask import Flask
 
 from tests.applications import Applications
 from tests.databases import SharedDatabase
+from tests.feed.services.world import NOW, fill_network
 from tests.gateway import current_gateway, gateway_of
 from tests.refunds.kit import Asker
-from tests.services.feed.world import NOW, fill_network
 
 
 @pytest.fixture

@@ -24,10 +24,10 @@ from app.transfers.state import transfer_state
 from app.values.codes import SendKind
 from app.values.crypto import address_of, checksum_address, keccak256
 from app.values.identifiers import TransferId
-from tests.domain.refund.contract_mirror import Revert, execute, set_hash
+from tests.feed.services import world
+from tests.feed.services.world import event, feed, prepared, sent, signature, signed, transfer_id
 from tests.gateway import Gateway
-from tests.services.feed import world
-from tests.services.feed.world import event, feed, prepared, sent, signature, signed, transfer_id
+from tests.refunds.pure.contract_mirror import Revert, execute, set_hash
 
 KINDS = tuple(SendKind)
 PEOPLE = [keccak256(f"refund validator {n}".encode()) for n in range(40)]

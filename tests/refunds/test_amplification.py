@@ -12,8 +12,8 @@ from app.refunds.evidence import SHOWN_REQUESTS
 from app.transfers.signatures import MAX_WAITING
 from app.values.codes import SendKind
 from app.values.crypto import keccak256, sign_digest
+from tests.feed.services.world import signed
 from tests.refunds.kit import PEOPLE, Asker, Powers, Story, rotation
-from tests.services.feed.world import signed
 
 STORY = Story(SendKind.POOL)
 SET: Powers = dict(zip(PEOPLE, (40, 30, 20, 10), strict=False))

@@ -14,11 +14,11 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from app.values.codes import SendKind
-from tests.domain.refund.evidence_kit import twin
 from tests.everyday import volume
+from tests.feed.services.world import forget_events, signed
 from tests.gateway import current_gateway
 from tests.refunds.kit import KINDS, PEOPLE, Asker, Powers, Story, flip, rotation
-from tests.services.feed.world import forget_events, signed
+from tests.refunds.pure.evidence_kit import twin
 
 POWER = st.one_of(st.integers(1, 5), st.integers(0, 2**88))
 SETS = st.dictionaries(st.sampled_from(PEOPLE[:36]), POWER, min_size=1, max_size=30)

@@ -20,9 +20,7 @@ from app.refunds.user_request import read_withdraw_request
 from tests.api.shapes import ASK, EVIDENCE, STATUS, assert_refused
 from tests.applications import Applications
 from tests.databases import SharedDatabase
-from tests.gateway import Gateway, gateway_of
-from tests.refunds.asking import DOORS, REQ_ID, Said, ask, withdraw_req
-from tests.services.feed.world import (
+from tests.feed.services.world import (
     KEYS,
     NOW,
     about,
@@ -35,6 +33,8 @@ from tests.services.feed.world import (
     signed,
     transfer_id,
 )
+from tests.gateway import Gateway, gateway_of
+from tests.refunds.asking import DOORS, REQ_ID, Said, ask, withdraw_req
 
 TAKEN = Said(REQ_ID, 0, None, "", True, None)
 

@@ -10,9 +10,9 @@ from app.transfers.ids import burn_transfer_id, deposit_transfer_id, pool_transf
 from app.values.codes import SendKind
 from app.values.crypto import checksum_address
 from tests.contract.evm.machine import NAMES, USER, Bridge, Chain, Reverted
+from tests.feed.services.world import SENDER, about, address
 from tests.refunds.bridges import bridge_of
 from tests.refunds.kit import KINDS, PEOPLE, Asker, Powers, Story, rotation
-from tests.services.feed.world import SENDER, about, address
 
 SET: Powers = {PEOPLE[0]: 2, PEOPLE[1]: 1}
 PERIOD = 3600

@@ -16,9 +16,9 @@ from tests.actors import TESTER
 from tests.api.shapes import EVIDENCE, ZEROES, assert_refused
 from tests.applications import Applications
 from tests.databases import SharedDatabase
+from tests.feed.services.world import NOW, SENDER, about, event, released, token
 from tests.gateway import current_gateway
 from tests.refunds.kit import PEOPLE, Asker, Story, assert_same, rotation
-from tests.services.feed.world import NOW, SENDER, about, event, released, token
 
 STORY = Story(SendKind.POOL)
 POWERS = {PEOPLE[0]: 50, PEOPLE[1]: 30, PEOPLE[2]: 20}

@@ -9,11 +9,11 @@ import pytest
 from app.refunds.request import decode_request
 from app.values.codes import SendKind
 from tests.contract.evm.machine import Bridge, Call, Chain
-from tests.domain.refund.evidence_kit import twin, vector
 from tests.everyday import some
+from tests.feed.services.world import SENDER
 from tests.refunds.bridges import POWERS, bridge_of, by_address, known_call, served_call
 from tests.refunds.kit import KINDS, PEOPLE, Asker, Story, flip, rotation
-from tests.services.feed.world import SENDER
+from tests.refunds.pure.evidence_kit import twin, vector
 
 SIGNERS = (0, 3, 6)
 """Who is needed for a quorum: with any of them missing it is none."""

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from app.values.codes import SendKind
-from tests.domain.refund.evidence_kit import twin
+from tests.feed.services.world import about, event, released, signed
 from tests.refunds.kit import KINDS, PEOPLE, Asker, Powers, Story, flip, rotation
-from tests.services.feed.world import about, event, released, signed
+from tests.refunds.pure.evidence_kit import twin
 
 POWERS: Powers = dict(zip(PEOPLE, (100, 7, 7, 30, 30, 1, 55), strict=False))
 QUORUM = sum(POWERS.values()) * 2 // 3 + 1

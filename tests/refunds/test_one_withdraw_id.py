@@ -22,9 +22,9 @@ from app.transfers.models import Anomaly, WithdrawId
 from app.values.codes import SendKind
 from tests.actors import TESTER
 from tests.everyday import some
+from tests.feed.services.world import about, event, forget_events, projections
 from tests.refunds.bridges import bridge_of, served_call
 from tests.refunds.kit import PEOPLE, Asker, Powers, Story, rotation
-from tests.services.feed.world import about, event, forget_events, projections
 
 SET: Powers = {PEOPLE[0]: 1}
 FIRST, SECOND = Story(SendKind.POOL, 1), Story(SendKind.POOL, 2)

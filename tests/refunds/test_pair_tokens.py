@@ -9,9 +9,9 @@ import pytest
 from app.network.document import NetworkRefused, import_network
 from app.values.codes import SendKind
 from tests.actors import TESTER
+from tests.feed.services.world import address, network
+from tests.network.services.network_kit import text
 from tests.refunds.kit import PEOPLE, Asker, Powers, Story, rotation
-from tests.services.feed.world import address, network
-from tests.services.network.network_kit import text
 
 SET: Powers = {PEOPLE[0]: 1}
 SIDES = {SendKind.DEPOSIT: "org_token", SendKind.BURN: "pegged_token"}

@@ -14,9 +14,9 @@ from app.values.crypto import address_of, sign_digest
 from tests.actors import TESTER
 from tests.contract.evm.machine import Call, Reverted
 from tests.everyday import volume
+from tests.feed.services.world import about
 from tests.refunds.bridges import WatchedBridge, bridge_of, by_address, known_call, served_call
 from tests.refunds.kit import PEOPLE, Asker, Powers, Story
-from tests.services.feed.world import about
 
 PEOPLE_HERE = PEOPLE[:4]
 POWERS = (0, 1, 1, 2, 3)

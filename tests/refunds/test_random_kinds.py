@@ -19,10 +19,10 @@ from app.values.codes import SendKind
 from app.values.crypto import address_of, checksum_address, sign_digest
 from tests.contract.evm.machine import Bridge, Call, Chain, Reverted
 from tests.everyday import SEED, volume
+from tests.feed.services import world
+from tests.feed.services.world import SENDER, about, address, event, forget_events, sent
 from tests.refunds.bridges import known_call
 from tests.refunds.kit import KINDS, PEOPLE, Asker
-from tests.services.feed import world
-from tests.services.feed.world import SENDER, about, address, event, forget_events, sent
 
 HISTORIES = volume(60, 2)
 STEPS = 30

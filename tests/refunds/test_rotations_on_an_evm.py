@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from app.values.codes import SendKind
+from tests.feed.services.world import about, forget_events
 from tests.refunds.bridges import bridge_of, by_address, served_call
 from tests.refunds.kit import PEOPLE, Asker, Powers, Story, rotation
-from tests.services.feed.world import about, forget_events
 
 STORY = Story(SendKind.POOL)
 OLD: Powers = {PEOPLE[0]: 3, PEOPLE[1]: 2, PEOPLE[2]: 2}

@@ -11,9 +11,9 @@ from app.values.codes import SendKind
 from app.values.crypto import checksum_address, keccak256
 from tests.actors import TESTER
 from tests.contract.evm.machine import Reverted
+from tests.feed.services.world import event
 from tests.refunds.bridges import WatchedBridge, bridge_of, by_address, served_call
 from tests.refunds.kit import PEOPLE, Asker, Powers, Story
-from tests.services.feed.world import event
 
 STORY = Story(SendKind.POOL)
 USUAL: Powers = {PEOPLE[0]: 3, PEOPLE[1]: 2, PEOPLE[2]: 2}

@@ -16,10 +16,10 @@ from app.values.codes import SendKind
 from app.values.crypto import checksum_address, sign_digest
 from tests.actors import TESTER
 from tests.contract.evm.machine import Bridge, Chain
+from tests.feed.services.world import address, network, signed
+from tests.network.services.network_kit import text
 from tests.refunds.bridges import bridge_of, served_call
 from tests.refunds.kit import PEOPLE, Asker, Powers, Story, rotation
-from tests.services.feed.world import address, network, signed
-from tests.services.network.network_kit import text
 
 SET: Powers = {PEOPLE[0]: 1}
 LISTS = {SendKind.DEPOSIT: "deposit_contracts", SendKind.BURN: "burn_contracts"}

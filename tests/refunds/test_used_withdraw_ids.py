@@ -17,9 +17,9 @@ from app.values.codes import SendKind
 from app.values.crypto import address_of, sign_digest
 from tests.actors import TESTER
 from tests.contract.evm.machine import Call, Receipt
+from tests.feed.services.world import about, event, projections
 from tests.refunds.bridges import WatchedBridge, bridge_of, by_address, served_call
 from tests.refunds.kit import PEOPLE, Asker, Powers, Story, rotation
-from tests.services.feed.world import about, event, projections
 
 SET: Powers = {PEOPLE[0]: 1}
 STORY, OTHER = (Story(SendKind.POOL, int(digit * 64, 16)) for digit in "12")

@@ -16,9 +16,7 @@ from app.network.document import import_network
 from app.values.codes import SendKind
 from app.values.crypto import checksum_address
 from tests.actors import TESTER
-from tests.refunds.bridges import bridge_of, served_call
-from tests.refunds.kit import KINDS, PEOPLE, Asker, Powers, Story, rotation
-from tests.services.feed.world import (
+from tests.feed.services.world import (
     SENDER,
     about,
     address,
@@ -32,7 +30,9 @@ from tests.services.feed.world import (
     signed,
     token,
 )
-from tests.services.network.network_kit import text
+from tests.network.services.network_kit import text
+from tests.refunds.bridges import bridge_of, served_call
+from tests.refunds.kit import KINDS, PEOPLE, Asker, Powers, Story, rotation
 
 SET: Powers = {PEOPLE[0]: 1}
 UNLISTED = bytes.fromhex(address(7777)[2:])

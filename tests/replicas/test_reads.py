@@ -14,11 +14,11 @@ from sqlalchemy import Engine, event, func, select
 from app.db.engine import ask
 from app.db.replica import Replica
 from app.db.timeouts import REPLICA, set_timeouts
+from tests.feed.services.world import event as fact
+from tests.feed.views.kit import TOKEN, bearer, ndjson
 from tests.gateway import Gateway, current_gateway
-from tests.ingest.kit import TOKEN, bearer, ndjson
 from tests.replicas.cluster import Cluster
 from tests.replicas.conftest import eventually
-from tests.services.feed.world import event as fact
 
 pytestmark = pytest.mark.soak("a database server that is killed, and its replica")
 

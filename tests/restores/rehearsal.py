@@ -17,8 +17,8 @@ from app.network.document import import_network
 from tests.actors import TESTER
 from tests.applications import application
 from tests.contract.recorded_answers import NOW, ROOT, Answer, Request, ask, requests, sandbox_app
+from tests.feed.views.kit import EVENTS, NDJSON, bearer
 from tests.gateway import current_gateway
-from tests.ingest.kit import EVENTS, NDJSON, bearer
 
 TOKEN = "test-ingest-token"
 PORTION = 100

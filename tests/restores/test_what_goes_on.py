@@ -17,12 +17,12 @@ from app.feed.models import Event
 from app.webhooks.services.delivering import CLAIM, take
 from tests.applications import application
 from tests.contract.recorded_answers import ROOT
+from tests.feed.services.world import feed, sent, write_network
 from tests.gateway import Gateway, current_gateway
-from tests.services.feed.world import feed, sent, write_network
-from tests.services.watching.world import Clock
-from tests.services.webhooks.hooks import Clock as Timer
-from tests.services.webhooks.hooks import Plenty, to_everything
 from tests.watcher.kit import Watched, answers, row, send
+from tests.watcher.services.world import Clock
+from tests.webhooks.services.hooks import Clock as Timer
+from tests.webhooks.services.hooks import Plenty, to_everything
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ import pytest
 from sqlalchemy import create_engine, make_url
 
 from tests.databases import BACKENDS, empty_tables
-from tests.ingest.kit import EVENTS, NDJSON, TOKEN
+from tests.feed.views.kit import EVENTS, NDJSON, TOKEN
 from tests.serving.attackers import exchange
 from tests.serving.crowd import connect, slow_clients, slowest_answer
 from tests.serving.server import Server, serving

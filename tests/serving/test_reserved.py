@@ -23,7 +23,7 @@ from tests.metrics.counted import total, value
 from tests.serving.server import COMMAND, ROOT, environment
 from tests.serving.watched import Watched, watched
 
-pytestmark = pytest.mark.soak("a server of its own; tests/runtime/ready has what it answers")
+pytestmark = pytest.mark.soak("a server of its own; tests/monitoring/ready has what it answers")
 
 SCRAPE_SECONDS = 0.020
 HEALTHY = {"door": "health", "operation": "up", "code": "200"}

@@ -13,7 +13,7 @@ import pytest
 
 from app.monitoring.reserved import STOPPING
 from tests.everyday import volume
-from tests.ingest.kit import TOKEN, bearer
+from tests.feed.views.kit import TOKEN, bearer
 from tests.serving.watched import Watched, watched
 
 QUEUED = volume(200, 60)

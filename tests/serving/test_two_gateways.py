@@ -1,7 +1,7 @@
 """Two gateways on one database: what one has taken, the other answers by within CONFIG_MAX_AGE_SECONDS.
 
 Here the processes are real; what counts at which moment is tried with a clock that the test moves
-(``tests/services/estimates/two_processes.py``).
+(``tests/estimates/services/two_processes.py``).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from tests.actors import TESTER
 from tests.applications import application
 from tests.databases import empty_tables
 from tests.everyday import volume
+from tests.feed.views.kit import EVENTS, NDJSON, TOKEN, bearer, ndjson
 from tests.gateway import current_gateway
-from tests.ingest.kit import EVENTS, NDJSON, TOKEN, bearer, ndjson
-from tests.services.network.network_kit import network, text
+from tests.network.services.network_kit import network, text
 from tests.serving.server import Server, serving
 
 AGE = 0.5

@@ -27,8 +27,8 @@ from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Nodes
 from app.watcher.services.lease import Lease, take
 from app.watcher.services.state import follow_terms, load
+from tests.feed.services.world import token
 from tests.gateway import Gateway
-from tests.services.feed.world import token
 from tests.watcher.fake_chain import FakeChain, FakeLog
 from tests.watcher.fake_node import FakeNode
 

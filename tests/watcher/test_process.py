@@ -22,8 +22,8 @@ from app.network.document import import_within, read_document
 from app.watcher.models import ChainWatch
 from tests.applications import make_settings
 from tests.everyday import SEED, volume
+from tests.feed.services.world import NOW, feed, sent
 from tests.gateway import Gateway, current_gateway
-from tests.services.feed.world import NOW, feed, sent
 from tests.watcher.fake_chain import START, FakeChain
 from tests.watcher.fake_node import FakeNode, served
 from tests.watcher.kit import (

@@ -9,9 +9,9 @@ from flask import Flask
 
 from tests.applications import Applications
 from tests.databases import SharedDatabase
+from tests.feed.services.world import NOW, small_network
 from tests.gateway import Gateway, current_gateway
 from tests.sandboxes import SANDBOX_NOW, fill_sandbox
-from tests.services.feed.world import NOW, small_network
 
 
 @pytest.fixture

@@ -28,8 +28,7 @@ from app.transfers.queries import status as queries
 from app.values.codes import TransferHistoryStatus as Status
 from tests.admin.pages.plans import plans
 from tests.admin.projected import put, took
-from tests.gateway import Gateway
-from tests.services.feed.world import (
+from tests.feed.services.world import (
     KEYS,
     NOW,
     about,
@@ -43,6 +42,7 @@ from tests.services.feed.world import (
     signed,
     transfer_id,
 )
+from tests.gateway import Gateway
 
 PARTS = [name for name, value in vars(Dashboard).items() if isinstance(value, cached_property)]
 

@@ -32,8 +32,7 @@ from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import address_of, checksum_address
 from app.values.errors import GatewayError
 from tests.actors import TESTER
-from tests.gateway import Gateway
-from tests.services.feed.world import (
+from tests.feed.services.world import (
     KEYS,
     NOW,
     about,
@@ -47,6 +46,7 @@ from tests.services.feed.world import (
     signed,
     transfer_id,
 )
+from tests.gateway import Gateway
 
 INTERNAL = re.compile(
     r"TRANSFER_|XferStatus|BAD_|wd_onchain|validator|quorum|signature|signer|status \d|feed\b|reorg|event\b"

@@ -18,7 +18,7 @@ from app.estimates.refusals import Check
 from app.estimates.services import estimate_inputs
 from app.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES
 from app.values.codes import BridgeType
-from tests.domain.estimate.estimate_cases import (
+from tests.estimates.pure.estimate_cases import (
     TOKEN,
     any_plausible,
     ask,

@@ -11,8 +11,8 @@ from app.db.engine import reading
 from app.transfers.admin.lists import TransferFilters, list_transfers
 from app.transfers.models import ID_END
 from tests.admin.pages.plans import plans
+from tests.feed.services.world import SENDER, about, event, feed, released, sent, transfer_id
 from tests.gateway import Gateway
-from tests.services.feed.world import SENDER, about, event, feed, released, sent, transfer_id
 
 SEND = "0x" + "ab" * 32
 PAYOUT = "0x" + "ee" * 32

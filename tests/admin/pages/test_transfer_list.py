@@ -17,8 +17,8 @@ from app.transfers.queries import lists as transfer_list
 from app.values.codes import TransferHistoryStatus as Status
 from tests.admin.pages.plans import plans
 from tests.everyday import some
+from tests.feed.services.world import NOW, SENDER, address
 from tests.gateway import Gateway
-from tests.services.feed.world import NOW, SENDER, address
 
 OTHER = address(77)
 

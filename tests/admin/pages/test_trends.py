@@ -24,8 +24,8 @@ from app.values.codes import REFUND_STATUSES, Reason
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.times import hour_of
 from tests.admin.pages.plans import plans
+from tests.feed.services.world import NOW, about, event, feed, released, sent
 from tests.gateway import Gateway
-from tests.services.feed.world import NOW, about, event, feed, released, sent
 
 HOUR, DAY = 3600, 86_400
 USDT = 10**6

@@ -8,9 +8,9 @@ from flask import Flask
 from app.network.admin.validator_sets import ChainSets, validator_sets
 from app.network.document import import_network
 from tests.actors import TESTER
+from tests.feed.services.world import NOW, address, event, feed
 from tests.gateway import Gateway, current_gateway
-from tests.services.feed.world import NOW, address, event, feed
-from tests.services.network.network_kit import SIGNERS, network, text
+from tests.network.services.network_kit import SIGNERS, network, text
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import pytest
 from flask import Flask
 
 from tests.databases import SharedDatabase
+from tests.feed.services.world import small_network
 from tests.gateway import Gateway
-from tests.services.feed.world import small_network
-from tests.services.watching.world import Clock
 from tests.watcher.kit import Watched
+from tests.watcher.services.world import Clock
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import orjson
 import pytest
 
 from app.watcher.rpc.faults import NoNode, RpcFault
+from tests.feed.services.world import forget_events
 from tests.gateway import Gateway
-from tests.services.feed.world import forget_events
 from tests.watcher.fake_node import FakeNode, Reply
 from tests.watcher.kit import KEY, NAMES, Watched, answers, missed, row, send
 

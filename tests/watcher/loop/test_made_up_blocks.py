@@ -10,8 +10,8 @@ from flask.testing import FlaskClient
 
 from app.watcher.loop.reader import Reader
 from app.watcher.rpc.faults import RpcFault
+from tests.feed.services.world import NOW, feed, sent
 from tests.gateway import Gateway
-from tests.services.feed.world import NOW, feed, sent
 from tests.watcher.fake_chain import START, FakeBlock, FakeChain, FakeLog
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import CHAIN, NAMES, OTHER, Watched, missed, relay, row, send, status

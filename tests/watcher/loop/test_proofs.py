@@ -21,8 +21,8 @@ from app.watcher.queries import waiting_facts
 from app.watcher.rpc.faults import RpcFault
 from app.watcher.steps import WaitingKind
 from tests.everyday import volume
+from tests.feed.services.world import NOW, feed, forget_events, sent
 from tests.gateway import Gateway
-from tests.services.feed.world import NOW, feed, forget_events, sent
 from tests.watcher.fake_chain import START, FakeLog
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import (

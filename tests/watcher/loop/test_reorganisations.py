@@ -9,8 +9,8 @@ import pytest
 from app.watcher.loop.view import TooDeep, Window
 from app.watcher.rpc.faults import NoNode
 from tests.everyday import volume
+from tests.feed.services.world import forget_events
 from tests.gateway import Gateway
-from tests.services.feed.world import forget_events
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import Watched, answers, row, send
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from app.watcher.rpc.faults import RpcFault
+from tests.feed.services.world import NOW, feed, forget_events, sent
 from tests.gateway import Gateway
-from tests.services.feed.world import NOW, feed, forget_events, sent
 from tests.watcher.fake_chain import START, FakeChain
 from tests.watcher.fake_node import FakeNode
 from tests.watcher.kit import (

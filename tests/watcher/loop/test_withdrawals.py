@@ -16,8 +16,8 @@ from app.values.identifiers import ChainId
 from app.watcher.loop.reader import Reader
 from app.watcher.services.chains import watched_network
 from tests.builders import network as build
+from tests.feed.services.world import NOW, network
 from tests.gateway import Gateway
-from tests.services.feed.world import NOW, network
 from tests.watcher.fake_chain import FakeLog
 from tests.watcher.kit import CHAIN, OTHER, POOL, TOKEN, USER, Watched, log_of, send, sent_id
 from tests.watcher.logs import own_id

@@ -15,8 +15,8 @@ from demo.anvil import Anvil
 from demo.chains import LEFT, RIGHT, USERS, prepare
 from demo.network import document
 from demo.transfers import Send
+from tests.feed.services.world import feed
 from tests.gateway import Gateway, gateway_of
-from tests.services.feed.world import feed
 from tests.watcher.on_anvil.plan import BEFORE, BLOCK_DELAYS, CHAINS, Plan
 
 MINER = bytes(20)

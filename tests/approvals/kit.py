@@ -1,0 +1,74 @@
+"""People, a clock, and what became of a proposal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import insert, update
+
+from app.accounts.models import Operator
+from app.accounts.proposal import Proposal
+from app.accounts.queries import proposal_by_id
+from app.accounts.roles import Role
+from app.audit.records import Actor, Source
+from app.db.engine import reading, writing
+from tests.gateway import Gateway
+from tests.network.services.edits.kit import ALICE, BOB, NOON
+
+__all__ = ["ALICE", "BOB", "NOON"]
+
+VERA = Actor("vera@example.org", Source.CONSOLE, "192.0.2.9")
+OLGA = Actor("olga@example.org", Source.CONSOLE, "192.0.2.10")
+NOBODY = Actor("nobody@example.org", Source.CONSOLE, "192.0.2.11")
+PEOPLE = {
+    ALICE.name: Role.ADMIN,
+    BOB.name: Role.ADMIN,
+    OLGA.name: Role.OPERATOR,
+    VERA.name: Role.VIEWER,
+}
+
+
+class Clock:
+    """A clock that goes only when it is told to."""
+
+    def __init__(self) -> None:
+        self.now: datetime = NOON
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def forward(self, **by: float) -> None:
+        self.now += timedelta(**by)
+
+
+def add_people(gateway: Gateway, people: Mapping[str, Role]) -> None:
+    """Accounts with passwords that nobody can type."""
+    rows = [
+        {
+            "email": email,
+            "password": f"the hash of {email}",
+            "role": role.value,
+            "active": True,
+            "fs_uniquifier": f"session of {email}",
+            "second_factor_required": False,
+            "created_at": NOON,
+        }
+        for email, role in people.items()
+    ]
+    with writing(gateway.engine) as connection:
+        connection.execute(insert(Operator), rows)
+
+
+def set_account(gateway: Gateway, who: Actor, **columns: Any) -> None:
+    """Change an account behind everybody's back."""
+    with writing(gateway.engine) as connection:
+        connection.execute(update(Operator).where(Operator.email == who.name).values(columns))
+
+
+def stored(gateway: Gateway, proposal_id: int | None) -> Proposal:
+    with reading(gateway.engine) as connection:
+        found = proposal_by_id(connection, proposal_id or 0)
+    assert found is not None
+    return found

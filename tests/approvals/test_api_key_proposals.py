@@ -1,0 +1,59 @@
+"""Proposals of API keys: made by two administrators, and not where the name was taken meanwhile."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.accounts.proposal import TwoPersons
+from app.accounts.services.proposals import ProposalRefused
+from app.approvals.api_keys import request_key
+from app.approvals.decide import approve, preview_proposal
+from app.credentials.services.api_keys import presented_key
+from app.values.errors import Unauthorized
+from tests.approvals.kit import ALICE, BOB, OLGA, stored
+from tests.gateway import Gateway
+
+
+def proposed(gateway: Gateway) -> tuple[str, int]:
+    text, saved = request_key(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        "wallet",
+        ("read",),
+        "5/minute",
+        actor=ALICE,
+        reason="agreed",
+    )
+    assert saved.proposal_id is not None
+    return text, saved.proposal_id
+
+
+def test_the_second_administrator_makes_it(gateway: Gateway) -> None:
+    text, number = proposed(gateway)
+    preview = preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
+    assert [effect.text for effect in preview.effects] == [
+        "its holder can use it at once; only the proposer has seen the key"
+    ]
+    for person in (ALICE, OLGA):
+        with pytest.raises(ProposalRefused):
+            approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=person)
+        with pytest.raises(Unauthorized):
+            presented_key(gateway.database, f"Bearer {text}")
+    approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+    key = presented_key(gateway.database, f"Bearer {text}")
+    assert key is not None
+    assert (key.name, key.rate_limit) == ("wallet", "5/minute")
+    assert stored(gateway, number).secret is None, "the digest is forgotten there"
+
+
+def test_a_name_that_was_taken_meanwhile(gateway: Gateway) -> None:
+    text, number = proposed(gateway)
+    alone = gateway.but(two_persons=TwoPersons())
+    request_key(alone.database, alone.audit_keys, alone.two_persons, "wallet", ("webhooks",), "", actor=OLGA)
+    with pytest.raises(ProposalRefused, match="is already used"):
+        preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
+    with pytest.raises(ProposalRefused, match="is already used"):
+        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+    with pytest.raises(Unauthorized):
+        presented_key(gateway.database, f"Bearer {text}")

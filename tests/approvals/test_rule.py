@@ -1,0 +1,52 @@
+"""What TWO_PERSONS can name, and who writes what it guards."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from pathlib import Path
+
+from app.accounts.proposal import ADMINISTERED
+from app.network.sections import SECTIONS
+from config import GUARDABLE
+
+APP = Path(__file__).resolve().parents[2] / "app"
+
+TABLES = [section.model.__name__ for section in SECTIONS] + ["Operator", "IngestToken", "ApiKey"]
+WRITE = re.compile(rf"\b(?:insert|update|delete|upsert)\([^()]*\b({'|'.join(TABLES)})\b")
+"""A statement that changes one of the guarded tables."""
+
+UNASKED = ("apply", "import_within", "save_changes", "change_account", "create_within")
+"""Functions that write guarded rows for a caller who has asked for leave."""
+CALL = re.compile(rf"(?<!def )\b({'|'.join(UNASKED)})\((?=connection|\n)")
+
+WRITERS = {
+    "accounts/services/accounts.py": {"Operator", "create_within", "change_account"},
+    "accounts/services/code_keys.py": {"Operator"},  # the same secrets under another key
+    "accounts/services/factors.py": {"change_account"},
+    "accounts/services/sessions.py": {"Operator"},  # the time and place of a sign-in
+    "credentials/services/ingest_tokens.py": {"IngestToken", "create_within"},
+    "credentials/services/api_keys.py": {"ApiKey", "create_within"},
+    "network/document.py": {"apply", "import_within"},
+    "network/edits/saving.py": {"apply", "save_changes"},
+    "network/edits/blocks.py": {"save_changes"},
+    "approvals/network.py": {"save_changes"},
+    "approvals/operators.py": {"create_within", "change_account"},
+    "approvals/ingest_tokens.py": {"create_within"},
+    "approvals/api_keys.py": {"create_within"},
+    "sandbox/loader.py": {"import_within"},  # into an empty database alone
+}
+"""Every module that writes what can be guarded. Another one has to ask for leave, then it stands here."""
+
+
+def test_every_section_can_be_named() -> None:
+    assert set(GUARDABLE) == {section.name for section in SECTIONS} | ADMINISTERED
+
+
+def test_every_writer_of_what_is_guarded_is_known() -> None:
+    found = defaultdict(set)
+    for file in APP.rglob("*.py"):
+        text = file.read_text()
+        for match in (*WRITE.finditer(text), *CALL.finditer(text)):
+            found[file.relative_to(APP).as_posix()].add(match[1])
+    assert found == WRITERS

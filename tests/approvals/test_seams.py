@@ -1,0 +1,204 @@
+"""Proposals of replaced tokens, of second factors, and of passwords that somebody else made."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import insert
+
+from app.accounts.models import OperatorPasskey
+from app.accounts.proposal import TwoPersons
+from app.accounts.roles import Role
+from app.accounts.services.accounts import AccountRefused, find_account
+from app.accounts.services.factors import (
+    accounts_that_have_passkeys,
+    demand_second_factor,
+    forget_second_factors,
+    second_factor_demanded,
+)
+from app.accounts.services.proposals import ProposalRefused, ReasonMissing, SecondPersonNeeded
+from app.approvals.decide import approve, preview_proposal
+from app.approvals.ingest_tokens import request_rotation, request_token
+from app.approvals.operators import AccountRequest, AccountWish, request_account, request_relaxing
+from app.audit.services import Conflict
+from app.credentials.services.ingest_tokens import (
+    TokenTerms,
+    authenticate,
+    create_token,
+    list_tokens,
+    revoke_token,
+    rotate_token,
+)
+from app.db.engine import writing
+from app.values.errors import Unauthorized
+from tests.approvals.kit import ALICE, BOB, OLGA, set_account, stored
+from tests.gateway import Gateway
+
+WHY = "agreed"
+
+
+@pytest.fixture
+def alone(gateway: Gateway) -> Gateway:
+    """The same gateway without second persons."""
+    return gateway.but(two_persons=TwoPersons())
+
+
+def id_of(gateway: Gateway, email: str) -> int:
+    account = find_account(gateway.database, email=email)
+    assert account is not None
+    return account.id
+
+
+def add_passkey(gateway: Gateway, account_id: int) -> None:
+    row = {
+        "operator_id": account_id,
+        "name": "Laptop",
+        "credential_id": b"one",
+        "public_key": b"key",
+        "sign_count": 0,
+        "transports": [],
+        "synced": False,
+        "created_at": gateway.clock(),
+    }
+    with writing(gateway.engine) as connection:
+        connection.execute(insert(OperatorPasskey).values(row))
+
+
+def test_a_token_that_replaces_another_waits_with_its_expiry(gateway: Gateway, alone: Gateway) -> None:
+    ends = gateway.clock() + timedelta(days=7)
+    terms = TokenTerms(expires_at=ends, quota_events=5, quota_seconds=60)
+    create_token(
+        alone.database,
+        alone.audit_keys,
+        alone.two_persons,
+        "relayer",
+        ["transfer.sent"],
+        [56],
+        actor=BOB,
+        terms=terms,
+    )
+    with pytest.raises(SecondPersonNeeded):
+        rotate_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer", actor=ALICE)
+    with pytest.raises(ReasonMissing):
+        request_rotation(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer", actor=ALICE)
+
+    token, saved = request_rotation(
+        gateway.database, gateway.audit_keys, gateway.two_persons, "relayer", actor=ALICE, reason=WHY
+    )
+    number = saved.proposal_id or 0
+    assert preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number)).waits
+    with pytest.raises(Unauthorized):
+        authenticate(gateway.database, gateway.environment_tokens, token.encode())
+    approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+    assert authenticate(gateway.database, gateway.environment_tokens, token.encode()).name == "relayer"
+    first, second = [
+        record
+        for record in list_tokens(gateway.database, gateway.environment_tokens)
+        if record.name == "relayer"
+    ]
+    assert (second.scope, second.quota, second.expires_at) == (first.scope, first.quota, ends)
+
+
+def test_a_replacement_is_refused_when_there_is_nothing_to_replace(gateway: Gateway, alone: Gateway) -> None:
+    create_token(alone.database, alone.audit_keys, alone.two_persons, "relayer", actor=BOB)
+    _, saved = request_rotation(
+        gateway.database, gateway.audit_keys, gateway.two_persons, "relayer", actor=ALICE, reason=WHY
+    )
+    revoke_token(gateway.database, gateway.audit_keys, gateway.environment_tokens, "relayer", actor=BOB)
+    for step in (
+        lambda: preview_proposal(
+            gateway.database, gateway.two_persons, stored(gateway, saved.proposal_id or 0)
+        ),
+        lambda: approve(
+            gateway.database, gateway.audit_keys, gateway.two_persons, saved.proposal_id or 0, actor=BOB
+        ),
+    ):
+        with pytest.raises(ProposalRefused, match="no valid token"):
+            step()
+
+
+def test_a_first_token_keeps_what_was_proposed(gateway: Gateway) -> None:
+    ends = gateway.clock() + timedelta(days=7)
+    token, saved = request_token(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        "relayer",
+        [],
+        [1],
+        actor=ALICE,
+        terms=TokenTerms(expires_at=ends),
+        reason=WHY,
+    )
+    approve(gateway.database, gateway.audit_keys, gateway.two_persons, saved.proposal_id or 0, actor=BOB)
+    assert authenticate(gateway.database, gateway.environment_tokens, token.encode()).expires_at == ends
+
+
+def test_demanding_a_second_factor_is_at_once_and_relaxing_waits(gateway: Gateway) -> None:
+    with pytest.raises(AccountRefused, match="not required"):
+        request_relaxing(gateway.database, gateway.audit_keys, gateway.two_persons, actor=ALICE, reason=WHY)
+    set_account(gateway, ALICE, tf_primary_method="authenticator", tf_totp_secret="x")
+    demand_second_factor(gateway.database, gateway.audit_keys, id_of(gateway, ALICE.name), actor=ALICE)
+    assert second_factor_demanded(gateway.database)
+    with pytest.raises(ReasonMissing):
+        request_relaxing(gateway.database, gateway.audit_keys, gateway.two_persons, actor=ALICE)
+
+    saved = request_relaxing(
+        gateway.database, gateway.audit_keys, gateway.two_persons, actor=ALICE, reason=WHY
+    )
+    number = saved.proposal_id or 0
+    preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
+    assert second_factor_demanded(gateway.database), "not yet"
+    with pytest.raises(ProposalRefused):
+        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=ALICE)
+    approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+    assert not second_factor_demanded(gateway.database)
+
+
+def test_a_lost_second_factor_takes_passkeys_along(gateway: Gateway) -> None:
+    olga = id_of(gateway, OLGA.name)
+    add_passkey(gateway, olga)
+    with pytest.raises(SecondPersonNeeded):
+        forget_second_factors(gateway.database, gateway.audit_keys, gateway.two_persons, olga, actor=ALICE)
+    request = AccountRequest(AccountWish.RESET_SECOND_FACTOR, OLGA.name)
+    number = (
+        request_account(
+            gateway.database, gateway.audit_keys, gateway.two_persons, request, actor=ALICE, reason=WHY
+        ).proposal_id
+        or 0
+    )
+    assert accounts_that_have_passkeys(gateway.database) == {olga}
+    approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+    assert not accounts_that_have_passkeys(gateway.database)
+
+
+def test_a_passkey_that_came_meanwhile_is_a_conflict(gateway: Gateway) -> None:
+    olga = id_of(gateway, OLGA.name)
+    set_account(gateway, OLGA, tf_totp_secret="old")
+    request = AccountRequest(AccountWish.RESET_SECOND_FACTOR, OLGA.name)
+    number = (
+        request_account(
+            gateway.database, gateway.audit_keys, gateway.two_persons, request, actor=ALICE, reason=WHY
+        ).proposal_id
+        or 0
+    )
+    add_passkey(gateway, olga)
+    with pytest.raises(Conflict, match="since"):
+        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+
+
+def test_a_password_that_somebody_made_must_be_changed(gateway: Gateway) -> None:
+    create = AccountRequest(AccountWish.CREATE, "carol@example.org", {"role": Role.VIEWER.value}, "hash")
+    renew = AccountRequest(AccountWish.NEW_PASSWORD, OLGA.name, hashed="another hash")
+    for request in (create, renew):
+        number = (
+            request_account(
+                gateway.database, gateway.audit_keys, gateway.two_persons, request, actor=ALICE, reason=WHY
+            ).proposal_id
+            or 0
+        )
+        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+        account = find_account(gateway.database, email=request.email)
+        assert account is not None
+        assert account.must_change_password, request.wish

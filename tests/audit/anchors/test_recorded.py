@@ -1,0 +1,130 @@
+"""Each record's head is noted once it is committed, and what was noted shows what was removed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from sqlalchemy import delete
+
+from app.accounts.roles import Role
+from app.audit.models import AuditRecord, AuditSubject
+from app.audit.services import record_alone, verify_audit
+from app.db.engine import writing
+from app.webhooks.subscription import AlertKind
+from config import ALL_DOORS, ConfigError, load_settings
+from tests.actors import TESTER
+from tests.admin.visitor import signed_in
+from tests.applications import OpenApp
+from tests.gateway import Gateway, gateway_of
+from tests.webhooks.services.hooks import deliveries, to_alerts
+
+
+@pytest.fixture
+def heads(tmp_path: Path) -> Path:
+    return tmp_path / "heads"
+
+
+@pytest.fixture
+def anchored(open_app: OpenApp, heads: Path) -> Flask:
+    return open_app(audit_anchors=(f"file:{heads}",), doors=ALL_DOORS)
+
+
+def write(gateway: Gateway, count: int) -> None:
+    for n in range(count):
+        record_alone(gateway.database, gateway.audit_keys, TESTER, "test.deed", f"subject {n}")
+    gateway.audit_keys.anchors.flush()
+
+
+def verified(app: Flask, *options: str) -> tuple[int, str]:
+    result = app.test_cli_runner().invoke(args=["audit", "verify", *options])
+    return result.exit_code, result.output
+
+
+def test_records_that_are_gone_are_found(anchored: Flask, heads: Path) -> None:
+    gateway = gateway_of(anchored)
+    write(gateway, 4)
+    assert verified(anchored, "--anchors", str(heads))[0] == 0
+    assert (
+        heads.read_text().splitlines()[-1].endswith(verify_audit(gateway.database, gateway.audit_keys).head)
+    )
+    with writing(gateway.engine) as connection:
+        connection.execute(delete(AuditSubject).where(AuditSubject.record_id > 2))
+        connection.execute(delete(AuditRecord).where(AuditRecord.id > 2))
+    assert verified(anchored)[0] == 0, "the chain alone does not tell"
+    code, said = verified(anchored, "--anchors", str(heads))
+    assert (code, "records after 2 are missing" in said) == (1, True), said
+    record_alone(gateway.database, gateway.audit_keys, TESTER, "test.deed", "another one")
+    gateway.audit_keys.anchors.flush()
+    code, said = verified(anchored, "--anchors", str(heads))
+    assert (code, "two different heads" in said) == (2, True), said
+
+
+def test_nothing_is_noted_of_what_is_not_committed(anchored: Flask, heads: Path) -> None:
+    gateway = gateway_of(anchored)
+    write(gateway, 1)
+    before = heads.read_text()
+
+    def fail() -> None:
+        with writing(gateway.engine) as connection:
+            from app.audit.services import record  # noqa: PLC0415
+
+            record(connection, gateway.audit_keys, TESTER, "test.deed", "it", now=gateway.clock())
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    gateway.audit_keys.anchors.flush()
+    assert heads.read_text() == before
+
+
+def test_a_change_is_made_though_its_head_cannot_be_noted(anchored: Flask, heads: Path) -> None:
+    visitor = signed_in(anchored, Role.VIEWER)
+    gateway = gateway_of(anchored)
+    assert "could not be noted" not in visitor.get("/admin/audit/").text
+    gateway.audit_keys.anchors.flush()
+    heads.unlink()
+    heads.mkdir()
+    write(gateway, 1)
+    page = visitor.get("/admin/audit/").text
+    assert "could not be noted" in page
+    assert "Is a directory" in page
+    assert verify_audit(gateway.database, gateway.audit_keys).fault is None
+    shutil.rmtree(heads)
+    write(gateway, 1)
+    assert "could not be noted" not in visitor.get("/admin/audit/").text
+
+
+def test_heads_by_webhook(anchored: Flask, tmp_path: Path) -> None:
+    gateway = gateway_of(anchored)
+    to_alerts(gateway, AlertKind.AUDIT_HEAD)
+    to_alerts(gateway, AlertKind.STUCK)
+    before = len(deliveries(gateway))
+    write(gateway, 2)
+    bodies = [row.body for row in deliveries(gateway)][before:]
+    assert [json.loads(body)["type"] for body in bodies] == ["alert.audit_head"] * 2
+    assert json.loads(bodies[-1])["data"]["detail"] == verify_audit(gateway.database, gateway.audit_keys).head
+    received = tmp_path / "received"
+    received.write_text("\n".join(bodies))
+    assert verified(anchored, "--anchors", str(received))[0] == 0
+    received.write_text(bodies[-1].replace('detail":"', 'detail":"9'))
+    assert verified(anchored, "--anchors", str(received))[0] == 1
+
+
+def test_a_file_without_heads_is_no_anchor(anchored: Flask, tmp_path: Path) -> None:
+    (tmp_path / "empty").write_text("\n")
+    code, said = verified(anchored, "--anchors", str(tmp_path / "empty"))
+    assert (code, "at least one noted head" in said) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["heads", "file:heads", "file://host/heads", "udp://host", "tcp://host:601/x", "unix:log", "http://h:1"],
+)
+def test_a_place_that_is_none(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUDIT_ANCHORS", f"file:/var/log/heads,{value}")
+    with pytest.raises(ConfigError, match="must be a file such as"):
+        load_settings()

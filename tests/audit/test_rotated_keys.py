@@ -1,0 +1,117 @@
+"""What docs/operations.md says of each key: both work for a while, then the old one is worth nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from sqlalchemy import select
+
+from app.approvals.api_keys import request_key
+from app.audit.services import record_alone, verify_audit
+from app.credentials.models import ApiKey
+from app.credentials.services.api_keys import revoke_key
+from app.credentials.services.ingest_tokens import list_tokens
+from app.db.engine import reading
+from config import ConfigError, load_settings
+from tests.actors import TESTER
+from tests.applications import OpenApp
+from tests.feed.services.world import NOW, sent
+from tests.feed.views.kit import CURSOR, bearer, post, verdict
+from tests.gateway import gateway_of, parts
+
+OLD, NEW = "the old key of the tests, 32 characters", "the new key of the tests, 32 characters"
+
+
+@pytest.fixture
+def at_noon(open_app: OpenApp) -> Callable[..., Flask]:
+    return lambda **settings: open_app(clock=lambda: NOW, **settings)
+
+
+def reported(app: Flask, number: int, token: str) -> int:
+    """The status of reporting one event."""
+    return post(app.test_client(), [sent(number)], token).status_code
+
+
+def test_an_ingest_token(at_noon: Callable[..., Flask]) -> None:
+    app = at_noon()
+    cli, client = app.test_cli_runner(), app.test_client()
+    old = cli.invoke(args=["ingest-tokens", "create", "relayer"]).stdout.strip()
+    assert reported(app, 1, old) == 200
+    new = cli.invoke(args=["ingest-tokens", "rotate", "relayer"]).stdout.strip()
+    assert [reported(app, 2, old), reported(app, 3, new)] == [200, 200], "both are valid"
+    cursors = [client.get(CURSOR, headers=bearer(token)).json for token in (old, new)]
+    assert cursors[0] == cursors[1], "the reporter goes on where it was"
+    assert verdict(post(client, [sent(1)], new))["repeated"] == 1
+    (first, *_) = [
+        token
+        for token in list_tokens(*parts(gateway_of(app), "database", "environment_tokens"))
+        if f"_{token.key_id}_" in old
+    ]
+    assert cli.invoke(args=["ingest-tokens", "revoke", "relayer", "--key", first.key_id]).exit_code == 0
+    assert [reported(app, 4, old), reported(app, 4, new)] == [401, 200]
+
+
+def test_a_token_of_the_environment(at_noon: Callable[..., Flask]) -> None:
+    old, new = "an old token of the tests", "a new token of the tests"
+    assert reported(at_noon(ingest_tokens=(old,)), 1, old) == 200
+    both = at_noon(ingest_tokens=(old, new))
+    assert [reported(both, 2, old), reported(both, 3, new)] == [200, 200]
+    after = at_noon(ingest_tokens=(new,))
+    assert [reported(after, 4, old), reported(after, 4, new)] == [401, 200]
+
+
+def test_an_api_key(at_noon: Callable[..., Flask]) -> None:
+    app = at_noon()
+    gateway = gateway_of(app)
+
+    def asked(key: str) -> int:
+        return app.test_client().get("/v2/getTransferConfigs", headers=bearer(key)).status_code
+
+    old, _ = request_key(
+        gateway.database, gateway.audit_keys, gateway.two_persons, "wallet", ("read",), "", actor=TESTER
+    )
+    assert asked(old) == 200
+    new, _ = request_key(
+        gateway.database, gateway.audit_keys, gateway.two_persons, "wallet-2", ("read",), "", actor=TESTER
+    )
+    assert [asked(old), asked(new)] == [200, 200]
+    with reading(gateway.engine) as connection:
+        number = connection.execute(select(ApiKey.id).where(ApiKey.name == "wallet")).scalar_one()
+    revoke_key(gateway.database, gateway.audit_keys, number, actor=TESTER)
+    assert [asked(old), asked(new)] == [401, 200]
+
+
+def test_the_audit_key(at_noon: Callable[..., Flask]) -> None:
+    record_alone(
+        *parts(gateway_of(at_noon(audit_key=OLD)), "database", "audit_keys"), TESTER, "test.deed", "before"
+    )
+    after = gateway_of(at_noon(audit_key=NEW, audit_keys_old=(OLD,)))
+    record_alone(after.database, after.audit_keys, TESTER, "test.deed", "after")
+    assert (
+        verify_audit(after.database, after.audit_keys).count,
+        verify_audit(after.database, after.audit_keys).fault,
+    ) == (2, None)
+    forgotten = verify_audit(*parts(gateway_of(at_noon(audit_key=NEW)), "database", "audit_keys"))
+    assert "not one of the configured keys" in (forgotten.fault or ""), "it is needed for what it sealed"
+    leaked = gateway_of(at_noon(audit_key=OLD, audit_keys_old=(NEW,)))
+    assert "older key" in (verify_audit(leaked.database, leaked.audit_keys).fault or "")
+
+
+@pytest.mark.parametrize("name", ["SECRET_KEY", "SECRET_KEYS_OLD", "AUDIT_KEYS_OLD", "INGEST_TOKENS"])
+def test_each_may_be_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(name, raising=False)
+    file = tmp_path / "secret"
+    file.write_text(f"{OLD.replace(',', '')}\n")
+    monkeypatch.setenv(f"{name}_FILE", str(file))
+    value = getattr(load_settings(), name.lower())
+    assert (value if isinstance(value, str) else ",".join(value)) == OLD.replace(",", "")
+
+
+def test_old_secret_keys_are_long_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOST", "0.0.0.0")
+    monkeypatch.setenv("SECRET_KEYS_OLD", f"{'o' * 32},short")
+    with pytest.raises(ConfigError, match="each key must have at least 32"):
+        load_settings()

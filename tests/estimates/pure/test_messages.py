@@ -1,0 +1,298 @@
+"""What a refusal says would pass does pass, and one smallest unit beyond it does not."""
+
+from __future__ import annotations
+
+import random
+import re
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from app.estimates import checks
+from app.estimates.estimate import Check, EstimateRefused, estimate
+from app.estimates.inputs import (
+    BaseFee,
+    ChainTerms,
+    EstimateInputs,
+    EstimateRequest,
+    FeeTier,
+    FixedRate,
+    RouteBlock,
+    RouteTerms,
+    StableSwapRate,
+    TokenTerms,
+)
+from app.values.codes import Reason
+from tests.estimates.pure.estimate_cases import (
+    NOW,
+    TOKEN,
+    any_plausible,
+    ask,
+    for_seeds,
+    on_curve,
+    pegged,
+    pool_with,
+    usdt,
+    wild_inputs,
+)
+
+UINT256 = 2**256 - 1
+UPPER = {Check.INBOUND_LIMIT, Check.EPOCH_CAP, Check.TOTAL_CAP, Check.DST_BALANCE, Check.RESULT_SIZE}
+LOWER = {Check.FEES, Check.MAX_SLIPPAGE}
+
+
+def refusal(inputs: EstimateInputs) -> EstimateRefused | None:
+    try:
+        estimate(inputs)
+    except EstimateRefused as refused:
+        return refused
+    return None
+
+
+def passes(inputs: EstimateInputs, amt: int, **changes) -> bool:
+    return refusal(ask(inputs, amt=amt, **changes)) is None
+
+
+def no_advice() -> AbstractContextManager[Any]:
+    """Refusals say nothing meanwhile: to look for an amount that passes takes longer than the checks."""
+
+    def refused(*_: object) -> EstimateRefused:
+        return EstimateRefused("", check=Check.AMOUNT, reason=Reason.AMOUNT_ZERO)
+
+    return patch.multiple(checks, over_limit=refused, fees_eat=refused, slippage_too_high=refused)
+
+
+def promised(msg: str, words: str, decimals: int) -> int | None:
+    """The amount (smallest units) that a message names after some words."""
+    found = re.search(rf"{words} ([0-9.]+) USDT", msg)
+    if found is None:
+        return None
+    amt = Fraction(found[1]) * 10**decimals
+    assert amt.denominator == 1
+    return int(amt)
+
+
+def keeps_its_word(inputs: EstimateInputs, got: EstimateRefused) -> None:
+    """Hold every number of a refusal against the estimate itself."""
+    amt, decimals = inputs.request.amt, inputs.src_token.decimals
+    below, above = got.largest_passing_amt, got.smallest_passing_amt
+    if below is not None:
+        assert below < amt
+        assert passes(inputs, below)
+        assert below + 1 == amt or not passes(inputs, below + 1)
+    if above is not None:
+        assert above > amt
+        assert passes(inputs, above)
+        assert above - 1 == amt or not passes(inputs, above - 1)
+    if got.largest_passing_tolerance is not None:
+        assert passes(inputs, amt, slippage_tolerance=got.largest_passing_tolerance)
+        assert not passes(inputs, amt, slippage_tolerance=got.largest_passing_tolerance + 1)
+        assert str(got.largest_passing_tolerance) in got.msg
+    if "No amount" not in got.msg:
+        up_to, at_least = promised(got.msg, "up to", decimals), promised(got.msg, "at least", decimals)
+        assert up_to in (None, below)
+        assert at_least in (None, above)
+        assert up_to or at_least or got.largest_passing_tolerance
+        if got.check in UPPER:
+            assert up_to == below or below is None
+    else:
+        assert below is None and above is None
+        lower = re.search(r"with (\d+) or less you can transfer ([0-9.]+) USDT", got.msg)
+        if lower is not None:
+            less = int(Fraction(lower[2]) * 10**decimals)
+            assert passes(inputs, less, slippage_tolerance=int(lower[1]))
+
+
+@for_seeds(1500, any_plausible)
+def test_refusals_keep_their_word(inputs):
+    got = refusal(inputs)
+    if got is not None and got.check in UPPER | LOWER:
+        keeps_its_word(inputs, got)
+
+
+@for_seeds(1500, wild_inputs)
+def test_refusals_of_anything_keep_their_word(inputs):
+    got = refusal(inputs)
+    if got is not None and got.check in UPPER | LOWER and "pools is empty" not in got.msg:
+        keeps_its_word(inputs, got)
+
+
+def small_inputs(seed: int) -> EstimateInputs:
+    """Numbers so small that every amount can be tried; fees so high that their rounding matters."""
+    rng = random.Random(seed)
+    starts = sorted({0, *(rng.randrange(1, 150) for _ in range(rng.randrange(3)))})
+    ppms = (0, 400, 20_000, 20_000, 150_000, 333_333, 500_000)
+    rate: FixedRate | StableSwapRate = FixedRate(Fraction(rng.randrange(1, 40), rng.randrange(1, 20)), "")
+    if rng.random() < 0.25:
+        rate = StableSwapRate(rng.choice((1, 10, 200)))
+    src_decimals, dst_decimals = (
+        (18, 18) if isinstance(rate, StableSwapRate) else rng.choice(((0, 0), (0, 1), (1, 0)))
+    )
+    caps = (None, None, rng.randrange(500))
+    tolerances = (1, 3000, 300_000, 600_000, 900_000)
+    base_fee = BaseFee(rng.choice((0, 1, 5, rng.randrange(60))))
+    src_added = rng.randrange(1, 300)
+    return EstimateInputs(
+        request=EstimateRequest(1, 56, "USDT", rng.randrange(1, 200), rng.choice(tolerances)),
+        now=NOW,
+        src_chain=ChainTerms(1, "A"),
+        dst_chain=ChainTerms(56, "B"),
+        src_token=TokenTerms("USDT", src_decimals),
+        dst_token=TokenTerms("USDT", dst_decimals),
+        route=RouteTerms(rate, base_fee, tiers=tuple(FeeTier(s, rng.choice(ppms)) for s in starts)),
+        src_pool=pool_with(added=src_added, total_cap=rng.choice(caps), epoch_cap=rng.choice(caps)),
+        dst_pool=pool_with(added=rng.choice((10**6, rng.randrange(1, 300)))),
+    )
+
+
+@for_seeds(800, small_inputs)
+def test_the_named_amounts_are_the_nearest_that_pass(inputs):
+    """By trying every amount that the source pool could take."""
+    got = refusal(inputs)
+    if got is None or "pools is empty" in got.msg or got.check is Check.CURVE:
+        return
+    amt = inputs.request.amt
+    with no_advice():
+        passing = [other for other in range(1, 301) if passes(inputs, other)]
+    assert got.largest_passing_amt == max((other for other in passing if other < amt), default=None)
+    assert got.smallest_passing_amt == min((other for other in passing if other > amt), default=None)
+    assert ("No amount" in got.msg) == (not passing and got.largest_passing_tolerance is None)
+    if got.check is Check.MAX_SLIPPAGE:
+        with no_advice():
+            fitting = [t for t in range(1, 10**6, 997) if passes(inputs, amt, slippage_tolerance=t)]
+        assert (got.largest_passing_tolerance or 0) >= max(fitting, default=0)
+
+
+class TestWords:
+    def test_over_the_inbound_limit(self):
+        inputs = usdt(src_pool=pool_with(added=1_234_500_000))
+        assert refusal(ask(inputs, amt=10**10)).msg == "You can transfer up to 1234.5 USDT at this moment"
+
+    def test_the_tightest_limit_is_the_one_promised(self):
+        inputs = usdt(
+            src_pool=pool_with(
+                100 * TOKEN, total_cap=150 * TOKEN, epoch_cap=90 * TOKEN, epoch_volume=60 * TOKEN
+            ),
+            dst_pool=pool_with(added=20 * 10**18),
+        )
+        got = refusal(ask(inputs, amt=101 * TOKEN))
+        assert got.reason is Reason.INBOUND_LIMIT
+        assert got.largest_passing_amt == 20_613_683  # the destination's 20 USDT, its fees on top
+        assert got.msg == "You can transfer up to 20.613683 USDT at this moment"
+
+    def test_over_the_epoch_cap(self):
+        pool = pool_with(added=10**12, epoch_cap=50 * TOKEN, epoch_volume=20 * TOKEN, epoch_seconds=3600)
+        got = refusal(ask(usdt(src_pool=pool), amt=31 * TOKEN))
+        assert got.reason is Reason.EPOCH_CAP
+        assert got.msg == (
+            "You can transfer up to 30 USDT at this moment; the limit resets at 2026-03-04T06:00:00Z"
+        )
+        huge = replace(pool, epoch_seconds=10**30)
+        assert refusal(ask(usdt(src_pool=huge), amt=31 * TOKEN)).msg.endswith("at this moment")
+
+    def test_fees_and_limit_leave_nothing_between_them(self):
+        got = refusal(ask(usdt(src_pool=pool_with(added=600_000)), amt=700_000))
+        assert got.msg == (
+            "No amount of USDT can be transferred from Ethereum to BNB Chain at this moment: try again "
+            "later or choose another destination chain"
+        )
+
+    def test_fees_eat_the_amount(self):
+        got = refusal(ask(usdt(), amt=605_000))
+        assert got.msg == "The fees would use up this amount: transfer at least 0.607504 USDT"
+
+    def test_slippage_too_high(self):
+        got = refusal(ask(usdt(), amt=TOKEN, slippage_tolerance=500_000))
+        assert (got.code, got.largest_passing_tolerance, got.smallest_passing_amt) == (
+            1012,
+            394_162,
+            1_211_845,
+        )
+        assert got.msg == (
+            "With this slippage_tolerance, nothing of this amount may be received: use a "
+            "slippage_tolerance of 394162 or less, or transfer at least 1.211845 USDT"
+        )
+
+    def test_a_tolerance_that_lets_nothing_through(self):
+        got = refusal(ask(usdt(), amt=6 * 10**12, slippage_tolerance=999_999))
+        assert got.msg == (
+            "No amount is possible with a slippage_tolerance of 999999; with 999699 or less "
+            "you can transfer 4000000 USDT at this moment"
+        )
+
+    def test_nothing_passes_where_the_chains_minimum_is_the_whole(self):
+        inputs = usdt(src_chain=ChainTerms(1, "Ethereum", minimal_max_slippage=10**6), open_destinations=())
+        got = refusal(inputs)
+        assert got.msg.endswith(
+            "can be transferred from Ethereum to BNB Chain at this moment: try again later"
+        )
+
+    def test_results_beyond_uint256(self):
+        got = refusal(ask(pegged(), amt=UINT256))
+        assert got.reason is Reason.AMOUNT_TOO_LARGE
+        assert got.largest_passing_amt == UINT256 // 10**12
+        assert re.fullmatch(r"You can transfer up to \d+\.\d+ USDT at this moment", got.msg)
+
+    @pytest.mark.parametrize(
+        ("inputs", "msg"),
+        [
+            (
+                usdt(src_token=None),
+                "USDT is not supported on Ethereum: it can be sent from BNB Chain, Polygon",
+            ),
+            (
+                usdt(src_token=None, dst_token=None, symbol_chains=()),
+                "USDT is not supported on Ethereum: choose one of the tokens in /v2/getTransferConfigs",
+            ),
+            (
+                ask(usdt(src_token=None, dst_token=None, spelling="USDT"), token_symbol="usdt"),
+                "usdt is not supported on Ethereum: letter case matters, send token_symbol=USDT",
+            ),
+            (
+                usdt(dst_token=None),
+                "USDT is not supported on BNB Chain: from Ethereum it can be sent to Polygon",
+            ),
+            (
+                usdt(route=None),
+                "There is no pool route for USDT from Ethereum to BNB Chain: "
+                "from Ethereum it can be sent to Polygon",
+            ),
+            (
+                usdt(block=RouteBlock.BOTH),
+                "Transfers of USDT between Ethereum and BNB Chain are disabled in both directions "
+                "at this moment: from Ethereum it can be sent to Polygon",
+            ),
+            (
+                usdt(block=RouteBlock.ONE_WAY, open_destinations=()),
+                "Transfers of USDT from Ethereum to BNB Chain are disabled at this moment: "
+                "no other destination is available from Ethereum at this moment, try again later",
+            ),
+            (
+                usdt(src_chain=ChainTerms(1, "Ethereum", disabled=True)),
+                "Ethereum is disabled at this moment: choose another chain, or try again later",
+            ),
+            (
+                usdt(dst_chain=None),
+                "Chain 56 is unknown: choose one of the chains in /v2/getTransferConfigs",
+            ),
+        ],
+    )
+    def test_what_else_would_do(self, inputs, msg):
+        assert refusal(inputs).msg == msg
+
+    def test_long_lists_are_cut(self):
+        names = tuple(f"Chain {n}" for n in range(11))
+        got = refusal(usdt(src_token=None, symbol_chains=names))
+        assert got.msg.endswith("Chain 6, Chain 7 and 3 more")
+
+    @pytest.mark.parametrize("symbol", ["<b>x</b>", "\ud800", "a\x00b", "x" * 33, "", "\u202eUSDT"])
+    def test_what_was_asked_is_repeated_only_where_it_is_harmless(self, symbol):
+        inputs = ask(usdt(src_token=None, dst_token=None), token_symbol=symbol)
+        assert refusal(inputs).msg.startswith("This token is not supported on Ethereum")
+
+    def test_an_empty_pool_of_a_curve(self):
+        assert "one of the two pools is empty" in refusal(on_curve(dst_pool=pool_with())).msg

@@ -1,0 +1,50 @@
+"""The estimate against the oracle, over many generated inputs; and nothing else raised for any of them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from app.estimates.estimate import EstimateRefused, estimate, explain
+from app.estimates.inputs import EstimateInputs
+from tests.estimates.pure.estimate_cases import for_seeds, pegged_inputs, plausible_inputs, wild_inputs
+from tests.estimates.pure.oracle import Answer, Refused, expected
+
+
+def answered(inputs: EstimateInputs) -> Answer | Refused:
+    try:
+        got = estimate(inputs)
+    except EstimateRefused as refused:
+        return Refused(refused.code, refused.reason)
+    assert got.slippage_tolerance == inputs.request.slippage_tolerance
+    assert got.drop_gas_amt == inputs.dst_chain.drop_gas_amt
+    return Answer(
+        got.eq_value_token_amt,
+        got.bridge_rate,
+        got.perc_fee,
+        got.base_fee,
+        got.estimated_receive_amt,
+        got.max_slippage,
+    )
+
+
+@for_seeds(3000, partial(plausible_inputs, False))
+def test_fixed_rate(inputs):
+    assert answered(inputs) == expected(inputs)
+
+
+@for_seeds(3000, partial(plausible_inputs, True))
+def test_curve(inputs):
+    assert answered(inputs) == expected(inputs)
+
+
+@for_seeds(2000, pegged_inputs)
+def test_pegged(inputs):
+    assert answered(inputs) == expected(inputs)
+
+
+@for_seeds(4000, wild_inputs)
+def test_anything(inputs):
+    got = answered(inputs)
+    assert got == expected(inputs)
+    explanation = explain(inputs)
+    assert (explanation.refusal is None) == isinstance(got, Answer)

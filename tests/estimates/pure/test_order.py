@@ -1,0 +1,283 @@
+"""Every refusal by itself, and of any two that could be made the earlier one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from fractions import Fraction
+from itertools import combinations
+
+import pytest
+
+from app.estimates.estimate import Check, EstimateRefused, estimate
+from app.estimates.inputs import BaseFee, FixedRate, PeggedTerms, RouteBlock
+from app.network.pools import PoolCounters
+from app.values.codes import BridgeType, ErrCode, Reason
+from tests.estimates.pure.estimate_cases import NOW, ask, on_curve, pegged, pool_with, usdt
+
+DEEP = pool_with(added=2**400)
+
+
+def base():
+    """Passes; the pools are deep enough for a result over 2^256-1."""
+    inputs = usdt()
+    return replace(inputs, src_pool=DEEP, dst_pool=DEEP)
+
+
+def chain(side, **changes):
+    return lambda i: replace(i, **{f"{side}_chain": replace(getattr(i, f"{side}_chain"), **changes)})
+
+
+def token(side, **changes):
+    name, changes = f"{side}_token", changes or {"xfer_disabled": True}
+    return lambda i: replace(i, **{name: getattr(i, name) and replace(getattr(i, name), **changes)})
+
+
+def route(**changes):
+    return lambda i: replace(i, route=i.route and replace(i.route, **changes))
+
+
+def pool(**changes):
+    return lambda i: replace(i, src_pool=replace(i.src_pool, **changes))
+
+
+def put(**changes):
+    return lambda i: replace(i, **changes)
+
+
+def asking(**changes):
+    return lambda i: ask(i, **changes)
+
+
+def unknown_age(inputs):
+    if inputs.route is None:
+        return inputs
+    fee = replace(inputs.route.base_fee, since=None)
+    return replace(inputs, route=replace(inputs.route, base_fee=fee, base_fee_max_age_seconds=0))
+
+
+NO_PRICE_FITS = FixedRate(Fraction(2**256), "")
+
+
+# In reverse order of docs/interface.md#estimate-checks: a later flaw here may be added to an earlier one.
+FLAWS = {
+    "slippage": (
+        1012,
+        Reason.SLIPPAGE_TOO_HIGH,
+        Check.MAX_SLIPPAGE,
+        chain("src", minimal_max_slippage=10**6),
+    ),
+    "too_large": (500, Reason.AMOUNT_TOO_LARGE, Check.RESULT_SIZE, route(rate=NO_PRICE_FITS)),
+    "fees": (500, Reason.AMOUNT_TOO_SMALL, Check.FEES, route(base_fee=BaseFee(2**600))),
+    "dst_balance": (1004, Reason.NOT_ENOUGH_LIQUIDITY, Check.DST_BALANCE, put(dst_pool=pool_with())),
+    "total_cap": (1017, Reason.TOTAL_CAP, Check.TOTAL_CAP, pool(total_cap=0)),
+    "epoch_cap": (1005, Reason.EPOCH_CAP, Check.EPOCH_CAP, pool(epoch_cap=100, epoch_volume=99)),
+    "inbound": (
+        1005,
+        Reason.INBOUND_LIMIT,
+        Check.INBOUND_LIMIT,
+        pool(counters=PoolCounters(2**400, relayed=2**400)),
+    ),
+    "fee_age": (500, Reason.FEE_STALE, Check.BASE_FEE_AGE, unknown_age),
+    "fees_unknown": (500, Reason.FEE_STALE, Check.FEES_KNOWN, route(tiers=None)),
+    "tolerance": (
+        1012,
+        Reason.BAD_SLIPPAGE_TOLERANCE,
+        Check.SLIPPAGE_TOLERANCE,
+        asking(slippage_tolerance=0),
+    ),
+    "over_maximum": (500, Reason.AMOUNT_OVER_MAXIMUM, Check.MAX_SEND, token("src", max_send=9)),
+    "under_minimum": (500, Reason.AMOUNT_UNDER_MINIMUM, Check.MIN_SEND, token("src", min_send=10**30)),
+    "amt_0": (500, Reason.AMOUNT_ZERO, Check.AMOUNT, asking(amt=0)),
+    "one_way": (1016, Reason.DIRECTION_BLOCKED, Check.DIRECTION, put(block=RouteBlock.ONE_WAY)),
+    "both_ways": (1009, Reason.TRANSFER_DISABLED, Check.TOKEN_ENABLED, put(block=RouteBlock.BOTH)),
+    "dst_token_disabled": (1009, Reason.TRANSFER_DISABLED, Check.TOKEN_ENABLED, token("dst")),
+    "src_token_disabled": (1009, Reason.TRANSFER_DISABLED, Check.TOKEN_ENABLED, token("src")),
+    "no_route": (1001, Reason.NO_ROUTE, Check.ROUTE, put(route=None)),
+    "no_dst_token": (1001, Reason.TOKEN_NOT_ON_DST, Check.DST_TOKEN, put(dst_token=None)),
+    "no_src_token": (1002, Reason.TOKEN_NOT_ON_SRC, Check.SRC_TOKEN, put(src_token=None)),
+    "dst_disabled": (500, Reason.CHAIN_DISABLED, Check.CHAIN_ENABLED, chain("dst", disabled=True)),
+    "src_disabled": (500, Reason.CHAIN_DISABLED, Check.CHAIN_ENABLED, chain("src", disabled=True)),
+    "dst_unknown": (500, Reason.CHAIN_UNKNOWN, Check.CHAIN_KNOWN, put(dst_chain=None)),
+    "src_unknown": (500, Reason.CHAIN_UNKNOWN, Check.CHAIN_KNOWN, put(src_chain=None)),
+    "same_chain": (500, Reason.SAME_CHAIN, Check.SAME_CHAIN, asking(dst_chain_id=1)),
+    "address": (1015, Reason.ADDRESS_BLOCKED, Check.ADDRESS, put(address_blocked=True)),
+    "network": (1018, Reason.NETWORK_BLOCKED, Check.CALLER_NETWORK, put(caller_blocked=True)),
+}
+IMPOSSIBLE_TOGETHER = {
+    # What fees eat whole needs no balance and is not over 2^256-1.
+    ("too_large", "fees"),
+    ("fees", "dst_balance"),
+}
+LAST_TO_FIRST = list(FLAWS)
+
+
+def refusal(inputs) -> EstimateRefused:
+    with pytest.raises(EstimateRefused) as refused:
+        estimate(inputs)
+    return refused.value
+
+
+def test_the_base_passes():
+    assert estimate(base()).eq_value_token_amt == 10**19
+
+
+@pytest.mark.parametrize("name", FLAWS)
+def test_each_refusal(name):
+    code, reason, check, flaw = FLAWS[name]
+    got = refusal(flaw(base()))
+    assert (got.code, got.reason, got.check) == (code, reason, check)
+    assert isinstance(got.code, ErrCode)
+    assert got.msg == got.msg.strip() != ""
+
+
+@pytest.mark.parametrize(
+    ("later", "earlier"), [pair for pair in combinations(LAST_TO_FIRST, 2) if pair not in IMPOSSIBLE_TOGETHER]
+)
+def test_the_earlier_check_wins(later, earlier):
+    code, reason, check, flaw = FLAWS[earlier]
+    inputs = FLAWS[later][3](base())
+    got = refusal(flaw(inputs))
+    assert (got.code, got.reason, got.check) == (code, reason, check)
+
+
+def test_with_all_flaws_at_once_they_are_named_from_the_first():
+    """From the last check to the first, each flaw laid over all the later ones takes the answer."""
+    inputs = base()
+    for name in LAST_TO_FIRST:
+        if name == "fees":
+            continue
+        code, reason, check, flaw = FLAWS[name]
+        inputs = flaw(inputs)
+        got = refusal(inputs)
+        assert (got.code, got.reason, got.check) == (code, reason, check), name
+
+
+def test_every_error_code_is_met():
+    met = {ErrCode(flaw[0]) for flaw in FLAWS.values()}
+    assert met == set(ErrCode) - {ErrCode.ERROR_CODE_UNDEFINED}
+
+
+def test_an_empty_side_of_a_curve_comes_after_the_caps_and_before_the_fees():
+    empty = on_curve(dst_pool=pool_with(added=5, relayed=5))
+    assert (refusal(empty).code, refusal(empty).check) == (1004, Check.DST_BALANCE)
+    capped = replace(empty, src_pool=replace(empty.src_pool, total_cap=0))
+    assert refusal(capped).code == 1017
+    dear = replace(empty, route=replace(empty.route, base_fee=BaseFee(10**40)))
+    assert refusal(dear).code == 1004
+
+
+def test_a_balance_under_a_unit_of_18_decimals_is_an_empty_side():
+    inputs = on_curve()
+    dust = replace(
+        inputs, dst_token=replace(inputs.dst_token, decimals=36), dst_pool=pool_with(added=10**18 - 1)
+    )
+    assert refusal(dust).code == 1004
+
+
+def test_a_curve_that_does_not_settle():
+    inputs = on_curve(src_pool=DEEP, dst_pool=pool_with(added=2**2000))
+    got = refusal(inputs)
+    assert (got.code, got.reason, got.check) == (500, Reason.CURVE_UNSETTLED, Check.CURVE)
+
+
+@pytest.mark.parametrize(("tolerance", "passes"), [(0, False), (1, True), (899_999, True), (10**6, False)])
+def test_the_range_of_the_tolerance(tolerance, passes):
+    inputs = ask(usdt(), slippage_tolerance=tolerance)
+    if passes:
+        assert estimate(inputs).slippage_tolerance == tolerance
+    else:
+        assert refusal(inputs).reason is Reason.BAD_SLIPPAGE_TOLERANCE
+
+
+def test_a_tolerance_that_was_left_out_counts_zero_and_passes():
+    inputs = ask(usdt(), slippage_tolerance=0, tolerance_left_out=True)
+    assert estimate(inputs).slippage_tolerance == 0
+
+
+@pytest.mark.parametrize(
+    ("age", "passes"), [(-5, True), (0, True), (600, True), (600.000001, False), (None, False)]
+)
+def test_the_age_of_the_base_fee(age, passes):
+    since = None if age is None else NOW - timedelta(seconds=age)
+    inputs = usdt()
+    inputs = replace(
+        inputs, route=replace(inputs.route, base_fee=BaseFee(1, since), base_fee_max_age_seconds=600)
+    )
+    if passes:
+        assert estimate(inputs).base_fee == 1
+    else:
+        assert refusal(inputs).reason is Reason.FEE_STALE
+
+
+def test_equal_to_a_limit_passes_and_one_more_does_not():
+    amt = 10**7
+    inputs = ask(usdt(), amt=amt)
+    receive = estimate(inputs).estimated_receive_amt
+    for equal, over, code in (
+        (pool_with(added=amt), pool_with(added=amt - 1), 1005),
+        (
+            pool_with(added=amt, epoch_cap=amt + 9, epoch_volume=9),
+            pool_with(added=amt, epoch_cap=amt, epoch_volume=1),
+            1005,
+        ),
+        (pool_with(added=amt, total_cap=2 * amt), pool_with(added=amt, total_cap=2 * amt - 1), 1017),
+    ):
+        assert estimate(replace(inputs, src_pool=equal))
+        assert refusal(replace(inputs, src_pool=over)).code == code
+    assert estimate(replace(inputs, dst_pool=pool_with(added=receive)))
+    assert refusal(replace(inputs, dst_pool=pool_with(added=receive - 1))).code == 1004
+
+
+def test_counters_under_zero_count_as_zero():
+    assert pool_with(added=5, relayed=9).balance == 0
+    assert pool_with(added=5, sent=20, relayed=9).balance == 16
+    assert pool_with(added=5, sent=20, relayed=9).inbound_limit == 0
+    assert refusal(usdt(src_pool=pool_with(added=5, relayed=9))).code == 1005
+
+
+class TestPegged:
+    def test_it_ignores_slippage_and_pools(self):
+        inputs = replace(pegged(), src_pool=pool_with(), dst_pool=pool_with())
+        for tolerance in (0, 3000, 10**6, 2**32 - 1):
+            answer = estimate(ask(inputs, slippage_tolerance=tolerance))
+            assert (answer.max_slippage, answer.bridge_rate) == (0, 1)
+            assert answer.slippage_tolerance == tolerance
+
+    @pytest.mark.parametrize(
+        "kind", [BridgeType.DEPOSIT_MINT, BridgeType.BURN_WITHDRAW, BridgeType.BURN_MINT]
+    )
+    def test_it_pays_the_pairs_fees(self, kind):
+        answer = estimate(pegged(kind))
+        assert answer.bridge_type is kind
+        assert answer.eq_value_token_amt == 10**19
+        assert (answer.perc_fee, answer.base_fee) == (10**19 * 500 // 10**6, 10**15)
+        assert answer.estimated_receive_amt == 10**19 - 10**19 * 500 // 10**6 - 10**15
+
+    def test_a_pair_decides_where_nothing_was_asked(self):
+        both = replace(usdt(), pegged=PeggedTerms(BridgeType.DEPOSIT_MINT))
+        assert estimate(both).bridge_type is BridgeType.DEPOSIT_MINT
+        assert estimate(ask(both, is_pegged=True)).bridge_type is BridgeType.DEPOSIT_MINT
+        assert estimate(ask(both, is_pegged=False)).bridge_type is BridgeType.POOL
+
+    def test_what_was_asked_must_be_there(self):
+        got = refusal(ask(usdt(), is_pegged=True))
+        assert (got.code, got.reason) == (1001, Reason.NO_PEGGED_PAIR)
+        assert "omit is_pegged" in got.msg
+
+    def test_a_pair_answers_where_there_is_no_route(self):
+        """Over gRPC-Web false cannot be told from left out, and some clients always send it."""
+        assert estimate(ask(pegged(), is_pegged=False)) == estimate(ask(pegged(), is_pegged=True))
+        got = refusal(ask(replace(usdt(), route=None), is_pegged=False))
+        assert (got.code, got.reason) == (1001, Reason.NO_ROUTE)
+
+    def test_switches_count(self):
+        assert refusal(pegged(block=RouteBlock.BOTH)).code == 1009
+        assert refusal(pegged(block=RouteBlock.ONE_WAY)).code == 1016
+        inputs = pegged()
+        off = replace(inputs.src_token, xfer_disabled=True)
+        assert refusal(replace(inputs, src_token=off)).code == 1009
+
+    def test_a_route_needs_both_pools(self):
+        assert refusal(usdt(src_pool=None)).reason is Reason.NO_ROUTE
+        assert refusal(usdt(dst_pool=None)).reason is Reason.NO_ROUTE

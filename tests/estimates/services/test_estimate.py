@@ -1,0 +1,191 @@
+"""The estimate service: configuration from the snapshot, pools and fees of now, every code."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import event
+
+from app.estimates.estimate import EstimateRefused
+from app.estimates.inputs import EstimateRequest
+from app.estimates.queries import Epoch
+from app.estimates.services import estimate_inputs
+from app.feed.models import PoolVolume
+from app.network.document import import_network
+from app.network.services import NetworkSnapshots
+from app.values.codes import BridgeType
+from app.values.errors import Unavailable
+from tests.actors import TESTER
+from tests.estimates.pure.estimate_cases import pool_with
+from tests.estimates.services.estimate_kit import (
+    FIXED_FEE,
+    NOON,
+    answer,
+    ask,
+    celr,
+    configure,
+    feed_fee,
+    move,
+    send,
+    write,
+)
+from tests.gateway import Gateway, current_gateway
+from tests.network.services.network_kit import network, text
+
+VECTOR = json.loads(Path("tests/contract/vectors/estimate_usdt_1_to_56.json").read_text())
+
+
+@pytest.fixture
+def gateway(app: Flask) -> Gateway:
+    """A gateway at noon, half a minute later, on the small network."""
+    gateway = current_gateway().but(clock=lambda: NOON)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    return gateway
+
+
+def test_the_recorded_estimate_comes_out_exact(gateway: Gateway) -> None:
+    document = network()
+    document["routes"][0] |= {"perc_fee_tiers": [{"from": "0", "ppm": 0}]}
+    document["chains"][0]["minimal_max_slippage"] = 0
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    asked, exact = VECTOR["request"], VECTOR["exact"]
+    estimate = answer(gateway, EstimateRequest(**(asked | {"amt": int(asked["amt"])})))
+    assert estimate.eq_value_token_amt == int(exact["eq_value_token_amt"])
+    assert estimate.estimated_receive_amt == int(exact["estimated_receive_amt"])
+    assert estimate.max_slippage == exact["max_slippage"]
+    assert (estimate.base_fee, estimate.perc_fee) == (FIXED_FEE, 0)
+
+
+def test_configured_terms_price_a_pool_transfer(gateway: Gateway) -> None:
+    estimate = answer(gateway)
+    assert estimate.bridge_type is BridgeType.POOL
+    assert estimate.eq_value_token_amt == 100_000_100 * 10**12
+    assert estimate.perc_fee == 100_000_100 * 10**12 * 400 // 10**6
+    assert estimate.estimated_receive_amt == estimate.eq_value_token_amt - estimate.perc_fee - FIXED_FEE
+    assert estimate.slippage_tolerance == 5000
+
+
+def test_the_minimum_of_the_source_chain_and_the_gas_of_the_destination_count(gateway: Gateway) -> None:
+    document = network()
+    document["chains"][0]["minimal_max_slippage"] = 400_000
+    document["chains"][2]["drop_gas_amt"] = "77"
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    estimate = answer(gateway)
+    assert (estimate.max_slippage, estimate.drop_gas_amt) == (400_000, 77)
+
+
+@pytest.mark.parametrize(
+    ("src", "dst", "kind", "fee"),
+    [
+        (1, 10, BridgeType.DEPOSIT_MINT, 7),
+        (10, 1, BridgeType.BURN_WITHDRAW, 8),
+        (10, 56, BridgeType.BURN_MINT, 7),
+    ],
+)
+def test_pegged_transfers_are_found_from_the_pairs(
+    gateway: Gateway, src: int, dst: int, kind: BridgeType, fee: int
+) -> None:
+    for asked in (None, True):
+        estimate = answer(gateway, celr(src, dst, is_pegged=asked, slippage_tolerance=0))
+        assert (estimate.bridge_type, estimate.base_fee, estimate.max_slippage) == (kind, fee, 0)
+        assert estimate.perc_fee == 10**18 * 500 // 10**6
+
+
+def test_pools_are_opening_values_and_what_events_moved(gateway: Gateway) -> None:
+    move(gateway, 1, added=10, sent=-20, relayed=30, withdrawn=-40)
+    move(gateway, 56, added=2**256, relayed=1)
+    inputs = estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None)
+    opening = 5_000_000_000_000
+    assert inputs.src_pool == pool_with(
+        added=opening + 10, sent=-20, relayed=30, withdrawn=-40,
+        total_cap=9_000_000_000_000, epoch_cap=None, epoch_volume=0, epoch_seconds=3600,
+    )  # fmt: skip
+    assert inputs.dst_pool is not None
+    assert (inputs.dst_pool.counters.added, inputs.dst_pool.counters.relayed) == (
+        opening * 10**12 + 2**256,
+        1,
+    )
+
+
+def test_a_fed_fee_outranks_the_configured_one(gateway: Gateway) -> None:
+    feed_fee(gateway, 2**255, NOON - timedelta(days=9))
+    inputs = estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None)
+    assert inputs.route is not None
+    assert (inputs.route.base_fee.amount, inputs.route.base_fee.reported) == (2**255, True)
+    other = estimate_inputs(
+        gateway.database, gateway.snapshots, ask(src_chain_id=56, dst_chain_id=1), None, None
+    )
+    assert other.route is not None
+    assert not other.route.base_fee.reported
+
+
+def test_an_epoch_of_whole_minutes_sums_minutes(gateway: Gateway) -> None:
+    configure(gateway, "pools.0.epoch_cap", "5")
+    start = int(NOON.timestamp()) // 3600 * 60
+    for minute, amount in ((start - 1, 1), (start, 20), (start + 59, 2**256), (start + 60, 300)):
+        write(gateway, PoolVolume, chain_id=1, symbol="USDT", minute=minute, amount=amount)
+    write(gateway, PoolVolume, chain_id=1, symbol="CELR", minute=start, amount=4000)
+    write(gateway, PoolVolume, chain_id=56, symbol="USDT", minute=start, amount=5000)
+    inputs = estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None)
+    assert inputs.src_pool is not None
+    assert inputs.src_pool.epoch_volume == 20 + 2**256
+
+
+def test_any_other_epoch_sums_the_sends_themselves(gateway: Gateway) -> None:
+    document = network()
+    document["pools"][0] |= {"epoch_cap": "5", "epoch_seconds": 45}
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    start = datetime.fromtimestamp(int(NOON.timestamp()) // 45 * 45, UTC)
+    tick = timedelta(microseconds=1)
+    send(gateway, 1, start)
+    send(gateway, 2, start + timedelta(seconds=45) - tick)
+    send(gateway, 3, start - tick)
+    send(gateway, 4, start + timedelta(seconds=45))
+    send(gateway, 5, None)
+    send(gateway, 6, start, kind="burn")
+    send(gateway, 7, start, symbol="CELR")
+    send(gateway, 8, start, src_chain_id=10)
+    inputs = estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None)
+    assert inputs.src_pool is not None
+    assert inputs.src_pool.epoch_volume == 2 * 10**30 + 3
+
+
+@pytest.mark.parametrize(
+    "moment", [NOON, NOON.replace(microsecond=999_999), datetime(1969, 12, 31, 23, 59, 59, 1, tzinfo=UTC)]
+)
+@pytest.mark.parametrize("seconds", [1, 45, 60, 3600, 86_400])
+def test_now_is_in_its_epoch(moment: datetime, seconds: int) -> None:
+    epoch = Epoch.at(moment, seconds)
+    assert epoch.start % seconds == 0
+    assert epoch.end - epoch.start == seconds
+    unix = (moment - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(seconds=1)
+    assert epoch.start <= unix < epoch.end
+
+
+def test_facts_are_one_statement_and_only_where_they_count(gateway: Gateway) -> None:
+    gateway = gateway.but(snapshots=NetworkSnapshots(gateway.engine, 30))
+    configure(gateway, "pools.0.epoch_cap", str(10**12))
+    gateway.snapshots.current()
+    statements: list[str] = []
+    event.listen(gateway.reads, "before_cursor_execute", lambda *a: statements.append(a[2]))
+    answer(gateway)
+    assert len(statements) == 1
+    statements.clear()
+    answer(gateway, celr(1, 10))
+    with pytest.raises(EstimateRefused):
+        answer(gateway, ask(dst_chain_id=10**6))
+    assert statements == []
+
+
+def test_an_old_configuration_is_no_estimate(gateway: Gateway) -> None:
+    class Lost(NetworkSnapshots):
+        def current(self) -> Any:
+            raise Unavailable("lost")
+
+    with pytest.raises(Unavailable):
+        answer(gateway.but(snapshots=Lost(gateway.engine, 0)))

@@ -1,0 +1,268 @@
+"""The facts of a route are kept for a moment: never longer, never past a write of their own process, never
+of an epoch that has ended, and never of two moments.
+
+Two gateways on one database, each with its own engines and its own memory, are two processes here.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from flask import Flask
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import event
+
+from app.db.cached_reads import KeptReads
+from app.db.engine import writing
+from app.db.writes import writes_of
+from app.estimates.services import estimate_inputs, token_bound
+from app.network.document import import_network
+from app.values.identifiers import ChainId
+from config import Settings
+from tests.actors import TESTER
+from tests.api.shapes import ESTIMATE
+from tests.applications import OpenApp
+from tests.databases import SharedDatabase
+from tests.estimates.services.estimate_kit import NOON, USDT, answer, ask, celr, configure, feed_fee, move
+from tests.estimates.services.two_processes import TwoProcesses
+from tests.everyday import volume
+from tests.feed.services.world import fill_network, forget_events
+from tests.gateway import Gateway, current_gateway, gateway_of
+from tests.network.services.network_kit import network, text
+from tests.timer import Timer
+
+AGE = 1.0
+DEFAULT_AGE = Settings().config_max_age_seconds
+ASKERS = 50
+
+moves = st.one_of(
+    st.tuples(st.just("write"), st.integers(0, 1), st.integers(1, 10**30)),
+    st.tuples(st.just("ask"), st.integers(0, 1)),
+    st.tuples(st.just("wait"), st.sampled_from([0.0, 0.4, 0.999, 1.0, 60.5])),
+)
+
+
+class Statements:
+    """Statements that an engine was given."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self.seen: list[str] = []
+        self.engine = gateway.reads
+        event.listen(self.engine, "before_cursor_execute", self._note)
+
+    def _note(self, _connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        self.seen.append(statement)
+
+    def taken(self) -> int:
+        """How many of them asked for facts since it was last called."""
+        number = sum("pool_counters" in statement for statement in self.seen)
+        self.seen.clear()
+        return number
+
+    def end(self) -> None:
+        event.remove(self.engine, "before_cursor_execute", self._note)
+
+
+@pytest.fixture
+def gateway(app: Flask) -> Gateway:
+    """A gateway at noon on the small network; its facts are kept for AGE."""
+    gateway = current_gateway()
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    timer = Timer()
+    kept_reads = KeptReads(AGE, writes_of(gateway.engine), timer)
+    return gateway.but(clock=lambda: NOON, cached=kept_reads)
+
+
+@pytest.fixture
+def timer(gateway: Gateway) -> Timer:
+    timer = gateway.cached._monotonic
+    assert isinstance(timer, Timer)
+    return timer
+
+
+@pytest.fixture
+def statements(gateway: Gateway) -> Any:
+    """What the gateway asks of its reads."""
+    statements = Statements(gateway)
+    yield statements
+    statements.end()
+
+
+def test_in_any_order_of_writes_and_questions_no_answer_is_too_old_or_mixed(
+    open_app: OpenApp, database: SharedDatabase
+) -> None:
+    gateways = gateway_of(open_app()), gateway_of(open_app())
+    fill_network(database, gateways[0].engine)
+
+    @settings(max_examples=volume(200, 12))
+    @given(st.lists(moves, max_size=25), st.sampled_from([2, 60]))
+    def hold(steps: list[tuple[Any, ...]], epoch_seconds: int) -> None:
+        forget_events(gateways[0])
+        both = TwoProcesses(gateways, AGE, epoch_seconds)
+        for name, *arguments in steps:
+            getattr(both, name)(*arguments)
+        both.ask(0)
+        both.ask(1)
+
+    hold()
+
+
+def test_a_process_keeps_what_another_changes_until_the_age_is_reached(
+    open_app: OpenApp, database: SharedDatabase
+) -> None:
+    gateways = gateway_of(open_app()), gateway_of(open_app())
+    fill_network(database, gateways[0].engine)
+    both = TwoProcesses(gateways, AGE)
+    assert both.ask(0) == 0
+    both.wait(0.9)
+    both.write(1, 5)
+    assert both.ask(0) == pytest.approx(0.9)  # the old ones, of which it has read
+    assert both.ask(1) == 0
+    both.wait(0.1)
+    assert both.ask(0) == 0
+
+
+@pytest.mark.parametrize("epoch_seconds", [60, 2])
+def test_when_an_epoch_ends_its_volume_is_not_used_again(
+    open_app: OpenApp, database: SharedDatabase, epoch_seconds: int
+) -> None:
+    gateways = gateway_of(open_app()), gateway_of(open_app())
+    fill_network(database, gateways[0].engine)
+    both = TwoProcesses(gateways, AGE, epoch_seconds)
+    both.wait(0.5)
+    both.write(0, 5)
+    for _ in range(2):
+        both.ask(0)
+        both.wait(0.5)  # the next epoch has begun, and what was read is young enough
+    assert both.known[-1].volumes.total() == 5
+
+
+def test_routes_are_kept_apart(gateway: Gateway, statements: Statements) -> None:
+    for _ in range(3):
+        answer(gateway)
+        estimate_inputs(gateway.database, gateway.snapshots, ask(src_chain_id=56, dst_chain_id=1), None, None)
+    assert statements.taken() == 2
+
+
+def test_amounts_share_what_was_read(gateway: Gateway, statements: Statements) -> None:
+    assert len({answer(gateway, ask(amt=amt * USDT)).eq_value_token_amt for amt in range(90, 99)}) == 9
+    assert statements.taken() == 1
+
+
+def test_a_pegged_transfer_asks_for_no_facts(gateway: Gateway, statements: Statements) -> None:
+    assert estimate_inputs(gateway.database, gateway.snapshots, celr(1, 56), None, None).facts_age is None
+    assert statements.taken() == 0
+
+
+def test_each_part_of_the_facts_is_of_now_after_a_write(gateway: Gateway) -> None:
+    configure(gateway, "pools.0.epoch_cap", str(10**40))
+    before = estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None)
+    move(gateway, 1, added=7)
+    feed_fee(gateway, 5, NOON)
+    after = estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None)
+    assert before.src_pool and after.src_pool and after.route and after.route.base_fee
+    assert after.src_pool.inbound_limit - before.src_pool.inbound_limit == 7
+    assert after.route.base_fee.amount == 5
+
+
+@pytest.mark.parametrize("engine", ["engine", "feed"])
+@pytest.mark.parametrize("fails", [False, True])
+def test_whatever_ends_a_transaction_of_a_writer_drops_the_facts(
+    gateway: Gateway, statements: Statements, engine: str, fails: bool
+) -> None:
+    """Of both engines that write: also one that is said to have failed may be committed."""
+    answer(gateway)
+    try:
+        with writing(getattr(gateway, engine)):
+            if fails:
+                raise ZeroDivisionError
+    except ZeroDivisionError:
+        pass
+    answer(gateway)
+    assert statements.taken() == 2
+
+
+def test_a_bound_of_a_token_comes_of_kept_facts(
+    gateway: Gateway, statements: Statements, timer: Timer
+) -> None:
+    address = "0x" + "11" * 20
+    configure(gateway, "tokens.0.address", address)  # of USDT alone
+    for _ in range(2):
+        token_bound(gateway.database, gateway.snapshots, ChainId(1), address)
+    assert statements.taken() == 1
+    timer.now += AGE
+    token_bound(gateway.database, gateway.snapshots, ChainId(1), address)
+    assert statements.taken() == 1
+
+
+def test_an_age_of_0_reads_every_time(gateway: Gateway, statements: Statements) -> None:
+    gateway = gateway.but(cached=KeptReads(0, writes_of(gateway.engine)))
+    for _ in range(3):
+        assert estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None).facts_age is not None
+    assert statements.taken() == 3
+
+
+def test_the_age_is_told(gateway: Gateway, timer: Timer) -> None:
+    ages = []
+    for _ in range(3):
+        ages.append(estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None).facts_age)
+        timer.now += 0.5
+    assert ages == [0, 0.5, 0]
+
+
+def test_fifty_who_ask_at_once_cost_one_statement(gateway: Gateway, statements: Statements) -> None:
+    asked, all_here = gateway.public.ask, threading.Barrier(ASKERS, timeout=30)
+
+    class Slow:
+        def ask(self, *arguments: Any) -> Any:
+            time.sleep(0.2)
+            return asked(*arguments)
+
+    slow = gateway.but(public=Slow())  # type: ignore[arg-type]
+
+    def one() -> Any:
+        all_here.wait()
+        return answer(slow)
+
+    with ThreadPoolExecutor(ASKERS) as pool:
+        answers = [each.result(30) for each in [pool.submit(one) for _ in range(ASKERS)]]
+    assert len(set(answers)) == 1
+    assert statements.taken() == 1
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 20) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "did not happen"
+        time.sleep(0.02)
+
+
+@pytest.mark.soak("waits for seconds")
+def test_by_default_an_estimate_is_at_most_a_second_old(open_app: OpenApp) -> None:
+    """By the clock of this machine: what another process wrote a second ago is in every answer."""
+    assert DEFAULT_AGE == 1
+    serving = open_app(config_max_age_seconds=DEFAULT_AGE)
+    writer = gateway_of(open_app(config_max_age_seconds=DEFAULT_AGE))
+    import_network(writer.database, writer.audit_keys, writer.two_persons, text(network()), actor=TESTER)
+    client = serving.test_client()
+    query = {"src_chain_id": 1, "dst_chain_id": 56, "token_symbol": "USDT", "amt": 10**8}
+
+    def base_fee() -> int:
+        return int(client.get(ESTIMATE, query_string=query | {"slippage_tolerance": 5000}).json["base_fee"])
+
+    eventually(lambda: base_fee() > 0)
+    for fee in range(1, 4):
+        with writing(writer.engine) as connection:
+            connection.exec_driver_sql("DELETE FROM fed_fees")
+        feed_fee(writer, fee, NOON)
+        written = time.monotonic()
+        while (begun := time.monotonic()) < written + DEFAULT_AGE + 0.5:
+            found = base_fee()
+            assert found == fee or begun < written + DEFAULT_AGE
+            time.sleep(0.02)

@@ -1,0 +1,41 @@
+"""All that follows from the log, in a comparable form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import delete
+
+from app.db.engine import reading, writing
+from app.feed.services.replay import PROJECTIONS
+from app.values.codes import TransferHistoryStatus as Status
+from tests.feed.services.world import projections, rows_of
+from tests.gateway import Gateway
+
+OPEN = (Status.TRANSFER_REQUESTING_REFUND, Status.TRANSFER_REFUND_TO_BE_CONFIRMED)
+"""Statuses while which new validators judge a refund again."""
+
+
+def forget_projections(gateway: Gateway) -> None:
+    """As if the log were all that is left."""
+    with writing(gateway.engine) as connection:
+        for model in PROJECTIONS:
+            connection.execute(delete(model))
+
+
+def everything(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
+    """Every projection in a comparable form."""
+    with reading(gateway.engine) as connection:
+        found = projections(connection)
+        for model in PROJECTIONS:
+            if model.__tablename__ not in found:
+                found[model.__tablename__] = rows_of(connection, model)
+    # Signatures that need not be folded are found when they are, by the network of that time. A replay finds
+    # those of today. Either way nothing is left out that an answer rests on, or another table would differ.
+    del found["signatures_not_needed"]
+    # Of a pool under zero no event has the time: it is that of the clock, which goes on.
+    found["anomalies"] = [row if row[3] != "[]" else row[:5] for row in found["anomalies"]]
+    # The basis of a refund is asked for while the refund is open: new validators judge it again only then.
+    closed = {row[0] for row in found["transfers"] if row[1] not in OPEN}
+    found["refund_basis"] = [row for row in found["refund_basis"] if row[0] not in closed]
+    return found

@@ -1,0 +1,166 @@
+"""Under which accounts transfers are listed, whatever came in which order."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask_migrate import downgrade, upgrade
+from sqlalchemy import select
+
+from app.db.base import db
+from app.db.engine import reading, writing
+from app.feed.services.prune import prune
+from app.feed.services.replay import replay
+from app.feed.services.retract import retract_ids
+from app.transfers.models import Transfer, TransferAccount
+from app.transfers.services.lookups import find_transfers, transfer_history
+from app.transfers.services.status import TransferStatus, transfer_statuses
+from app.values.codes import Reason
+from app.values.errors import GatewayError
+from app.values.identifiers import TransferId
+from tests.actors import TESTER
+from tests.feed.services.world import (
+    NOW,
+    SENDER,
+    about,
+    build_network,
+    event,
+    feed,
+    projections,
+    released,
+    sent,
+    transfer_id,
+)
+from tests.gateway import Gateway, current_gateway
+
+ME, OTHER = SENDER.lower(), "SoMeBody.near"
+
+
+def listed(gateway: Gateway) -> set[tuple[str, int, str]]:
+    """Account, seconds from NOW, and transfer."""
+    with reading(gateway.reads) as connection:
+        rows = connection.execute(
+            select(TransferAccount.account, TransferAccount.began_ms, TransferAccount.transfer_id)
+        )
+        return {
+            (row.account, row.began_ms - round(NOW.timestamp() * 1000), "0x" + row.transfer_id.hex())
+            for row in rows
+        }
+
+
+def test_the_sender_and_the_receiver_each_once(gateway: Gateway) -> None:
+    feed(gateway, sent(1, at=-100.0009), sent(2, receiver=OTHER))
+    assert listed(gateway) == {
+        (ME, -100_001, transfer_id(1)),
+        (ME, -100_000, transfer_id(2)),
+        ("somebody.near", -100_000, transfer_id(2)),
+    }
+
+
+def test_a_transfer_keeps_its_place_from_its_announcement_on(gateway: Gateway) -> None:
+    feed(gateway, about(1, "transfer.submitted", at=-110, src_chain_id=1, sender=OTHER.upper()))
+    announced = {("somebody.near", -110_000, transfer_id(1))}
+    assert listed(gateway) == announced
+    feed(gateway, sent(1, event_id="send", sender=OTHER), released(1))
+    assert listed(gateway) == announced | {(ME, -110_000, transfer_id(1))}
+    feed(gateway, event("chain.reorged", at=-60, chain_id=1, from_block=100))
+    assert listed(gateway) == announced | {(ME, -110_000, transfer_id(1))}
+
+
+def test_a_send_that_comes_again_later_keeps_its_place(gateway: Gateway) -> None:
+    feed(gateway, sent(1, event_id="send"), event("chain.reorged", at=-60, chain_id=1, from_block=100))
+    feed(gateway, sent(1, at=-50, block=105))
+    assert listed(gateway) == {(ME, -100_000, transfer_id(1))}
+    retract_ids(gateway.database, gateway.audit_keys, ["send"], "wrong", actor=TESTER)
+    assert listed(gateway) == {(ME, -50_000, transfer_id(1))}
+
+
+def test_what_nothing_is_known_of_is_not_listed(gateway: Gateway) -> None:
+    feed(gateway, about(1, "network.status", xfer_status=4), sent(2, event_id="send"))
+    retract_ids(gateway.database, gateway.audit_keys, ["send"], "wrong", actor=TESTER)
+    assert listed(gateway) == set()
+
+
+def tell(gateway: Gateway) -> None:
+    feed(
+        gateway,
+        about(1, "transfer.submitted", at=-110.0005, src_chain_id=1, sender=OTHER),
+        sent(1),
+        released(1),
+        sent(2, kind="deposit", symbol="CELR", dst_chain_id=2, sender="İSTANBUL", receiver="straße"),
+        released(2, amount="999"),
+        sent(3, kind="burn", symbol="CELR", src_chain_id=2, dst_chain_id=3, amount="7"),
+        released(3),
+        sent(4, kind="burn", symbol="NEW", src_chain_id=2, dst_chain_id=1),
+        released(4),
+        sent(5, event_id="wrong", at=-120),
+        sent(5, at=-90),
+        event("chain.reorged", at=-60, chain_id=1, from_block=100),
+        about(6, "transfer.submitted", at=-70, src_chain_id=1),
+        about(7, "network.status", xfer_status=4),
+    )
+    retract_ids(gateway.database, gateway.audit_keys, ["wrong"], "wrong", actor=TESTER)
+
+
+def received(gateway: Gateway) -> dict[str, int | None]:
+    with reading(gateway.reads) as connection:
+        rows = connection.execute(select(Transfer.transfer_id, Transfer.received_amount))
+        return {"0x" + row.transfer_id.hex(): row.received_amount for row in rows}
+
+
+def test_what_was_received(gateway: Gateway) -> None:
+    """What the release says, else the amount in destination units: of a pool of 18 decimals, of pairs too."""
+    tell(gateway)
+    amounts = (10**21, 999, 7, None, None, None, None)
+    assert received(gateway) == {transfer_id(n): amount for n, amount in enumerate(amounts, start=1)}
+
+
+def kept(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
+    with reading(gateway.reads) as connection:
+        return {name: rows for name, rows in projections(connection).items() if name.startswith("transfer")}
+
+
+def test_replay_finds_the_same(gateway: Gateway) -> None:
+    tell(gateway)
+    before = kept(gateway)
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    assert kept(gateway) == before
+
+
+def test_a_database_of_before_is_filled_with_the_same(own_database: Flask) -> None:
+    gateway = current_gateway().but(clock=lambda: NOW)
+    with writing(gateway.engine) as connection:
+        build_network(connection)
+    tell(gateway)
+    before = kept(gateway)
+    assert len(before["transfer_accounts"]) > 5
+    for engine in db.engines.values():
+        engine.dispose()
+    downgrade(directory="migrations", revision="0009")
+    upgrade(directory="migrations")
+    assert kept(gateway) == before
+
+
+def test_a_pruned_transfer_is_no_longer_listed_and_says_how_it_ended(gateway: Gateway) -> None:
+    feed(gateway, sent(1), released(1), sent(2))
+    later = gateway.but(clock=lambda: NOW + timedelta(days=30))
+    prune(later.database, later.audit_keys, later.intake, NOW + timedelta(days=1), actor=TESTER)
+    assert listed(gateway) == {(ME, -100_000, transfer_id(2))}
+    page = transfer_history(gateway.database, gateway.snapshots, [ME], None, 10)
+    assert [each.transfer_id.hex() for each in page.transfers] == [transfer_id(2)[2:]]
+    with pytest.raises(GatewayError, match="it was completed long ago") as refused:
+        find_transfers(gateway.database, gateway.snapshots, transfer_id(1), None)
+    assert refused.value.reason is Reason.TRANSFER_NOT_FOUND
+    one, two, unknown = transfer_statuses(
+        gateway.database,
+        gateway.snapshots,
+        [TransferId(bytes.fromhex(transfer_id(n)[2:])) for n in (1, 2, 3)],
+    )
+    assert isinstance(one, GatewayError)
+    assert one.msg == refused.value.msg
+    assert isinstance(two, TransferStatus)
+    assert isinstance(unknown, GatewayError)
+    assert "newest events" in unknown.msg

@@ -1,0 +1,269 @@
+"""What cannot be together is raised while it holds, with its events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import insert, select, update
+
+from app.db.engine import reading, writing
+from app.feed.services.replay import replay
+from app.network.document import import_network
+from app.network.models import Pool
+from app.transfers.models import Anomaly
+from app.values.crypto import address_of, checksum_address
+from tests.actors import TESTER
+from tests.builders import network as build
+from tests.feed.services.world import (
+    KEYS,
+    NOW,
+    about,
+    event,
+    feed,
+    network,
+    prepared,
+    released,
+    request,
+    sent,
+    signed,
+    transfer_id,
+)
+from tests.gateway import Gateway
+
+TX = "0x" + "dd" * 32
+WD = request(1)
+
+
+def open_anomalies(gateway: Gateway) -> list[Any]:
+    with reading(gateway.engine) as connection:
+        return list(connection.execute(select(Anomaly.__table__).order_by(Anomaly.kind, Anomaly.subject)))
+
+
+SEND, RELEASE = sent(1), released(1, amount="1000000000000000000000")
+REQUEST, OTHER = prepared(1, WD), prepared(1, request(1, amount=5), at=-39)
+BAD = about(1, "network.status", xfer_status=3)
+SUCCESS = about(1, "network.status", at=-49, xfer_status=2)
+CASES: list[tuple[str, list[dict[str, Any]], list[dict[str, Any]]]] = [
+    ("refund_and_release", [SEND, RELEASE, c := about(1, "refund.completed")], [c, RELEASE]),
+    ("refund_and_release", [SEND, RELEASE, s := about(1, "refund.submitted", tx_hash=TX)], [s, RELEASE]),
+    ("refund_and_release", [SEND, RELEASE, w := about(1, "network.status", xfer_status=7)], [w, RELEASE]),
+    (
+        "released_twice",
+        [SEND, RELEASE, r := about(1, "transfer.released", at=-5, dst_tx_hash=TX)],
+        [RELEASE, r],
+    ),
+    ("different_sends", [SEND, s2 := sent(1, at=-99, amount="7")], [SEND, s2]),
+    ("payout_too_large", [SEND, p := released(1, amount="1050000000000000000001")], [SEND, p]),
+    ("failed_and_sent", [SEND, f := about(1, "transfer.failed")], [SEND, f]),
+    ("bad_and_success", [SEND, BAD, SUCCESS], [BAD, SUCCESS]),
+    ("different_requests", [SEND, REQUEST, OTHER], [REQUEST, OTHER]),
+    ("release_before_send", [SEND, e := released(1, at=-101)], [e, SEND]),
+    (
+        "delay_pays_at_once",
+        [SEND, d := about(1, "transfer.delayed", dst_tx_hash=RELEASE["dst_tx_hash"]), RELEASE],
+        [d, RELEASE],
+    ),
+    (
+        "delay_pays_at_once",
+        [
+            SEND,
+            q := about(1, "refund.delayed", delayed_id=TX, tx_hash=TX),
+            p2 := about(1, "refund.completed", at=-20, tx_hash=TX),
+        ],
+        [q, p2],
+    ),
+    ("refund_and_release", [SEND, q, RELEASE], [q, RELEASE]),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "events", "involved"), CASES, ids=[f"{i}-{c[0]}" for i, c in enumerate(CASES)]
+)
+def test_raised_with_its_events(
+    gateway: Gateway, kind: str, events: list[dict[str, Any]], involved: list[dict[str, Any]]
+) -> None:
+    feed(gateway, *events)
+    (row,) = open_anomalies(gateway)
+    assert (row.kind, row.subject) == (kind, f"transfer:{transfer_id(1)}")
+    assert row.event_ids == [e["id"] for e in involved]
+    assert (row.first_at.isoformat(), row.last_at.isoformat()) == (involved[0]["at"], involved[-1]["at"])
+    assert row.acknowledged_at is None
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [SEND, RELEASE],
+        [SEND, released(1, amount="1050000000000000000000")],
+        [SEND, RELEASE, released(1, at=-9, amount="1000000000000000000000")],
+        [SEND, sent(1, at=-99, block=101)],
+        [SEND, REQUEST, prepared(1, request(1, amount=1_000_000_001))],
+        [SEND, about(1, "network.status", xfer_status=1), SUCCESS],
+        [SEND, released(1, at=-100)],
+    ],
+)
+def test_nothing_is_raised_where_nothing_is_wrong(gateway: Gateway, events: list[dict[str, Any]]) -> None:
+    feed(gateway, *events)
+    assert open_anomalies(gateway) == []
+
+
+def with_route(gateway: Gateway, rate: dict[str, Any] | None) -> None:
+    """The network with deep pools on chains 1 and 3, and a route with this rate between them."""
+    document = network()
+    document["pools"] = [build.pool(n, "USDT", str(10**30)) for n in (1, 3)]
+    routes = [] if rate is None else [build.route(1, 3, "USDT", rate=rate, base_fee="0")]
+    import_network(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        build.text(document | {"routes": routes}),
+        actor=TESTER,
+    )
+
+
+def fixed(value: str) -> dict[str, Any]:
+    return {"model": "fixed", "value": value}
+
+
+def payouts_too_large(gateway: Gateway) -> list[str]:
+    return [row.subject for row in open_anomalies(gateway) if row.kind == "payout_too_large"]
+
+
+@pytest.mark.parametrize(
+    ("rate", "most"),
+    [
+        (fixed("1.2"), 1_260_000_000),
+        (fixed("0.5"), 525_000_000),
+        (fixed("1.0"), 1_050_000_000),
+        ({"model": "stableswap", "amplification": 200}, 1_050_000_000),
+        (None, 1_050_000_000),
+    ],
+)
+def test_the_most_that_a_payout_may_be_follows_from_the_rate(
+    gateway: Gateway, rate: dict[str, Any] | None, most: int
+) -> None:
+    with_route(gateway, rate)
+    for n, amount in ((1, most), (2, most + 1)):
+        feed(gateway, sent(n, dst_chain_id=3), released(n, amount=str(amount)))
+    assert payouts_too_large(gateway) == [f"transfer:{transfer_id(2)}"]
+
+
+def test_a_payout_of_what_was_estimated_raises_nothing(gateway: Gateway, app: Flask) -> None:
+    with_route(gateway, fixed("1.2"))
+    query = "src_chain_id=1&dst_chain_id=3&token_symbol=USDT&amt=1000000000&slippage_tolerance=5000"
+    estimate = app.test_client().get(f"/v2/estimateAmt?{query}").get_json()
+    assert estimate["estimated_receive_amt"] == "1200000000"
+    feed(gateway, sent(1, dst_chain_id=3), released(1, amount=estimate["estimated_receive_amt"]))
+    assert open_anomalies(gateway) == []
+
+
+def test_pegged_payouts_are_bound_by_the_amount_alone(gateway: Gateway) -> None:
+    with_route(gateway, fixed("1.2"))
+    deposit = sent(1, kind="deposit", dst_chain_id=3)
+    feed(gateway, deposit, released(1, amount="1050000001"))
+    assert payouts_too_large(gateway) == [f"transfer:{transfer_id(1)}"]
+
+
+def test_payouts_are_judged_again_where_the_rate_changes(gateway: Gateway) -> None:
+    with_route(gateway, fixed("1.2"))
+    feed(gateway, sent(1, dst_chain_id=3), released(1, amount="1200000000"))
+    told = [payouts_too_large(gateway)]
+    for rate in (fixed("1.1"), fixed("1.15"), None, fixed("1.2")):
+        with_route(gateway, rate)
+        told.append(payouts_too_large(gateway))
+        replay(gateway.database, gateway.audit_keys, actor=TESTER)
+        assert payouts_too_large(gateway) == told[-1]
+    raised = [f"transfer:{transfer_id(1)}"]
+    assert told == [[], raised, [], raised, []]
+
+
+def test_without_an_amount_the_amount_sent_counts_whatever_the_rate(
+    gateway: Gateway, status: Callable[[int], Any]
+) -> None:
+    with_route(gateway, fixed("1.2"))
+    feed(gateway, sent(1, dst_chain_id=3), released(1))
+    assert status(1).relayed_amount == 1_000_000_000
+    assert open_anomalies(gateway) == []
+
+
+def test_it_ends_with_the_event_that_told_of_it(gateway: Gateway) -> None:
+    feed(gateway, SEND, about(1, "transfer.failed", block=105))
+    assert len(open_anomalies(gateway)) == 1
+    feed(gateway, event("chain.reorged", chain_id=1, from_block=104))
+    assert open_anomalies(gateway) == []
+
+
+def test_an_acknowledged_one_is_open_again_when_it_grows(gateway: Gateway) -> None:
+    feed(gateway, SEND, about(1, "transfer.failed"))
+    with writing(gateway.engine) as connection:
+        connection.execute(update(Anomaly).values(acknowledged_at=NOW, acknowledged_by="operator"))
+    feed(gateway, about(1, "transfer.confirmed"))
+    assert open_anomalies(gateway)[0].acknowledged_by == "operator"
+    feed(gateway, about(1, "transfer.failed", at=-20))
+    row = open_anomalies(gateway)[0]
+    assert (row.acknowledged_at, row.acknowledged_by, len(row.event_ids)) == (None, None, 3)
+
+
+def test_an_id_with_two_contents_is_refused_and_raised(gateway: Gateway) -> None:
+    feed(gateway, SEND)
+    verdict = feed(gateway, {**SEND, "amount": "5"}, sent(2))
+    assert (verdict.accepted, [r.id for r in verdict.refused]) == (1, [SEND["id"]])
+    (row,) = open_anomalies(gateway)
+    assert (row.kind, row.subject) == (
+        "id_with_two_contents",
+        f"event:transfer:{SEND['transfer_id']}:{SEND['id']}",
+    )
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [SEND, about(1, "transfer.delayed", dst_tx_hash=TX), RELEASE],
+        [SEND, about(1, "transfer.delayed"), RELEASE],
+        [SEND, about(1, "refund.delayed", delayed_id=TX, tx_hash=TX), about(1, "refund.completed")],
+        [about(1, "refund.submitted", tx_hash=TX), about(1, "refund.failed", tx_hash=TX), SEND, RELEASE],
+    ],
+)
+def test_a_delay_and_a_payout_that_fit_raise_nothing(gateway: Gateway, events: list[dict[str, Any]]) -> None:
+    feed(gateway, *events)
+    assert open_anomalies(gateway) == []
+
+
+def test_a_rotation_that_keeps_too_little_is_raised(gateway: Gateway) -> None:
+    def rotation(at: float, *keys: int) -> dict[str, Any]:
+        signers = [checksum_address(address_of(KEYS[key])) for key in keys]
+        return event("validators.updated", at=at, chain_id=1, signers=signers, powers=["10"] * len(keys))
+
+    kept, replaced = rotation(-20, 0, 1, 2, 3), rotation(-10, 4, 5, 6)
+    feed(gateway, kept, replaced)
+    (row,) = open_anomalies(gateway)
+    assert (row.kind, row.event_ids) == ("rotation_keeps_too_little", [replaced["id"]])
+
+
+def test_a_pool_under_zero_is_raised_while_it_is(gateway: Gateway) -> None:
+    with writing(gateway.engine) as connection:
+        connection.execute(
+            insert(Pool).values(
+                chain_id=1,
+                symbol="USDT",
+                liquidity_added=10,
+                liquidity_sent=0,
+                liquidity_relayed=0,
+                liquidity_withdrawn=0,
+                epoch_seconds=3600,
+            )
+        )
+    feed(gateway, event("liquidity.withdrawn", chain_id=1, symbol="USDT", amount="11"))
+    (row,) = open_anomalies(gateway)
+    assert (row.kind, row.subject, row.event_ids) == ("pool_under_zero", "pool:1:USDT", [])
+    assert row.detail == "the balance is -1 and the inbound limit is -1 (smallest units)"
+    feed(gateway, event("liquidity.added", chain_id=1, symbol="USDT", amount="1"))
+    assert open_anomalies(gateway) == []
+
+
+def test_a_signature_before_its_request_raises_nothing(gateway: Gateway) -> None:
+    feed(gateway, signed(1, bytes(64) + b"\x1b"))
+    assert open_anomalies(gateway) == []

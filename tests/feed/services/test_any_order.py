@@ -1,0 +1,187 @@
+"""Any order, repetition and split into batches of the same events gives the same answers."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.db.engine import reading
+from app.feed.models import Event
+from app.feed.projection import sums
+from app.feed.queries import chains as chain_progress
+from app.feed.services.replay import replay
+from app.feed.services.retract import NothingToRetract, retract_ids
+from tests.actors import TESTER
+from tests.everyday import volume
+from tests.feed.services.any_order import (
+    EVERYTHING,
+    REORGS,
+    Events,
+    answers_after,
+    arrival,
+)
+from tests.feed.services.world import (
+    about,
+    event,
+    feed,
+    projections,
+    sent,
+)
+from tests.gateway import Gateway
+
+
+@st.composite
+def some_events(draw: st.DrawFn) -> Events:
+    return draw(st.lists(st.sampled_from(EVERYTHING), min_size=1, max_size=25, unique_by=repr))
+
+
+@settings(max_examples=volume(120, 12))
+@given(data=st.data())
+def test_without_reorgs(gateway: Gateway, data: st.DataObject) -> None:
+    events = data.draw(some_events())
+    one_way = data.draw(arrival(events))
+    other_way = data.draw(arrival(events))
+    assert answers_after(gateway, one_way) == answers_after(gateway, other_way)
+
+
+@settings(max_examples=volume(80, 8))
+@given(data=st.data())
+def test_between_two_reorgs(gateway: Gateway, data: st.DataObject) -> None:
+    first, second, third = (data.draw(some_events()) for _ in range(3))
+    reorgs = [[[data.draw(st.sampled_from(REORGS))]] for _ in range(2)]
+
+    def once() -> dict[str, list[tuple[Any, ...]]]:
+        a, b, c = (data.draw(arrival(events)) for events in (first, second, third))
+        return answers_after(gateway, a, reorgs[0], b, reorgs[1], c)
+
+    assert once() == once()
+
+
+@settings(max_examples=volume(80, 8))
+@given(data=st.data())
+def test_a_replay_finds_how_far_chains_were_read(gateway: Gateway, data: st.DataObject) -> None:
+    """However often a chain went back, and whatever was retracted."""
+    told = [data.draw(some_events()) for _ in range(3)]
+    back = [data.draw(st.sampled_from(REORGS)) for _ in range(2)]
+    a, b, c = (data.draw(arrival(events)) for events in told)
+    answers_after(gateway, a, [[back[0]]], b, [[back[1]]], c)
+    wrong = data.draw(st.lists(st.sampled_from([e for events in (*told, back) for e in events]), max_size=3))
+    for each in wrong:
+        with suppress(NothingToRetract):
+            retract_ids(gateway.database, gateway.audit_keys, [each["id"]], "wrong", actor=TESTER)
+    before = _blocks_read(gateway)
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    assert _blocks_read(gateway) == before
+
+
+def _blocks_read(gateway: Gateway) -> list[tuple[int, int | None]]:
+    with reading(gateway.engine) as connection:
+        return [row[:2] for row in projections(connection)["chain_progress"]]
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_a_chain_that_a_submission_alone_names_is_not_read_by_it(
+    gateway: Gateway, order: tuple[int, ...]
+) -> None:
+    """How far a chain was read says which reorganisations are too deep to be believed."""
+    told = [
+        about(2, "transfer.submitted", at=-102, src_chain_id=1),
+        about(2, "transfer.failed", block=60_000_000),
+        sent(2, block=100, kind="burn", src_chain_id=2, dst_chain_id=1, symbol="CELR"),
+    ]
+    found = answers_after(gateway, [[told[number]] for number in order])
+    assert [row[:2] for row in found["chain_progress"]] == [(2, 60_000_000)]
+
+
+def test_nor_after_a_replay(gateway: Gateway) -> None:
+    told = [
+        event("chain.head", chain_id=1, block=120),
+        about(2, "transfer.submitted", at=-102, src_chain_id=1),
+        about(2, "transfer.failed", block=60_000_000),
+    ]
+    before = answers_after(gateway, [told])
+    assert [row[:2] for row in before["chain_progress"]] == [(1, 120)]
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    with reading(gateway.engine) as connection:
+        assert projections(connection) == before
+
+
+BURN = {"kind": "burn", "symbol": "CELR"}
+FIRST, SECOND = ({**BURN, "src_chain_id": a, "dst_chain_id": 3 - a} for a in (2, 1))
+
+
+@pytest.mark.parametrize("order", list(permutations(range(5))))
+def test_sends_that_name_different_chains_leave_none_read_too_far(
+    gateway: Gateway, order: tuple[int, ...]
+) -> None:
+    told = [
+        sent(2, at=-102, block=80, **FIRST),
+        sent(2, at=-101, block=90, **SECOND),
+        about(2, "transfer.failed", block=60_000_000),
+        sent(3, block=95, **SECOND),
+        event("chain.head", chain_id=1, block=80),
+    ]
+    found = answers_after(gateway, [[told[number]] for number in order])
+    assert [row[:2] for row in found["chain_progress"]] == [(1, 95), (2, 60_000_000)]
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+@pytest.mark.parametrize(
+    ("chains", "event_type", "read"),
+    [
+        (((1, 2), (1, 3)), "transfer.delayed", {1: 90, 2: 60_000_000}),
+        (((1, 3), (2, 3)), "transfer.failed", {1: 60_000_000, 2: 90}),
+    ],
+)
+def test_nor_where_one_of_the_chains_is_the_same(
+    gateway: Gateway,
+    chains: tuple[tuple[int, int], ...],
+    event_type: str,
+    read: dict[int, int],
+    order: tuple[int, ...],
+) -> None:
+    told = [
+        sent(2, at=at, block=block, src_chain_id=source, dst_chain_id=destination)
+        for at, block, (source, destination) in zip((-102, -101), (80, 90), chains, strict=True)
+    ]
+    told.append(about(2, event_type, block=60_000_000))
+    found = answers_after(gateway, [[told[number]] for number in order])
+    assert {row[0]: row[1] for row in found["chain_progress"] if row[1] is not None} == read
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_nor_after_a_reorg(gateway: Gateway, order: tuple[int, ...]) -> None:
+    """What the reorg took back counts no more, however much of it is above."""
+    before = [sent(1, block=200), sent(3, block=190), event("chain.reorged", chain_id=1, from_block=150)]
+    told = [
+        sent(2, at=-102, block=80, **FIRST),
+        sent(2, at=-101, block=90, **SECOND),
+        about(2, "transfer.failed", block=60_000_000),
+    ]
+    found = answers_after(gateway, [before], [[told[number]] for number in order])
+    assert [row[:2] for row in found["chain_progress"]] == [(1, 149), (2, 60_000_000)]
+
+
+def test_all_that_a_reorg_took_back_is_looked_past(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (sums, chain_progress):
+        monkeypatch.setattr(module, "HEADS", 1)
+    taken_back = [sent(n, block=200 + n) for n in (4, 5, 6)]
+    reorg = event("chain.reorged", chain_id=1, from_block=150)
+    wrong = sent(7, block=60_000_000)
+    feed(gateway, *taken_back, reorg, sent(1, block=160), sent(3, block=155), wrong)
+    retract_ids(gateway.database, gateway.audit_keys, [wrong["id"]], "wrong", actor=TESTER)
+    assert _blocks_read(gateway) == [(1, 160)]
+
+
+def test_everything_is_taken_in_some_order(gateway: Gateway) -> None:
+    """The pool of events is not refused away: nearly all of it is accepted in its own order."""
+    verdict = feed(gateway, *EVERYTHING)
+    assert len(EVERYTHING) == verdict.accepted + verdict.repeated + len(verdict.refused)
+    assert len(verdict.refused) <= 15
+    with reading(gateway.engine) as connection:
+        assert connection.execute(Event.__table__.select()).all()

@@ -1,0 +1,218 @@
+"""What a question or a change costs does not grow with all that was ever retracted, reported or sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, select
+
+from app.db.engine import reading, writing
+from app.feed.models import ReportedFee, RetractionTarget
+from app.feed.services.backfills import KNOWN, run_backfill
+from app.feed.services.retract import retract_ids, retract_reporter
+from app.network.document import import_network
+from app.transfers.status_changes import BEGINNING, Position
+from app.waiting.services import present_position, told_after
+from tests.actors import TESTER
+from tests.builders import network as build
+from tests.feed.services.world import (
+    NOW,
+    SENDER,
+    about,
+    event,
+    feed,
+    network,
+    released,
+    sent,
+    transfer_id,
+)
+from tests.gateway import Gateway
+from tests.steps import steps
+
+KEY = bytes.fromhex(transfer_id(1)[2:])
+MANY = 1_500
+ROUTE = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 2}
+
+
+def statuses(gateway: Gateway, key: Any, after: Position = BEGINNING) -> list[int]:
+    changes = told_after(gateway.database, gateway.waiting, key, after).changes
+    assert changes is not None
+    return [int(each.change.status) for each in changes]
+
+
+def retract_many(gateway: Gateway, name: str) -> None:
+    """Have a reporter's word about another chain retracted."""
+    told = [event("chain.head", f"{name}-{n}", chain_id=3, block=n) for n in range(MANY)]
+    feed(gateway, *told, reporter=name)
+    retract_reporter(
+        gateway.database, gateway.audit_keys, name, NOW - timedelta(days=1), "wrong", actor=TESTER
+    )
+
+
+def grows_little(work: Callable[[], object], meanwhile: Callable[[], object]) -> None:
+    """Whether the same work is about the same before and after something else came."""
+    work()  # whatever is done only once
+    before = steps(work)
+    meanwhile()
+    work()
+    after = steps(work)
+    assert after < 1.3 * before + 200, (before, after)
+
+
+def test_followers_pay_nothing_for_retractions_of_others(gateway: Gateway) -> None:
+    feed(gateway, sent(1), about(1, "transfer.confirmed"))
+    grows_little(lambda: statuses(gateway, KEY), lambda: retract_many(gateway, "rogue"))
+    assert statuses(gateway, KEY) == [1, 3]
+
+
+def test_who_follows_an_account_pays_nothing_either(gateway: Gateway) -> None:
+    account = SENDER.casefold()
+    feed(gateway, event("chain.head", chain_id=3, block=1))
+    since = present_position(gateway.database)
+    feed(gateway, sent(1))
+    work = lambda: statuses(gateway, account, since)  # noqa: E731
+    assert work() == [1]
+    before = steps(work)
+    retract_many(gateway, "rogue")
+    feed(gateway, event("chain.head", chain_id=3, block=MANY))
+    since = present_position(gateway.database)
+    feed(gateway, about(1, "transfer.confirmed"))
+    assert work() == [3]
+    after = steps(work)
+    assert after < 1.5 * before + 200, (before, after)
+
+
+def test_retracting_is_no_more_work_after_many_retractions(gateway: Gateway) -> None:
+    feed(gateway, *(sent(n) for n in range(1, 8)))
+    ids = iter([sent(n)["id"] for n in range(1, 8)])
+    work = lambda: retract_ids(gateway.database, gateway.audit_keys, [next(ids)], "wrong", actor=TESTER)  # noqa: E731
+    grows_little(work, lambda: retract_many(gateway, "rogue"))
+
+
+def fees(first: int, last: int, **fields: Any) -> list[dict[str, Any]]:
+    return [
+        event("fee.updated", f"fee-{n}", at=n - 10_000, base_fee=str(n), **(ROUTE | fields))
+        for n in range(first, last + 1)
+    ]
+
+
+def fee(gateway: Gateway) -> int | None:
+    with reading(gateway.engine) as connection:
+        return connection.scalar(select(ReportedFee.base_fee))
+
+
+def test_retracting_a_fee_reads_no_others(gateway: Gateway) -> None:
+    feed(gateway, *fees(1, 4))
+    latest = iter((4, MANY + 4, MANY + 3, 3, 2))
+
+    def work() -> None:
+        retract_ids(gateway.database, gateway.audit_keys, [f"fee-{next(latest)}"], "wrong", actor=TESTER)
+
+    work()
+    before = steps(
+        lambda: retract_ids(gateway.database, gateway.audit_keys, ["fee-3"], "wrong", actor=TESTER)
+    )
+    assert fee(gateway) == 2
+    feed(gateway, *fees(5, MANY + 4))
+    work()
+    assert fee(gateway) == MANY + 3
+    after = steps(work)
+    assert fee(gateway) == MANY + 2
+    assert after < 1.3 * before + 200, (before, after)
+
+
+@pytest.mark.parametrize("order", [["a", "b"], ["b", "a"]])
+def test_of_fees_of_one_time_the_highest_id_counts_as_python_sorts(
+    gateway: Gateway, order: list[str]
+) -> None:
+    """A database may sort ``B`` between ``a`` and ``c``."""
+    ids = {"a": "B", "b": "a"}
+    told = {name: event("fee.updated", ids[name], base_fee=str(ord(name)), **ROUTE) for name in order}
+    feed(gateway, *(told[name] for name in order), event("fee.updated", "z", at=-1, base_fee="9", **ROUTE))
+    feed(gateway, event("fee.updated", "wrong", at=1, base_fee="7", **ROUTE))
+    retract_ids(gateway.database, gateway.audit_keys, ["z"], "wrong", actor=TESTER)
+    assert fee(gateway) == ord("b")
+
+
+def test_a_fee_that_came_again_counts_again(gateway: Gateway) -> None:
+    one, two = fees(1, 2)
+    feed(gateway, one, two)
+    retract_ids(gateway.database, gateway.audit_keys, ["fee-2"], "wrong", actor=TESTER)
+    assert fee(gateway) == 1
+    feed(gateway, two)
+    assert fee(gateway) == 2
+    retract_ids(gateway.database, gateway.audit_keys, ["fee-1"], "wrong", actor=TESTER)
+    assert fee(gateway) == 2
+    retract_ids(gateway.database, gateway.audit_keys, ["fee-2"], "wrong again", actor=TESTER)
+    assert fee(gateway) is None
+
+
+def finished(first: int, last: int) -> list[dict[str, Any]]:
+    way = {"kind": "deposit", "src_chain_id": 1, "dst_chain_id": 2, "symbol": "CELR"}
+    return [each for n in range(first, last + 1) for each in (sent(n, **way), released(n))]
+
+
+@pytest.mark.parametrize("what", ["pair", "token", "chain"])
+def test_an_icon_judges_no_transfer_again(gateway: Gateway, what: str) -> None:
+    version = 0
+
+    def change() -> None:
+        nonlocal version
+        version += 1
+        shown = {"name": f"Name {version}", "icon": f"https://icons.example/{version}"}
+        document = network()
+        if what == "pair":
+            document["pegged_pairs"] = [pair | {"org_token": shown} for pair in document["pegged_pairs"]]
+        elif what == "token":
+            document["tokens"] = [token | shown for token in document["tokens"]]
+        else:
+            document["chains"] = [chain | shown for chain in document["chains"]]
+        assert import_network(
+            gateway.database, gateway.audit_keys, gateway.two_persons, build.text(document), actor=TESTER
+        ).changes
+
+    feed(gateway, *finished(1, 2))
+    grows_little(change, lambda: feed(gateway, *finished(3, 60)))
+
+
+@pytest.mark.parametrize("decimal", [12, None])
+def test_the_decimals_of_a_pair_s_token_do(
+    gateway: Gateway, status: Callable[[int], Any], decimal: int | None
+) -> None:
+    """What a payout without an amount took follows from them. Transfers through the pair must be over."""
+    feed(gateway, *finished(1, 1))
+    assert status(1).received_amount == 10**9
+    document = network()
+    own = {"name": "own"} if decimal is None else {"name": "own", "decimal": decimal}
+    document["pegged_pairs"] = [pair | {"pegged_token": own} for pair in document["pegged_pairs"]]
+    import_network(
+        gateway.database, gateway.audit_keys, gateway.two_persons, build.text(document), actor=TESTER
+    )
+    assert status(1).received_amount == (10**9 if decimal is None else 10**3)
+
+
+def test_retractions_of_before_are_noted_by_the_backfill(gateway: Gateway) -> None:
+    """Until then, and beside code that does not note them, all are read."""
+    feed(gateway, sent(1), about(1, "transfer.confirmed"))
+    (first,) = retract_ids(gateway.database, gateway.audit_keys, [sent(1)["id"]], "wrong", actor=TESTER)
+    retract_ids(gateway.database, gateway.audit_keys, [first], "it was right", actor=TESTER)
+    told = statuses(gateway, KEY)
+    assert told == [1, 3, 0, 3]
+    with writing(gateway.engine) as connection:
+        noted = connection.execute(select(RetractionTarget.__table__)).all()
+        connection.execute(delete(RetractionTarget))
+    assert statuses(gateway, KEY) == told
+    backfill = next(each for each in KNOWN if each.name == "retraction-targets")
+    assert run_backfill(gateway.database, backfill, sleep=lambda _: None).changed == 2
+    with reading(gateway.engine) as connection:
+        assert set(connection.execute(select(RetractionTarget.__table__)).all()) == set(noted)
+    assert statuses(gateway, KEY) == told
+    with writing(gateway.engine) as connection:
+        connection.execute(delete(RetractionTarget))
+    retract_ids(gateway.database, gateway.audit_keys, [sent(1)["id"]], "wrong after all", actor=TESTER)
+    with reading(gateway.engine) as connection:
+        assert len(connection.execute(select(RetractionTarget.__table__)).all()) == 3
+    assert statuses(gateway, KEY) == [*told, 0]

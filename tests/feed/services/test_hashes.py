@@ -1,0 +1,89 @@
+"""The transactions that a transfer's row does not hold stand beside it, whatever came in which order."""
+
+from __future__ import annotations
+
+from flask import Flask
+from flask_migrate import downgrade, upgrade
+from sqlalchemy import select
+
+from app.db.base import db
+from app.db.engine import reading, writing
+from app.feed.services.replay import replay
+from app.feed.services.retract import retract_ids
+from app.transfers.models import TransferHash
+from tests.actors import TESTER
+from tests.feed.services.world import NOW, about, build_network, event, feed, released, sent, transfer_id
+from tests.gateway import Gateway, current_gateway
+
+SEND, OTHER_SEND = "0x" + "a1" * 32, "0x" + "a2" * 32
+PAYOUT, QUEUED, REFUND = "0x" + "ee" * 32, "0x" + "d1" * 32, "0x" + "fe" * 32
+
+
+def hashes(gateway: Gateway) -> set[tuple[str, str]]:
+    with reading(gateway.reads) as connection:
+        rows = connection.execute(select(TransferHash.transfer_id, TransferHash.tx_hash))
+        return {("0x" + row.transfer_id.hex(), row.tx_hash) for row in rows}
+
+
+def test_what_the_row_holds_is_not_kept_twice(gateway: Gateway) -> None:
+    feed(gateway, sent(1, src_tx_hash=SEND), about(1, "transfer.delayed", dst_tx_hash=QUEUED, block=3))
+    assert hashes(gateway) == set()
+    feed(gateway, released(1))
+    assert hashes(gateway) == {(transfer_id(1), QUEUED)}
+    feed(gateway, about(1, "refund.submitted", tx_hash=REFUND, block=120))
+    assert hashes(gateway) == {(transfer_id(1), QUEUED), (transfer_id(1), REFUND)}
+
+
+def test_a_send_that_fell_is_still_found_and_moves_back_when_it_stands_again(gateway: Gateway) -> None:
+    feed(gateway, sent(1, event_id="send", src_tx_hash=SEND))
+    feed(gateway, event("chain.reorged", at=-60, chain_id=1, from_block=100))
+    assert hashes(gateway) == {(transfer_id(1), SEND)}
+    feed(gateway, sent(1, event_id="send", src_tx_hash=SEND))
+    assert hashes(gateway) == set()
+    feed(gateway, sent(1, at=-20, src_tx_hash=OTHER_SEND))
+    assert hashes(gateway) == {(transfer_id(1), OTHER_SEND)}
+    retract_ids(gateway.database, gateway.audit_keys, ["send"], "wrong", actor=TESTER)
+    assert hashes(gateway) == {(transfer_id(1), SEND)}
+
+
+def tell(gateway: Gateway) -> None:
+    feed(
+        gateway,
+        sent(1, src_tx_hash=SEND),
+        about(1, "transfer.submitted", at=-110, src_chain_id=1, src_tx_hash=OTHER_SEND),
+        about(1, "transfer.delayed", dst_tx_hash=QUEUED, block=3),
+        released(1),
+        sent(2, src_tx_hash="NotHex"),
+        about(2, "refund.submitted", tx_hash=REFUND, block=120),
+        about(2, "refund.completed"),
+        sent(3, src_tx_hash="0x" + "33" * 32, block=500),
+        event("chain.reorged", at=-60, chain_id=1, from_block=400),
+    )
+
+
+TOLD = {
+    (transfer_id(1), OTHER_SEND),
+    (transfer_id(1), QUEUED),
+    (transfer_id(2), REFUND),
+    (transfer_id(3), "0x" + "33" * 32),
+}
+
+
+def test_replay_finds_the_same(gateway: Gateway) -> None:
+    tell(gateway)
+    assert hashes(gateway) == TOLD
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    assert hashes(gateway) == TOLD
+
+
+def test_a_database_of_before_is_filled_with_the_same(own_database: Flask) -> None:
+    gateway = current_gateway().but(clock=lambda: NOW)
+    with writing(gateway.engine) as connection:
+        build_network(connection)
+    tell(gateway)
+    assert hashes(gateway) == TOLD
+    for engine in db.engines.values():
+        engine.dispose()
+    downgrade(directory="migrations", revision="0006")
+    upgrade(directory="migrations")
+    assert hashes(gateway) == TOLD

@@ -1,0 +1,220 @@
+"""Heads of chains leave the log once no reorganisation reaches them, and no answer changes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import select
+
+from app.db.engine import reading
+from app.feed.models import ChainProgress, Event
+from app.feed.schemas import OPERATOR_SCHEMAS
+from app.feed.services.ingest import cursor, ingest_lines
+from app.feed.services.log import export_log
+from app.feed.services.replay import replay
+from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
+from tests.actors import TESTER
+from tests.feed.services.world import NOW, about, event, feed, forget_events, sent
+from tests.gateway import Gateway
+
+DEPTH = 10
+
+
+@pytest.fixture
+def shallow(gateway: Gateway) -> Gateway:
+    """A gateway that takes reorganisations of ten blocks."""
+    return gateway.but(max_reorg_blocks=DEPTH)
+
+
+def head(block: int, chain_id: int = 1, name: str = "head", at: float | None = None) -> dict[str, Any]:
+    """A chain that is read up to a block, a second for each."""
+    seconds = block - 1000 if at is None else at
+    return event("chain.head", f"{name}-{block}", at=seconds, chain_id=chain_id, block=block)
+
+
+def heads(first: int, last: int, **fields: Any) -> list[dict[str, Any]]:
+    return [head(block, **fields) for block in range(first, last + 1)]
+
+
+def blocks(gateway: Gateway, reporter: str = "test") -> list[int]:
+    """Of the heads of chain 1 in the log."""
+    query = select(Event.block).where(Event.type == "chain.head", Event.reporter == reporter)
+    with reading(gateway.engine) as connection:
+        return [block for block in connection.scalars(query.order_by(Event.block)) if block is not None]
+
+
+def read_to(gateway: Gateway, chain_id: int = 1) -> tuple[int | None, float] | None:
+    """How far the chain is read: the block, and the seconds after NOW."""
+    columns = (ChainProgress.highest_block, ChainProgress.newest_at)
+    with reading(gateway.engine) as connection:
+        row = connection.execute(select(*columns).where(ChainProgress.chain_id == chain_id)).one_or_none()
+    return None if row is None else (row.highest_block, (row.newest_at - NOW).total_seconds())
+
+
+def one_by_one(gateway: Gateway, *events: dict[str, Any], reporter: str = "test") -> None:
+    for each in events:
+        assert feed(gateway, each, reporter=reporter).refused == []
+
+
+def test_the_log_does_not_grow_by_polls(shallow: Gateway) -> None:
+    one_by_one(shallow, *heads(1, 60))
+    with_sixty = len(blocks(shallow))
+    one_by_one(shallow, *heads(61, 120))
+    assert blocks(shallow)[-1] == 120
+    assert blocks(shallow)[0] <= 120 - DEPTH
+    assert len(blocks(shallow)) == with_sixty <= DEPTH + 2
+    assert read_to(shallow) == (120, 120 - 1000)
+    replay(shallow.database, shallow.audit_keys, actor=TESTER)
+    assert read_to(shallow) == (120, 120 - 1000)
+
+
+def test_an_upload_of_many_is_dropped_as_well(shallow: Gateway) -> None:
+    feed(shallow, *heads(1, 500))
+    assert len(blocks(shallow)) <= DEPTH + 2
+
+
+def test_what_a_reorganisation_reaches_is_there(shallow: Gateway) -> None:
+    one_by_one(shallow, *heads(1, 100), event("chain.reorged", chain_id=1, from_block=100 - DEPTH))
+    assert read_to(shallow) == (100 - DEPTH - 1, 0)
+    assert feed(shallow, *heads(90, 100)).accepted == 11
+    assert read_to(shallow) == (100, 0)
+    refused = feed(shallow, event("chain.reorged", "deep", chain_id=1, from_block=89)).refused
+    assert "11 blocks below" in refused[0].reason
+
+
+def test_one_that_was_dropped_is_repeated(shallow: Gateway) -> None:
+    """However often it is sent: neither the log nor a quota grows by it."""
+    one_by_one(shallow, *heads(1, 100))
+    before = blocks(shallow)
+    for again in (heads(1, 100), heads(1, 5)):
+        told = feed(shallow, *again)
+        assert (told.accepted, told.repeated, told.refused) == (0, len(again), [])
+    assert blocks(shallow) == before
+
+
+def test_of_another_reporter_it_is_news(shallow: Gateway) -> None:
+    """Two that read the same chain have the same ids; the slower one's cursor moves."""
+    one_by_one(shallow, *heads(1, 100), reporter="fast")
+    one_by_one(shallow, *heads(1, 50), reporter="slow")
+    assert len(blocks(shallow, "slow")) <= DEPTH + 2
+    token = replace(shallow.environment_tokens[0], name="slow")
+    last = cursor(shallow.database, token)
+    assert last is not None
+    assert last.id == "head-50"
+
+
+def test_a_reporter_pushes_out_no_heads_of_others(shallow: Gateway) -> None:
+    one_by_one(shallow, *heads(1, 100), reporter="honest")
+    before = blocks(shallow, "honest")
+    one_by_one(shallow, *heads(10**9, 10**9 + 50, name="rogue", at=-1), reporter="rogue")
+    one_by_one(shallow, head(101), reporter="honest")
+    assert blocks(shallow, "honest")[-2:] == [100, 101]
+    assert len(blocks(shallow, "honest")) >= len(before)
+    retract_reporter(
+        shallow.database, shallow.audit_keys, "rogue", NOW - timedelta(days=1), "rogue", actor=TESTER
+    )
+    assert read_to(shallow) == (101, 101 - 1000)
+
+
+def test_a_wrong_one_that_is_retracted_leaves_those_before_it(shallow: Gateway) -> None:
+    one_by_one(shallow, *heads(1, 100), head(10**12, at=-1) | {"id": "wrong"})
+    assert read_to(shallow) == (10**12, -1)
+    one_by_one(shallow, *heads(101, 103))
+    retract_ids(shallow.database, shallow.audit_keys, ["wrong"], "wrong", actor=TESTER)
+    assert read_to(shallow) == (103, 103 - 1000)
+    retract_ids(
+        shallow.database,
+        shallow.audit_keys,
+        [f"head-{block}" for block in range(95, 104)],
+        "wrong",
+        actor=TESTER,
+    )
+    assert read_to(shallow) == (94, 94 - 1000)
+    replay(shallow.database, shallow.audit_keys, actor=TESTER)
+    assert read_to(shallow) == (94, 94 - 1000)
+
+
+@pytest.mark.parametrize("rogue_first", [False, True])
+def test_an_exported_log_comes_to_the_same(shallow: Gateway, rogue_first: bool) -> None:
+    """Though whoever takes it bears one name for all reporters, and one of them was retracted."""
+    told = [
+        (heads(1, 100), "honest"),
+        (heads(10**9, 10**9 + 5, name="rogue", at=-1), "rogue"),
+    ]
+    for events, reporter in reversed(told) if rogue_first else told:
+        one_by_one(shallow, *events, reporter=reporter)
+    retract_reporter(
+        shallow.database, shallow.audit_keys, "rogue", NOW - timedelta(days=1), "rogue", actor=TESTER
+    )
+    assert read_to(shallow) == (100, 100 - 1000)
+    exported = list(export_log(shallow.database))
+    forget_events(shallow)
+    assert (
+        ingest_lines(shallow.database, shallow.intake, exported, "cli", schemas=OPERATOR_SCHEMAS).refused
+        == []
+    )
+    assert read_to(shallow) == (100, 100 - 1000)
+
+
+def test_the_newest_time_stays(shallow: Gateway) -> None:
+    """Of a lower block a later time was told: it goes on to count."""
+    one_by_one(shallow, head(5) | {"at": "2026-06-01T11:59:59Z"}, *heads(6, 100))
+    assert read_to(shallow) == (100, -1)
+    replay(shallow.database, shallow.audit_keys, actor=TESTER)
+    assert read_to(shallow) == (100, -1)
+
+
+def test_one_ahead_of_the_clock_drops_nothing(shallow: Gateway) -> None:
+    one_by_one(shallow, *heads(1, 20), event("chain.head", "ahead", at=60, chain_id=1, block=500))
+    assert blocks(shallow)[-2:] == [20, 500]
+    assert read_to(shallow) == (20, 20 - 1000)
+
+
+def test_a_head_that_comes_after_deep_reorganisations_counts(shallow: Gateway) -> None:
+    """Step by step the chain goes back further than one reorganisation may."""
+    one_by_one(shallow, *heads(1, 100))
+    for block in (91, 82, 73):
+        one_by_one(shallow, event("chain.reorged", f"r{block}", chain_id=1, from_block=block))
+    one_by_one(shallow, head(75, name="new"))
+    assert read_to(shallow) == (75, 0)
+
+
+def test_an_export_gives_the_same(shallow: Gateway, app: Flask) -> None:
+    one_by_one(shallow, *heads(1, 100), sent(1, block=3), about(1, "transfer.confirmed"))
+    before = read_to(shallow)
+    lines = [json.loads(line) for line in export_log(shallow.database)]
+    assert len(lines) <= DEPTH + 4
+    assert feed(shallow, *lines).repeated == len(lines)
+    forget_events(shallow)
+    assert feed(shallow, *lines).accepted == len(lines)
+    assert read_to(shallow) == before
+
+
+def test_one_of_several_acceptances_is_found_by_its_id(shallow: Gateway) -> None:
+    """Of a head that fell and came again, by another reporter, only the later acceptance is left."""
+    one_by_one(shallow, *heads(1, 12), event("chain.reorged", chain_id=1, from_block=12))
+    one_by_one(shallow, head(12), reporter="slow")
+    one_by_one(shallow, *heads(13, 50))
+    with reading(shallow.engine) as connection:
+        query = select(Event.occurrence).where(Event.event_id == "head-12")
+        assert connection.scalars(query).all() == [1]
+    assert retract_ids(shallow.database, shallow.audit_keys, ["head-12"], "wrong", actor=TESTER)
+    assert read_to(shallow) == (50, 0)
+    with pytest.raises(NothingToRetract, match="no event has the id"):
+        retract_ids(shallow.database, shallow.audit_keys, ["head-13"], "wrong", actor=TESTER)
+
+
+def test_a_backlog_goes_little_by_little(shallow: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.feed.services.heads.AT_ONCE", 0)
+    one_by_one(shallow, *heads(1, 60))
+    assert len(blocks(shallow)) == 60
+    monkeypatch.setattr("app.feed.services.heads.AT_ONCE", 20)
+    one_by_one(shallow, head(61))
+    assert len(blocks(shallow)) == 41
+    one_by_one(shallow, head(62), head(63))
+    assert len(blocks(shallow)) <= DEPTH + 2

@@ -1,0 +1,157 @@
+"""Whatever happened to a gateway, a replay of its log changes nothing.
+
+Everyday some random histories are tried, and 2,000 on each database by ``make soak``.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from flask import Flask
+from sqlalchemy import select
+
+from app.db.engine import reading, writing
+from app.feed.models import Event
+from app.feed.services.ahead import settle
+from app.feed.services.prune import prune
+from app.feed.services.replay import replay
+from app.feed.services.retract import retract_ids
+from app.feed.verifying.differences import Difference
+from app.feed.verifying.run import verify
+from app.transfers.subjects import OPERATORS
+from tests.actors import TESTER
+from tests.everyday import SEED, volume
+from tests.feed.services.any_order import members
+from tests.feed.services.everything import everything, forget_projections
+from tests.feed.services.histories import WHAT_ANY_LOG_SHOWS, Clock, live_through
+from tests.feed.services.world import (
+    KEYS,
+    NOW,
+    about,
+    event,
+    feed,
+    prepared,
+    request,
+    sent,
+    signature,
+    signed,
+)
+from tests.gateway import Gateway
+
+COUNT = volume(2_000, 10)
+DEPTHS = (40, 1000)
+"""Blocks that a reorganisation may reach back: with few, heads leave the log."""
+NAMED_AT_RANDOM = ("retracted_events", "retraction_targets")
+AT_ONCE = 10
+"""Histories of one test, so that everyday's choice of cases is a few dozen of them."""
+
+
+@pytest.mark.parametrize("first", range(0, COUNT, AT_ONCE))
+def test_a_replay_changes_nothing(gateway: Gateway, first: int) -> None:
+    for seed in range(SEED * 100_000 + first, SEED * 100_000 + first + AT_ONCE):
+        gateway = gateway.but(clock=Clock(), max_reorg_blocks=DEPTHS[seed % 2])
+        happened = live_through(gateway, seed)
+        with writing(gateway.engine) as connection:  # as whatever is written next does first
+            settle(connection, gateway.clock())
+        before = everything(gateway)
+        replay(gateway.database, gateway.audit_keys, actor=TESTER)
+        after = everything(gateway)
+        for name, rows in before.items():
+            assert rows == after[name], (seed, name, happened)
+        told: list[Difference] = []
+        verify(gateway.database, told.append)
+        assert not told, (seed, [str(each) for each in told], happened)
+        forget_projections(gateway)
+        replay(gateway.database, gateway.audit_keys, actor=TESTER)
+        again = everything(gateway)
+        for name, rows in before.items():
+            assert rows == again[name], (seed, name, happened)
+
+
+@pytest.mark.soak("seconds; the same histories as above")
+@pytest.mark.parametrize("first", range(0, COUNT, AT_ONCE))
+def test_heads_that_left_the_log_change_nothing(
+    gateway: Gateway, first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a gateway whose log keeps everything; neither does pruning at the end."""
+    gateway = gateway.but(clock=Clock(), max_reorg_blocks=DEPTHS[0])
+    for seed in range(SEED * 100_000 + first, SEED * 100_000 + first + AT_ONCE):
+        with monkeypatch.context() as keeping:
+            keeping.setattr("app.feed.services.write.drop_heads", lambda *_: None)
+            keeping.setattr("app.feed.services.load.dropped_before", lambda *_: frozenset())
+            happened = live_through(gateway, seed, WHAT_ANY_LOG_SHOWS)
+            whole = everything(gateway)
+            logged = events_of(gateway)
+        live_through(gateway, seed, WHAT_ANY_LOG_SHOWS)
+        left = everything(gateway)
+        for name, rows in whole.items():
+            if name not in NAMED_AT_RANDOM:
+                assert rows == left[name], (seed, name, happened)
+        assert events_of(gateway) <= logged
+        later = gateway.but(clock=lambda: NOW + timedelta(days=30))
+        prune(later.database, later.audit_keys, later.intake, NOW, actor=TESTER)
+        told: list[Difference] = []
+        verify(gateway.database, told.append)
+        assert not told, (seed, [str(each) for each in told], happened)
+        progress = everything(gateway)["chain_progress"]
+        assert progress == whole["chain_progress"], (seed, happened)
+
+
+def events_of(gateway: Gateway) -> set[tuple[str, str]]:
+    """Keys of what the log has, but for what operators retracted, which has other ids each time."""
+    query = select(Event.subject, Event.event_id).where(Event.subject != OPERATORS)
+    with reading(gateway.engine) as connection:
+        return {(row.subject, row.event_id) for row in connection.execute(query)}
+
+
+def read_to(app: Flask) -> dict[str, str]:
+    """When the newest event of each chain happened, as look-ups say."""
+    found = app.test_client().get("/v2/getTransfer?key=0x" + "ff" * 32).get_json()["read_to"]
+    return {chain_id: reading["at"][11:19] for chain_id, reading in found.items()}
+
+
+@pytest.mark.parametrize("wrong", ["a head", "a send"])
+def test_what_is_retracted_is_no_longer_read(gateway: Gateway, app: Flask, wrong: str) -> None:
+    """A time that was wrong does not make a chain look fresh for good."""
+    feed(
+        gateway,
+        sent(1, at=-100),
+        event("chain.head", "a head", at=-10 if wrong == "a head" else -300, chain_id=1, block=5),
+        sent(2, at=-20) | {"id": "a send"},
+        about(3, "transfer.submitted", src_chain_id=3),
+    )
+    told = [read_to(app)]
+    for each in (wrong, "a head", "a send"):
+        retract_ids(gateway.database, gateway.audit_keys, [each], "wrong", actor=TESTER)
+        told.append(read_to(app))
+        replay(gateway.database, gateway.audit_keys, actor=TESTER)
+        assert read_to(app) == told[-1]
+    before, first, *_, last = [each["1"] for each in told]
+    assert before == ("11:59:50" if wrong == "a head" else "11:59:40")
+    assert first == ("11:59:40" if wrong == "a head" else "11:58:20")
+    assert last == "11:58:20"
+
+
+def test_a_chain_of_which_nothing_is_left_was_not_read(gateway: Gateway, app: Flask) -> None:
+    feed(gateway, sent(1) | {"id": "a send"})
+    assert read_to(app) == {"1": "11:58:20"}
+    retract_ids(gateway.database, gateway.audit_keys, ["a send"], "wrong", actor=TESTER)
+    assert read_to(app) == {}
+
+
+def test_a_reorganisation_from_before_takes_back_what_it_reached(gateway: Gateway, app: Flask) -> None:
+    feed(gateway, sent(1, at=-100), event("chain.reorged", at=-300, chain_id=1, from_block=100))
+    assert read_to(app) == {"1": "11:55:00"}
+
+
+def test_which_request_paid_a_refund_is_found_by_the_validators_of_now(gateway: Gateway) -> None:
+    """Other transfers with the same withdraw id are answered by it."""
+    paid, other = request(1), request(1, seqnum=8)
+    done = about(1, "refund.completed", tx_hash="0x" + "51" * 32)
+    signatures = (signed(1, signature(paid, key)) for key in KEYS[:3])
+    feed(gateway, sent(1), prepared(1, paid), prepared(1, other), *signatures, done)
+    feed(gateway, event("validators.updated", chain_id=1, **members(4, 5, 6)))
+    before = everything(gateway)
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    assert everything(gateway) == before

@@ -1,0 +1,266 @@
+"""A token for one chain, in the hands of an attacker, changes no answer about transfers of other chains."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app.credentials.ingest_token import Scope
+from app.db.engine import reading
+from app.feed.services.ingest import IngestResult, ingest_lines
+from app.feed.services.log import export_log
+from app.feed.services.replay import replay
+from app.feed.services.retract import retract_reporter
+from app.transfers.validation import MAX_OF_A_LIMITED, MAX_OF_A_TYPE
+from app.values.codes import SendKind
+from tests.actors import TESTER
+from tests.everyday import volume
+from tests.feed.services.any_order import members
+from tests.feed.services.world import (
+    KEYS,
+    NOW,
+    SENDER,
+    about,
+    event,
+    forget_events,
+    of,
+    prepared,
+    projections,
+    proven,
+    released,
+    request,
+    signature,
+    signed,
+)
+from tests.gateway import Gateway
+
+Events = list[dict[str, Any]]
+
+SCOPES = {
+    "a": Scope(),
+    "b": Scope(chains=frozenset({1, 2})),
+    "c": Scope(chains=frozenset({2})),
+    "hostile": Scope(chains=frozenset({3})),
+}
+FEEDS = volume(2_000, 10)
+FALSE_HASH = "0x" + "cc" * 32
+SENDS = [proven(n, at=-100 - n, block=90 + n, dst_chain_id=2) for n in range(1, 5)]
+
+
+def story(send: dict[str, Any], rng: random.Random) -> Events:
+    """What honest reporters say of a transfer from chain 1 to chain 2."""
+    wd_onchain = request(1, ref_id=bytes.fromhex(send["transfer_id"][2:]))
+    told = [
+        send,
+        of(send, about(1, "transfer.confirmed", block=99)),
+        of(send, about(1, "transfer.submitted", at=-200, src_chain_id=1, dst_chain_id=2)),
+        of(send, released(1, block=200, chain_id=2)),
+        of(send, about(1, "transfer.delayed", block=200)),
+        of(send, about(1, "network.status", xfer_status=4)),
+        of(send, prepared(1, wd_onchain)),
+        *(of(send, signed(1, signature(wd_onchain, key))) for key in KEYS[:3]),
+    ]
+    return [told[0], *rng.sample(told[1:], rng.randrange(len(told)))]
+
+
+def lies(send: dict[str, Any], honest: Events, rng: random.Random) -> Events:
+    """What the bearer of a token for chain 3 may say of it."""
+    at = rng.choice([-9000, -150, -1])
+    common = {"chain_id": rng.choice([None, 3]), "block": rng.choice([1, 95, 60_000_000])}
+    other = {"src_chain_id": 3, "dst_chain_id": rng.choice([1, 2, 3]), "block": 1}
+    told = [
+        send | other | {"id": "false"},
+        of(send, proven(99, at=at, **other)),
+        proven(98, at=at, **other),
+        of(send, about(1, "transfer.submitted", at=at, src_chain_id=3, src_tx_hash=FALSE_HASH)),
+        of(send, released(1, at=at, amount="1", dst_tx_hash=FALSE_HASH, **common)),
+        of(send, about(1, "transfer.delayed", at=at, **common)),
+        of(send, about(1, "transfer.failed", at=at, **common)),
+        of(send, about(1, "transfer.confirmed", at=at, **common)),
+        of(send, about(1, "refund.completed", at=at, **common)),
+        of(send, about(1, "refund.submitted", at=at, tx_hash="0x" + "dd" * 32, **common)),
+        of(send, about(1, "refund.delayed", at=at, delayed_id="0x" + "de" * 32, **common)),
+        of(send, about(1, "refund.requested", at=at)),
+        of(send, about(1, "network.status", at=at, xfer_status=rng.choice([3, 7]))),
+        of(send, prepared(1, request(1, SendKind.POOL, chain=3))),
+        event("chain.reorged", chain_id=3, from_block=1),
+        event("chain.head", chain_id=3, block=60_000_000),
+    ]
+    chosen = rng.sample(told, rng.randrange(1, 7))
+    taken = rng.choice(honest)["id"]
+    return [each | {"id": taken} if rng.random() < 0.3 else each for each in chosen]
+
+
+def answers(client: FlaskClient, sends: Iterable[dict[str, Any]]) -> list[Any]:
+    """All that is said of the transfers, and of a transaction that only an attacker names."""
+    by_hash = {"tx_hash": FALSE_HASH, "src_chain_id": 1}
+    found: list[Any] = [client.post("/v2/getTransferStatus", json=by_hash).get_json()["err"]["code"]]
+    found.append(client.get("/v2/getTransfer", query_string={"tx_hash": FALSE_HASH}).get_json()["transfers"])
+    for send in sends:
+        wanted = {"transfer_id": send["transfer_id"]}
+        found.append(client.post("/v2/getTransferStatus", json=wanted).get_json())
+        found.append(client.get("/v2/getRefundEvidence", query_string=wanted).get_json())
+    history = client.get(
+        "/v2/transferHistory", query_string={"acct_addr": SENDER, "page_size": 50}
+    ).get_json()
+    ours = {send["transfer_id"] for send in sends}
+    found.append([each for each in history["history"] if each["transfer_id"] in ours])
+    return found
+
+
+def tell(gateway: Gateway, told: list[tuple[str, dict[str, Any]]]) -> None:
+    """Report each event by its reporter, in batches of one."""
+    for reporter, line in told:
+        result = ingest_lines(
+            gateway.database, gateway.intake, [json.dumps(line).encode()], reporter, scope=SCOPES[reporter]
+        )
+        assert reporter == "hostile" or not result.refused, (line, result.refused)
+
+
+@pytest.mark.parametrize("seed", range(FEEDS))
+def test_what_is_said_of_a_proven_send_is_the_same(app: Flask, gateway: Gateway, seed: int) -> None:
+    client, rng = app.test_client(), random.Random(seed)
+    forget_events(gateway)
+    sends = rng.sample(SENDS, rng.randrange(1, 3))
+    honest = [(rng.choice("ab"), each) for send in sends for each in story(send, rng)]
+    rng.shuffle(honest)
+    tell(gateway, honest)
+    expected = answers(client, sends)
+    forget_events(gateway)
+    told = list(honest)
+    for send in sends:
+        of_send = [each for _, each in honest if each["transfer_id"] == send["transfer_id"]]
+        for lie in lies(send, of_send, rng):
+            told.insert(rng.randrange(len(told) + 1), ("hostile", lie))
+    tell(gateway, told)
+    assert answers(client, sends) == expected
+    deep = {"type": "chain.reorged", "id": "r", "at": "2026-06-01T12:00:00Z", "chain_id": 1, "from_block": 95}
+    assert not ingest_lines(gateway.database, gateway.intake, [json.dumps(deep).encode()], "a").refused
+
+
+def told_by(gateway: Gateway, reporter: str, *lines: dict[str, Any]) -> IngestResult:
+    """What becomes of the lines of a reporter."""
+    scope = SCOPES[reporter]
+    return ingest_lines(
+        gateway.database, gateway.intake, [json.dumps(line).encode() for line in lines], reporter, scope=scope
+    )
+
+
+def status(app: Flask) -> int:
+    asked = {"transfer_id": SENDS[0]["transfer_id"]}
+    return int(app.test_client().post("/v2/getTransferStatus", json=asked).get_json()["status"])
+
+
+REQUEST = of(SENDS[0], prepared(1, request(1, ref_id=bytes.fromhex(SENDS[0]["transfer_id"][2:]))))
+SIGNATURES = [
+    of(SENDS[0], signed(1, signature(base64.b64decode(REQUEST["wd_onchain"]), key))) for key in KEYS[:7]
+]
+EARLY = "2020-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize("honest", ["a", "b"])
+def test_copied_signatures_take_no_refund_away(app: Flask, gateway: Gateway, honest: str) -> None:
+    copies = [each | {"id": f"copy-{n}", "at": EARLY} for n, each in enumerate(SIGNATURES[:3])]
+    assert told_by(gateway, "hostile", *copies).accepted == 3
+    told_by(gateway, honest, SENDS[0], REQUEST, *SIGNATURES[:3])
+    assert status(app) == 8
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    assert status(app) == 8
+
+
+def test_a_signature_aside_is_not_forgotten_for_the_id_of_another(app: Flask, gateway: Gateway) -> None:
+    later = SIGNATURES[4:7]
+    word = of(SENDS[0], about(1, "network.status", xfer_status=3))
+    told_by(gateway, "hostile", *(word | {"id": each["id"]} for each in later))
+    told_by(gateway, "a", SENDS[0], REQUEST, *later)
+    assert status(app) == 7
+    told_by(gateway, "a", event("validators.updated", chain_id=1, **members(4, 5, 6)))
+    assert status(app) == 8
+
+
+def test_signatures_that_wait_have_a_bound(gateway: Gateway) -> None:
+    many = [SIGNATURES[0] | {"id": f"s{n}", "at": EARLY} for n in range(400)]
+    assert told_by(gateway, "hostile", *many).accepted == MAX_OF_A_TYPE
+
+
+def test_copies_of_signatures_that_count_have_a_bound(gateway: Gateway) -> None:
+    told_by(gateway, "a", SENDS[0], REQUEST, *SIGNATURES[:3])
+    many = [SIGNATURES[0] | {"id": f"s{n}"} for n in range(MAX_OF_A_TYPE)]
+    assert told_by(gateway, "b", *many).accepted == MAX_OF_A_TYPE
+    assert told_by(gateway, "b", SIGNATURES[0] | {"id": "one more"}).refused
+
+
+def test_all_that_a_limited_token_says_of_a_transfer_has_a_bound(gateway: Gateway) -> None:
+    """The whole log of a transfer is read with each event about it, and for each stream that begins."""
+    told_by(gateway, "a", SENDS[0])
+    named = [
+        of(SENDS[0], line) | {"id": f"{line['type']} {n}"}
+        for n in range(MAX_OF_A_LIMITED // 3 + 1)
+        for line in (
+            about(1, "network.status", xfer_status=2),
+            released(1, block=200, chain_id=2),
+            about(1, "transfer.delayed", block=200, chain_id=2),
+        )
+    ]
+    told = told_by(gateway, "b", *named)
+    assert told.accepted == MAX_OF_A_LIMITED
+    assert {each.reason for each in told.refused} == {
+        "transfer_id: a token that is limited to chains may send at most 512 events about a transfer: send "
+        "further ones with a token for all chains"
+    }
+    assert told_by(gateway, "b", of(SENDS[0], about(1, "refund.requested"))).refused
+    assert told_by(gateway, "b", *named[:5]).repeated == 5
+    honest = told_by(gateway, "a", *(each | {"id": f"honest {n}"} for n, each in enumerate(named[:9])))
+    assert not honest.refused
+    assert told_by(gateway, "b", SENDS[1]).accepted == 1
+
+
+def test_retracting_a_reporter_leaves_what_others_reported(app: Flask, gateway: Gateway) -> None:
+    paid = of(SENDS[0], released(1, block=200, chain_id=2))
+    word = of(SENDS[0], about(1, "network.status", xfer_status=3))
+    told_by(gateway, "hostile", *(word | {"id": each["id"]} for each in (paid, SENDS[0])), word)
+    told_by(gateway, "a", SENDS[0], paid)
+    retract_reporter(
+        gateway.database, gateway.audit_keys, "hostile", NOW - timedelta(days=1), "hostile", actor=TESTER
+    )
+    assert status(app) == 5
+
+
+def test_a_line_of_a_reporter_names_no_limits(gateway: Gateway) -> None:
+    told_by(gateway, "a", SENDS[0] | {"limited_to": [2**64]})
+    [line] = export_log(gateway.database)
+    assert "limited_to" not in json.loads(line)
+
+
+DIFFERENT = [
+    [("b", SENDS[0] | {"id": "other", "block": 60_000_000}), ("a", SENDS[0])],
+    [("a", of(SENDS[0], released(1, block=203, chain_id=3))), ("a", SENDS[0])],
+    [("b", SENDS[0]), ("c", PAID := of(SENDS[0], released(1, amount="77"))), ("b", PAID | {"amount": "78"})],
+    [("hostile", of(SENDS[0], released(1, block=5, chain_id=3))), ("a", SENDS[0])],
+]
+
+
+@pytest.mark.parametrize("told", DIFFERENT)
+def test_the_order_of_different_reporters_changes_nothing(
+    gateway: Gateway, told: list[tuple[str, dict[str, Any]]]
+) -> None:
+    found = []
+    for order in (told, told[::-1]):
+        forget_events(gateway)
+        for _ in range(2):  # what is refused is sent again
+            for reporter, line in order:
+                told_by(gateway, reporter, line)
+        with reading(gateway.engine) as connection:
+            found.append(projections(connection))
+        replay(gateway.database, gateway.audit_keys, actor=TESTER)
+        with reading(gateway.engine) as connection:
+            assert projections(connection) == found[-1]
+    assert found[0] == found[1]

@@ -1,0 +1,236 @@
+"""An id names one fact within what it is about; about something else the same id is another fact."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, select
+
+from app.credentials.ingest_token import Scope
+from app.db.engine import reading, writing
+from app.feed.models import Event, PoolCounter, ReportedFee
+from app.feed.schemas import OPERATOR_SCHEMAS
+from app.feed.services.ingest import ingest_lines
+from app.feed.services.log import export_log
+from app.feed.services.replay import replay
+from app.feed.services.retract import NothingToRetract, retract_ids
+from app.transfers.models import Anomaly, Transfer
+from tests.actors import TESTER
+from tests.feed.services.world import (
+    NOW,
+    about,
+    address,
+    event,
+    feed,
+    forget_events,
+    projections,
+    released,
+    sent,
+    transfer_id,
+)
+from tests.gateway import Gateway
+
+TAKEN = "1:0xfeed01:4"
+
+BY_ANOTHER: list[dict[str, Any]] = [
+    event("chain.head", TAKEN, chain_id=3, block=1),
+    event("liquidity.added", TAKEN, chain_id=3, symbol="USDT", amount="1"),
+    sent(9, src_chain_id=3) | {"id": TAKEN},
+    event("chain.reorged", TAKEN, chain_id=3, from_block=1),
+]
+
+
+def state(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
+    with reading(gateway.engine) as connection:
+        return projections(connection)
+
+
+@pytest.mark.parametrize("taken", BY_ANOTHER, ids=[each["type"] for each in BY_ANOTHER])
+def test_a_reporter_of_one_chain_takes_no_id_from_that_of_another(
+    gateway: Gateway, status: Callable[[int], Any], taken: dict[str, Any]
+) -> None:
+    limited = Scope(chains=frozenset({3}))
+    attack = ingest_lines(
+        gateway.database, gateway.intake, [json.dumps(taken).encode()], "attacker", scope=limited
+    )
+    assert attack.accepted == (taken["type"] != "transfer.sent")  # an unproven send is refused
+    honest = feed(gateway, sent(1) | {"id": TAKEN})
+    assert (honest.accepted, honest.refused) == (1, [])
+    assert status(1).status == 1
+    with reading(gateway.engine) as connection:
+        assert not connection.scalars(select(Anomaly.kind)).all()
+
+
+def test_the_same_subject_with_other_content_is_refused_and_raised(gateway: Gateway) -> None:
+    first = [
+        sent(1) | {"id": "x"},
+        sent(2) | {"id": "x"},
+        event("chain.head", "x", chain_id=1, block=5),
+        event("chain.head", "x", chain_id=2, block=6),
+        event("fee.updated", "x", symbol="USDT", src_chain_id=1, dst_chain_id=2, base_fee="1"),
+        event("fee.updated", "x", symbol="USDT", src_chain_id=2, dst_chain_id=1, base_fee="2"),
+    ]
+    assert feed(gateway, *first).accepted == 6
+    assert feed(gateway, *first).repeated == 6
+    others = [
+        sent(1, amount="5") | {"id": "x"},
+        about(2, "transfer.confirmed") | {"id": "x"},
+        event("chain.head", "x", chain_id=1, block=7),
+        event("liquidity.added", "x", chain_id=2, symbol="USDT", amount="1"),
+        event("fee.updated", "x", symbol="USDT", src_chain_id=1, dst_chain_id=2, base_fee="3"),
+    ]
+    refused = feed(gateway, *others).refused
+    assert [(each.line, each.reason[:24]) for each in refused] == [
+        (n, "id: was reported before ") for n in range(1, 6)
+    ]
+    with reading(gateway.engine) as connection:
+        rows = connection.execute(select(Anomaly.subject, Anomaly.transfer_id, Anomaly.chain_id)).all()
+    assert {row.subject for row in rows} == {
+        f"event:transfer:{transfer_id(1)}:x",
+        f"event:transfer:{transfer_id(2)}:x",
+        "event:chain:1:x",
+        "event:chain:2:x",
+        "event:route:1:2:USDT:x",
+    }
+    assert sum(row.transfer_id is not None for row in rows) == sum(row.chain_id is not None for row in rows)
+
+
+class TestWhatIsLeftOut:
+    FULL = event("liquidity.added", "l", chain_id=1, symbol="USDT", amount="5", block=90, log_index=1)
+    REPORTS = (
+        FULL,
+        {name: value for name, value in FULL.items() if name not in ("block", "log_index")},
+        {name: value for name, value in FULL.items() if name != "log_index"},
+    )
+    SUBMITTED = about(1, "transfer.submitted", src_chain_id=1) | {"id": "s"}
+    SUBMISSIONS = (SUBMITTED, SUBMITTED | {"dst_chain_id": 2}, SUBMITTED | {"amount": "7", "extra": [1]})
+
+    def test_it_is_no_difference_and_counts_once(self, gateway: Gateway) -> None:
+        found = []
+        for seed in range(12):
+            reports = Random(seed).sample((*self.REPORTS, *self.SUBMISSIONS), 6)
+            forget_events(gateway)
+            verdict = feed(gateway, *reports[:3])
+            verdict.add(feed(gateway, *reports[3:]))
+            assert (verdict.accepted, verdict.repeated, verdict.refused) == (2, 4, [])
+            found.append(state(gateway))
+            with reading(gateway.engine) as connection:
+                told = connection.execute(select(Transfer.dst_chain_id, Transfer.amount)).one()
+                assert tuple(told) == (2, 7)
+                assert connection.scalar(select(PoolCounter.added)) == 5
+        assert all(each == found[0] for each in found)
+
+    def test_a_reorg_reaches_it_by_the_block_that_was_told_later(self, gateway: Gateway) -> None:
+        feed(gateway, self.REPORTS[1], self.FULL)
+        feed(gateway, event("chain.reorged", chain_id=1, from_block=90))
+        with reading(gateway.engine) as connection:
+            assert connection.scalar(select(PoolCounter.added)) == 0
+
+
+class TestRetract:
+    def test_an_id_of_several_events_must_be_told_apart(
+        self, gateway: Gateway, status: Callable[[int], Any]
+    ) -> None:
+        feed(
+            gateway,
+            sent(1) | {"id": "x"},
+            sent(2) | {"id": "x"},
+            event("chain.head", "x", chain_id=1, block=5),
+        )
+        before = state(gateway)
+        with pytest.raises(
+            NothingToRetract, match=r"'x' is the id of 3 events, about chain:1, transfer:0x0.*--transfer"
+        ):
+            retract_ids(gateway.database, gateway.audit_keys, ["x"], "wrong", actor=TESTER)
+        with pytest.raises(NothingToRetract, match="no event about chain:2 has the id 'x'"):
+            retract_ids(gateway.database, gateway.audit_keys, ["x"], "wrong", actor=TESTER, subject="chain:2")
+        assert state(gateway) == before
+        retract_ids(
+            gateway.database,
+            gateway.audit_keys,
+            ["x"],
+            "wrong",
+            actor=TESTER,
+            subject=f"transfer:{transfer_id(2)}",
+        )
+        assert (status(1).status, status(2).status) == (1, 0)
+        assert feed(gateway, sent(1) | {"id": "x"}).repeated == 1
+        assert feed(gateway, sent(2) | {"id": "x"}).accepted == 1
+
+    def test_of_fees_one_route_is_meant(self, gateway: Gateway) -> None:
+        for src, dst in ((1, 2), (2, 1)):
+            feed(
+                gateway,
+                event("fee.updated", "x", symbol="A:B", src_chain_id=src, dst_chain_id=dst, base_fee="1"),
+            )
+        retract_ids(
+            gateway.database, gateway.audit_keys, ["x"], "wrong", actor=TESTER, subject="route:1:2:A:B"
+        )
+        with reading(gateway.engine) as connection:
+            assert connection.scalars(select(ReportedFee.src_chain_id)).all() == [2]
+
+    def test_one_from_before_ids_had_subjects_names_what_had_the_id_then(
+        self, gateway: Gateway, status: Callable[[int], Any]
+    ) -> None:
+        feed(gateway, sent(1) | {"id": "x"})
+        old = {
+            "id": "retract-1",
+            "type": "events.retracted",
+            "at": NOW.isoformat(),
+            "targets": ["x"],
+            "reason": "r",
+        }
+        taken = ingest_lines(
+            gateway.database, gateway.intake, [json.dumps(old).encode()], "cli", schemas=OPERATOR_SCHEMAS
+        )
+        assert (taken.accepted, taken.refused) == (1, [])
+        feed(gateway, sent(2) | {"id": "x"})
+        assert (status(1).status, status(2).status) == (0, 1)
+        before = state(gateway)
+        replay(gateway.database, gateway.audit_keys, actor=TESTER)
+        assert state(gateway) == before
+
+    def test_an_export_tells_all_of_it_again(self, gateway: Gateway) -> None:
+        feed(
+            gateway,
+            sent(1) | {"id": "x"},
+            sent(2) | {"id": "x"},
+            released(1),
+            sent(1, contract=address(8)) | {"id": "x"},
+        )
+        retract_ids(
+            gateway.database,
+            gateway.audit_keys,
+            ["x"],
+            "wrong",
+            actor=TESTER,
+            subject=f"transfer:{transfer_id(2)}",
+        )
+        before, lines = state(gateway), list(export_log(gateway.database))
+        forget_events(gateway)
+        again = ingest_lines(gateway.database, gateway.intake, lines, "cli", schemas=OPERATOR_SCHEMAS)
+        assert (again.refused, again.accepted, again.repeated) == ([], 4, 1)
+        assert state(gateway) == before
+        assert [json.loads(line)["id"] for line in export_log(gateway.database)] == [
+            json.loads(line)["id"] for line in lines
+        ]
+
+
+def test_many_events_of_one_id_cost_a_lookup_nothing(gateway: Gateway) -> None:
+    """The row of the subject is found, not all rows of the id."""
+    with writing(gateway.engine) as connection:
+        rows = [
+            {
+                "seq": n, "event_id": "x", "subject": f"chain:{n}", "occurrence": 0, "type": "chain.head",
+                "at": NOW, "received_at": NOW, "reporter": "attacker", "chain_id": n, "block": 1,
+                "body": json.dumps({"at": NOW.isoformat(), "block": 1, "chain_id": n}),
+            }
+            for n in range(10, 1500)
+        ]  # fmt: skip
+        connection.execute(insert(Event), rows)
+    assert feed(gateway, event("chain.head", "x", at=0, chain_id=12, block=1)).repeated == 1
+    assert feed(gateway, event("chain.head", "x", at=0, chain_id=1, block=1)).accepted == 1

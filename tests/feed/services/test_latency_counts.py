@@ -1,0 +1,181 @@
+"""Latency counts always equal a recount from the records, and medians what sorting the records gives."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import datetime, timedelta
+from statistics import median
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import delete, select, update
+
+from app.db.engine import reading, writing
+from app.feed.projection.latencies import recount
+from app.feed.services.prune import prune
+from app.feed.services.replay import replay
+from app.feed.services.retract import NothingToRetract, retract_ids
+from app.latency.median import window
+from app.latency.models import WIDTHS, LatencyCount, LatencyWindow
+from app.latency.queries import twice_median
+from app.transfers.models import LatencyRecord
+from tests.actors import TESTER
+from tests.everyday import volume
+from tests.feed.services.world import NOW, event, feed, released, sent
+from tests.gateway import Gateway
+
+WEEK = 7 * 86_400
+MOMENTS = st.integers(-2 * WEEK, 0) | st.sampled_from([-WEEK - 10, -WEEK - 1, -WEEK, -WEEK + 1, -1, 0])
+"""Seconds after NOW at which a transfer is released, now and then at the very edge of the window."""
+
+SECONDS = st.sampled_from([0.0, 0.000001, 0.524287, 0.524288, 33.0, 33.554431, 33.554432, 200.5]) | st.floats(
+    0, 3000
+).map(lambda seconds: round(seconds, 6))
+
+ACT = st.one_of(
+    st.tuples(st.just("complete"), st.integers(1, 6), MOMENTS, SECONDS),
+    st.tuples(st.just("retract"), st.integers(1, 6)),
+    st.tuples(st.just("reorg"), st.integers(95, 106)),
+    st.tuples(st.just("wait"), st.sampled_from([1, 10, 3600, WEEK // 2])),
+    st.tuples(st.just("silence"), st.sampled_from([1, 10, 3600, WEEK // 2])),
+    st.tuples(st.just("prune")),
+    st.tuples(st.just("replay")),
+    st.tuples(st.just("forget")),
+)
+
+
+def counts(gateway: Gateway) -> dict[tuple[int, int, int, int], int]:
+    with reading(gateway.engine) as connection:
+        rows = connection.execute(select(LatencyCount.__table__)).all()
+    return {tuple(row[:4]): row[4] for row in rows}
+
+
+def recounted(gateway: Gateway) -> dict[tuple[int, int, int, int], int]:
+    """What the counts must be, from the records alone."""
+    with reading(gateway.engine) as connection:
+        since = connection.scalar(select(LatencyWindow.since))
+        records = connection.execute(select(LatencyRecord.__table__)).all()
+    expected: dict[tuple[int, int, int, int], int] = {}
+    for record in records:
+        if since is not None and record.released_at > since:
+            for width in WIDTHS:
+                key = record.src_chain_id, record.dst_chain_id, width, record.latency_us >> width
+                expected[key] = expected.get(key, 0) + 1
+    return expected
+
+
+def assert_median(gateway: Gateway, now: datetime) -> None:
+    """As sorting finds it, also for a clock that is behind or ahead of the one that the counts followed."""
+    with reading(gateway.engine) as connection:
+        records = connection.execute(select(LatencyRecord.__table__)).all()
+        for drift in (timedelta(0), timedelta(seconds=-30), timedelta(days=3), timedelta(days=-8)):
+            after, until = window(now + drift)
+            inside = [r.latency_us for r in records if after < r.released_at <= until]
+            twice = twice_median(connection, 1, 2, after, until)
+            assert twice == (2 * median(inside) if inside else None)
+
+
+@given(acts=st.lists(ACT, min_size=1, max_size=12))
+@settings(max_examples=volume(50))
+def test_counts_are_right_after_whatever_happens(gateway: Gateway, acts: list[tuple[Any, ...]]) -> None:
+    stage = Stage(gateway)
+    for act in acts:
+        stage.play(act)
+        compare(stage)
+
+
+def forget(gateway: Gateway) -> None:
+    """Count nothing, as after something else than the feed has written."""
+    with writing(gateway.engine) as connection:
+        connection.execute(delete(LatencyWindow))
+        connection.execute(delete(LatencyCount))
+
+
+class Stage:
+    """A gateway where one thing happens after the other, from nothing counted on."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self.gateway, self.now = gateway, NOW
+        self._told: set[str] = set()
+        forget(gateway)
+
+    def play(self, act: tuple[Any, ...]) -> None:
+        """Let it happen, at the time that has come."""
+        gateway = self.gateway.but(clock=lambda: self.now)
+        match act:
+            case ("complete", n, at, seconds):
+                send, release = sent(n, at - seconds, block=100 + n), released(n, at)
+                feed(gateway, send, release)
+                self._told |= {send["id"], release["id"]}
+            case ("retract", n):
+                if len(self._told) > n:
+                    with suppress(NothingToRetract):  # of what was pruned
+                        retract_ids(
+                            gateway.database,
+                            gateway.audit_keys,
+                            sorted(self._told)[n - 1 : n + 1],
+                            "wrong",
+                            actor=TESTER,
+                        )
+            case ("reorg", block):
+                feed(gateway, event("chain.reorged", at=-1, chain_id=1, from_block=block))
+            case ("wait", seconds):
+                self.now += timedelta(seconds=seconds)
+                feed(gateway, event("chain.head", at=0, chain_id=1, block=1))
+            case ("silence", seconds):
+                self.now += timedelta(seconds=seconds)
+            case ("prune",):
+                prune(gateway.database, gateway.audit_keys, gateway.intake, self.now, actor=TESTER)
+            case ("replay",):
+                replay(gateway.database, gateway.audit_keys, actor=TESTER)
+            case ("forget",):
+                forget(gateway)
+
+
+def compare(stage: Stage) -> None:
+    assert counts(stage.gateway) == recounted(stage.gateway)
+    assert_median(stage.gateway, stage.now)
+
+
+def test_a_recount_finds_what_is_there(gateway: Gateway) -> None:
+    for n in range(1, 6):
+        feed(gateway, sent(n, at=-100 - n), released(n))
+    before = counts(gateway)
+    assert sum(before.values()) == 10
+    with writing(gateway.engine) as connection:
+        recount(connection, NOW)
+    assert counts(gateway) == before == recounted(gateway)
+
+
+@pytest.mark.parametrize("wrong", [delete(LatencyCount), update(LatencyCount).values(n=-7)])
+def test_wrong_counts_stop_nothing(gateway: Gateway, wrong: Any) -> None:
+    """Neither what is reported nor what repairs them."""
+    feed(gateway, *(each for n in (1, 2, 3) for each in (sent(n, at=-100 - n), released(n, block=200 + n))))
+    with writing(gateway.engine) as connection:
+        connection.execute(wrong)
+    assert feed(gateway, event("chain.reorged", chain_id=2, from_block=203)).accepted == 1
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    assert counts(gateway) == recounted(gateway)
+    assert sum(counts(gateway).values()) == 4
+    assert_median(gateway, gateway.clock())
+
+
+def test_what_leaves_the_window_leaves_the_median(gateway: Gateway) -> None:
+    for n in range(1, 6):
+        feed(gateway, sent(n, at=-3000 - n * n), released(n, at=-2000 + 200 * n))
+    later = NOW + timedelta(days=7, seconds=-1500)  # two of five have left it
+    feed(gateway.but(clock=lambda: later), event("chain.head", at=0, chain_id=1, block=1))
+    assert sum(counts(gateway).values()) == 6
+    assert_median(gateway, later)
+
+
+def test_what_leaves_the_window_is_counted_no_more(gateway: Gateway) -> None:
+    feed(gateway, sent(1), released(1, at=-10))
+    assert sum(counts(gateway).values()) == 2
+    later = NOW + timedelta(days=7)
+    feed(gateway.but(clock=lambda: later), event("chain.head", at=0, chain_id=1, block=1))
+    assert counts(gateway) == {}
+    with reading(gateway.engine) as connection:
+        assert connection.scalar(select(LatencyWindow.since)) == window(later)[0]

@@ -1,0 +1,15 @@
+"""What is looked up for many events at once stays within what a statement can hold."""
+
+from app.db.engine import writing
+from app.feed.queries.retractions import retracted_keys
+from app.transfers.subjects import EventKey
+from tests.feed.services.world import feed, sent
+from tests.gateway import Gateway
+
+
+def test_more_ids_than_a_statement_has_places_for(gateway: Gateway) -> None:
+    """A chain reports a fee a minute: 70,000 of them are seven weeks of one route."""
+    feed(gateway, sent(1))
+    with writing(gateway.engine) as connection:
+        keys = (EventKey("route:1:2:USDT", f"fee {n}") for n in range(70_000))
+        assert retracted_keys(connection, keys) == {}

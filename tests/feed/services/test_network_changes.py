@@ -1,0 +1,59 @@
+"""Events about what is not configured yet are kept, and count when it becomes known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import delete, select
+
+from app.db.engine import reading, writing
+from app.feed.models import PoolCounter
+from app.network.document import export_network, import_network
+from app.network.models import Chain, OpeningValidator, PeggedPair, Token
+from tests.actors import TESTER
+from tests.feed.services.world import KEYS, feed, prepared, released, request, sent, signature, signed
+from tests.gateway import Gateway
+
+
+def without_network(gateway: Gateway) -> bytes:
+    """Take the configuration away, as if the feed came first; returns it as a document."""
+    document = export_network(gateway.database)
+    with writing(gateway.engine) as connection:
+        for model in (PeggedPair, OpeningValidator, Token, Chain):
+            connection.execute(delete(model))
+    return document
+
+
+def test_a_refund_counts_when_its_network_becomes_known(
+    gateway: Gateway, status: Callable[[int], Any]
+) -> None:
+    document = without_network(gateway)
+    wd = request(1)
+    feed(gateway, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:2]))
+    assert status(1).status == 7
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, document, actor=TESTER)
+    assert status(1).status == 8
+
+
+def test_a_release_without_an_amount_counts_when_the_decimals_become_known(
+    gateway: Gateway, status: Callable[[int], Any]
+) -> None:
+    document = without_network(gateway)
+    feed(gateway, sent(1), released(1))
+    assert status(1).relayed_amount is None
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, document, actor=TESTER)
+    assert status(1).relayed_amount == 10**21
+    with reading(gateway.engine) as connection:
+        assert connection.scalar(select(PoolCounter.relayed).where(PoolCounter.chain_id == 2)) == 10**21
+
+
+def test_a_change_of_the_opening_validators_judges_refunds_again(
+    gateway: Gateway, status: Callable[[int], Any]
+) -> None:
+    wd = request(1)
+    feed(gateway, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:2]))
+    assert status(1).status == 8
+    document = export_network(gateway.database).replace(b'"power": "10"', b'"power": "1000"')
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, document, actor=TESTER)
+    assert status(1).status == 7

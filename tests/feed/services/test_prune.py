@@ -1,0 +1,342 @@
+"""Pruning: old and finished transfers go, and no answer changes, not even after a replay."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import func, insert, select, update
+
+from app.db.engine import reading, writing
+from app.feed.models import Event, PoolCounter, PrunedEvent, PrunedTransfer
+from app.feed.services.ingest import cursor
+from app.feed.services.log import export_log
+from app.feed.services.prune import prune
+from app.feed.services.replay import replay
+from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
+from app.network.models import Pool
+from app.transfers.models import Anomaly
+from app.transfers.services.status import transfer_status
+from app.values.codes import TransferHistoryStatus as Status
+from app.values.errors import GatewayError
+from tests.actors import TESTER
+from tests.everyday import volume
+from tests.feed.services.any_order import EVERYTHING, REORGS, answers_after, arrival
+from tests.feed.services.pruning import OF_TRANSFERS, Rows, without
+from tests.feed.services.world import (
+    NOW,
+    about,
+    address,
+    event,
+    feed,
+    projections,
+    released,
+    sent,
+    transfer_id,
+)
+from tests.gateway import Gateway
+
+LATER = NOW + timedelta(days=30)
+
+
+@pytest.fixture
+def later(gateway: Gateway) -> Gateway:
+    """The gateway a month after what the tests tell."""
+    return gateway.but(clock=lambda: LATER)
+
+
+def state(gateway: Gateway) -> Rows:
+    with reading(gateway.engine) as connection:
+        return projections(connection)
+
+
+def pruned_ids(gateway: Gateway) -> set[bytes]:
+    with reading(gateway.engine) as connection:
+        return set(connection.scalars(select(PrunedTransfer.transfer_id)))
+
+
+@settings(
+    max_examples=volume(40, 5), phases=(Phase.explicit, Phase.generate)
+)  # finding a smaller example takes minutes
+@given(data=st.data())
+def test_no_answer_changes(gateway: Gateway, data: st.DataObject) -> None:
+    events = data.draw(st.lists(st.sampled_from(EVERYTHING), min_size=20, unique_by=lambda e: e["id"]))
+    reorg = data.draw(st.lists(st.sampled_from(REORGS), max_size=1))
+    answers_after(gateway, data.draw(arrival(events)), [reorg], data.draw(arrival(events)) if reorg else [])
+    later = gateway.but(clock=lambda: LATER)
+    with writing(gateway.engine) as connection:
+        connection.execute(update(Anomaly).values(acknowledged_at=NOW))
+    replay(later.database, later.audit_keys, actor=TESTER)  # as replay has it, to the last time of a chain
+    before, limit = state(gateway), NOW + timedelta(seconds=data.draw(st.sampled_from([-70, -20, 60])))
+
+    told = prune(later.database, later.audit_keys, later.intake, limit, actor=TESTER, dry_run=True)
+    assert state(gateway) == before
+    done = prune(later.database, later.audit_keys, later.intake, limit, actor=TESTER)
+    assert done == told
+    gone = pruned_ids(gateway)
+    assert done.transfers.total() == len(gone)
+    after = state(gateway)
+    assert without(after, set()) == without(before, gone)
+
+    replay(later.database, later.audit_keys, actor=TESTER)
+    assert state(gateway) == after
+    about_gone = [e for e in events if bytes.fromhex(e.get("transfer_id", "")[2:]) in gone]
+    assert feed(later, *about_gone).accepted == 0
+    assert without(state(gateway), set()) | {"anomalies": []} == without(after, set()) | {"anomalies": []}
+
+
+def test_how_far_a_chain_was_read_is_known_without_what_went(gateway: Gateway, later: Gateway) -> None:
+    wrong = event("chain.head", chain_id=1, block=10**12)
+    feed(gateway, sent(1, block=500), released(1, at=-10), wrong)
+    prune(later.database, later.audit_keys, later.intake, NOW, actor=TESTER)
+    assert pruned_ids(gateway)
+    retract_ids(gateway.database, gateway.audit_keys, [wrong["id"]], "wrong", actor=TESTER)
+    assert [row[:2] for row in state(gateway)["chain_progress"] if row[0] == 1] == [(1, 500)]
+
+
+def test_it_is_seen_which_transfers_go(gateway: Gateway, later: Gateway) -> None:
+    feed(gateway, sent(1), released(1, at=-10), sent(2), about(3, "transfer.failed"), sent(4))
+    feed(gateway, about(4, "refund.completed", at=-5), sent(5), released(5, at=10))
+    feed(gateway, sent(6), released(6, at=-10), about(6, "transfer.confirmed", at=30))
+    told = prune(later.database, later.audit_keys, later.intake, NOW, actor=TESTER)
+    statuses = (Status.TRANSFER_COMPLETED, Status.TRANSFER_FAILED, Status.TRANSFER_REFUNDED)
+    assert told.transfers == dict.fromkeys(statuses, 1)
+    assert (told.events, told.oldest, told.newest) == (
+        5,
+        NOW - timedelta(seconds=100),
+        NOW - timedelta(seconds=5),
+    )
+    assert {key: (m.sent, m.relayed) for key, m in told.moved.items()} == {
+        (1, "USDT"): (1_000_000_000, 0),
+        (2, "USDT"): (0, 1_000_000_000 * 10**12),
+    }
+    assert pruned_ids(gateway) == {bytes.fromhex(transfer_id(n)[2:]) for n in (1, 3, 4)}
+
+
+def test_what_answers_need_is_kept(gateway: Gateway) -> None:
+    feed(gateway, sent(1), released(1, at=-10))
+    for clock, kept in ((NOW + timedelta(days=6), 1), (NOW + timedelta(days=7, seconds=1), 0)):
+        at_clock = gateway.but(clock=lambda clock=clock: clock)  # type: ignore[misc]
+        told = prune(at_clock.database, at_clock.audit_keys, at_clock.intake, LATER, actor=TESTER)
+        assert told.before == clock - timedelta(days=7)
+        assert told.transfers.total() == 1 - kept
+
+
+def test_the_epoch_of_a_capped_pool_is_kept(gateway: Gateway, later: Gateway) -> None:
+    with writing(gateway.engine) as connection:
+        values = dict.fromkeys(
+            ("liquidity_added", "liquidity_sent", "liquidity_relayed", "liquidity_withdrawn"), 0
+        )
+        days = {"epoch_cap": 10**18, "epoch_seconds": 60 * 86_400}
+        connection.execute(insert(Pool).values(chain_id=1, symbol="USDT", total_cap=None, **days, **values))
+    assert prune(
+        later.database, later.audit_keys, later.intake, LATER, actor=TESTER, dry_run=True
+    ).before == datetime(2026, 5, 7, tzinfo=UTC)
+
+
+def test_an_open_anomaly_keeps_its_transfer(gateway: Gateway, later: Gateway) -> None:
+    feed(gateway, sent(1), released(1), about(1, "refund.completed"))
+    assert prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER).kept == {
+        "has an open anomaly": 1
+    }
+    with writing(gateway.engine) as connection:
+        connection.execute(update(Anomaly).values(acknowledged_at=NOW))
+    assert prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER).transfers.total() == 1
+    assert state(gateway)["anomalies"] == []
+
+
+def test_a_retraction_keeps_its_transfer(gateway: Gateway, later: Gateway) -> None:
+    wrong = about(1, "transfer.delayed")
+    feed(gateway, sent(1), released(1), wrong)
+    retract_ids(gateway.database, gateway.audit_keys, [wrong["id"]], "wrong", actor=TESTER)
+    assert prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER).kept == {
+        "has retracted events": 1
+    }
+
+
+def test_the_ids_of_what_went_are_known_for_ever(gateway: Gateway, later: Gateway) -> None:
+    gone = [sent(1), released(1)]
+    feed(gateway, *gone)
+    prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER)
+    before = state(gateway)
+    verdict = feed(later, *gone, gone[0] | {"amount": "5"}, about(1, "refund.completed"), sent(2))
+    assert (verdict.accepted, verdict.repeated) == (1, 2)
+    assert [(r.line, r.reason.partition(":")[0]) for r in verdict.refused] == [(3, "id"), (4, "transfer_id")]
+    assert feed(later, sent(3) | {"id": gone[0]["id"]}).accepted == 1, "another transfer's is another fact"
+    assert state(gateway)["latency_records"] == before["latency_records"] == []
+    assert [row[1] for row in state(gateway)["anomalies"]] == [
+        f"event:transfer:{gone[0]['transfer_id']}:{gone[0]['id']}"
+    ]
+
+
+def test_more_or_less_of_what_went_is_no_other_content(gateway: Gateway, later: Gateway) -> None:
+    gone = sent(1, log_index=4, nonce=9)
+    feed(gateway, gone, released(1))
+    prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER)
+    bare = {name: value for name, value in gone.items() if name not in ("block", "nonce")}
+    again = feed(later, gone, bare, bare | {"contract": address(7)}, gone | {"nonce": "9"})
+    assert (again.repeated, again.refused) == (4, [])
+    others = feed(later, gone | {"log_index": 5}, bare | {"nonce": 1})
+    assert [refused.reason[:3] for refused in others.refused] == ["id:", "id:"]
+
+
+def test_its_status_says_where_it_went(gateway: Gateway, later: Gateway) -> None:
+    feed(gateway, sent(1), released(1))
+    prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER)
+    with pytest.raises(GatewayError, match="it was completed long ago and is no longer kept"):
+        transfer_status(later.database, later.snapshots, bytes.fromhex(transfer_id(1)[2:]))
+
+
+def test_the_log_goes_on_where_it_was(gateway: Gateway, later: Gateway) -> None:
+    feed(gateway, sent(1), released(1))
+    prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER)
+    feed(later, sent(2))
+    with reading(gateway.engine) as connection:
+        assert connection.scalars(select(Event.seq)).all() == [3]
+
+
+def test_the_cursor_of_a_silent_reporter_stays(gateway: Gateway, later: Gateway) -> None:
+    feed(gateway, sent(1), released(1), reporter="env-test")
+    token = replace(gateway.environment_tokens[0], name="env-test")
+    before = cursor(gateway.database, token)
+    prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER)
+    assert cursor(later.database, token) == before is not None
+
+
+def test_a_reorganisation_that_would_reach_it_is_not_believed(gateway: Gateway, later: Gateway) -> None:
+    feed(gateway, sent(1, block=100), released(1, block=205), sent(2, block=101))
+    prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER)
+    verdict = feed(later, event("chain.reorged", chain_id=1, from_block=100))
+    assert "must be above block 100 of the chain, which is final" in verdict.refused[0].reason
+    assert feed(later, event("chain.reorged", chain_id=2, from_block=205)).accepted == 0
+    assert feed(later, event("chain.reorged", chain_id=1, from_block=101)).accepted == 1
+
+
+def test_what_went_cannot_be_retracted(gateway: Gateway, later: Gateway) -> None:
+    feed(gateway, sent(1, event_id="the-send"), released(1), reporter="relayer")
+    prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER)
+    with pytest.raises(NothingToRetract, match="'the-send' belongs to a pruned transfer"):
+        retract_ids(later.database, later.audit_keys, ["the-send"], "wrong", actor=TESTER)
+    with pytest.raises(NothingToRetract, match="were pruned"):
+        retract_reporter(
+            later.database, later.audit_keys, "relayer", NOW - timedelta(days=1), "wrong", actor=TESTER
+        )
+
+
+def test_a_retraction_of_a_retraction_gives_back_nothing_that_went(gateway: Gateway, later: Gateway) -> None:
+    feed(gateway, sent(1, event_id="the-send"), released(1))
+    (first,) = retract_ids(gateway.database, gateway.audit_keys, ["the-send"], "wrong", actor=TESTER)
+    (second,) = retract_ids(gateway.database, gateway.audit_keys, [first], "it was right", actor=TESTER)
+    prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER)
+    assert pruned_ids(gateway)
+    before = state(gateway)
+    with pytest.raises(NothingToRetract, match="'the-send', which was pruned"):
+        retract_ids(later.database, later.audit_keys, [second], "it was wrong after all", actor=TESTER)
+    assert state(gateway) == before
+
+
+def test_an_export_has_what_was_kept(gateway: Gateway, later: Gateway) -> None:
+    """Into an empty database it gives the same transfers; the pools lack what was pruned."""
+    feed(
+        gateway,
+        sent(1),
+        released(1),
+        sent(2),
+        event("liquidity.added", chain_id=1, symbol="USDT", amount="7"),
+    )
+    prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER)
+    before, lines = state(gateway), list(export_log(later.database))
+    assert len(lines) == 2
+    answers_after(gateway, [])
+    with reading(gateway.engine) as connection:
+        assert not connection.scalar(select(func.count()).select_from(PrunedEvent))
+    assert feed(later, *map(json.loads, lines)).accepted == 2
+    again = state(gateway)
+    assert {name: again[name] for name in OF_TRANSFERS} == {name: before[name] for name in OF_TRANSFERS}
+    with reading(gateway.engine) as connection:
+        row = connection.execute(select(PoolCounter.__table__)).one()
+    assert (row.added, row.sent, row.relayed) == (7, 1_000_000_000, 0)
+
+
+def fee(name: str, at: float, base_fee: int) -> dict[str, Any]:
+    route = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 2}
+    return event("fee.updated", name, at=at, base_fee=str(base_fee), **route)
+
+
+def liquidity(name: str, kind: str, at: float, amount: int, **fields: Any) -> dict[str, Any]:
+    pool = {"chain_id": 1, "symbol": "USDT", "amount": str(amount)}
+    return event(f"liquidity.{kind}", name, at=at, **pool, **fields)
+
+
+def log_ids(gateway: Gateway) -> list[str]:
+    with reading(gateway.engine) as connection:
+        return list(connection.scalars(select(Event.event_id).order_by(Event.seq)))
+
+
+def test_fees_and_liquidity_that_decide_nothing_go(gateway: Gateway, later: Gateway) -> None:
+    told = [
+        fee("f1", -90, 1),
+        fee("f2", -80, 2),
+        fee("f3", -70, 3),
+        liquidity("a1", "added", -90, 50, block=100),
+        liquidity("a2", "added", -60, 7, block=103),
+        liquidity("a3", "added", -60, 9, block=110),
+        liquidity("a4", "added", -5, 11, block=111),
+    ]
+    feed(gateway, *told, reporter="other")
+    feed(gateway, event("chain.reorged", "r", at=-4, chain_id=1, from_block=110))
+    retract_ids(gateway.database, gateway.audit_keys, ["a2"], "wrong", actor=TESTER)
+    before = state(gateway)
+    limit = NOW - timedelta(seconds=30)
+    dry = prune(later.database, later.audit_keys, later.intake, limit, actor=TESTER, dry_run=True)
+    assert state(gateway) == before
+    assert prune(later.database, later.audit_keys, later.intake, limit, actor=TESTER) == dry
+    assert dry.others == {"fees": 2, "liquidity": 2}
+    assert [i for i in log_ids(gateway) if not i.startswith("retract-")] == ["f3", "a1", "a4", "r"]
+    assert state(gateway) == before
+    replay(later.database, later.audit_keys, actor=TESTER)
+    assert state(gateway) == before
+    again = feed(later, *told)
+    assert (again.accepted, again.repeated) == (5, 2), "they are taken as if they were new"
+    assert [row[2:] for row in state(gateway)["pool_counters"]] == [(77, 0, 0, 0)], "and stand again"
+    assert [row[3] for row in state(gateway)["fed_fees"]] == [3]
+
+
+def test_an_export_of_what_is_left_gives_the_same(gateway: Gateway, later: Gateway) -> None:
+    feed(gateway, fee("f1", -90, 1), fee("f2", -80, 2), liquidity("a1", "added", -90, 50, block=100))
+    feed(
+        gateway,
+        liquidity("a2", "added", -60, 7, block=103),
+        event("chain.reorged", chain_id=1, from_block=101),
+    )
+    before = state(gateway)
+    assert prune(later.database, later.audit_keys, later.intake, NOW, actor=TESTER).others == {
+        "fees": 1,
+        "liquidity": 1,
+    }
+    lines = [json.loads(line) for line in export_log(later.database)]
+    answers_after(gateway, [])
+    assert feed(gateway, *lines).accepted == len(lines) == 3
+    assert state(gateway) == before
+
+
+def test_heads_of_before_go_at_once(
+    gateway: Gateway, later: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that an earlier release left, also of a reporter that is silent now."""
+    monkeypatch.setattr("app.feed.services.write.drop_heads", lambda *_: None)
+    told = [event("chain.head", f"h{n}", at=n - 5000, chain_id=1, block=n) for n in range(2000)]
+    feed(gateway, *told, reporter="silent")
+    before = state(gateway)
+    dry = prune(later.database, later.audit_keys, later.intake, NOW, actor=TESTER, dry_run=True)
+    assert prune(later.database, later.audit_keys, later.intake, NOW, actor=TESTER) == dry
+    assert dry.others == {"heads": 998}
+    assert len(log_ids(gateway)) == 1002
+    assert state(gateway) == before
+    replay(later.database, later.audit_keys, actor=TESTER)
+    assert state(gateway) == before

@@ -1,0 +1,180 @@
+"""An ask moves a transfer from 6 to 7 and nothing else, whenever it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import insert, select
+
+from app.db.engine import reading, writing
+from app.feed.projection.transfers import refold
+from app.feed.queries.facts import load_network_facts
+from app.feed.services.prune import prune
+from app.feed.services.replay import replay
+from app.feed.services.retract import retract_ids
+from app.refunds.models import RefundAsk
+from app.values.codes import XferStatus
+from tests.actors import TESTER
+from tests.everyday import volume
+from tests.feed.services.any_order import arrival, ingest, of_transfer
+from tests.feed.services.world import (
+    NOW,
+    about,
+    event,
+    feed,
+    forget_events,
+    prepared,
+    projections,
+    released,
+    request,
+    sent,
+    transfer_id,
+)
+from tests.gateway import Gateway
+
+Status = Callable[[int], Any]
+
+pytestmark = pytest.mark.every_database
+
+
+def keep_ask(gateway: Gateway, n: int, at: float = -20) -> None:
+    """The ask as the service keeps it, at any status."""
+    key = bytes.fromhex(transfer_id(n)[2:])
+    with writing(gateway.engine) as connection:
+        connection.execute(insert(RefundAsk), {"transfer_id": key, "at": NOW + timedelta(seconds=at)})
+        refold(connection, [key], load_network_facts(connection), NOW)
+
+
+def bad(n: int, at: float = -50, value: XferStatus = XferStatus.BAD_SLIPPAGE) -> dict[str, Any]:
+    return about(n, "network.status", at=at, xfer_status=int(value))
+
+
+def held(row: Any) -> tuple[int, int]:
+    return row.status, row.refund_reason
+
+
+def test_it_counts_while_the_status_would_be_6(gateway: Gateway, status: Status) -> None:
+    feed(gateway, sent(1), bad(1))
+    keep_ask(gateway, 1)
+    assert held(status(1)) == (7, 0)
+    assert status(1).status_since == NOW - timedelta(seconds=20)
+    assert status(1).updated_at == NOW - timedelta(seconds=20)
+
+
+@pytest.mark.parametrize(
+    ("later", "expected"),
+    [
+        ([about(1, "network.status", at=-10, xfer_status=2)], (4, 0)),
+        ([about(1, "network.status", at=-10, xfer_status=1)], (3, 0)),
+        ([about(1, "network.status", at=-10, xfer_status=6)], (7, 0)),
+        ([released(1)], (5, 0)),
+        ([about(1, "transfer.delayed")], (11, 0)),
+        ([about(1, "refund.submitted", tx_hash="0x" + "44" * 32)], (9, 0)),
+        ([about(1, "refund.completed")], (10, 0)),
+        ([bad(1, -5, XferStatus.BAD_TOKEN)], (7, 0)),
+        ([about(1, "network.status", at=-10, xfer_status=2), bad(1, -5)], (7, 0)),
+        ([prepared(1, request(1))], (7, 0)),
+        ([event("chain.reorged", chain_id=1, from_block=1)], (7, 0)),
+    ],
+)
+def test_it_masks_nothing(
+    gateway: Gateway, status: Status, later: list[dict[str, Any]], expected: tuple[int, int]
+) -> None:
+    feed(gateway, sent(1), bad(1))
+    keep_ask(gateway, 1)
+    feed(gateway, *later)
+    assert held(status(1)) == expected
+
+
+def test_what_made_it_6_is_retracted(gateway: Gateway, status: Status) -> None:
+    refusal = bad(1)
+    feed(gateway, sent(1), refusal)
+    keep_ask(gateway, 1)
+    retract_ids(gateway.database, gateway.audit_keys, [refusal["id"]], "a mistake", actor=TESTER)
+    assert held(status(1)) == (1, 0)
+
+
+def test_a_word_after_the_ask_dates_it(gateway: Gateway, status: Status) -> None:
+    feed(gateway, sent(1), bad(1))
+    keep_ask(gateway, 1)
+    feed(gateway, bad(1, -5, XferStatus.BAD_TOKEN))
+    assert status(1).status_since == NOW - timedelta(seconds=5)
+
+
+@settings(max_examples=volume(25))
+@given(data=st.data())
+def test_any_order(gateway: Gateway, data: st.DataObject) -> None:
+    """The ask among everything that can be said of its transfer, at any place."""
+    events = data.draw(st.lists(st.sampled_from(of_transfer(1)), max_size=12, unique_by=repr))
+    events = [sent(1), *data.draw(st.lists(st.sampled_from([bad(1), bad(1, -49)]), max_size=2)), *events]
+
+    def once() -> Any:
+        forget_events(gateway)
+        batches = data.draw(arrival(events))
+        place = data.draw(st.integers(0, len(batches)))
+        ingest(gateway, batches[:place])
+        keep_ask(gateway, 1)
+        ingest(gateway, batches)
+        with reading(gateway.engine) as connection:
+            return projections(connection)
+
+    assert once() == once()
+
+
+def test_a_replay_leaves_it(gateway: Gateway, status: Status) -> None:
+    feed(gateway, sent(1), bad(1), sent(2), bad(2))
+    keep_ask(gateway, 1)
+    with reading(gateway.engine) as connection:
+        before = projections(connection)
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    with reading(gateway.engine) as connection:
+        assert projections(connection) == before
+    assert (held(status(1)), held(status(2))) == ((7, 0), (6, 4))
+
+
+def test_pruning_takes_it_with_its_transfer_alone(gateway: Gateway, status: Status) -> None:
+    old = -60 * 86400
+    feed(gateway, sent(1, at=old), bad(1, old), sent(2, at=old), bad(2, old))
+    for n in (1, 2):
+        keep_ask(gateway, n, old)
+    feed(gateway, about(1, "refund.completed", at=old + 1))
+    assert (
+        sum(
+            prune(
+                gateway.database, gateway.audit_keys, gateway.intake, NOW - timedelta(days=30), actor=TESTER
+            ).transfers.values()
+        )
+        == 1
+    )
+    assert status(1) is None
+    assert held(status(2)) == (7, 0)
+    last = seqs(gateway)
+    assert len(last) == 1
+    feed(gateway, sent(3), bad(3))
+    keep_ask(gateway, 3)
+    prune(gateway.database, gateway.audit_keys, gateway.intake, NOW - timedelta(days=30), actor=TESTER)
+    assert seqs(gateway)[-1] > last[-1]
+
+
+def test_a_seq_is_never_given_twice(gateway: Gateway) -> None:
+    """Reporters read on behind the last one they know, also when that was pruned."""
+    old = -60 * 86400
+    feed(gateway, sent(1, at=old), bad(1, old))
+    keep_ask(gateway, 1, old)
+    (last,) = seqs(gateway)
+    feed(gateway, about(1, "refund.completed", at=old + 1))
+    prune(gateway.database, gateway.audit_keys, gateway.intake, NOW - timedelta(days=30), actor=TESTER)
+    assert seqs(gateway) == []
+    feed(gateway, sent(2), bad(2))
+    keep_ask(gateway, 2)
+    assert seqs(gateway)[0] > last
+
+
+def seqs(gateway: Gateway) -> list[int]:
+    with reading(gateway.engine) as connection:
+        return list(connection.scalars(select(RefundAsk.seq).order_by(RefundAsk.seq)))

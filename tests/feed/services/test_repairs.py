@@ -1,0 +1,45 @@
+"""How much of what differs is repaired at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+
+import pytest
+from sqlalchemy import Connection, delete
+
+from app.db.engine import writing
+from app.feed.models import CourseCount, PoolVolume
+from app.feed.services.replay import replay
+from app.feed.verifying import sums
+from app.feed.verifying.differences import Difference
+from tests.actors import TESTER
+from tests.feed.services.everything import everything
+from tests.feed.services.world import feed, sent
+from tests.gateway import Gateway
+
+
+def test_the_lock_is_given_back_between_rows_of_sums(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pool has a volume for each minute of years, and all of them may be missing."""
+    monkeypatch.setattr("app.feed.services.replay.SUMS_AT_ONCE", 2)
+    at_once: list[int] = []
+    for name in ("repair_pools", "repair_courses"):
+        repair = getattr(sums, name)
+
+        def repaired(
+            connection: Connection, found: Collection[Difference], now: datetime, repair: object = repair
+        ) -> None:
+            at_once.append(len(found))
+            repair(connection, found, now)  # type: ignore[operator]
+
+        monkeypatch.setattr(sums, name, repaired)
+    feed(gateway, *(sent(n, at=-86_400 * n) for n in range(1, 6)))
+    before = everything(gateway)
+    with writing(gateway.engine) as connection:
+        connection.execute(delete(PoolVolume))
+        connection.execute(delete(CourseCount))
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    assert at_once == [2, 2, 1] + [2] * 5
+    assert everything(gateway) == before

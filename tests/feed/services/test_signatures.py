@@ -1,0 +1,227 @@
+"""Signatures that come early, too many, or from a validator whose rotation is still to come."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from itertools import permutations
+from typing import Any
+
+import pytest
+from coincurve import PrivateKey
+from sqlalchemy import func, select
+
+from app.db.engine import reading
+from app.feed.models import Event
+from app.feed.queries.histories import load_histories
+from app.feed.schemas import OPERATOR_SCHEMAS
+from app.feed.services.ingest import ingest_lines
+from app.feed.services.log import export_log
+from app.feed.services.replay import replay
+from app.feed.services.retract import retract_ids
+from app.refunds.evidence import signing_digest
+from app.refunds.models import SignatureAside, SignatureNotNeeded
+from app.transfers.models import Refund
+from app.transfers.signatures import MAX_ASIDE, MAX_WAITING
+from app.values.codes import SendKind
+from app.values.crypto import CURVE_ORDER, address_of, checksum_address, keccak256
+from tests.actors import TESTER
+from tests.feed.services.world import (
+    KEYS,
+    about,
+    contract,
+    event,
+    feed,
+    forget_events,
+    prepared,
+    projections,
+    request,
+    sent,
+    signature,
+    signed,
+    transfer_id,
+)
+from tests.gateway import Gateway
+
+WD = request(1)
+ID = bytes.fromhex(transfer_id(1)[2:])
+NEW = KEYS[4:7]
+
+
+def rotation(*keys: bytes, at: float = -20, block: int = 110, **fields: Any) -> dict[str, Any]:
+    signers = [checksum_address(address_of(key)) for key in keys]
+    return event(
+        "validators.updated",
+        at=at,
+        chain_id=1,
+        block=block,
+        signers=signers,
+        powers=["10"] * len(keys),
+        **fields,
+    )
+
+
+ROTATION = rotation(*NEW)
+BY_NEW = [signed(1, signature(WD, key)) for key in NEW]
+
+
+def count(gateway: Gateway, table: Any) -> int:
+    with reading(gateway.engine) as connection:
+        return connection.scalar(select(func.count()).select_from(table)) or 0
+
+
+def state(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
+    with reading(gateway.engine) as connection:
+        return projections(connection)
+
+
+def another_signature(key: bytes, nonce: int) -> bytes:
+    """A signature of the request by this key that differs with the nonce (RFC 6979 would give one only)."""
+    digest = int.from_bytes(signing_digest(SendKind.POOL, 1, contract(SendKind.POOL), WD), "big")
+    point = PrivateKey(nonce.to_bytes(32, "big")).public_key.point()
+    r = point[0] % CURVE_ORDER
+    s = pow(nonce, -1, CURVE_ORDER) * (digest + r * int.from_bytes(key, "big")) % CURVE_ORDER
+    odd = point[1] % 2
+    if s > CURVE_ORDER // 2:
+        s, odd = CURVE_ORDER - s, 1 - odd
+    return r.to_bytes(32, "big") + s.to_bytes(32, "big") + bytes([27 + odd])
+
+
+class TestAside:
+    def test_it_counts_when_its_rotation_arrives_without_being_sent_again(
+        self, gateway: Gateway, status: Callable[[int], Any]
+    ) -> None:
+        verdict = feed(gateway, sent(1), prepared(1, WD), *BY_NEW)
+        assert [refused.line for refused in verdict.refused] == [3, 4, 5]
+        assert all(
+            "must be made by a current validator of chain 1" in refused.reason for refused in verdict.refused
+        )
+        assert (status(1).status, count(gateway, SignatureAside)) == (7, 3)
+        assert feed(gateway, ROTATION).accepted == 1
+        assert (status(1).status, count(gateway, SignatureAside)) == (8, 0)
+        assert feed(gateway, *BY_NEW).repeated == 3
+
+    def test_any_order_gives_the_same(self, gateway: Gateway) -> None:
+        found = []
+        for order in permutations([sent(1), prepared(1, WD), ROTATION, BY_NEW[0]]):
+            forget_events(gateway)
+            feed(gateway, *BY_NEW[1:])
+            for each in order:
+                feed(gateway, each)
+            found.append(state(gateway))
+        assert found[0]["refunds"]
+        assert all(each == found[0] for each in found)
+
+    @pytest.mark.parametrize("undone", ["reorg", "retraction"])
+    def test_a_rotation_that_is_undone_and_done_again(
+        self, gateway: Gateway, status: Callable[[int], Any], undone: str
+    ) -> None:
+        feed(gateway, sent(1), prepared(1, WD), *BY_NEW, ROTATION)
+        assert status(1).status == 8
+        old = signed(1, signature(WD, KEYS[0]))
+        assert len(feed(gateway, old).refused) == 1
+        if undone == "reorg":
+            feed(gateway, event("chain.reorged", chain_id=1, from_block=110))
+        else:
+            retract_ids(gateway.database, gateway.audit_keys, [ROTATION["id"]], "wrong", actor=TESTER)
+        assert status(1).status == 7
+        assert feed(gateway, old).repeated == 1, "it is of a current validator again, and was kept aside"
+        feed(gateway, ROTATION)
+        assert status(1).status == 8
+
+    def test_no_more_than_the_bound_is_kept_and_nothing_twice(self, gateway: Gateway) -> None:
+        feed(gateway, sent(1), prepared(1, WD))
+        strangers = [signed(1, signature(WD, keccak256(b"stranger %d" % n))) for n in range(MAX_ASIDE + 20)]
+        for _ in range(2):
+            assert len(feed(gateway, *strangers).refused) == len(strangers)
+            assert count(gateway, SignatureAside) == MAX_ASIDE
+        feed(gateway, sent(2), prepared(2, request(2)))
+        feed(gateway, signed(2, signature(request(2), NEW[0])))
+        assert count(gateway, SignatureAside) == MAX_ASIDE + 1, "the bound is that of a transfer"
+
+    def test_a_malformed_one_is_not_kept(self, gateway: Gateway) -> None:
+        feed(gateway, sent(1), prepared(1, WD))
+        assert len(feed(gateway, signed(1, bytes(65)), signed(1, b"x")).refused) == 2
+        assert count(gateway, SignatureAside) == 0
+
+    def test_an_export_and_a_replay_tell_the_same(self, gateway: Gateway) -> None:
+        feed(gateway, sent(1), prepared(1, WD), *BY_NEW, ROTATION)
+        before = state(gateway)
+        replay(gateway.database, gateway.audit_keys, actor=TESTER)
+        assert state(gateway) == before
+        lines = list(export_log(gateway.database))
+        forget_events(gateway)
+        assert (
+            ingest_lines(gateway.database, gateway.intake, lines, "cli", schemas=OPERATOR_SCHEMAS).refused
+            == []
+        )
+        assert state(gateway) == before
+
+
+class TestTooMany:
+    def test_few_wait_for_a_request_and_the_others_are_taken_with_it(
+        self, gateway: Gateway, status: Callable[[int], Any]
+    ) -> None:
+        junk = [signed(1, signature(WD, keccak256(b"junk %d" % n))) for n in range(MAX_WAITING)]
+        true = [signed(1, signature(WD, key)) for key in KEYS[:4]]
+        verdict = feed(gateway, *junk, *true)
+        assert (verdict.accepted, len(verdict.refused)) == (MAX_WAITING, 4)
+        assert "64 signatures of this transfer already wait" in verdict.refused[0].reason
+        feed(gateway, sent(1), prepared(1, WD))
+        assert status(1).status == 8
+        assert feed(gateway, *true).repeated == 4
+
+    def test_of_one_signer_the_least_is_folded_in_any_order(self, gateway: Gateway) -> None:
+        many = [signed(1, another_signature(KEYS[0], nonce)) for nonce in range(1000, 1040)]
+        found = []
+        for order in (many, many[::-1], sorted(many, key=lambda e: e["signature"])):
+            forget_events(gateway)
+            feed(gateway, sent(1), prepared(1, WD))
+            for start in range(0, len(order), 16):
+                verdict = feed(gateway, *order[start : start + 16])
+                assert verdict.accepted == len(order[start : start + 16])
+            assert feed(gateway, *many).repeated == len(many)
+            feed(gateway, event("chain.reorged", chain_id=1, from_block=100), sent(1))
+            assert feed(gateway, *many).repeated == len(many), "also after a reorganisation"
+            feed(gateway, signed(1, signature(WD, KEYS[1])))
+            with reading(gateway.engine) as connection:
+                log = load_histories(connection, [ID])[ID].log
+                served = connection.scalar(select(Refund.sorted_sigs))
+            assert sum(logged.event.type == "refund.signed" for logged in log) == 2
+            found.append((state(gateway), served))
+        assert found[0] == found[1] == found[2]
+        least = min(many, key=lambda each: base64.b64decode(each["signature"]))
+        assert least["signature"] in served
+
+    def test_copies_of_one_signature_too_and_a_retraction_brings_them_back(
+        self, gateway: Gateway, status: Callable[[int], Any]
+    ) -> None:
+        copies = [signed(1, signature(WD, KEYS[0]), at=-30 - n) for n in range(20)]
+        feed(gateway, sent(1), prepared(1, WD), signed(1, signature(WD, KEYS[1])), *copies)
+        assert (status(1).status, count(gateway, SignatureNotNeeded)) == (8, 19)
+        retract_ids(gateway.database, gateway.audit_keys, [copies[-1]["id"]], "wrong", actor=TESTER)
+        assert (status(1).status, count(gateway, SignatureNotNeeded)) == (8, 18)
+        retract_ids(
+            gateway.database, gateway.audit_keys, [each["id"] for each in copies[:-1]], "wrong", actor=TESTER
+        )
+        assert (status(1).status, count(gateway, SignatureNotNeeded)) == (7, 0)
+        assert feed(gateway, copies[3]).accepted == 1
+        assert status(1).status == 8
+        before = state(gateway)
+        replay(gateway.database, gateway.audit_keys, actor=TESTER)
+        assert state(gateway) == before
+
+    def test_all_of_them_stay_in_the_log(self, gateway: Gateway) -> None:
+        many = [signed(1, another_signature(KEYS[0], nonce)) for nonce in range(5, 9)]
+        feed(gateway, sent(1), prepared(1, WD), *many)
+        assert count(gateway, Event) == 6
+
+
+def test_a_signature_of_another_request_is_not_dropped_for_it(
+    gateway: Gateway, status: Callable[[int], Any]
+) -> None:
+    other = request(1, amount=5)
+    feed(gateway, sent(1), prepared(1, WD), prepared(1, other), about(1, "refund.requested"))
+    both = [signed(1, signature(wd, key)) for wd in (WD, other) for key in KEYS[:2]]
+    assert feed(gateway, *both).accepted == 4
+    assert (status(1).status, count(gateway, SignatureNotNeeded)) == (7, 0)

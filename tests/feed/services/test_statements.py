@@ -1,0 +1,51 @@
+"""What is known is loaded once: the statements of a batch do not grow with its events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import event as sql_event
+
+from tests.feed.services.world import about, event, feed, released, sent
+from tests.gateway import Gateway
+
+
+@contextmanager
+def statements(gateway: Gateway) -> Iterator[list[str]]:
+    executed: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        executed.append(statement)
+
+    sql_event.listen(gateway.engine, "before_cursor_execute", note)
+    try:
+        yield executed
+    finally:
+        sql_event.remove(gateway.engine, "before_cursor_execute", note)
+
+
+def transfers(first: int, count: int) -> list[dict[str, Any]]:
+    return [
+        e for n in range(first, first + count) for e in (sent(n), about(n, "transfer.confirmed"), released(n))
+    ]
+
+
+def test_a_batch_of_many_takes_as_many_as_a_batch_of_one(gateway: Gateway) -> None:
+    feed(gateway, *transfers(1, 1))
+    with statements(gateway) as of_one:
+        assert feed(gateway, *transfers(2, 1)).accepted == 3
+    with statements(gateway) as of_many:
+        assert feed(gateway, *transfers(3, 40)).accepted == 120
+    assert len(of_many) == len(of_one) < 35
+
+
+def test_what_no_event_needs_is_not_read(gateway: Gateway) -> None:
+    """The configuration and histories are for transfers; what is pruned, where anything was."""
+    feed(gateway, event("chain.head", chain_id=1, block=1))
+    with statements(gateway) as executed:
+        assert feed(gateway, event("chain.head", chain_id=1, block=2)).accepted == 1
+    read = " ".join(executed)
+    assert not any(table in read for table in ("tokens", "transfer_blocks", "pruned_events", "fed_fees"))
+    assert len(executed) <= 8

@@ -1,0 +1,379 @@
+"""Every projection is compared with the log, beside everything else, and what differs is repaired."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import timedelta
+
+import pytest
+from flask import Flask
+from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy.exc import OperationalError
+
+from app.db.engine import reading, reading_consistently, writing
+from app.feed.models import (
+    ChainProgress,
+    CourseCount,
+    PoolCounter,
+    PoolVolume,
+    ReportedFee,
+    RetractedEvent,
+    RetractionTarget,
+    TransferBlock,
+)
+from app.feed.services.prune import prune
+from app.feed.services.replay import PROJECTIONS, AnotherReplay, replay
+from app.feed.services.retract import NothingToRetract, retract_ids
+from app.feed.verifying.run import every_part
+from app.latency.models import LatencyCount
+from app.network.models import ReportedValidatorSet
+from app.transfers.models import (
+    Anomaly,
+    LatencyRecord,
+    Refund,
+    RefundBasis,
+    Transfer,
+    TransferAccount,
+    TransferHash,
+    WithdrawDone,
+    WithdrawId,
+)
+from tests.actors import TESTER
+from tests.databases import SharedDatabase
+from tests.everyday import volume
+from tests.feed.services.any_order import REORGS
+from tests.feed.services.everything import everything, forget_projections
+from tests.feed.services.histories import EVENTS
+from tests.feed.services.whole import LATENCIES, differing, full, stored
+from tests.feed.services.world import (
+    NOW,
+    feed,
+    released,
+    sent,
+    transfer_id,
+    write_network,
+)
+from tests.gateway import Gateway, current_gateway, parts
+
+ALL = (*PROJECTIONS, Anomaly, *LATENCIES)
+
+
+def id_of(n: int) -> bytes:
+    return bytes.fromhex(transfer_id(n)[2:])
+
+
+Damage = Callable[[Connection], object]
+
+WRONG: dict[str, Damage] = {
+    "transfers": lambda c: c.execute(
+        update(Transfer).where(Transfer.transfer_id == id_of(10)).values(status=4)
+    ),
+    "transfer_blocks": lambda c: c.execute(update(TransferBlock).values(highest=TransferBlock.highest + 1)),
+    "transfer_hashes": lambda c: c.execute(
+        insert(TransferHash).values(transfer_id=id_of(10), tx_hash="0x" + "77" * 32)
+    ),
+    "transfer_accounts": lambda c: c.execute(
+        insert(TransferAccount).values(account="0xff", began_ms=5, transfer_id=id_of(10))
+    ),
+    "refunds": lambda c: c.execute(update(Refund).values(wd_onchain=b"other")),
+    "refund_basis": lambda c: c.execute(insert(RefundBasis).values(transfer_id=id_of(5), event_id="other")),
+    "withdraw_ids": lambda c: c.execute(update(WithdrawId).values(paid=~WithdrawId.paid)),
+    "latency_records": lambda c: c.execute(
+        update(LatencyRecord).values(latency_us=LatencyRecord.latency_us + 1)
+    ),
+    "pool_counters": lambda c: c.execute(update(PoolCounter).values(sent=77)),
+    "pool_volumes": lambda c: c.execute(update(PoolVolume).values(amount=77)),
+    "course_counts": lambda c: c.execute(update(CourseCount).values(begun=CourseCount.begun + 1)),
+    "fed_fees": lambda c: c.execute(update(ReportedFee).values(base_fee=77)),
+    "fed_validator_sets": lambda c: c.execute(update(ReportedValidatorSet).values(version=77)),
+    "withdraws_done": lambda c: c.execute(update(WithdrawDone).values(withdraw_id=b"\7" * 32)),
+    "chain_progress": lambda c: c.execute(update(ChainProgress).values(highest_block=10**9)),
+    "retracted_events": lambda c: c.execute(update(RetractedEvent).values(seq=RetractedEvent.seq - 1)),
+    "retraction_targets": lambda c: c.execute(update(RetractionTarget).values(event_id="another")),
+    "anomalies": lambda c: c.execute(update(Anomaly).values(detail="other")),
+    "latency_counts": lambda c: c.execute(update(LatencyCount).values(n=LatencyCount.n + 1)),
+}
+"""By table, what is not as the log says."""
+
+
+@pytest.fixture
+def filled(app: Flask, database: SharedDatabase) -> Gateway:
+    """A gateway whose log has something of everything."""
+    gateway = current_gateway().but(clock=lambda: NOW)
+
+    def fill() -> None:
+        write_network(gateway.engine)
+        full(gateway)
+
+    database.fill(full, fill)
+    return gateway
+
+
+def test_every_table_is_tried(filled: Gateway) -> None:
+    """And the log of these tests has something for each."""
+    names = {model.__tablename__ for model in ALL}
+    assert WRONG.keys() == names - {"signatures_not_needed"}
+    with reading(filled.engine) as connection:
+        for model in ALL:
+            assert connection.scalar(select(func.count()).select_from(model)), model
+    assert differing(filled) == []
+
+
+@pytest.mark.parametrize("table", sorted({m.__tablename__ for m in ALL} - {"signatures_not_needed"}))
+def test_what_differs_is_found_and_repaired(filled: Gateway, table: str) -> None:
+    before = stored(filled)
+    model = next(each for each in ALL if each.__tablename__ == table)
+    damages: list[Damage] = [WRONG[table], lambda connection: connection.execute(delete(model))]
+    for damage in damages:
+        with writing(filled.engine) as connection:
+            damage(connection)
+        found = differing(filled)
+        assert any(line.startswith(table) for line in found), found
+        repaired: list[object] = []
+        replay(filled.database, filled.audit_keys, actor=TESTER, found=repaired.append)
+        assert repaired
+        assert differing(filled) == []
+        after = stored(filled)
+        for name in before:
+            assert after[name] == before[name], name
+
+
+def test_a_signature_that_is_needed_and_left_out_is_found(filled: Gateway) -> None:
+    with writing(filled.engine) as connection:
+        query = select(func.max(RefundBasis.event_id)).where(RefundBasis.transfer_id == id_of(5))
+        assert connection.scalar(query)
+        from_log = "SELECT seq, transfer_id FROM events WHERE type = 'refund.signed'"
+        connection.exec_driver_sql("DELETE FROM signatures_not_needed")
+        connection.exec_driver_sql(f"INSERT INTO signatures_not_needed (seq, transfer_id) {from_log}")
+    assert [line for line in differing(filled) if line.startswith("signatures_not_needed")]
+    replay(filled.database, filled.audit_keys, actor=TESTER)
+    assert differing(filled) == []
+
+
+def test_what_differs_is_said_in_words(filled: Gateway) -> None:
+    with writing(filled.engine) as connection:
+        connection.execute(update(Transfer).where(Transfer.transfer_id == id_of(10)).values(status=4))
+        connection.execute(delete(ChainProgress).where(ChainProgress.chain_id == 2))
+        connection.execute(insert(TransferHash).values(transfer_id=id_of(11), tx_hash="0x77"))
+    lines = set(differing(filled))
+    assert f"transfers transfer_id={transfer_id(10)}: status is 4 and should be 5" in lines
+    assert "chain_progress chain_id=2: is missing" in lines
+    wrong = f"transfer_hashes transfer_id={transfer_id(11)} tx_hash=0x77: does not follow from the log"
+    assert wrong in lines
+
+
+def test_a_chain_of_which_transfers_alone_tell_is_compared(gateway: Gateway) -> None:
+    feed(gateway, sent(1), released(1, block=200))
+    before = everything(gateway)
+    with writing(gateway.engine) as connection:
+        connection.execute(delete(ChainProgress))
+    assert differing(gateway) == [f"chain_progress chain_id={n}: is missing" for n in (1, 2)]
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    assert everything(gateway) == before
+
+
+def test_it_waits_for_no_writer(filled: Gateway) -> None:
+    with writing(filled.engine) as connection:
+        connection.execute(update(Transfer).values(status=1))  # which nobody sees before it is committed
+        assert differing(filled) == []
+        connection.rollback()
+
+
+@pytest.mark.soak("seconds of replays; each difference is tried by itself")
+def test_a_transfer_without_a_log_goes(filled: Gateway) -> None:
+    with writing(filled.engine) as connection:
+        connection.exec_driver_sql("DELETE FROM events WHERE reporter = 'test' AND transfer_id IS NOT NULL")
+    replay(filled.database, filled.audit_keys, actor=TESTER)
+    assert differing(filled) == []
+    with reading(filled.engine) as connection:
+        assert connection.scalar(select(func.count()).select_from(Transfer)) == 0
+        assert connection.scalar(select(func.sum(PoolVolume.amount))) in (0, None)
+
+
+@pytest.mark.soak("seconds of replays; each difference is tried by itself")
+def test_the_feed_goes_on_while_a_replay_runs(filled: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two parts the lock is free, and what was not reached yet and what was answer alike."""
+    monkeypatch.setattr("app.feed.verifying.run.TRANSFERS", 2)
+    before = stored(filled)
+    forget_projections(filled)
+    reported: list[int] = []
+
+    def report(_transfers: int) -> None:
+        n = 100 + len(reported)
+        if n > 110:
+            return
+        assert feed(filled, sent(n), released(n)).accepted == 2
+        retract_ids(
+            filled.database, filled.audit_keys, [sent(n)["id"], released(n)["id"]], "only tried", actor=TESTER
+        )
+        reported.append(n)
+
+    replay(filled.database, filled.audit_keys, report, actor=TESTER)
+    assert len(reported) > 4
+    assert differing(filled) == []
+    after = stored(filled)
+    ours = {id_of(n) for n in range(1, 20)}
+    for name in ("transfers", "transfer_hashes", "refunds", "latency_records"):
+        assert [row for row in after[name] if row[0] in ours] == before[name]
+
+
+class Killed(BaseException):
+    """In the place of SIGKILL: tests/faults/test_replay_killed.py sends that."""
+
+
+@pytest.mark.soak("seconds of replays; each difference is tried by itself")
+@pytest.mark.parametrize("after", [1, 3, 6])
+def test_one_that_was_ended_is_started_again(
+    filled: Gateway, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    monkeypatch.setattr("app.feed.verifying.run.TRANSFERS", 1)
+    before = stored(filled)
+    forget_projections(filled)
+    left = after
+
+    def kill(_transfers: int) -> None:
+        nonlocal left
+        left -= 1
+        if not left:
+            raise Killed
+
+    with pytest.raises(Killed):
+        replay(filled.database, filled.audit_keys, kill, actor=TESTER)
+    some = {row[0]: row for row in stored(filled)["transfers"]}
+    assert 0 < len(some) < len(before["transfers"])
+    assert all(row in before["transfers"] for row in some.values() if row[0] != id_of(5))
+    replay(filled.database, filled.audit_keys, actor=TESTER)
+    after_all = stored(filled)
+    for name in before:
+        if name != "latency_counts":
+            assert after_all[name] == before[name], name
+
+
+@pytest.mark.soak("seconds of replays; each difference is tried by itself")
+def test_a_sum_is_repaired_while_it_changes(filled: Gateway) -> None:
+    """Found as it was at one moment, and added when more was reported."""
+    with writing(filled.engine) as connection:
+        WRONG["pool_counters"](connection)
+        WRONG["pool_volumes"](connection)
+        WRONG["course_counts"](connection)
+    for n, part in enumerate(every_part(filled.database), start=50):
+        with reading_consistently(filled.engine) as connection:
+            found = part.compare(connection)
+        if not found:
+            continue
+        assert part.by_difference
+        feed(filled, sent(n), released(n))
+        with writing(filled.engine) as connection:
+            part.repair(connection, found, NOW)
+    assert differing(filled) == []
+
+
+@pytest.mark.soak("seconds of replays; each difference is tried by itself")
+def test_of_two_replays_at_once_the_first_one_ends(filled: Gateway) -> None:
+    """Else both might add what a sum lacks."""
+    with writing(filled.engine) as connection:
+        WRONG["pool_counters"](connection)
+
+    def again(_transfers: int) -> None:
+        replay(filled.database, filled.audit_keys, actor=TESTER)
+
+    with pytest.raises(AnotherReplay, match="another replay began"):
+        # The second one repairs all that there is; then something else is wrong.
+        replay(filled.database, filled.audit_keys, lambda n: (again(n), _damage(filled)), actor=TESTER)  # type: ignore[arg-type,return-value]
+    replay(filled.database, filled.audit_keys, actor=TESTER)
+    assert differing(filled) == []
+
+
+@pytest.mark.soak("seconds of replays; each difference is tried by itself")
+def test_the_end_of_an_earlier_replay_stops_no_later_one(filled: Gateway) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    def wait(_transfers: int) -> None:
+        begun.set()
+        may_end.wait()
+
+    earlier = threading.Thread(target=lambda: replay(filled.database, filled.audit_keys, wait, actor=TESTER))
+    earlier.start()
+    begun.wait()
+
+    def let_it_end(_transfers: int) -> None:
+        may_end.set()
+        earlier.join()
+        _damage(filled)
+
+    replay(filled.database, filled.audit_keys, let_it_end, actor=TESTER)
+    assert differing(filled) == []
+
+
+def _damage(gateway: Gateway) -> None:
+    with writing(gateway.engine) as connection:
+        WRONG["pool_counters"](connection)
+
+
+def test_acknowledged_anomalies_stay_so(filled: Gateway) -> None:
+    with writing(filled.engine) as connection:
+        connection.execute(update(Anomaly).values(acknowledged_at=NOW, acknowledged_by="me"))
+        connection.execute(delete(Transfer))
+    replay(filled.database, filled.audit_keys, actor=TESTER)
+    with reading(filled.engine) as connection:
+        assert connection.scalar(select(func.count()).where(Anomaly.acknowledged_at.is_(None))) == 0
+
+
+@pytest.fixture
+def busy(app: Flask, filled: Gateway) -> Iterator[threading.Event]:
+    """Reporters and operators who never rest, until the event is set."""
+    stop, failed = threading.Event(), list[BaseException]()
+
+    def work(seed: int) -> None:
+        choice = random.Random(seed)
+        with app.app_context():
+            while not stop.is_set():
+                try:
+                    feed(filled, *choice.choices(EVENTS, k=choice.randint(1, 10)), reporter=f"r{seed}")
+                    if choice.random() < 0.2:
+                        feed(filled, choice.choice(REORGS))
+                    with suppress(NothingToRetract):
+                        if choice.random() < 0.2:
+                            retract_ids(
+                                filled.database,
+                                filled.audit_keys,
+                                [choice.choice(EVENTS)["id"]],
+                                "wrong",
+                                actor=TESTER,
+                            )
+                    if choice.random() < 0.05:
+                        prune(
+                            filled.database,
+                            filled.audit_keys,
+                            filled.intake,
+                            NOW - timedelta(days=8),
+                            actor=TESTER,
+                        )
+                except OperationalError as error:
+                    assert "locked" in str(error), error  # SQLite lets nobody queue: who waits long gives up
+                except BaseException as error:
+                    failed.append(error)
+                    raise
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in (1, 2)]
+    for thread in threads:
+        thread.start()
+    yield stop
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not failed
+
+
+@pytest.mark.soak("seconds of replays; each difference is tried by itself")
+def test_what_is_written_meanwhile_is_no_difference(filled: Gateway, busy: threading.Event) -> None:
+    for _ in range(volume(15, 4)):
+        assert differing(filled) == []
+    replay(
+        *parts(filled.but(engine=filled.feed), "database", "audit_keys"), actor=TESTER
+    )  # which waits longer for its turn
+    busy.set()
+    assert differing(filled) == []

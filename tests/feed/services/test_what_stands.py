@@ -1,0 +1,124 @@
+"""What the database finds out about what stands is what whole logs say, whatever happened."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import select, update
+
+from app.db.engine import reading, writing
+from app.feed.models import Event, PoolCounter
+from app.feed.queries.histories import load_histories
+from app.feed.queries.pools import load_liquidity, standing_liquidity
+from app.feed.services.retract import NothingToRetract, retract_ids
+from app.network.pools import PoolCounters
+from app.transfers.reorganisations import standing_of_transfer
+from app.values.identifiers import ChainId
+from tests.actors import TESTER
+from tests.everyday import volume
+from tests.feed.services.in_memory import every_reorg, liquidity
+from tests.feed.services.world import about, event, feed, forget_events, sent, transfer_id
+from tests.gateway import Gateway
+
+HUGE = 2**255
+KINDS = ("added", "withdrawn", "reorg")
+
+
+@st.composite
+def lines(draw: st.DrawFn) -> dict[str, Any]:
+    """One line about chain 1 or 2.
+
+    An id says what its event says, so that an event that comes again is the same; blocks are few, so that
+    reorgs hit. Without a block is the event of block 0.
+    """
+    chain, block = draw(st.sampled_from([1, 1, 2])), draw(st.integers(0, 4))
+    kind = draw(st.sampled_from([*KINDS, *KINDS, "sent", "confirmed", "retracted"]))
+    at = {"block": block} if block else {}
+    match kind:
+        case "added" | "withdrawn":
+            told = {"symbol": "USDT" if block % 2 else "CELR", "amount": str(HUGE + block)} | at
+            line = event(f"liquidity.{kind}", chain_id=chain, **told)
+        case "reorg":
+            line = event("chain.reorged", chain_id=chain, from_block=block + 1)
+        case "sent":
+            line = sent(1, block=block + 1)
+        case "confirmed":
+            line = about(1, "transfer.confirmed", **at)
+        case _:
+            return {"retract": f"{draw(st.sampled_from(KINDS))}-{block}", "subject": f"chain:{chain}"}
+    return line | {"id": f"{kind}-{block}"}
+
+
+def deposit(block: int) -> dict[str, Any]:
+    """A deposit of the first chain."""
+    told = {"symbol": "USDT", "amount": str(HUGE), "block": block}
+    return event("liquidity.added", chain_id=1, **told) | {"id": f"added-{block}"}
+
+
+def reorg(block: int) -> dict[str, Any]:
+    """A reorganisation of the first chain from this block."""
+    return event("chain.reorged", chain_id=1, from_block=block) | {"id": f"reorg-{block}"}
+
+
+@example(told=[deposit(3), reorg(3), deposit(3)], batch=1)
+@example(told=[deposit(2), deposit(3), reorg(3), reorg(4)], batch=1)
+@example(told=[deposit(3), reorg(2), {"retract": "reorg-2", "subject": "chain:1"}], batch=1)
+@example(told=[sent(1, block=3) | {"id": "sent-3"}, reorg(3), reorg(4)], batch=1)
+@settings(max_examples=volume(60, 10))
+@given(told=st.lists(lines(), min_size=12, max_size=40), batch=st.integers(1, 12))
+def test_as_in_memory(gateway: Gateway, told: list[dict[str, Any]], batch: int) -> None:
+    forget_events(gateway)
+    for retraction, group in groupby(told, key=lambda line: "retract" in line):
+        some = list(group)
+        if retraction:
+            for line in some:
+                with suppress(NothingToRetract):
+                    retract_ids(
+                        gateway.database,
+                        gateway.audit_keys,
+                        [line["retract"]],
+                        "wrong",
+                        actor=TESTER,
+                        subject=line["subject"],
+                    )
+        else:
+            for start in range(0, len(some), batch):
+                feed(gateway, *some[start : start + batch])
+    with reading(gateway.engine) as connection:
+        for chain in (ChainId(1), ChainId(2)):
+            expected = {name: sums for name, sums in liquidity(connection, chain).items() if sums}
+            assert standing_liquidity(connection, chain) == expected
+            columns = (PoolCounter.symbol, PoolCounter.added, PoolCounter.withdrawn)
+            rows = connection.execute(select(*columns).where(PoolCounter.chain_id == chain))
+            kept = {row[0]: PoolCounters(added=row[1], withdrawn=row[2]) for row in rows}
+            assert {name: sums for name, sums in kept.items() if sums} == expected
+        ids = [bytes.fromhex(transfer_id(1)[2:])]
+        reorgs = every_reorg(connection, {1, 2}, 0)
+        for history in load_histories(connection, ids).values():
+            whole = replace(history, reorgs=reorgs)
+            origin = history.origin()
+            found = standing_of_transfer(history.counted(), history.reorgs, origin)
+            assert found == standing_of_transfer(whole.counted(), whole.reorgs, origin)
+
+
+def added(gateway: Gateway) -> int:
+    """What providers have added to the first chain's pool of USDT."""
+    with reading(gateway.engine) as connection:
+        return load_liquidity(connection, ChainId(1)).get("USDT", PoolCounters()).added
+
+
+def test_a_reorg_reads_what_it_reaches(gateway: Gateway) -> None:
+    """It read the chain's whole log: nine seconds at a million events, while every other writer waited."""
+    feed(gateway, *(deposit(block) for block in (1, 2, 3, 9, 10)))
+    with writing(gateway.engine) as connection:
+        connection.execute(update(Event).where(Event.block < 9).values(body="not to be read"))
+    assert feed(gateway, reorg(9)).accepted == 1
+    assert added(gateway) == 3 * HUGE
+    assert feed(gateway, deposit(9)).accepted == 1
+    assert feed(gateway, reorg(10), reorg(9) | {"id": "once more"}).accepted == 2
+    assert added(gateway) == 3 * HUGE

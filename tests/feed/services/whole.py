@@ -1,0 +1,77 @@
+"""A log with something of everything, what is stored of it, and whether that follows from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import insert, select
+
+from app.db.engine import reading, writing
+from app.feed.services.retract import retract_ids
+from app.feed.verifying.run import verify
+from app.latency.models import LatencyCount
+from app.network.models import Pool
+from tests.actors import TESTER
+from tests.feed.services.any_order import EVERYTHING, REORGS, members
+from tests.feed.services.everything import everything
+from tests.feed.services.world import (
+    KEYS,
+    about,
+    event,
+    feed,
+    prepared,
+    released,
+    request,
+    sent,
+    signature,
+    signed,
+)
+from tests.gateway import Gateway
+
+LATENCIES = (LatencyCount,)
+
+
+def differing(gateway: Gateway) -> list[str]:
+    """What differs, in words."""
+    found: list[str] = []
+    verify(gateway.database, lambda difference: found.append(str(difference)))
+    return found
+
+
+def full(gateway: Gateway) -> None:
+    """Something of everything."""
+    wd = request(5, seqnum=99)
+    with writing(gateway.engine) as connection:
+        empty = dict.fromkeys(
+            ("liquidity_added", "liquidity_sent", "liquidity_relayed", "liquidity_withdrawn"), 0
+        )
+        connection.execute(
+            insert(Pool).values(
+                chain_id=3, symbol="USDT", total_cap=None, epoch_cap=None, epoch_seconds=1, **empty
+            )
+        )
+    feed(gateway, *EVERYTHING, *REORGS)
+    feed(gateway, *EVERYTHING)
+    feed(
+        gateway,
+        *(each for n in (10, 11, 12) for each in (sent(n), released(n, at=-10 - n))),
+        event("validators.updated", "now", at=-1, chain_id=1, block=300, **members(0, 1, 2, 3)),
+        sent(5),
+        prepared(5, wd),
+        *(signed(5, signature(wd, key)) for key in KEYS[:4]),
+        signed(5, signature(wd, KEYS[0]), at=-29),
+        sent(6, src_chain_id=3),
+        about(6, "refund.completed"),
+        event("liquidity.withdrawn", chain_id=3, symbol="USDT", amount="5"),
+        event("liquidity.added", "wrong", chain_id=1, symbol="USDT", amount="5"),
+    )
+    retract_ids(gateway.database, gateway.audit_keys, ["wrong"], "wrong", actor=TESTER)
+
+
+def stored(gateway: Gateway) -> dict[str, Any]:
+    """Every projection, and what else is compared, as it is stored."""
+    found: dict[str, Any] = everything(gateway)
+    with reading(gateway.engine) as connection:
+        for model in LATENCIES:
+            found[model.__tablename__] = sorted(map(tuple, connection.execute(select(model.__table__))))
+    return found

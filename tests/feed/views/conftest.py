@@ -1,0 +1,44 @@
+"""An application with the small network of the feed's tests, its clock at their time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.applications import Applications, OpenApp
+from tests.databases import SharedDatabase
+from tests.feed.services.world import NOW, fill_network
+from tests.gateway import Gateway, gateway_of
+
+
+@pytest.fixture
+def open_app(applications: Applications, database: SharedDatabase) -> OpenApp:
+    """Gives applications with these settings on the test's database, at NOW."""
+    return applications.opener(database, lambda: NOW)
+
+
+@pytest.fixture
+def app(open_app: OpenApp, database: SharedDatabase) -> Iterator[Flask]:
+    application = open_app()
+    fill_network(database, gateway_of(application).engine)
+    with application.app_context():
+        yield application
+
+
+@pytest.fixture
+def gateway(app: Flask) -> Gateway:
+    return gateway_of(app)
+
+
+@pytest.fixture
+def open_door(open_app: OpenApp) -> Callable[..., FlaskClient]:
+    """Gives clients of applications with these settings on the test's database."""
+
+    def open_with(**changes: Any) -> FlaskClient:
+        return open_app(**changes).test_client()
+
+    return open_with

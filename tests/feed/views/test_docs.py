@@ -1,0 +1,124 @@
+"""What docs/ingest.md shows is what happens: its commands are run one after the other."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import shlex
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app.feed import views
+from app.feed.lines import MAX_LINE_BYTES, ReadLine, read_line
+from app.feed.schemas import MAX_CHAIN_ID, MAX_ID, SCHEMAS
+from app.feed.services.ingest import BATCH
+from app.transfers.event_types import EventType
+from app.transfers.events import EVENT_CLASSES
+from tests.applications import OpenApp
+
+pytestmark = pytest.mark.one_database
+
+PAGE = (Path(__file__).parents[3] / "docs" / "ingest.md").read_text()
+FILE = re.compile(r"`(\w+\.ndjson)`:\n\n```ndjson\n(.*?)```", re.DOTALL)
+EXAMPLE = re.compile(r"```sh\n([^\n]*curl [^\n]*)\n```\n```json\n([^\n]*)\n```")
+COMMAND = re.compile(r"^flask --app wsgi (.*)$", re.MULTILINE)
+
+
+@pytest.fixture
+def bare(open_app: OpenApp) -> FlaskClient:
+    """A gateway that knows no network yet, as the page assumes."""
+    return open_app().test_client()
+
+
+def run(app: Flask, command: str, token: str) -> str:
+    """What a line of the page prints, done without a server."""
+    files = {name: content.encode() for name, content in FILE.findall(PAGE)}
+    piped = b""
+    for words in (shlex.split(part) for part in command.split(" | ")):
+        match words:
+            case ["printf", r"%s\n", *lines]:
+                piped = "".join(line + "\n" for line in lines).encode()
+            case ["gzip", "-c", name]:
+                piped = gzip.compress(files[name])
+            case ["curl", url, *options]:
+                return curl(app, url, options, files | {"-": piped}, token)
+    raise AssertionError(command)
+
+
+def curl(app: Flask, url: str, options: list[str], files: dict[str, bytes], token: str) -> str:
+    headers, data = {}, None
+    for option, value in zip(options[::2], options[1::2], strict=True):
+        if option == "-H":
+            name, _, content = value.partition(": ")
+            headers[name] = content.replace("$TOKEN", token)
+        else:
+            assert option in ("-d", "--data-binary")
+            data = files[value[1:]] if value.startswith("@") else value.encode()
+    path = url.removeprefix("http://127.0.0.1:8000")
+    method = "GET" if data is None else "POST"
+    return app.test_client().open(path, method=method, headers=headers, data=data).get_data(as_text=True)
+
+
+def test_every_example_prints_what_the_page_says(bare: FlaskClient) -> None:
+    app = bare.application
+    with app.app_context():
+        token = ""
+        for arguments in COMMAND.findall(PAGE):
+            done = app.test_cli_runner().invoke(args=shlex.split(arguments))
+            assert done.exit_code == 0, done.output
+            token = token or done.stdout.strip()
+        examples = EXAMPLE.findall(PAGE)
+        assert len(examples) == 7
+        for command, printed in examples:
+            assert run(app, command, token) == printed, command
+
+
+def test_every_type_and_its_fields_are_told() -> None:
+    told = dict(re.findall(r"^\| (`[a-z._`, ]+`) \| ([^|]*) \|", PAGE, re.MULTILINE))
+    for event_type, schema in SCHEMAS.items():
+        (row,) = [fields for types, fields in told.items() if f"`{event_type}`" in types]
+        known = set(schema.fields) - {"id", "at", "block_hash", "log_index"}
+        if event_type is not EventType.CHAIN_HEAD:
+            known -= {"block"}
+        for name in known:
+            optional = "" if schema.fields[name].required else "?"
+            assert re.search(rf"\b{name}\b(\[\])?{re.escape(optional)}", row), (event_type, name)
+    assert set(EVENT_CLASSES) - set(SCHEMAS) == {EventType.EVENTS_RETRACTED}
+
+
+def test_the_ids_that_the_page_asks_for_fit() -> None:
+    form = r"[0-9]+:0x[0-9a-f]{64}:0x[0-9a-f]{64}:[0-9]+(?::[a-z.]+)?"
+    ids = set(re.findall(form, PAGE))
+    assert {len(each) for each in ids} == {137, 156}
+    for event_id in ids:
+        line = {"id": event_id, "type": "chain.head", "at": "2026-05-01T12:00:00Z", "chain_id": 1, "block": 1}
+        assert isinstance(read_line(1, json.dumps(line).encode(), datetime.now(UTC)), ReadLine)
+    longest = f"{MAX_CHAIN_ID}:0x{'f' * 64}:0x{'f' * 64}:{2**32 - 1}:{max(SCHEMAS, key=len)}"
+    assert re.fullmatch(form, longest)
+    assert len(longest) <= MAX_ID
+    assert f"1 to {MAX_ID} characters" in PAGE
+
+
+def test_the_limits_are_those_of_the_code() -> None:
+    for shown in (
+        f"| a line | {MAX_LINE_BYTES >> 10} KiB |",
+        f"| lines in a body | {views.MAX_LINES:,} |",
+        f"| a body, as sent and inflated | {views.MAX_BYTES >> 20} MiB |",
+        f"| silence while sending | {views.SILENCE_SECONDS} s |",
+        f"in batches of up to {BATCH};",
+    ):
+        assert shown in PAGE, shown
+
+
+def test_the_file_of_the_examples_is_json() -> None:
+    ((_, content),) = FILE.findall(PAGE)
+    assert [json.loads(line)["type"] for line in content.splitlines()] == [
+        "transfer.sent",
+        "transfer.confirmed",
+        "network.status",
+    ]

@@ -1,0 +1,263 @@
+"""A real gunicorn with two workers takes the feed, on both databases."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from app.db.engine import writing
+from app.feed.services.ingest import BATCH
+from tests.applications import application
+from tests.databases import BACKENDS, empty_tables
+from tests.feed.services.world import sent, transfer_id
+from tests.feed.views.kit import CURSOR, EVENTS, NDJSON, TOKEN, bearer, ndjson
+from tests.gateway import Gateway, gateway_of
+from tests.serving.server import ROOT, Server, environment, serving
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """A server, its database and its log."""
+
+    server: Server
+    url: str
+    log: Path
+
+    def count(self, like: str) -> int:
+        """Acceptances of ids like this."""
+        engine = create_engine(self.url)
+        with engine.connect() as connection:
+            asked = text("SELECT count(*) FROM events WHERE event_id LIKE :like")
+            found = connection.scalar(asked, {"like": like})
+        engine.dispose()
+        return int(found)
+
+    def flask(self, *arguments: str) -> str:
+        """What a command of another process prints."""
+        done = subprocess.run(
+            [sys.executable, "-m", "flask", "--app", "wsgi", *arguments],
+            cwd=ROOT,
+            env=environment(DATABASE_URL=self.url),
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
+        return done.stdout
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def feed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Feed]:
+    folder = tmp_path_factory.mktemp("feed")
+    if request.param == "sqlite":
+        shutil.copy(request.getfixturevalue("sqlite_template"), folder / "gateway.db")
+        url = f"sqlite:///{folder / 'gateway.db'}"
+    else:
+        url = request.getfixturevalue("postgres_url")
+    log = folder / "log"
+    with serving("tests.feed.views.probe:app", log, DATABASE_URL=url, INGEST_TOKENS=TOKEN) as server:
+        yield Feed(server, url, log)
+    empty_tables(url)
+
+
+def events(name: str, count: int) -> list[dict[str, Any]]:
+    return [sent(n) | {"id": f"{name}-{n}"} for n in range(count)]
+
+
+def post(connection: HTTPConnection, body: Any, token: str = TOKEN, **headers: str) -> tuple[int, Any]:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    chunked = not isinstance(body, bytes)
+    connection.request(
+        "POST", EVENTS, body, {"Content-Type": NDJSON} | bearer(token) | named, encode_chunked=chunked
+    )
+    response = connection.getresponse()
+    return response.status, json.load(response)
+
+
+def connections_to_each_worker(server: Server, count: int) -> dict[int, list[HTTPConnection]]:
+    """So many kept connections to each of the two workers, by its process id."""
+    found: dict[int, list[HTTPConnection]] = defaultdict(list)
+    for _ in range(400):
+        connection = server.connect()
+        connection.request("GET", "/probe")
+        pid = json.load(connection.getresponse())["pid"]
+        if len(found[pid]) < count:
+            found[pid].append(connection)
+        else:
+            connection.close()
+        if len(found) == 2 and all(len(kept) == count for kept in found.values()):
+            return found
+    raise AssertionError(f"only {[len(kept) for kept in found.values()]} connections to a worker")
+
+
+def test_the_same_ids_from_two_processes_at_one_moment_count_once(feed: Feed) -> None:
+    workers = connections_to_each_worker(feed.server, 3)
+    connections = [connection for kept in workers.values() for connection in kept]
+    reported = events("race", 120)
+    start = Barrier(len(connections))
+
+    def report(number: int, connection: HTTPConnection) -> dict[str, Any]:
+        total = {"accepted": 0, "repeated": 0, "refused": []}
+        start.wait()
+        turned = reported[20 * number :] + reported[: 20 * number]
+        for first in range(0, len(turned), 15):
+            status, answer = post(connection, ndjson(*turned[first : first + 15]))
+            assert status == 200, answer
+            total = {key: total[key] + answer[key] for key in total}  # type: ignore[operator]
+        return total
+
+    with ThreadPoolExecutor(len(connections)) as pool:
+        answers = list(pool.map(report, range(len(connections)), connections))
+    assert sum(answer["accepted"] for answer in answers) == len(reported)
+    assert sum(answer["repeated"] for answer in answers) == len(reported) * (len(connections) - 1)
+    assert not any(answer["refused"] for answer in answers)
+    assert feed.count("race-%") == len(reported)
+    for connection in connections:
+        connection.close()
+
+
+def test_chunked_and_compressed(feed: Feed) -> None:
+    lines = ndjson(*events("chunked", 50)).splitlines(keepends=True)
+    connection = feed.server.connect()
+    assert post(connection, iter(lines))[1]["accepted"] == 50
+    packed = gzip.compress(b"".join(lines))
+    answer = post(connection, iter([packed[:100], packed[100:]]), Content_Encoding="gzip")[1]
+    assert answer == {"accepted": 0, "repeated": 50, "refused": []}
+    assert post(connection, packed, Content_Encoding="gzip")[1] == answer
+    status, answer = post(connection, b"nonsense")
+    assert (status, [told["line"] for told in answer["refused"]]) == (200, [1])
+    connection.close()
+
+
+HEAD = f"POST {EVENTS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: {NDJSON}\r\n"
+
+
+def send_raw(feed: Feed, *, framing: str, body: bytes, close: bool) -> bytes:
+    """Send a request that is broken on the wire; what comes back."""
+    with socket.create_connection((feed.server.host, feed.server.port), timeout=20) as wire:
+        wire.sendall((HEAD + framing + "\r\n\r\n").encode() + body)
+        if close:
+            wire.shutdown(socket.SHUT_WR)
+        answer = b""
+        while piece := wire.recv(65536):
+            answer += piece
+            if answer.endswith(b"}"):
+                break
+        return answer
+
+
+def chunk(data: bytes) -> bytes:
+    return f"{len(data):x}\r\n".encode() + data + b"\r\n"
+
+
+def test_uploads_that_break_off_leave_nothing_half_done(feed: Feed) -> None:
+    body = ndjson(*events("broken", 30))
+    chunked, length = "Transfer-Encoding: chunked", f"Content-Length: {len(body)}"
+    answers = [
+        send_raw(feed, framing=length, body=body[:-5], close=True),
+        send_raw(feed, framing=length, body=b"", close=True),
+        send_raw(feed, framing=chunked, body=chunk(body)[:-100], close=True),
+        send_raw(feed, framing=chunked, body=chunk(body), close=True),  # no last chunk
+        send_raw(feed, framing=chunked, body=chunk(body) + b"zz\r\n", close=False),
+        send_raw(feed, framing=chunked, body=chunk(body)[:-2] + b"XX0\r\n\r\n", close=False),
+    ]
+    for answer in answers:
+        assert answer.startswith(b"HTTP/1.1 400 "), answer
+        assert b"X-Gateway-Reason: bad_request" in answer
+        assert b'{"err":{"code":500,"msg":"body: ended early' in answer
+    assert feed.count("broken-%") == 0
+    connection = feed.server.connect()
+    assert post(connection, body)[1]["accepted"] == 30
+    connection.close()
+    assert "Traceback" not in feed.log.read_text()
+
+
+def test_a_reporter_that_vanishes_is_not_waited_for(feed: Feed) -> None:
+    """Its socket stays open and silent; others report meanwhile."""
+    reported = ndjson(*events("silent", BATCH + 100))
+    with ThreadPoolExecutor(1) as pool:
+        started = time.monotonic()
+        framing = f"Content-Length: {len(reported) + 1}"
+        silent = pool.submit(send_raw, feed, framing=framing, body=reported, close=False)
+        time.sleep(0.2)
+        connection = feed.server.connect()
+        assert post(connection, ndjson(*events("meanwhile", 5)))[0] == 200
+        connection.close()
+        answer = silent.result()
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert time.monotonic() - started < 15
+    assert feed.count("silent-%") == BATCH  # the whole batches that came
+
+
+def test_what_is_too_large_is_answered(feed: Feed) -> None:
+    status, answer = post(feed.server.connect(), iter([b"x" * 65_536, b"x" * 65_536, b"\n"]))
+    assert (status, answer["err"]["code"]) == (413, 500)
+    bomb = gzip.compress(b" " * (65 << 20))
+    assert post(feed.server.connect(), bomb, Content_Encoding="gzip")[0] == 413
+
+
+@pytest.mark.soak("four processes; test_tokens does the same in one")
+def test_a_token_made_and_revoked_by_another_process(feed: Feed) -> None:
+    token = feed.flask("ingest-tokens", "create", "relayer-1").strip()
+    workers = connections_to_each_worker(feed.server, 1)
+    for number, (connection,) in enumerate(workers.values()):
+        assert post(connection, ndjson(*events(f"token{number}", 1)), token)[1]["accepted"] == 1
+        connection.request("GET", CURSOR, headers=bearer(token))
+        assert json.load(connection.getresponse())["cursor"]["id"] == f"token{number}-0"
+    assert "relayer-1 was revoked at " in feed.flask("ingest-tokens", "revoke", "relayer-1")
+    for (connection,) in workers.values():
+        status, answer = post(connection, ndjson(*events("revoked", 1)), token)
+        assert (status, answer["err"]["code"]) == (401, 500)
+        connection.close()
+    assert feed.count("revoked-%") == 0
+    assert "Traceback" not in feed.log.read_text()
+
+
+def test_what_was_reported_is_answered(feed: Feed) -> None:
+    connection = feed.server.connect()
+    reported = sent(77) | {"id": "answered"}
+    assert post(connection, ndjson(reported))[0] == 200
+    asked = json.dumps({"transfer_id": transfer_id(77)})
+    connection.request("POST", "/v2/getTransferStatus", asked, {"Content-Type": "application/json"})
+    assert json.load(connection.getresponse())["status"] == 1
+    connection.close()
+
+
+@pytest.mark.soak("seconds of waiting")
+def test_an_operator_writes_before_the_reporters_who_wait(feed: Feed) -> None:
+    """On SQLite, which lets anybody go next, this went well by chance once in five times."""
+    connections = [feed.server.connect() for _ in range(4)]
+
+    def count_first(gateway: Gateway) -> int:
+        with writing(gateway.engine):
+            return feed.count("later-%")
+
+    with application(feed.url) as app, ThreadPoolExecutor(5) as pool:
+        gateway = gateway_of(app)
+        for turn in range(4):
+            with writing(gateway.feed):
+                bodies = [ndjson(*events(f"later-{turn}-{n}", 1)) for n in range(4)]
+                posts = [pool.submit(post, *each) for each in zip(connections, bodies, strict=True)]
+                time.sleep(1)  # until all of them wait
+                first = pool.submit(count_first, gateway)
+                time.sleep(0.3)
+            assert first.result() == 4 * turn, "a reporter wrote first"
+            assert [each.result()[0] for each in posts] == [200] * 4
+    for connection in connections:
+        connection.close()

@@ -1,0 +1,121 @@
+"""A batch does not read the network that another has read, and is validated by that of now all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from sqlalchemy import event as sql_event
+
+from app.db.engine import writing
+from app.feed.services.ingest import ingest_within
+from app.network.document import import_network, import_within, read_document
+from tests.actors import TESTER
+from tests.applications import OpenApp
+from tests.builders import network as build
+from tests.feed.services.world import (
+    KEYS,
+    NOW,
+    address,
+    network,
+    prepared,
+    request,
+    rotation,
+    sent,
+    signature,
+    signed,
+)
+from tests.feed.views.kit import post, verdict
+from tests.gateway import Gateway, gateway_of
+
+CONFIGURATION = ("chains", "tokens", "pegged_pairs", "routes", "opening_validators")
+"""Of pools a batch reads those whose counters it moves."""
+
+pytestmark = pytest.mark.every_database
+
+
+@contextmanager
+def rows_read(gateway: Gateway) -> Iterator[list[str]]:
+    """The statements of batches that read tables of the configuration."""
+    found: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        if any(f"FROM {table}" in " ".join(statement.split()) for table in CONFIGURATION):
+            found.append(statement)
+
+    sql_event.listen(gateway.feed, "before_cursor_execute", note)
+    try:
+        yield found
+    finally:
+        sql_event.remove(gateway.feed, "before_cursor_execute", note)
+
+
+@pytest.fixture
+def elsewhere(open_app: OpenApp) -> Gateway:
+    """The gateway of another process on the same database."""
+    return gateway_of(open_app(own=True))
+
+
+def listing(symbol_address: str) -> bytes:
+    """The small network, with another token on chain 1."""
+    document = network()
+    listed = build.token(1, "NEW", symbol_address, 6)
+    return build.text(document | {"tokens": [*document["tokens"], listed]})
+
+
+def naming(n: int) -> dict[str, Any]:
+    """A send that says which token NEW is: it is refused where the configuration says another."""
+    return sent(n, symbol="NEW", token=address(7001))
+
+
+def test_the_configuration_is_read_once_for_many_batches(client: FlaskClient, gateway: Gateway) -> None:
+    assert verdict(post(client, [sent(1)]))["accepted"] == 1
+    with rows_read(gateway) as found:
+        for n in range(2, 6):
+            assert verdict(post(client, [sent(n), prepared(n, request(n))]))["accepted"] == 2
+    assert found == []
+
+
+def test_a_change_by_another_process_counts_in_the_next_batch(
+    client: FlaskClient, gateway: Gateway, elsewhere: Gateway
+) -> None:
+    assert verdict(post(client, [sent(1)]))["accepted"] == 1
+    import_network(
+        elsewhere.database, elsewhere.audit_keys, elsewhere.two_persons, listing(address(7002)), actor=TESTER
+    )
+    with rows_read(gateway) as found:
+        (refused,) = verdict(post(client, [naming(2)]))["refused"]
+    assert refused["reason"].startswith("token: is not what is configured as NEW on chain 1")
+    assert found, "the new version is read"
+    import_network(
+        elsewhere.database, elsewhere.audit_keys, elsewhere.two_persons, listing(address(7001)), actor=TESTER
+    )
+    assert verdict(post(client, [naming(3)]))["accepted"] == 1
+
+
+def test_what_is_rolled_back_is_not_used(client: FlaskClient, gateway: Gateway, elsewhere: Gateway) -> None:
+    """The next change has its version, and with the clock of this test its time as well."""
+    with pytest.raises(ZeroDivisionError), writing(gateway.feed) as connection:
+        import_within(connection, read_document(listing(address(7002))), NOW)
+        ingest_within(connection, gateway.database, gateway.intake, [build.text(sent(9))], "test")
+        raise ZeroDivisionError
+    import_network(
+        elsewhere.database, elsewhere.audit_keys, elsewhere.two_persons, listing(address(7001)), actor=TESTER
+    )
+    assert verdict(post(client, [naming(1)]))["accepted"] == 1
+
+
+def test_a_rotation_in_another_process_counts_in_the_next_batch(
+    client: FlaskClient, open_door: Callable[..., FlaskClient]
+) -> None:
+    client_of_another = open_door(rate_limit="")
+    wd = request(1)
+    first = [rotation("q", 0, -25, block=4), sent(1), prepared(1, wd)]
+    assert verdict(post(client, first))["accepted"] == 3
+    assert verdict(post(client_of_another, [rotation("r", 6, -20, block=5)]))["accepted"] == 1
+    (refused,) = verdict(post(client, [signed(1, signature(wd, KEYS[0]))]))["refused"]
+    assert "validator" in refused["reason"]
+    assert verdict(post(client, [signed(1, signature(wd, KEYS[6]))]))["accepted"] == 1

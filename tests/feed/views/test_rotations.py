@@ -1,0 +1,144 @@
+"""Many validator sets at once: each is folded once, and nobody waits for all of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from sqlalchemy import event as sql_event
+from sqlalchemy import select
+
+from app.db.engine import reading
+from app.feed.services import ingest
+from app.feed.services.replay import replay
+from app.network.models import ReportedValidatorSet
+from app.transfers import validation
+from app.transfers.models import Anomaly
+from tests.actors import TESTER
+from tests.feed.services.world import projections, rotation, sent
+from tests.feed.views.kit import post, verdict
+from tests.gateway import Gateway
+
+pytestmark = pytest.mark.every_database
+
+
+@contextmanager
+def work(gateway: Gateway) -> Iterator[Counter[str]]:
+    """How many statements of each kind are run, those for each row counted as often, and transactions."""
+    done: Counter[str] = Counter()
+
+    def note(_1: Any, _2: Any, statement: str, parameters: Any, _3: Any, many: bool) -> None:
+        verb = statement.split(None, 1)[0]
+        done[verb] += len(parameters) if many else 1
+
+    def begin(_connection: Any) -> None:
+        done["transactions"] += 1
+
+    sql_event.listen(gateway.feed, "before_cursor_execute", note)
+    sql_event.listen(gateway.feed, "begin", begin)
+    try:
+        yield done
+    finally:
+        sql_event.remove(gateway.feed, "before_cursor_execute", note)
+        sql_event.remove(gateway.feed, "begin", begin)
+
+
+def rotations(first: int, count: int) -> list[dict[str, Any]]:
+    """Sets in the chain's order, each of which keeps nothing of the one before: an anomaly each."""
+    return [rotation(f"r{n}", n % 2, -500, block=n) for n in range(first, first + count)]
+
+
+def told_of(gateway: Gateway) -> tuple[int | None, int]:
+    """How many sets stand, and how many anomalies there are about them."""
+    with reading(gateway.engine) as connection:
+        version = connection.scalar(select(ReportedValidatorSet.version))
+        return version, len(connection.scalars(select(Anomaly.id)).all())
+
+
+def test_a_batch_of_many_takes_as_many_statements_as_one(client: FlaskClient, gateway: Gateway) -> None:
+    with work(gateway) as of_one:
+        assert verdict(post(client, rotations(0, 1)))["accepted"] == 1
+    with work(gateway) as of_many:
+        assert verdict(post(client, rotations(1, 60)))["accepted"] == 60
+    assert of_many["SELECT"] <= of_one["SELECT"] + 2
+    assert of_many["UPDATE"] == of_many["DELETE"] == 0, "what is known is not written again"
+    assert told_of(gateway) == (61, 61)
+
+
+def test_a_new_set_reads_none_of_those_before_the_latest(
+    client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verdict(post(client, rotations(0, 50)))
+    monkeypatch.setattr("app.feed.projection.chains.load_chain_events", None)
+    assert verdict(post(client, rotations(50, 3)))["accepted"] == 3
+    assert told_of(gateway) == (53, 53)
+
+
+def test_one_out_of_order_writes_only_what_changes(client: FlaskClient, gateway: Gateway) -> None:
+    verdict(post(client, rotations(0, 40)))
+    with work(gateway) as done:
+        late = rotation("late", 2, -500, block=20, log_index=5)
+        assert verdict(post(client, [late]))["accepted"] == 1
+    assert done["UPDATE"] == 0
+    assert told_of(gateway) == (41, 41)
+
+
+PLACED = rotation("a", 0, -9, block=40), rotation("b", 1, -9, block=40, log_index=1)
+
+AFTERWARDS: dict[str, list[dict[str, Any]]] = {
+    "the latest of all": [rotation("c", 2, -9, block=41)],
+    "the first of all": [rotation("early", 2, -600)],
+    "one between": [rotation("between", 2, -9, block=15, log_index=1)],
+    "a new one, and where one stands that is known": [
+        rotation("c", 2, -9, block=41),
+        PLACED[0] | {"log_index": 2},
+    ],
+}
+
+
+@pytest.mark.parametrize("last", AFTERWARDS.values(), ids=AFTERWARDS)
+@pytest.mark.parametrize("split", (1, 7, 60))
+def test_any_split_and_a_replay_come_to_the_same(
+    client: FlaskClient, gateway: Gateway, last: list[dict[str, Any]], split: int
+) -> None:
+    reported = [*rotations(0, 30), *PLACED]
+    for batch in [*(reported[start : start + split] for start in range(0, len(reported), split)), last]:
+        assert not verdict(post(client, batch))["refused"]
+    with reading(gateway.engine) as connection:
+        found = projections(connection)
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    with reading(gateway.engine) as connection:
+        assert projections(connection) == found
+    assert told_of(gateway)[0] == 33
+
+
+def test_the_lock_is_given_back_between_parts(
+    client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is committed stays where a later part fails, and is repeated when all of it is sent again."""
+    reported = [each for n in range(4) for each in (rotation(f"r{n}", n, -9, block=n), sent(n))]
+    monkeypatch.setattr(ingest, "HOLD_SECONDS", 0)
+    with work(gateway) as done:
+        assert verdict(post(client, reported))["accepted"] == 8
+    assert done["transactions"] == 8
+    monkeypatch.setattr(ingest, "HOLD_SECONDS", 60)
+    with work(gateway) as done:
+        assert verdict(post(client, reported))["repeated"] == 8
+    assert done["transactions"] == 1
+
+
+def test_one_token_has_a_bound_for_each_chain(
+    client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(validation, "MAX_ROTATIONS", 5)
+    taken = verdict(post(client, rotations(0, 4)))
+    assert (taken["accepted"], taken["refused"]) == (4, [])
+    taken = verdict(post(client, rotations(2, 5)))
+    assert (taken["accepted"], taken["repeated"], len(taken["refused"])) == (1, 2, 2)
+    assert taken["refused"][0]["reason"].startswith("type: this reporter may send at most 5")
+    elsewhere = rotation("x", 0, -9) | {"chain_id": 2}
+    assert verdict(post(client, [elsewhere]))["accepted"] == 1

@@ -1,0 +1,278 @@
+"""A token's scope, seen from outside: what is not shown to be inside is refused, line by line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from sqlalchemy import func, select
+
+from app.credentials.ingest_token import UNPROVEN
+from app.credentials.services.ingest_tokens import create_token
+from app.db.engine import reading
+from app.feed.schemas import OPERATOR_SCHEMAS
+from app.feed.services.ingest import ingest_lines
+from app.feed.services.log import export_log
+from app.transfers.models import Anomaly
+from tests.actors import TESTER
+from tests.feed.services.world import (
+    SENDER,
+    about,
+    address,
+    event,
+    forget_events,
+    of,
+    prepared,
+    proven,
+    released,
+    request,
+    sent,
+    token,
+)
+from tests.feed.views.kit import TOKEN, kept, post, verdict
+from tests.gateway import Gateway
+
+
+def reasons(client: FlaskClient, token: str, *events: dict[str, Any]) -> dict[int, str]:
+    """The reason by line of those that were refused."""
+    return {line["line"]: line["reason"] for line in verdict(post(client, events, token))["refused"]}
+
+
+def limited(gateway: Gateway, chain: int) -> str:
+    """A token for one chain."""
+    return create_token(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        f"only-{chain}",
+        chains=[chain],
+        actor=TESTER,
+    )
+
+
+def answer(client: FlaskClient, send: dict[str, Any]) -> dict[str, Any]:
+    """What is said of the transfer of a send."""
+    found = client.post("/v2/getTransferStatus", json={"transfer_id": send["transfer_id"]}).get_json()
+    assert isinstance(found, dict)
+    return found
+
+
+def history_of(client: FlaskClient) -> Any:
+    """All that the history of the sender has."""
+    return client.get("/v2/transferHistory", query_string={"acct_addr": SENDER, "page_size": 9}).get_json()
+
+
+def test_types(client: FlaskClient, gateway: Gateway) -> None:
+    token = create_token(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        "sends",
+        ["transfer.sent", "chain.head"],
+        actor=TESTER,
+    )
+    head = event("chain.head", chain_id=77, block=5)
+    told = reasons(client, token, sent(1), released(1), head)
+    assert told == {2: "type: transfer.released is outside this token's scope"}
+    assert [name for name, _ in kept(gateway)] == [sent(1)["id"], head["id"]]
+
+
+FEE = {"symbol": "USDT", "base_fee": "1"}
+SIGNERS = {"signers": [address(1)], "powers": ["1"]}
+
+
+@pytest.mark.parametrize(
+    ("reported", "outside"),
+    [
+        (event("chain.head", chain_id=1, block=1), None),
+        (event("chain.head", chain_id=3, block=1), 3),
+        (event("chain.reorged", chain_id=2, from_block=1), None),
+        (event("chain.reorged", chain_id=3, from_block=1), 3),
+        (event("liquidity.added", chain_id=3, symbol="USDT", amount="1"), 3),
+        (event("liquidity.withdrawn", chain_id=4, symbol="USDT", amount="1"), 4),
+        (event("validators.updated", chain_id=3, **SIGNERS), 3),
+        (event("fee.updated", src_chain_id=1, dst_chain_id=2, **FEE), None),
+        (event("fee.updated", src_chain_id=1, dst_chain_id=3, **FEE), 3),
+        (event("fee.updated", src_chain_id=3, dst_chain_id=1, **FEE), 3),
+        (about(9, "transfer.submitted", src_chain_id=1, dst_chain_id=3), None),
+        (about(9, "transfer.submitted", src_chain_id=3, dst_chain_id=1), 3),
+        (proven(9, src_chain_id=2, dst_chain_id=3), None),
+        (proven(9, src_chain_id=3, dst_chain_id=1), 3),
+    ],
+    ids=lambda value: value["type"] if isinstance(value, dict) else str(value),
+)
+def test_events_that_name_their_chain(
+    client: FlaskClient, gateway: Gateway, reported: dict[str, Any], outside: int | None
+) -> None:
+    token = create_token(
+        gateway.database, gateway.audit_keys, gateway.two_persons, "one-and-two", chains=[1, 2], actor=TESTER
+    )
+    expected = {} if outside is None else {1: f"chain {outside} is outside this token's scope"}
+    assert reasons(client, token, reported) == expected
+
+
+UNPROVEN_SENDS = [
+    sent(1),
+    {name: value for name, value in proven(1).items() if name != "nonce"},
+    proven(1) | {"nonce": "seven"},
+    proven(1, src_chain_id=1) | {"kind": "deposit", "symbol": "CELR", "token": token(1, "CELR")},
+]
+
+
+@pytest.mark.parametrize("send", UNPROVEN_SENDS)
+def test_a_send_must_give_its_id(client: FlaskClient, gateway: Gateway, send: dict[str, Any]) -> None:
+    of_one = limited(gateway, 1)
+    assert reasons(client, of_one, send) == {1: UNPROVEN}
+    assert reasons(client, of_one, proven(1)) == {}
+
+
+SOURCE = [
+    ("transfer.confirmed", {}),
+    ("transfer.failed", {}),
+    ("network.status", {"xfer_status": 2}),
+    ("refund.requested", {}),
+    ("refund.submitted", {"tx_hash": "0x" + "aa" * 32}),
+    ("refund.delayed", {"delayed_id": "0x" + "ac" * 32}),
+    ("refund.completed", {}),
+]
+DESTINATION = [("transfer.delayed", {}), ("transfer.released", {"dst_tx_hash": "0x" + "bb" * 32})]
+
+
+@pytest.mark.parametrize(("kind", "fields"), SOURCE + DESTINATION)
+def test_what_comes_before_its_send_counts_when_the_send_comes(
+    client: FlaskClient, gateway: Gateway, kind: str, fields: dict[str, Any]
+) -> None:
+    chain, other = (1, 2) if (kind, fields) in SOURCE else (2, 1)
+    inside, outside = limited(gateway, chain), limited(gateway, other)
+    send = proven(1)
+    early, foreign = of(send, about(1, kind, **fields)), of(send, about(1, kind, at=-60, **fields))
+    assert reasons(client, inside, early) == {}
+    assert reasons(client, outside, foreign) == {}
+    assert answer(client, send)["err"]["msg"].startswith("transfer not found")
+    post(client, [send])
+    told = answer(client, send)
+    forget_events(gateway)
+    post(client, [send, early])
+    assert answer(client, send) == told
+    inside, outside = limited(gateway, chain), limited(gateway, other)
+    late = foreign | {"id": "late"}
+    assert reasons(client, outside, late) == {1: f"chain {chain} is outside this token's scope"}
+    assert reasons(client, inside, late) == {}
+
+
+def test_quarantine_outlives_an_export(client: FlaskClient, gateway: Gateway) -> None:
+    of_one = limited(gateway, 1)
+    refunds = [of(proven(n, src_chain_id=n), about(1, "refund.completed")) for n in (1, 2)]
+    assert reasons(client, of_one, *refunds) == {}
+    exported = list(export_log(gateway.database))
+    forget_events(gateway)
+    taken = ingest_lines(gateway.database, gateway.intake, exported, "cli", schemas=OPERATOR_SCHEMAS)
+    assert (taken.accepted, taken.refused) == (2, [])
+    sends = [proven(1), proven(2, src_chain_id=2, dst_chain_id=3)]
+    refunds[1] = of(sends[1], refunds[1])
+    post(client, sends)
+    assert [answer(client, send)["status"] for send in sends] == [10, 1]
+
+
+def test_refund_requests_are_of_the_source(client: FlaskClient, gateway: Gateway) -> None:
+    of_one, of_two = limited(gateway, 1), limited(gateway, 2)
+    post(client, [sent(1)])
+    ready = prepared(1, request(1))
+    assert reasons(client, of_two, ready) == {1: "chain 1 is outside this token's scope"}
+    assert reasons(client, of_one, ready) == {}
+
+
+def test_a_submission_tells_the_chain_of_a_failure_only(client: FlaskClient, gateway: Gateway) -> None:
+    of_one, of_two = limited(gateway, 1), limited(gateway, 2)
+    send = proven(1)
+    post(client, [of(send, about(1, "transfer.submitted", src_chain_id=1, dst_chain_id=2))])
+    assert reasons(client, of_one, of(send, about(1, "transfer.confirmed"))) == {}
+    assert reasons(client, of_two, of(send, released(1))) == {}
+    assert answer(client, send)["status"] == 1
+    failure = of(send, about(1, "transfer.failed"))
+    assert reasons(client, of_two, failure) == {1: "chain 1 is outside this token's scope"}
+    assert reasons(client, of_one, failure) == {}
+    assert answer(client, send)["status"] == 2
+
+
+FALSE = {"src_chain_id": 3, "dst_chain_id": 3, "block": 1}
+
+
+@pytest.mark.parametrize("first", ["the send", "the attack"])
+def test_a_token_of_one_chain_says_nothing_about_transfers_of_others(
+    client: FlaskClient, gateway: Gateway, first: str
+) -> None:
+    of_three = limited(gateway, 3)
+    send = proven(1)
+    attack = [
+        of(send, about(1, "transfer.submitted", at=-5000, src_tx_hash="0x" + "cc" * 32, **FALSE)),
+        of(send, proven(2, at=-4000, **FALSE)),
+        send | FALSE | {"id": "false", "at": "2026-01-01T00:00:00Z"},
+        *(of(send, about(1, kind, at=-3000, **fields)) for kind, fields in SOURCE + DESTINATION),
+    ]
+    honest = [send, of(send, about(1, "transfer.confirmed"))]
+    if first == "the send":
+        post(client, honest)
+    post(client, attack, of_three)
+    if first != "the send":
+        told = verdict(post(client, honest))
+        assert (told["accepted"], told["refused"]) == (2, [])
+    found = answer(client, send), history_of(client)
+    forget_events(gateway)
+    post(client, honest)
+    assert (answer(client, send), history_of(client)) == found
+
+
+def test_an_id_that_a_limited_token_used_first_is_free_for_others(
+    client: FlaskClient, gateway: Gateway
+) -> None:
+    of_three = limited(gateway, 3)
+    send = proven(1)
+    taken = of(send, released(1)) | {"id": send["id"]}
+    assert reasons(client, of_three, taken) == {}
+    assert reasons(client, TOKEN, send) == {}
+    assert answer(client, send)["status"] == 1
+
+
+def test_what_a_reorg_took_back_still_tells_the_chain(client: FlaskClient, gateway: Gateway) -> None:
+    of_one = limited(gateway, 1)
+    reorg = event("chain.reorged", chain_id=1, from_block=100)
+    send = proven(1)
+    assert reasons(client, of_one, send, reorg, of(send, about(1, "transfer.failed"))) == {}
+    assert answer(client, send)["status"] == 2
+
+
+def test_a_reporter_learns_and_raises_nothing_outside_its_scope(
+    client: FlaskClient, gateway: Gateway
+) -> None:
+    of_one = limited(gateway, 1)
+    foreign = proven(1, src_chain_id=2, dst_chain_id=1)
+    post(client, [foreign])
+    outside = "chain 2 is outside this token's scope"
+    assert reasons(client, of_one, foreign, foreign | {"amount": "1"}) == {1: outside, 2: outside}
+    with reading(gateway.engine) as connection:
+        assert connection.scalar(select(func.count()).select_from(Anomaly)) == 0
+
+
+def test_both_limits_together(client: FlaskClient, gateway: Gateway) -> None:
+    token = create_token(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        "heads-of-2",
+        ["chain.head"],
+        [2],
+        actor=TESTER,
+    )
+    told = reasons(
+        client,
+        token,
+        event("chain.head", chain_id=2, block=1),
+        event("chain.head", chain_id=1, block=1),
+        event("chain.reorged", chain_id=2, from_block=1),
+    )
+    assert told == {
+        2: "chain 1 is outside this token's scope",
+        3: "type: chain.reorged is outside this token's scope",
+    }

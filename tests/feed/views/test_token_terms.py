@@ -1,0 +1,279 @@
+"""Tokens that end, that allow so much, and that are replaced while both are valid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient, FlaskCliRunner
+from sqlalchemy import select
+
+from app.credentials.models import IngestUsage
+from app.credentials.services.ingest_tokens import (
+    TokenRefused,
+    TokenTerms,
+    create_token,
+    revoke_token,
+    rotate_token,
+)
+from app.db.engine import reading
+from tests.actors import TESTER
+from tests.feed.services.world import NOW, event, sent
+from tests.feed.views.kit import CURSOR, bearer, kept, post, refused, verdict
+from tests.gateway import Gateway, parts, use_gateway
+
+
+@pytest.fixture
+def cli(app: Flask) -> FlaskCliRunner:
+    return app.test_cli_runner()
+
+
+@pytest.fixture
+def at(app: Flask, gateway: Gateway) -> Callable[[float], Gateway]:
+    """Set the clock of the application to so many seconds after NOW."""
+
+    def change(seconds: float) -> Gateway:
+        later = gateway.but(clock=lambda: NOW + timedelta(seconds=seconds))
+        use_gateway(app, later)
+        return later
+
+    return change
+
+
+def heads(start: int, count: int) -> list[dict[str, Any]]:
+    return [event("chain.head", chain_id=1, block=start + n) for n in range(count)]
+
+
+class TestExpiry:
+    TERMS = TokenTerms(expires_at=NOW + timedelta(hours=1))
+
+    def test_it_ends(self, client: FlaskClient, gateway: Gateway, at: Callable[[float], Gateway]) -> None:
+        token = create_token(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            "relayer-1",
+            actor=TESTER,
+            terms=self.TERMS,
+        )
+        at(3599.9)
+        assert verdict(post(client, [sent(1)], token))["accepted"] == 1
+        at(3600)
+        for answer in (post(client, [sent(2)], token), client.get(CURSOR, headers=bearer(token))):
+            assert "the token expired at 2026-06-01T13:00:00Z" in refused(answer, 401, "unauthorized")
+        assert len(kept(gateway)) == 1
+
+    def test_it_is_not_made_if_it_has_ended(self, gateway: Gateway) -> None:
+        with pytest.raises(TokenRefused, match="is in the past"):
+            create_token(
+                gateway.database,
+                gateway.audit_keys,
+                gateway.two_persons,
+                "relayer-1",
+                actor=TESTER,
+                terms=TokenTerms(expires_at=NOW),
+            )
+
+    def test_the_commands_say_so(self, cli: FlaskCliRunner, at: Callable[[float], Gateway]) -> None:
+        made = cli.invoke(args=["ingest-tokens", "create", "a", "--expires", "2026-06-01T15:00:00+02:00"])
+        assert made.exit_code == 0
+        assert "valid until 2026-06-01T13:00:00Z" in cli.invoke(args=["ingest-tokens", "list"]).stdout
+        at(3601)
+        assert "expired 2026-06-01T13:00:00Z" in cli.invoke(args=["ingest-tokens", "list"]).stdout
+        wrong = cli.invoke(args=["ingest-tokens", "create", "b", "--expires", "tomorrow"])
+        assert "must be a time with an offset" in wrong.stderr
+
+
+class TestQuota:
+    TERMS = TokenTerms(quota_events=5, quota_seconds=60)
+
+    def test_what_is_over_it_waits_and_nothing_is_half_written(
+        self, client: FlaskClient, gateway: Gateway, at: Callable[[float], Gateway]
+    ) -> None:
+        token = create_token(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            "relayer-1",
+            actor=TESTER,
+            terms=self.TERMS,
+        )
+        at(20)
+        assert verdict(post(client, heads(0, 3), token))["accepted"] == 3
+        answer = post(client, heads(100, 3), token)
+        message = refused(answer, 429, "rate_limited")
+        assert answer.headers["Retry-After"] == "40"
+        assert "may report 5 events in 60 s, and 2 are left until 2026-06-01T12:01:00Z" in message
+        assert len(kept(gateway)) == 3, "nothing of the batch that was over it"
+        assert verdict(post(client, heads(100, 2), token))["accepted"] == 2
+        assert verdict(post(client, heads(0, 3), token))["repeated"] == 3, "what is repeated is free"
+        at(60)
+        assert verdict(post(client, heads(100, 3), token))["accepted"] == 1
+
+    def test_sending_a_large_portion_again_comes_to_an_end(
+        self, client: FlaskClient, gateway: Gateway, at: Callable[[float], Gateway]
+    ) -> None:
+        token = create_token(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            "relayer-1",
+            actor=TESTER,
+            terms=self.TERMS,
+        )
+        portion = heads(0, 12)
+        for minute in range(2):
+            at(60 * minute)
+            assert post(client, portion, token).status_code == 429
+            assert len(kept(gateway)) == 5 * (minute + 1)
+        at(120)
+        assert verdict(post(client, portion, token)) == {"accepted": 2, "repeated": 10, "refused": []}
+
+    def test_refused_and_unreadable_lines_count(self, client: FlaskClient, gateway: Gateway) -> None:
+        token = create_token(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            "relayer-1",
+            ["chain.head"],
+            actor=TESTER,
+            terms=self.TERMS,
+        )
+        lost = [event("transfer.lost"), sent(1), event("lost"), event("lost"), event("lost")]
+        assert len(verdict(post(client, lost, token))["refused"]) == 5
+        assert post(client, heads(0, 1), token).status_code == 429
+
+    def test_others_have_their_own(self, client: FlaskClient, gateway: Gateway) -> None:
+        one, two = (
+            create_token(
+                gateway.database,
+                gateway.audit_keys,
+                gateway.two_persons,
+                f"r{n}",
+                actor=TESTER,
+                terms=self.TERMS,
+            )
+            for n in range(2)
+        )
+        assert verdict(post(client, heads(0, 5), one))["accepted"] == 5
+        assert verdict(post(client, heads(10, 5), two))["accepted"] == 5
+        with reading(gateway.engine) as connection:
+            assert set(connection.scalars(select(IngestUsage.events))) == {5}
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["--quota", "5"], "a quota needs both"),
+            (["--per", "5"], "a quota needs both"),
+            (["--quota", "0", "--per", "5"], "from 1 to 1 000 000 000 events, not 0"),
+            (["--quota", "1", "--per", "0"], "must be from 1 to 2 678 400 seconds"),
+        ],
+    )
+    def test_what_is_no_quota(self, cli: FlaskCliRunner, arguments: list[str], said: str) -> None:
+        tried = cli.invoke(args=["ingest-tokens", "create", "a", *arguments])
+        assert (tried.exit_code, tried.stdout) == (1, "")
+        assert said in tried.stderr
+
+
+class TestRotation:
+    def test_both_are_valid_until_the_old_one_is_revoked(
+        self, cli: FlaskCliRunner, client: FlaskClient, gateway: Gateway
+    ) -> None:
+        quota = TokenTerms(quota_events=3, quota_seconds=60)
+        old = create_token(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            "relayer-1",
+            ["chain.head"],
+            [1],
+            actor=TESTER,
+            terms=quota,
+        )
+        made = cli.invoke(args=["ingest-tokens", "rotate", "relayer-1"])
+        new = made.stdout.strip()
+        assert (made.exit_code, new == old) == (0, False)
+        for number, token in enumerate((old, new)):
+            assert verdict(post(client, heads(number, 1), token))["accepted"] == 1
+        assert kept(gateway)[1][1] == "relayer-1", "the reporter is the same"
+        assert verdict(post(client, [event("chain.head", chain_id=2, block=1)], new))["refused"], (
+            "the scope too"
+        )
+        assert post(client, heads(9, 1), new).status_code == 429, "and the quota is one"
+        assert (
+            client.get(CURSOR, headers=bearer(new)).get_json()
+            == client.get(CURSOR, headers=bearer(old)).get_json()
+        )
+        key = old.split("_")[1]
+        assert f"relayer-1 (key ID {key})" in cli.invoke(args=["ingest-tokens", "list"]).stdout
+        assert cli.invoke(args=["ingest-tokens", "revoke", "relayer-1", "--key", key]).exit_code == 0
+        refused(post(client, heads(0, 1), old), 401, "unauthorized")
+        assert verdict(post(client, heads(0, 1), new))["repeated"] == 1
+
+    def test_two_are_the_most(self, gateway: Gateway) -> None:
+        create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER)
+        rotate_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER)
+        with pytest.raises(TokenRefused, match="already has 2 valid tokens"):
+            rotate_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER)
+        revoke_token(
+            gateway.database, gateway.audit_keys, gateway.environment_tokens, "relayer-1", actor=TESTER
+        )
+        with pytest.raises(TokenRefused, match="no valid token relayer-1 to replace"):
+            rotate_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER)
+        with pytest.raises(TokenRefused, match="is already used, or was used before"):
+            create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER)
+
+    def test_an_expired_one_makes_room(self, gateway: Gateway, at: Callable[[float], Gateway]) -> None:
+        create_token(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            "r",
+            actor=TESTER,
+            terms=TokenTerms(expires_at=NOW + timedelta(seconds=9)),
+        )
+        rotate_token(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            "r",
+            actor=TESTER,
+            expires_at=NOW + timedelta(seconds=20),
+        )
+        later = at(10)
+        assert rotate_token(
+            later.database,
+            later.audit_keys,
+            later.two_persons,
+            "r",
+            actor=TESTER,
+            expires_at=NOW + timedelta(days=1),
+        )
+
+    def test_the_second_lasts_as_long_as_the_first(
+        self, client: FlaskClient, gateway: Gateway, at: Callable[[float], Gateway]
+    ) -> None:
+        create_token(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            "r",
+            actor=TESTER,
+            terms=TokenTerms(expires_at=NOW + timedelta(seconds=9)),
+        )
+        token = rotate_token(*parts(at(5), "database", "audit_keys", "two_persons"), "r", actor=TESTER)
+        at(13.9)
+        assert verdict(post(client, heads(0, 1), token))["accepted"] == 1
+        at(14)
+        assert post(client, heads(1, 1), token).status_code == 401
+
+    def test_a_key_of_another_is_not_revoked(self, cli: FlaskCliRunner, gateway: Gateway) -> None:
+        other = create_token(
+            gateway.database, gateway.audit_keys, gateway.two_persons, "other", actor=TESTER
+        ).split("_")[1]
+        create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER)
+        tried = cli.invoke(args=["ingest-tokens", "revoke", "relayer-1", "--key", other])
+        assert f"there is no token relayer-1 with the key ID {other}" in tried.stderr

@@ -1,0 +1,281 @@
+"""Tokens: made and shown once, recognised, revoked at once and everywhere."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient, FlaskCliRunner
+from sqlalchemy import event as sqlalchemy_event
+from sqlalchemy import select
+
+from app.credentials.ingest_token import digest_of, environment_token
+from app.credentials.models import IngestToken
+from app.credentials.services.ingest_tokens import create_token, revoke_token
+from app.db.engine import reading
+from app.feed.services import ingest
+from tests.actors import TESTER
+from tests.applications import OpenApp
+from tests.feed.services.world import NOW, proven, sent
+from tests.feed.views.kit import CURSOR, EVENTS, NDJSON, TOKEN, bearer, kept, ndjson, post, refused, verdict
+from tests.gateway import Gateway, current_gateway, gateway_of
+
+MADE = re.compile(r"gwi_[0-9a-f]{16}_[A-Za-z0-9_-]{43}")
+ENVIRONMENT_NAME = "env-" + digest_of(TOKEN.encode()).hex()[:8]
+
+
+@pytest.fixture
+def cli(app: Flask) -> FlaskCliRunner:
+    return app.test_cli_runner()
+
+
+@pytest.fixture
+def elsewhere(open_app: OpenApp) -> Flask:
+    """Another process, as far as anything kept in memory goes."""
+    return open_app()
+
+
+def test_a_token_is_shown_once_and_not_kept(cli: FlaskCliRunner, client: FlaskClient, gateway: Any) -> None:
+    made = cli.invoke(args=["ingest-tokens", "create", "relayer-1"])
+    assert made.exit_code == 0
+    token = made.stdout.strip()
+    assert MADE.fullmatch(token)
+    assert token not in made.stderr
+    assert verdict(post(client, [sent(1)], token))["accepted"] == 1
+    assert kept(gateway) == [(sent(1)["id"], "relayer-1")]
+    with reading(gateway.engine) as connection:
+        row = connection.execute(select(IngestToken.__table__)).one()
+    assert row.digest == digest_of(token.encode())
+    assert token.split("_", 2)[2] not in repr(row)
+    assert (row.types, row.chains, row.created_at, row.revoked_at) == (None, None, NOW, None)
+    listed = cli.invoke(args=["ingest-tokens", "list"])
+    assert token.split("_", 2)[2] not in listed.output
+
+
+def test_every_token_is_another(gateway: Gateway) -> None:
+    assert (
+        len(
+            {
+                create_token(gateway.database, gateway.audit_keys, gateway.two_persons, f"t{n}", actor=TESTER)
+                for n in range(20)
+            }
+        )
+        == 20
+    )
+
+
+def test_the_list(cli: FlaskCliRunner, client: FlaskClient) -> None:
+    arguments = ["--type", "chain.head", "--type", "transfer.sent", "--chain", "56", "--chain", "1"]
+    scoped = cli.invoke(args=["ingest-tokens", "create", "scoped", *arguments]).stdout.strip()
+    cli.invoke(args=["ingest-tokens", "create", "gone"])
+    cli.invoke(args=["ingest-tokens", "revoke", "gone"])
+    post(client, [proven(1)], scoped)
+    rows = [line.split() for line in cli.invoke(args=["ingest-tokens", "list"]).stdout.splitlines()]
+    now = "2026-06-01T12:00:00Z"
+    assert rows == [
+        ["NAME", "STATE", "TYPES", "CHAINS", "CREATED", "LAST", "ACCEPTED"],
+        [ENVIRONMENT_NAME, "environment", "all", "all", "-", "-"],
+        ["gone", "revoked", now, "all", "all", now, "-"],
+        ["scoped", "valid", "transfer.sent,chain.head", "1,56", now, now],
+    ]
+
+
+NOT_MADE = [
+    (["Relayer"], "is not a valid name"),
+    (["-relayer"], "No such option"),
+    ([".relayer"], "is not a valid name"),
+    (["rel ayer"], "is not a valid name"),
+    (["a" * 65], "is not a valid name"),
+    ([""], "is not a valid name"),
+    (["é"], "is not a valid name"),
+    (["cli"], "is not a valid name"),
+    (["sandbox"], "is not a valid name"),
+    (["env-1"], "is not a valid name"),
+    (["taken"], "is already used, or was used before"),
+    (["gone"], "is already used, or was used before"),
+    (["x", "--type", "transfer.lost"], "'transfer.lost' is not an event type"),
+    (["x", "--type", "events.retracted"], "'events.retracted' is not an event type"),
+    (["x", "--chain", "0"], "0 is not a chain id"),
+    (["x", "--chain", "4294967296"], "4294967296 is not a chain id"),
+    (["x", "--chain", "one"], "not a valid integer"),
+    ([], "Missing argument"),
+]
+
+
+def test_what_is_not_made(cli: FlaskCliRunner, gateway: Gateway) -> None:
+    for name in ("taken", "gone"):
+        create_token(gateway.database, gateway.audit_keys, gateway.two_persons, name, actor=TESTER)
+    revoke_token(gateway.database, gateway.audit_keys, gateway.environment_tokens, "gone", actor=TESTER)
+    for arguments, said in NOT_MADE:
+        tried = cli.invoke(args=["ingest-tokens", "create", *arguments])
+        assert tried.exit_code != 0, arguments
+        assert said in tried.stderr
+        assert tried.stdout == ""
+    with reading(gateway.engine) as connection:
+        assert len(connection.execute(select(IngestToken.name)).all()) == 2
+
+
+def test_revoked_everywhere_at_once(
+    cli: FlaskCliRunner, client: FlaskClient, elsewhere: Flask, gateway: Gateway
+) -> None:
+    token = create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER)
+    other = elsewhere.test_client()
+    for each in (client, other):
+        assert verdict(post(each, [sent(1)], token))
+    done = cli.invoke(args=["ingest-tokens", "revoke", "relayer-1"])
+    assert (done.exit_code, done.stdout) == (0, "relayer-1 was revoked at 2026-06-01T12:00:00Z\n")
+    for each in (client, other):
+        refused(post(each, [sent(2)], token), 401, "unauthorized")
+        refused(each.get(CURSOR, headers=bearer(token)), 401, "unauthorized")
+    assert cli.invoke(args=["ingest-tokens", "revoke", "relayer-1"]).stdout == done.stdout
+
+
+def test_revoking_again_keeps_the_time(gateway: Gateway) -> None:
+    create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER)
+    first = revoke_token(
+        gateway.database, gateway.audit_keys, gateway.environment_tokens, "relayer-1", actor=TESTER
+    )
+    assert first == NOW
+    a_day_later = gateway.but(clock=lambda: NOW + timedelta(days=1))
+    assert (
+        revoke_token(
+            a_day_later.database,
+            a_day_later.audit_keys,
+            a_day_later.environment_tokens,
+            "relayer-1",
+            actor=TESTER,
+        )
+        == NOW
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("nobody", "there is no token nobody"), (ENVIRONMENT_NAME, "INGEST_TOKENS")]
+)
+def test_what_cannot_be_revoked(cli: FlaskCliRunner, name: str, said: str) -> None:
+    tried = cli.invoke(args=["ingest-tokens", "revoke", name])
+    assert tried.exit_code == 1
+    assert said in tried.stderr
+
+
+def test_nothing_of_an_upload_is_taken_after_its_token_is_revoked(
+    client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "BATCH", 2)
+    token = create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER)
+    read = ingest._read
+
+    def revoke_then_read(*arguments: Any) -> Any:
+        if len(kept(gateway)) == 4:
+            revoke_token(
+                gateway.database, gateway.audit_keys, gateway.environment_tokens, "relayer-1", actor=TESTER
+            )
+        return read(*arguments)
+
+    monkeypatch.setattr(ingest, "_read", revoke_then_read)
+    message = refused(post(client, [sent(n) for n in range(10)], token), 401, "unauthorized")
+    assert "revoked" in message
+    assert len(kept(gateway)) == 4
+
+
+NOT_BEARERS = [
+    None, "", "Bearer", "Bearer ", "Bearer  ", "Basic dGVzdDp0ZXN0", f"Basic {TOKEN}", TOKEN,
+    f"Token {TOKEN}", f"Bearer{TOKEN}", f"Bearer {TOKEN}1", f"Bearer {TOKEN[:-2]}", f"Bearer {TOKEN.upper()}",
+    f"Bearer {TOKEN}, Bearer {TOKEN}", f"Bearer {TOKEN},{TOKEN}", "Bearer \u00e9",
+    f"Bearer {TOKEN}\u00a0", "Bearer " + "x" * 5000, "Bearer gwi_", "Bearer gwi_0123456789abcdef_",
+    "Bearer gwi_0123456789abcdef_" + "a" * 43, "Bearer " + ENVIRONMENT_NAME, f"Digest username={TOKEN}",
+    "Bearer null", "Bearer None", f'Bearer "{TOKEN}"', "Bearer ' or 1=1 --",
+]  # fmt: skip
+
+
+def test_without_a_valid_token(client: FlaskClient, gateway: Gateway) -> None:
+    for header in NOT_BEARERS:
+        headers = {} if header is None else {"Authorization": header}
+        for response in (
+            client.post(EVENTS, data=ndjson(sent(1)), content_type=NDJSON, headers=headers),
+            client.post(EVENTS, data=b"\xff" * 100, content_type="text/plain", headers=headers),
+            client.get(CURSOR, headers=headers),
+        ):
+            refused(response, 401, "unauthorized")
+            assert response.headers["WWW-Authenticate"] == "Bearer"
+    assert kept(gateway) == []
+
+
+def test_spellings_of_the_header(client: FlaskClient, gateway: Gateway) -> None:
+    for token in (
+        TOKEN,
+        create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER),
+    ):
+        for header in ("bearer {}", "BEARER {}", "Bearer   {}", "Bearer {}  "):
+            assert client.get(CURSOR, headers={"Authorization": header.format(token)}).status_code == 200
+
+
+def test_part_of_a_token_is_none(client: FlaskClient, gateway: Gateway) -> None:
+    token = create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER)
+    other = create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-2", actor=TESTER)
+    head, secret = token[:20], token[21:]
+    changed = token[:-1] + ("A" if token[-1] != "A" else "B")
+    for wrong in (token[:-1], token + "A", changed, token.upper(), secret, head + "_" + other[21:]):
+        refused(client.get(CURSOR, headers=bearer(wrong)), 401, "unauthorized")
+
+
+def test_tokens_of_the_environment(open_app: OpenApp) -> None:
+    tokens = ("first-token", "second token", "t\u00f6ken")
+    app = open_app(ingest_tokens=tokens)
+    with app.app_context():
+        client = app.test_client()
+        for n, token in enumerate(tokens):
+            on_the_wire = token.encode().decode("latin-1")
+            assert verdict(post(client, [sent(n)], on_the_wire))["accepted"] == 1
+        names = [reporter for _, reporter in kept(current_gateway())]
+        assert names == [environment_token(token).name for token in tokens]
+        assert all(re.fullmatch(r"env-[0-9a-f]{8}", name) for name in names)
+        assert len(set(names)) == 3
+
+
+def test_a_name_of_the_environment_does_not_depend_on_the_order(open_app: OpenApp) -> None:
+    def names(*tokens: str) -> dict[str, str]:
+        app = open_app(ingest_tokens=tokens)
+        known = gateway_of(app).environment_tokens
+        return {token: kept.name for token, kept in zip(tokens, known, strict=True)}
+
+    assert names("a", "b") == names("b", "a")
+
+
+def test_a_token_twice_in_the_environment_is_one(open_app: OpenApp) -> None:
+    app = open_app(ingest_tokens=("a", "b", "a"))
+    assert len(gateway_of(app).environment_tokens) == 2
+
+
+def test_no_token_no_feed(open_app: OpenApp) -> None:
+    app = open_app(ingest_tokens=())
+    with app.app_context():
+        refused(app.test_client().get(CURSOR, headers=bearer("")), 401, "unauthorized")
+
+
+def test_recognising_a_token_is_one_read_by_its_public_id(client: FlaskClient, gateway: Gateway) -> None:
+    token = create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER)
+    statements: list[str] = []
+
+    @sqlalchemy_event.listens_for(gateway.reads, "before_cursor_execute")
+    def note(_c: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        statements.append(statement)
+
+    client.get(CURSOR, headers=bearer(token))
+    asked = [statement for statement in statements if "ingest_tokens" in statement]
+    assert len(asked) == 1
+    assert "ingest_tokens.key_id = " in asked[0]
+
+
+def test_refused_tokens_are_logged_once_a_minute(
+    client: FlaskClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever guesses at tokens is seen, and cannot fill the disk. No token is in the log."""
+    for n in range(20):
+        refused(post(client, [sent(1)], f"guess-number-{n}"), 401, "unauthorized")
+    lines = [record for record in caplog.records if "answered 401" in record.getMessage()]
+    assert len(lines) == 1
+    assert "guess-number" not in caplog.text

@@ -1,0 +1,142 @@
+"""What is answered to lines that can be taken or not: kept once, told line by line, committed before."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from sqlalchemy import func, select
+
+from app.credentials.services.ingest_tokens import create_token
+from app.db.engine import reading
+from app.feed import models as log
+from app.feed.services import ingest
+from app.transfers.models import Anomaly
+from tests.actors import TESTER
+from tests.feed.services.world import about, event, released, sent, transfer_id
+from tests.feed.views.kit import CURSOR, bearer, kept, ndjson, post, verdict
+from tests.gateway import Gateway
+
+
+def status_of(client: FlaskClient, n: int) -> Any:
+    return client.post("/v2/getTransferStatus", json={"transfer_id": transfer_id(n)}).get_json()["status"]
+
+
+def test_what_is_reported_is_kept_and_counts(client: FlaskClient, gateway: Gateway) -> None:
+    token = create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER)
+    answer = verdict(post(client, [sent(1), about(1, "network.status", xfer_status=2)], token))
+    assert answer == {"accepted": 2, "repeated": 0, "refused": []}
+    assert status_of(client, 1) == 4
+    assert verdict(post(client, [released(1)], token))["accepted"] == 1
+    assert status_of(client, 1) == 5
+    assert {reporter for _, reporter in kept(gateway)} == {"relayer-1"}
+
+
+def test_the_same_again_counts_once(client: FlaskClient, gateway: Gateway) -> None:
+    body = ndjson(sent(1), sent(2), sent(1))
+    assert verdict(post(client, body)) == {"accepted": 2, "repeated": 1, "refused": []}
+    assert verdict(post(client, body)) == {"accepted": 0, "repeated": 3, "refused": []}
+    other = create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "another", actor=TESTER)
+    assert verdict(post(client, body, other))["repeated"] == 3
+    assert len(kept(gateway)) == 2
+
+
+def test_an_id_with_other_content_is_refused_and_raised(client: FlaskClient, gateway: Gateway) -> None:
+    first = sent(1)
+    post(client, [first])
+    answer = verdict(post(client, [sent(2), first | {"amount": "1"}, sent(3)]))
+    assert answer["accepted"] == 2
+    assert answer["refused"] == [
+        {
+            "line": 2,
+            "id": first["id"],
+            "reason": "id: was reported before with other content: send a new fact with a new id",
+        }
+    ]
+    with reading(gateway.engine) as connection:
+        assert connection.scalar(select(Anomaly.kind)) == "id_with_two_contents"
+
+
+def test_two_hundred_also_when_all_are_refused(client: FlaskClient) -> None:
+    answer = verdict(post(client, b"{}\nnonsense\n"))
+    assert (answer["accepted"], answer["repeated"]) == (0, 0)
+    assert [line["line"] for line in answer["refused"]] == [1, 2]
+
+
+@pytest.mark.parametrize("body", [b"", b"\n", b"\n\n \r\n\t\n"])
+def test_nothing_is_taken_of_nothing(client: FlaskClient, body: bytes) -> None:
+    assert verdict(post(client, body)) == {"accepted": 0, "repeated": 0, "refused": []}
+
+
+def test_blank_lines_count_and_refusals_stand_in_the_order_of_lines(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "BATCH", 4)  # what is unreadable and what is judged mix within batches
+    first = sent(1)
+    twice = json.dumps(first | {"amount": "1"}).encode()
+    reorg = json.dumps(event("chain.reorged", chain_id=1, from_block=100)).encode()
+    body = b"\n".join(
+        [b"", json.dumps(first).encode(), b"", twice, b"broken", b" ", twice, b"[]", reorg, b"", twice, b"{"]
+    )
+    answer = verdict(post(client, body))
+    assert [line["line"] for line in answer["refused"]] == [4, 5, 7, 8, 11, 12]
+    assert [line["id"] for line in answer["refused"]] == [first["id"], "", first["id"], "", first["id"], ""]
+    assert answer["accepted"] == 2
+
+
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
+@pytest.mark.parametrize("between", [b"\n", b"\r\n"])
+def test_lines_may_end_either_way(client: FlaskClient, between: bytes, end: bytes) -> None:
+    body = between.join(json.dumps(sent(n)).encode() for n in (1, 2)) + end
+    assert verdict(post(client, body))["accepted"] == 2
+
+
+def test_a_retracted_event_that_comes_again_is_accepted(client: FlaskClient) -> None:
+    reorg = event("chain.reorged", chain_id=1, from_block=100)
+    post(client, [sent(1), reorg])
+    assert status_of(client, 1) == 0
+    assert verdict(post(client, [sent(1)]))["accepted"] == 1
+    assert status_of(client, 1) == 1
+
+
+def test_the_answer_comes_after_the_commit(client: FlaskClient, gateway: Gateway, monkeypatch: Any) -> None:
+    """Seen from another connection while the answer is being made."""
+    seen: list[int | None] = []
+    made = ingest.IngestResult.as_json
+
+    def look(answer: ingest.IngestResult) -> dict[str, object]:
+        with gateway.engine.connect() as connection:
+            seen.append(connection.scalar(select(func.count()).select_from(log.Event)))
+        return made(answer)
+
+    monkeypatch.setattr(ingest.IngestResult, "as_json", look)
+    post(client, [sent(n) for n in range(3)])
+    assert seen == [3]
+
+
+def test_the_cursor(client: FlaskClient, gateway: Gateway) -> None:
+    mine, other = (
+        create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "mine", actor=TESTER),
+        create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "other", actor=TESTER),
+    )
+    empty = client.get(CURSOR, headers=bearer(mine))
+    assert empty.get_json() == {"err": None, "cursor": None}
+    assert empty.headers["Cache-Control"] == "no-store"
+    assert "Access-Control-Allow-Origin" not in empty.headers
+    post(client, [sent(1), sent(2, at=-90.25)], mine)
+    post(client, [sent(3)], other)
+    expected = {
+        "id": sent(2, at=-90.25)["id"],
+        "type": "transfer.sent",
+        "at": "2026-06-01T11:58:29.750000Z",
+        "received_at": "2026-06-01T12:00:00Z",
+        "seq": 2,
+    }
+    assert client.get(CURSOR, headers=bearer(mine)).get_json() == {"err": None, "cursor": expected}
+    post(client, [sent(1)], mine)  # repeated: it was accepted before
+    post(client, b"nonsense", mine)
+    assert client.get(CURSOR, headers=bearer(mine)).get_json()["cursor"] == expected
+    assert client.get(CURSOR, headers=bearer(other)).get_json()["cursor"]["seq"] == 3
+    assert client.get(CURSOR, headers=bearer("test-ingest-token")).get_json()["cursor"] is None

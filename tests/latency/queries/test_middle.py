@@ -1,0 +1,118 @@
+"""The database finds the middle: exact, on both, in one statement."""
+
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+from statistics import median
+
+import pytest
+from flask import Flask
+from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
+from sqlalchemy import event
+from sqlalchemy.dialects.postgresql import psycopg
+
+from app.db.engine import reading, writing
+from app.feed.projection.latencies import recount
+from app.latency.median import window
+from app.latency.queries import _MIDDLE, ninth_tenths_by_pair, twice_median, twice_medians_by_pair
+from tests.gateway import current_gateway
+from tests.latency.queries.records import NOW, record
+
+
+def twice() -> int | None:
+    with reading(current_gateway().engine) as connection:
+        return twice_median(connection, 1, 56, *window(NOW))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 10, 11, 100, 1001])
+@pytest.mark.parametrize(
+    "different", [10**9, 10**6, 50], ids=["all apart", "in two buckets", "nearly all the same"]
+)
+def test_median_of_random_latencies(app: Flask, count: int, different: int) -> None:
+    latencies = [random.Random(count).randrange(different) for _ in range(count)]
+    record(latencies)
+    for counted in (False, True):
+        if counted:
+            with writing(current_gateway().engine) as connection:
+                recount(connection, NOW)
+        assert twice() == 2 * median(latencies)
+
+
+def test_nothing_counted(app: Flask) -> None:
+    assert twice() is None
+
+
+def test_only_this_pair_and_direction_counts(app: Flask) -> None:
+    record([7], src=56, dst=1)
+    record([7], src=1, dst=137)
+    assert twice() is None
+
+
+@pytest.mark.parametrize(
+    ("ago", "counted"),
+    [
+        (timedelta(0), True),
+        (timedelta(microseconds=-1), False),
+        (timedelta(days=7) - timedelta(microseconds=1), True),
+        (timedelta(days=7), False),
+    ],
+)
+def test_the_edges_of_the_window(app: Flask, ago: timedelta, counted: bool) -> None:
+    record([5], ago=ago)
+    assert twice() == (10 if counted else None)
+
+
+def test_all_that_was_counted_has_left_the_window(app: Flask) -> None:
+    record([5, 6])
+    with writing(current_gateway().engine) as connection:
+        recount(connection, NOW)
+    later = window(NOW + timedelta(days=7))
+    with reading(current_gateway().engine) as connection:
+        assert twice_median(connection, 1, 56, *later) is None
+        assert twice_medians_by_pair(connection, *later) == ninth_tenths_by_pair(connection, *later) == {}
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_one_statement_finds_the_middle(app: Flask, counted: bool) -> None:
+    """From the records alone where nothing is counted."""
+    record(list(range(1000)))
+    if counted:
+        with writing(current_gateway().engine) as connection:
+            recount(connection, NOW)
+    statements: list[str] = []
+    engine = current_gateway().engine
+
+    def note(_connection: object, _cursor: object, statement: str, *_rest: object) -> None:
+        statements.append(statement)
+
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        assert twice() == 999
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
+    assert len(statements) == 1
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_the_middles_of_all_pairs_are_those_of_each(app: Flask, counted: bool) -> None:
+    draw = random.Random(7)
+    pairs = {(src, dst): draw.randrange(1, 40) for src in (1, 10, 56) for dst in (2, 56, 137) if src != dst}
+    for (src, dst), number in pairs.items():
+        record([draw.choice((5, 700_000, draw.randrange(10**8))) for _ in range(number)], src=src, dst=dst)
+    record([1], src=1, dst=999, ago=timedelta(days=8))
+    if counted:
+        with writing(current_gateway().engine) as connection:
+            recount(connection, NOW)
+    with reading(current_gateway().engine) as connection:
+        found = twice_medians_by_pair(connection, *window(NOW))
+        ninth_tenths = ninth_tenths_by_pair(connection, *window(NOW))
+        each = {pair: twice_median(connection, *pair, *window(NOW)) for pair in pairs}
+    assert found == each
+    assert {pair: total for pair, (_latency, total) in ninth_tenths.items()} == pairs
+
+
+def test_the_driver_parses_the_statement_once() -> None:
+    """Psycopg remembers only statements of up to 4,096 characters, by the text that it is given."""
+    text = str(_MIDDLE._statement.compile(dialect=psycopg.dialect()))
+    assert len(text) <= MAX_CACHED_STATEMENT_LENGTH

@@ -1,0 +1,120 @@
+"""Count, median and percentiles of a pair, of all tokens and of one, against all latencies sorted."""
+
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+from statistics import median
+
+import pytest
+from flask import Flask
+from sqlalchemy import update
+
+from app.db.engine import reading, writing
+from app.feed.projection.latencies import recount
+from app.latency.median import window
+from app.latency.queries import (
+    LatencyOrder,
+    counted_since,
+    latency_order,
+    latency_order_of_token,
+    twice_median_and_p90,
+)
+from app.transfers.models import Transfer
+from app.values.identifiers import ChainId
+from tests.everyday import volume
+from tests.gateway import current_gateway
+from tests.latency.queries.records import NOW, record
+
+PAIR = (ChainId(1), ChainId(56))
+WEEK = window(NOW)
+
+
+def order(symbol: str | None = None) -> LatencyOrder | None:
+    with reading(current_gateway().engine) as connection:
+        if symbol is None:
+            return latency_order(connection, *PAIR, *WEEK)
+        return latency_order_of_token(connection, PAIR, symbol, *WEEK)
+
+
+def expected(latencies: list[int], found: LatencyOrder | None) -> bool:
+    """Whether these are the figures of the latencies, by sorting them all; a percentile by counting."""
+    if not latencies:
+        return found is None
+    assert found is not None
+    for percentile, percent in ((found.p90, 90), (found.p99, 99)):
+        assert 100 * sum(each <= percentile for each in latencies) >= percent * len(latencies)
+        assert 100 * sum(each < percentile for each in latencies) < percent * len(latencies)
+    assert found.twice_median == 2 * median(latencies)
+    return found.count == len(latencies) and {found.p90, found.p99} <= set(latencies)
+
+
+def name_all(symbol: str) -> None:
+    """Give transfers without a token this one."""
+    with writing(current_gateway().engine) as connection:
+        connection.execute(update(Transfer).where(Transfer.symbol.is_(None)).values(symbol=symbol))
+
+
+def count() -> None:
+    with writing(current_gateway().engine) as connection:
+        recount(connection, NOW)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 9, 10, 11, 99, 100, 101, 1003])
+@pytest.mark.parametrize("different", [10**10, 10**6, 3])
+def test_the_figures_of_random_latencies(app: Flask, number: int, different: int) -> None:
+    draw = random.Random(number * different)
+    tokens = {symbol: [draw.randrange(different) for _ in range(number)] for symbol in ("USDT", "WETH")}
+    for symbol, latencies in tokens.items():
+        record(latencies)
+        name_all(symbol)
+    record([5] * 7, dst=137)
+    name_all("USDT")
+    for counted in (False, True):
+        if counted:
+            count()
+        assert expected([*tokens["USDT"], *tokens["WETH"]], order())
+        for symbol, latencies in tokens.items():
+            assert expected(latencies, order(symbol))
+        assert order("DAI") is None
+        with reading(current_gateway().engine) as connection:
+            found, both = twice_median_and_p90(connection, *PAIR, *WEEK), order()
+        assert both is not None
+        assert found == (both.twice_median, both.p90)
+
+
+def test_nothing_was_released(app: Flask) -> None:
+    record([5], src=56, dst=1)
+    assert order() is None
+    with reading(current_gateway().engine) as connection:
+        assert twice_median_and_p90(connection, *PAIR, *WEEK) is None
+
+
+@pytest.mark.parametrize(("ago", "latency"), [(timedelta(0), 5), (timedelta(microseconds=-1), 6)])
+def test_the_edges_of_the_window(app: Flask, ago: timedelta, latency: int) -> None:
+    record([5], ago=ago)
+    record([6], ago=timedelta(days=7) + ago)
+    name_all("USDT")
+    assert order() == order("USDT") == LatencyOrder(1, 2 * latency, latency, latency)
+
+
+@pytest.mark.parametrize("seed", range(volume(12)))
+def test_of_a_token_no_more_than_so_many_are_looked_at(app: Flask, seed: int) -> None:
+    """The window is the longest of whole seconds that has at most that many, and all in it count."""
+    draw = random.Random(seed)
+    ages = sorted(draw.randrange(60_000) / 1000 for _ in range(30))
+    for latency, age in enumerate(ages):
+        record([latency], ago=timedelta(seconds=age))
+        name_all(draw.choice(("USDT", "WETH")))
+    most = draw.randrange(1, 40)
+    with reading(current_gateway().engine) as connection:
+        after = counted_since(connection, PAIR, *WEEK, most)
+        both = [latency_order_of_token(connection, PAIR, symbol, after, NOW) for symbol in ("USDT", "WETH")]
+    seconds = (NOW - after).total_seconds()
+    assert seconds == int(seconds)
+    within = sum(age < seconds for age in ages)
+    assert sum(found.count for found in both if found) == within <= most
+    if most < 30:
+        assert sum(age < seconds + 1 for age in ages) > most
+    else:
+        assert after == WEEK[0]

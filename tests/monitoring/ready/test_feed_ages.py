@@ -1,0 +1,128 @@
+"""Chains whose feed is too old: told by /readyz and the log, or a reason to take no requests."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import event
+
+from app.network.document import import_network
+from tests.actors import TESTER
+from tests.admin.visitor import MovableClock
+from tests.api.shapes import READY, assert_refused
+from tests.applications import OpenApp
+from tests.feed.services.world import network, write_network
+from tests.feed.views.kit import post
+from tests.gateway import gateway_of, parts
+
+LIMITS = ((0, 600), (2, 60), (3, 0))
+"""Chain 2 must be newer than chain 1, and chain 3 may be silent."""
+
+
+@pytest.fixture
+def clock() -> MovableClock:
+    return MovableClock()
+
+
+def open_with(open_app: OpenApp, clock: MovableClock, stale: str) -> Flask:
+    app = open_app(clock=clock, feed_max_age_seconds=LIMITS, feed_stale=stale)
+    write_network(gateway_of(app).engine)
+    return app
+
+
+def tell(client: FlaskClient, clock: MovableClock, *chains: int) -> None:
+    """The chains are read up to now."""
+    at = clock().isoformat()
+    heads = [
+        {"id": f"{n}:{at}", "type": "chain.head", "at": at, "chain_id": n, "block": clock().minute + 1}
+        for n in chains
+    ]
+    assert post(client, heads).get_json()["refused"] == []
+
+
+def stale(client: FlaskClient) -> dict[int, Any]:
+    """The chains that a gateway which only warns calls stale."""
+    answer = client.get("/readyz")
+    assert answer.status_code == 200
+    return {feed["chain_id"]: feed for feed in answer.get_json()["stale_feeds"]}
+
+
+def test_stale_feeds_are_told(open_app: OpenApp, clock: MovableClock) -> None:
+    client = open_with(open_app, clock, "warn").test_client()
+    assert stale(client) == {
+        1: {"chain_id": 1, "newest_at": None, "max_age_seconds": 600},
+        2: {"chain_id": 2, "newest_at": None, "max_age_seconds": 60},
+    }
+    tell(client, clock, 1, 2)
+    told = clock()
+    assert stale(client) == {}
+    clock.forward(seconds=60)
+    assert stale(client) == {}
+    clock.forward(seconds=1)
+    assert stale(client) == {2: {"chain_id": 2, "newest_at": told.isoformat(), "max_age_seconds": 60}}
+    clock.forward(seconds=540)
+    assert stale(client).keys() == {1, 2}
+    tell(client, clock, 1)
+    assert stale(client).keys() == {2}
+
+
+def test_a_stopped_chain_is_expected_to_tell_nothing(open_app: OpenApp, clock: MovableClock) -> None:
+    app = open_with(open_app, clock, "warn")
+    client = app.test_client()
+    tell(client, clock, 1)
+    assert stale(client).keys() == {2}
+    stopped = network()
+    stopped["chains"][1]["disabled"] = True
+    import_network(
+        *parts(gateway_of(app), "database", "audit_keys", "two_persons"),
+        json.dumps(stopped).encode(),
+        actor=TESTER,
+    )
+    assert stale(client) == {}
+
+
+def test_a_stale_feed_is_a_reason_where_the_operator_says_so(open_app: OpenApp, clock: MovableClock) -> None:
+    client = open_with(open_app, clock, "fail").test_client()
+    message = assert_refused(client.get("/readyz"), 503, "unavailable", READY)
+    assert message == "feed: chain 1 has told nothing yet (1 more like it)"
+    tell(client, clock, 1, 2)
+    assert client.get("/readyz").status_code == 200
+    clock.forward(minutes=2)
+    message = assert_refused(client.get("/readyz"), 503, "unavailable", READY)
+    assert message == "feed: chain 2 told its newest 2 min ago, and may be 60 s behind"
+    assert client.get("/healthz").status_code == 200
+
+
+def test_what_changes_is_logged_once(
+    open_app: OpenApp, clock: MovableClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = open_with(open_app, clock, "warn").test_client()
+    tell(client, clock, 1, 2)
+    caplog.set_level(logging.INFO, "app.monitoring.readiness")
+    clock.forward(seconds=90)
+    for _ in range(3):
+        assert stale(client).keys() == {2}
+    tell(client, clock, 2)
+    for _ in range(3):
+        assert stale(client) == {}
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("WARNING", "feed: chain 2 told its newest 1 min 30 s ago, and may be 60 s behind"),
+        ("INFO", "feed: chain 2 tells new events again"),
+    ]
+
+
+def test_without_limits_nothing_is_asked(open_app: OpenApp, clock: MovableClock) -> None:
+    app = open_app(clock=clock)
+    write_network(gateway_of(app).engine)
+    statements: list[str] = []
+    event.listen(
+        gateway_of(app).reads, "before_cursor_execute", lambda _c, _u, text, *_: statements.append(text)
+    )
+    assert stale(app.test_client()) == {}
+    assert statements
+    assert not [text for text in statements if "chain_progress" in text]

@@ -1,0 +1,142 @@
+"""Two operators and one row: nothing is overwritten that its editor has not seen."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from app.audit.services import Conflict, EditRefused, Saved, fingerprint
+from app.network.edits.planning import Edit
+from app.network.edits.results import Invalid
+from app.network.edits.rows import preview_edit, save_edit
+from app.values.differences import FieldDifference
+from tests.gateway import Gateway
+from tests.network.services.edits.kit import ALICE, BOB, document, edited, records, removed, shown
+from tests.network.services.edits.new_rows import NEW_ROWS
+
+
+def test_the_second_is_told_what_changed_meanwhile(gateway: Gateway) -> None:
+    mine = edited(gateway, "routes", "USDT", 1, 56, base_fee="7")
+    theirs = edited(gateway, "routes", "USDT", 1, 56, base_fee="8")
+    save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, mine, actor=ALICE)
+    for attempt in (
+        lambda: preview_edit(gateway.database, gateway.two_persons, theirs),
+        lambda: save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, theirs, actor=BOB),
+    ):
+        with pytest.raises(Conflict, match="was changed while you were editing") as refused:
+            attempt()
+        assert refused.value.meanwhile == (FieldDifference("base_fee", "605437528092011966", "7"),)
+    assert document(gateway)["routes"][0]["base_fee"] == "7"
+    assert [record.actor for record in records(gateway)] == [ALICE.name]
+
+
+def test_also_where_another_field_changed(gateway: Gateway) -> None:
+    theirs = edited(gateway, "chains", 1, name="Mainnet")
+    save_edit(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        edited(gateway, "chains", 1, block_delay=20),
+        actor=ALICE,
+    )
+    with pytest.raises(Conflict) as refused:
+        save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, theirs, actor=BOB)
+    assert [change.field for change in refused.value.meanwhile] == ["block_delay"]
+
+
+def test_what_changed_is_not_removed_unseen(gateway: Gateway) -> None:
+    theirs = removed(gateway, "route_blocks", "USDT", 10, 56)
+    save_edit(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        edited(gateway, "route_blocks", "USDT", 10, 56, reason="hacked"),
+        actor=ALICE,
+    )
+    with pytest.raises(Conflict):
+        save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, theirs, actor=BOB)
+    assert len(document(gateway)["route_blocks"]) == 1
+
+
+def test_what_was_removed_is_not_edited(gateway: Gateway) -> None:
+    theirs = edited(gateway, "route_blocks", "USDT", 10, 56, reason="x")
+    twice = removed(gateway, "route_blocks", "USDT", 10, 56)
+    save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, twice, actor=ALICE)
+    for edit in (theirs, twice):
+        with pytest.raises(Conflict, match="was removed while you were editing"):
+            save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=BOB)
+
+
+def test_what_came_meanwhile_is_not_added_again(gateway: Gateway) -> None:
+    edit = Edit("route_blocks", values=NEW_ROWS["route_blocks"])
+    save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=ALICE)
+    with pytest.raises(Invalid, match="exists already: change that one"):
+        save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=BOB)
+
+
+@pytest.mark.parametrize("seen", [None, "", "rubbish", "é", fingerprint({}), "W10=", "x" * 5_000_000])
+def test_who_has_seen_nothing_changes_nothing(gateway: Gateway, seen: str | None) -> None:
+    row_id = shown(gateway, "chains", 1).row_id
+    with pytest.raises(Conflict):
+        save_edit(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            Edit("chains", row_id, {"name": "x"}, seen),
+            actor=ALICE,
+        )
+    with pytest.raises(Conflict):
+        save_edit(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            Edit("chains", None, None, seen),
+            actor=ALICE,
+        )
+
+
+def test_of_many_at_once_exactly_one_wins(gateway: Gateway) -> None:
+    edits = [edited(gateway, "routes", "USDT", 1, 56, base_fee=str(n)) for n in range(1, 7)]
+    start, outcomes = threading.Barrier(len(edits)), []
+
+    def save(edit: Edit) -> None:
+        start.wait()
+        try:
+            outcomes.append(
+                (
+                    edit,
+                    save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=ALICE),
+                )
+            )
+        except EditRefused as refused:
+            outcomes.append((edit, refused))
+
+    threads = [threading.Thread(target=save, args=(edit,)) for edit in edits]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    saved: list[Any] = [edit for edit, outcome in outcomes if isinstance(outcome, Saved)]
+    assert len(outcomes) == len(edits)
+    assert len(saved) == 1
+    assert sum(isinstance(outcome, Conflict) for _, outcome in outcomes) == len(edits) - 1
+    assert document(gateway)["routes"][0]["base_fee"] == saved[0].values["base_fee"]
+    assert len(records(gateway)) == 1
+
+
+def test_the_removal_of_a_token_and_a_new_route_for_it(gateway: Gateway) -> None:
+    """Edits of different rows that cannot both stand: the later one is refused by the rules."""
+    save_edit(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        Edit("tokens", values=NEW_ROWS["tokens"]),
+        actor=ALICE,
+    )
+    gone = removed(gateway, "tokens", 1, "USDC")
+    pool = Edit("pools", values=NEW_ROWS["pools"] | {"symbol": "USDC"})
+    save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, gone, actor=ALICE)
+    with pytest.raises(Invalid, match="there is no token USDC on chain 1"):
+        save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, pool, actor=BOB)

@@ -1,0 +1,348 @@
+"""One row created, changed or removed: checked like the document, live, recorded."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, select
+
+from app.db.engine import reading, writing
+from app.feed.models import PoolCounter
+from app.network.edits.planning import EDITABLE, Edit
+from app.network.edits.results import InUse, Invalid, NotConfirmed
+from app.network.edits.rows import preview_edit, save_edit, show_row
+from app.network.sections import SECTIONS
+from app.transfers.models import Anomaly
+from tests.gateway import Gateway
+from tests.network.services import network_kit as kit
+from tests.network.services.edits.kit import (
+    ALICE,
+    add_transfer,
+    document,
+    edited,
+    records,
+    removed,
+    shown,
+    versions,
+)
+from tests.network.services.edits.new_rows import NEW_ROWS, STRANGER
+
+EDITS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
+    "chains": ((1,), {"name": "Mainnet"}),
+    "tokens": ((1, "USDT"), {"xfer_disabled": True}),
+    "pools": ((1, "USDT"), {"total_cap": None}),
+    "routes": (("USDT", 1, 56), {"rate": {"model": "stableswap", "amplification": 100}}),
+    "route_blocks": (("USDT", 10, 56), {"both_directions": False}),
+    "pegged_pairs": (("CELR", 1, 10), {"deposit_base_fee": "9"}),
+    "blocked_addresses": ((kit.VILLAIN,), {"expires_at": "2027-01-01T00:00:00Z"}),
+    "blocked_networks": (("203.0.113.0/24",), {"reason": "no longer a VPN"}),
+}
+
+
+def anomaly_subjects(gateway: Gateway) -> list[str]:
+    with reading(gateway.engine) as connection:
+        return list(connection.scalars(select(Anomaly.subject)))
+
+
+def test_every_section_is_tried() -> None:
+    assert set(NEW_ROWS) == set(EDITS) == set(EDITABLE)
+    assert {section.name for section in SECTIONS} - set(EDITABLE) == {"validators", "config_fields"}
+
+
+@pytest.mark.parametrize("name", NEW_ROWS)
+def test_a_row_comes_changes_and_goes(gateway: Gateway, name: str) -> None:
+    before, part = document(gateway), EDITABLE[name].part.value
+    version = versions(gateway)[part]
+    others = {key: value for key, value in versions(gateway).items() if key != part}
+
+    saved = save_edit(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        Edit(name, values=NEW_ROWS[name]),
+        actor=ALICE,
+    )
+    assert document(gateway)[name] == [*before[name], NEW_ROWS[name]]
+    assert versions(gateway) == others | {part: version + 1}
+    (record,) = records(gateway)
+    assert (record.id, record.action, record.actor) == (saved.record_id, "network.create", ALICE.name)
+    assert json.loads(record.changes)[0]["before"] is None
+    assert json.loads(record.changes)[0]["after"] == NEW_ROWS[name]
+
+    with_it = document(gateway)
+    key, values = EDITS[name]
+    old = shown(gateway, name, *key).values
+    save_edit(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        edited(gateway, name, *key, **values),
+        actor=ALICE,
+    )
+    assert shown(gateway, name, *key).values == old | values
+    assert versions(gateway)[part] == version + 2
+    record = records(gateway)[-1]
+    assert record.action == "network.edit"
+    assert json.loads(record.changes)[0]["before"] == old
+    assert json.loads(record.changes)[0]["after"] == old | values
+
+    save_edit(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        edited(gateway, name, *key, **{name: old[name] for name in values}),
+        actor=ALICE,
+    )
+    assert document(gateway) == with_it
+    of = EDITABLE[name]
+    new_key = [of.schema.load(NEW_ROWS[name])[column] for column in of.key]
+    save_edit(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        removed(gateway, name, *new_key),
+        actor=ALICE,
+    )
+    assert document(gateway) == before
+    assert records(gateway)[-1].action == "network.remove"
+    assert versions(gateway) == others | {part: version + 4}
+
+
+def test_what_stays_as_it_is_writes_nothing(gateway: Gateway) -> None:
+    before = versions(gateway)
+    edit = edited(gateway, "chains", 1, name="Ethereum")
+    assert preview_edit(gateway.database, gateway.two_persons, edit).changes == ()
+    assert (
+        save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=ALICE).record_id
+        is None
+    )
+    assert (versions(gateway), records(gateway)) == (before, [])
+
+
+def test_a_preview_writes_nothing_and_tells_the_difference(gateway: Gateway) -> None:
+    before = document(gateway), versions(gateway)
+    preview = preview_edit(
+        gateway.database, gateway.two_persons, edited(gateway, "routes", "USDT", 1, 56, base_fee="7")
+    )
+    assert preview.subject == "route of USDT from 1 to 56"
+    assert [str(line) for line in preview.differences] == ["base_fee: 605437528092011966 → 7"]
+    assert (document(gateway), versions(gateway)) == before
+    assert records(gateway) == []
+
+
+WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], dict[str, str]]] = [
+    ("chains", (1,), {"block_delay": "12"}, {"block_delay": "must be an integer from 0 to 4294967295"}),
+    ("chains", (1,), {"explore_url": "javascript:alert(1)"}, {"explore_url": "must be an https URL"}),
+    ("chains", (1,), {"surprise": 1}, {"surprise": "unknown key"}),
+    ("chains", (1,), {"id": 2}, {"id": "cannot be changed (1)"}),
+    ("chains", (1,), {"disabled": True}, {"disabled_reason": "Enter why the chain is stopped"}),
+    ("chains", (1,), {"disabled": True, "disabled_reason": "  "}, {"disabled_reason": "Enter why"}),
+    ("tokens", (1, "USDT"), {"decimal": 37}, {"decimal": "must be an integer from 0 to 36"}),
+    ("tokens", (1, "USDT"), {"symbol": "USDX"}, {"symbol": "cannot be changed (USDT)"}),
+    ("pools", (1, "USDT"), {"liquidity_sent": "5"}, {"liquidity_sent": "cannot be changed: the event feed"}),
+    ("pools", (1, "USDT"), {"total_cap": "-1"}, {"total_cap": "must be a string of decimal digits"}),
+    ("routes", ("USDT", 1, 56), {"dst_chain_id": 10}, {"dst_chain_id": "cannot be changed (56)"}),
+    (
+        "routes",
+        ("USDT", 1, 56),
+        {"perc_fee_tiers": [{"from": "0", "ppm": 1}, {"from": "9", "ppm": 20001}], "base_fee": 7},
+        {"perc_fee_tiers[1].ppm": "must be an integer from 0 to 20000", "base_fee": "must be a string"},
+    ),
+    (
+        "routes",
+        ("USDT", 1, 56),
+        {"rate": {"model": "fixed", "value": "0"}},
+        {"rate.value": "must be a positive"},
+    ),
+    ("blocked_networks", ("203.0.113.0/24",), {"expires_at": "soon"}, {"expires_at": "must be a time"}),
+]
+
+
+@pytest.mark.parametrize(("name", "key", "values", "errors"), WRONG)
+def test_values_that_the_api_would_choke_on_are_refused_by_field(
+    gateway: Gateway, name: str, key: tuple[Any, ...], values: dict[str, Any], errors: dict[str, str]
+) -> None:
+    before = document(gateway)
+    edit = edited(gateway, name, *key, **values)
+    for attempt in (
+        lambda: preview_edit(gateway.database, gateway.two_persons, edit),
+        lambda: save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=ALICE),
+    ):
+        with pytest.raises(Invalid) as refused:
+            attempt()
+        found = {error.path: error.message for error in refused.value.errors}
+        assert found.keys() == errors.keys()
+        assert all(found[path].startswith(message) for path, message in errors.items())
+        assert {error.field for error in refused.value.errors} <= {*values, "disabled_reason"}
+    assert (document(gateway), records(gateway)) == (before, [])
+
+
+NEW_WRONG: list[tuple[str, dict[str, Any], dict[str, str]]] = [
+    ("routes", NEW_ROWS["routes"] | {"dst_chain_id": 137}, {"dst_chain_id": "there is no token USDT"}),
+    ("routes", kit.route(1, 56), {"": "route of USDT from 1 to 56 exists already"}),
+    ("routes", {"symbol": "USDT"}, {"src_chain_id": "is missing"}),
+    ("pools", kit.pool(1) | {"symbol": "DAI"}, {"": "there is no token DAI on chain 1"}),
+    ("tokens", kit.token(1, "USDC") | {"chain_id": 5}, {"chain_id": "chain 5 is not among the chains"}),
+    ("route_blocks", NEW_ROWS["route_blocks"] | {"dst_chain_id": 1}, {"dst_chain_id": "must be a different"}),
+    ("pegged_pairs", kit.pair(56, 1), {"": "must not name chain 56 as the original of CELR for chain 1"}),
+    ("blocked_addresses", {"address": kit.VILLAIN.lower()}, {"": "blocked address"}),
+    ("blocked_networks", {"cidr": "203.0.113.0/24"}, {"": "blocked network 203.0.113.0/24 exists"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "values", "errors"), NEW_WRONG)
+def test_rows_that_do_not_fit_the_others_are_refused(
+    gateway: Gateway, name: str, values: dict[str, Any], errors: dict[str, str]
+) -> None:
+    with pytest.raises(Invalid) as refused:
+        save_edit(
+            gateway.database, gateway.audit_keys, gateway.two_persons, Edit(name, values=values), actor=ALICE
+        )
+    found = [(error.path, error.message) for error in refused.value.errors]
+    for path, message in errors.items():
+        assert any(where == path and what.startswith(message) for where, what in found), found
+
+
+def test_other_chains_accounts_are_the_same_in_any_case(gateway: Gateway) -> None:
+    save_edit(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        Edit("blocked_addresses", values={"address": "cosmos1ABC"}),
+        actor=ALICE,
+    )
+    with pytest.raises(Invalid, match="exists already"):
+        save_edit(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            Edit("blocked_addresses", values={"address": "COSMOS1abc"}),
+            actor=ALICE,
+        )
+
+
+def test_what_transfers_hold_fast_stays(gateway: Gateway) -> None:
+    add_transfer(gateway, 1)
+    for name, key, field, value in (
+        ("chains", (1,), "contract_addr", STRANGER),
+        ("tokens", (1, "USDT"), "decimal", 8),
+        ("tokens", (56, "USDT"), "address", STRANGER),
+    ):
+        with pytest.raises(Invalid) as refused:
+            save_edit(
+                gateway.database,
+                gateway.audit_keys,
+                gateway.two_persons,
+                edited(gateway, name, *key, **{field: value}),
+                actor=ALICE,
+            )
+        assert [error.path for error in refused.value.errors] == [field]
+        assert "transfers use" in str(refused.value)
+    save_edit(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        edited(gateway, "tokens", 10, "USDT", decimal=8),
+        actor=ALICE,
+    )
+
+
+USED: list[tuple[str, tuple[Any, ...], list[tuple[str, int]]]] = [
+    (
+        "chains", (1,),
+        [("token", 2), ("pool", 1), ("route", 3), ("pegged pair", 2), ("validator", 2), ("transfer", 1)],
+    ),
+    (
+        "chains", (56,),
+        [("token", 2), ("pool", 1), ("route", 2), ("route block", 1), ("pegged pair", 1), ("transfer", 1)],
+    ),
+    ("tokens", (1, "USDT"), [("pool", 1), ("route", 3), ("transfer", 1)]),
+    ("tokens", (10, "CELR"), [("pegged pair", 1)]),
+    ("pools", (10, "USDT"), [("route", 1)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "key", "users"), USED)
+def test_removing_what_is_used_is_refused_with_its_users(
+    gateway: Gateway, name: str, key: tuple[Any, ...], users: list[tuple[str, int]]
+) -> None:
+    add_transfer(gateway, 7)
+    before = document(gateway)
+    for attempt in (
+        partial(preview_edit, gateway.database, gateway.two_persons),
+        partial(save_edit, gateway.database, gateway.audit_keys, gateway.two_persons, actor=ALICE),
+    ):
+        with pytest.raises(InUse) as refused:
+            attempt(removed(gateway, name, *key))
+        assert [(of.kind, of.count) for of in refused.value.users] == users
+    assert document(gateway) == before
+    if ("transfer", 1) in users:
+        assert f"1 transfer (0x{7:064x})" in str(refused.value)
+
+
+def test_of_many_users_ten_are_named(gateway: Gateway) -> None:
+    for n in range(12):
+        add_transfer(gateway, n)
+    with pytest.raises(InUse) as refused:
+        save_edit(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            removed(gateway, "tokens", 1, "USDT"),
+            actor=ALICE,
+        )
+    transfers = refused.value.users[-1]
+    assert (transfers.count, len(transfers.names)) == (12, 10)
+    assert str(transfers).endswith("and 2 more)")
+
+
+def test_stopping_a_chain_wants_its_name_and_a_reason(gateway: Gateway) -> None:
+    edit = edited(gateway, "chains", 1, disabled=True, disabled_reason="node is down")
+    assert preview_edit(gateway.database, gateway.two_persons, edit).needs_typed == "Ethereum"
+    for typed in ("", "ether", "1"):
+        with pytest.raises(NotConfirmed) as refused:
+            save_edit(
+                gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=ALICE, typed=typed
+            )
+        assert refused.value.needs_typed == "Ethereum"
+    assert (document(gateway)["chains"][0]["disabled"], records(gateway)) == (False, [])
+    save_edit(
+        gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=ALICE, typed=" ethereum "
+    )
+    chain = document(gateway)["chains"][0]
+    assert (chain["disabled"], chain["disabled_reason"]) == (True, "node is down")
+
+    other = edited(gateway, "chains", 1, disabled_reason="node is still down")
+    assert preview_edit(gateway.database, gateway.two_persons, other).needs_typed is None
+    back = edited(gateway, "chains", 1, disabled=False)
+    assert preview_edit(gateway.database, gateway.two_persons, back).needs_typed is None
+    save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, back, actor=ALICE)
+    chain = document(gateway)["chains"][0]
+    assert (chain["disabled"], chain["disabled_reason"]) == (False, "")
+
+
+def test_an_edit_reaches_the_kept_events(gateway: Gateway) -> None:
+    with writing(gateway.engine) as connection:
+        reported = {"chain_id": 1, "symbol": "CELR", "added": 0, "sent": 0, "relayed": 0, "withdrawn": 5}
+        connection.execute(insert(PoolCounter).values(reported))
+    assert anomaly_subjects(gateway) == []
+    pool = NEW_ROWS["pools"] | {"liquidity_added": "3"}
+    save_edit(
+        gateway.database, gateway.audit_keys, gateway.two_persons, Edit("pools", values=pool), actor=ALICE
+    )
+    assert anomaly_subjects(gateway) == ["pool:1:CELR"]
+
+
+def test_what_is_gone_has_no_form(gateway: Gateway) -> None:
+    assert show_row(gateway.database, "chains", 4711) is None
+
+
+def test_an_edit_is_live_in_every_worker(gateway: Gateway) -> None:
+    """Each reads anew what has another version; the test's own reads at once (max age 0)."""
+    assert not gateway.snapshots.current().terms.chains[1].disabled
+    edit = edited(gateway, "chains", 1, disabled=True, disabled_reason="x")
+    save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=ALICE, typed="Ethereum")
+    assert gateway.snapshots.current().terms.chains[1].disabled

@@ -1,0 +1,304 @@
+"""What an edit will do, said before it does it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from app.feed.models import PoolCounter, PoolVolume, ReportedFee
+from app.network.edits.planning import Edit
+from app.network.edits.results import Preview, Severity
+from app.network.edits.rows import preview_edit, save_edit
+from tests.gateway import Gateway
+from tests.network.services import network_kit as kit
+from tests.network.services.edits.kit import ALICE, NOON, add_transfer, edited, put, removed, texts
+from tests.network.services.edits.new_rows import NEW_ROWS
+
+
+def look(gateway: Gateway, section: str, /, *key: Any, **values: Any) -> Preview:
+    return preview_edit(gateway.database, gateway.two_persons, edited(gateway, section, *key, **values))
+
+
+def test_stopping_a_chain_tells_what_stops(gateway: Gateway) -> None:
+    for n in range(3):
+        add_transfer(gateway, n)
+    add_transfer(gateway, 3, sent_at=NOON - timedelta(hours=25))
+    add_transfer(gateway, 4, status=5)
+    add_transfer(gateway, 5, src=10, dst=56)
+    preview = look(gateway, "chains", 1, disabled=True, disabled_reason="x")
+    assert texts(preview) == [
+        "4 transfers are in progress from or to Ethereum: no change, and clients still see the status",
+        "no estimates from or to Ethereum until it is resumed",
+        "3 routes and 2 pegged pairs stop at once; 4 transfers in the last 24 hours",
+    ]
+    assert preview.effects[2].details == (
+        "USDT from Ethereum to Optimism",
+        "USDT from Ethereum to BNB Chain: 4 transfers in the last 24 hours",
+        "USDT from BNB Chain to Ethereum",
+        "CELR from Ethereum to Optimism (pegged)",
+        "CELR from Ethereum to BNB Chain (pegged)",
+        "CELR from Optimism to Ethereum (pegged)",
+        "CELR from BNB Chain to Ethereum (pegged)",
+    )
+    assert (preview.severity, preview.needs_typed) == (Severity.GRAVE, "Ethereum")
+
+    save_edit(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        edited(gateway, "chains", 1, disabled=True, disabled_reason="x"),
+        actor=ALICE,
+        typed="Ethereum",
+    )
+    back = look(gateway, "chains", 1, disabled=False)
+    assert texts(back) == ["3 routes and 2 pegged pairs open at once"]
+    assert back.severity is Severity.NOTICE
+
+
+def test_burn_and_mint_between_pegged_chains_stops_too(gateway: Gateway) -> None:
+    preview = look(gateway, "tokens", 10, "CELR", xfer_disabled=True)
+    assert texts(preview) == ["1 pegged pair and 2 routes between pegged chains stop at once"]
+
+
+@pytest.mark.parametrize(
+    ("values", "effect"),
+    [
+        ({}, "1 route stops at once"),
+        ({"both_directions": True}, "2 routes stop at once"),
+        ({"symbol": "CELR", "dst_chain_id": 10}, "1 pegged pair in one direction stops at once"),
+        ({"dst_chain_id": 137}, "there is no such route or pegged pair: the block has no effect now"),
+    ],
+)
+def test_a_block_tells_what_it_stops(gateway: Gateway, values: dict[str, Any], effect: str) -> None:
+    preview = preview_edit(
+        gateway.database, gateway.two_persons, Edit("route_blocks", values=NEW_ROWS["route_blocks"] | values)
+    )
+    assert texts(preview) == [effect]
+
+
+def test_a_block_of_what_is_closed_stops_nothing(gateway: Gateway) -> None:
+    save_edit(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        edited(gateway, "tokens", 56, "USDT", xfer_disabled=True),
+        actor=ALICE,
+    )
+    block = Edit("route_blocks", values=NEW_ROWS["route_blocks"])
+    assert texts(preview_edit(gateway.database, gateway.two_persons, block)) == [
+        "these routes are stopped already: the block has no effect now"
+    ]
+
+
+def test_removing_a_route_stops_it(gateway: Gateway) -> None:
+    preview = preview_edit(gateway.database, gateway.two_persons, removed(gateway, "routes", "USDT", 56, 1))
+    assert texts(preview) == ["1 route stops at once"]
+    assert preview.severity is Severity.GRAVE
+
+
+def test_a_new_route_opens(gateway: Gateway) -> None:
+    opened = preview_edit(gateway.database, gateway.two_persons, Edit("routes", values=kit.route(10, 1)))
+    assert texts(opened) == ["1 route opens at once"]
+    blocked = preview_edit(gateway.database, gateway.two_persons, Edit("routes", values=kit.route(10, 56)))
+    assert texts(blocked) == []
+
+
+FEE = 605437528092011966
+PRICES: list[tuple[dict[str, Any], str, Severity]] = [
+    (
+        {"base_fee": str(FEE * 12)},
+        "base fee 12 times the old one (0.605437528092011966 USDT → 7.265250337104143592 USDT)",
+        Severity.GRAVE,
+    ),
+    ({"base_fee": str(FEE * 2)}, "base fee 2 times the old one", Severity.NOTICE),
+    ({"base_fee": "0"}, "base fee drops to 0 (0.605437528092011966 USDT → 0 USDT)", Severity.GRAVE),
+    (
+        {"rate": {"model": "fixed", "value": "1.05"}},
+        "rate about 1.05 times the old one (1.000001 → 1.05)",
+        Severity.NOTICE,
+    ),
+    (
+        {"rate": {"model": "fixed", "value": "10"}},
+        "rate about 10 times the old one (1.000001 → 10)",
+        Severity.GRAVE,
+    ),
+    (
+        {"rate": {"model": "stableswap", "amplification": 7}},
+        "rate from fixed 1.000001 to the StableSwap curve with amplification 7",
+        Severity.GRAVE,
+    ),
+    (
+        {"base_fee_max_age_seconds": 60},
+        "no estimates with a base fee older than 60 s",
+        Severity.NOTICE,
+    ),
+]
+
+
+@pytest.mark.parametrize(("values", "text", "severity"), PRICES)
+def test_prices(gateway: Gateway, values: dict[str, Any], text: str, severity: Severity) -> None:
+    preview = look(gateway, "routes", "USDT", 1, 56, **values)
+    assert len(preview.effects) == 1
+    assert texts(preview)[0].startswith("USDT from Ethereum to BNB Chain: ")
+    assert text in texts(preview)[0]
+    assert preview.severity is severity
+
+
+def test_fee_tiers_are_compared_where_either_begins(gateway: Gateway) -> None:
+    tiers = [
+        {"from": "0", "ppm": 400},
+        {"from": "500000000000", "ppm": 350},
+        {"from": "2000000000000", "ppm": 0},
+    ]
+    preview = look(gateway, "routes", "USDT", 1, 56, perc_fee_tiers=tiers)
+    (effect,) = preview.effects
+    assert effect.text == "USDT from Ethereum to BNB Chain: protocol fee changes"
+    assert effect.details == (
+        "from 500 000 USDT: 0.04 % → 0.035 %",
+        "from 1 000 000 USDT: 0.03 % → 0.035 %",
+        "from 2 000 000 USDT: 0.03 % → 0 %",
+    )
+    assert effect.severity is Severity.GRAVE, "it drops to 0"
+
+
+@pytest.mark.parametrize(("ppm", "severity"), [(4000, Severity.GRAVE), (800, Severity.NOTICE)])
+def test_every_kind_of_fee_leaps_alike(gateway: Gateway, ppm: int, severity: Severity) -> None:
+    times = ppm // 400
+    tiers = [{"from": "0", "ppm": ppm}, {"from": "1000000000000", "ppm": 300}]
+    assert look(gateway, "routes", "USDT", 1, 56, perc_fee_tiers=tiers).severity is severity
+    assert look(gateway, "routes", "USDT", 1, 56, base_fee=str(FEE * times)).severity is severity
+    assert look(gateway, "pegged_pairs", "CELR", 1, 10, burn_base_fee=str(8 * times)).severity is severity
+
+
+def test_the_feeds_fee_outranks_the_configured_one(gateway: Gateway) -> None:
+    put(
+        gateway,
+        ReportedFee,
+        symbol="USDT",
+        src_chain_id=1,
+        dst_chain_id=56,
+        base_fee=10**18,
+        at=NOON,
+        event_id="e",
+    )
+    preview = look(gateway, "routes", "USDT", 1, 56, base_fee=str(FEE * 12))
+    assert texts(preview)[0].endswith(
+        "; no effect now: 1 USDT reported since 2026-11-20 12:00 UTC takes precedence"
+    )
+    assert preview.severity is Severity.GRAVE, "twelve times is as likely a slip as without the feed's fee"
+    twice = look(gateway, "routes", "USDT", 1, 56, base_fee=str(FEE * 2))
+    assert twice.severity is Severity.NOTICE
+
+
+def test_pegged_fees(gateway: Gateway) -> None:
+    preview = look(gateway, "pegged_pairs", "CELR", 1, 10, burn_base_fee="80")
+    assert texts(preview) == [
+        "CELR from Optimism to Ethereum (pegged): base fee 10 times the old one "
+        "(0.000000000000000008 CELR → 0.00000000000000008 CELR)"
+    ]
+
+
+def test_caps_under_what_is_used(gateway: Gateway) -> None:
+    put(gateway, PoolCounter, chain_id=1, symbol="USDT", added=0, sent=10**12, relayed=0, withdrawn=0)
+    put(gateway, PoolVolume, chain_id=1, symbol="USDT", minute=int(NOON.timestamp()) // 60, amount=7 * 10**6)
+    over = look(gateway, "pools", 1, "USDT", total_cap="6000000000000", epoch_cap="7000000")
+    assert texts(over) == [
+        "the new total cap of USDT on Ethereum is 6 000 000 USDT, but 6 000 000 USDT is used already: "
+        "no transfers to it until the balance is lower",
+        "the new epoch cap (3 600 s) of USDT on Ethereum is 7 USDT, but 7 USDT is used already: "
+        "no transfers to it until the next epoch",
+    ]
+    assert over.severity is Severity.GRAVE
+    room = look(gateway, "pools", 1, "USDT", total_cap="6000000000001", epoch_cap="7000001")
+    assert [text.partition(" leaves ")[2] for text in texts(room)] == ["room for 0.000001 USDT now"] * 2
+    assert room.severity is Severity.PLAIN
+    assert texts(look(gateway, "pools", 1, "USDT", total_cap=None)) == [
+        "the total cap of USDT on Ethereum is removed: there is no limit"
+    ]
+
+
+def test_a_new_pool_lifts_nothing(gateway: Gateway) -> None:
+    new = kit.pool(10) | {"symbol": "CELR", "total_cap": None, "epoch_cap": None}
+    preview = preview_edit(gateway.database, gateway.two_persons, Edit("pools", values=new))
+    assert not [text for text in texts(preview) if "lifted" in text or "any more" in text]
+    assert "CELR on Optimism has no total cap" in texts(preview)
+    assert preview.severity is Severity.PLAIN
+
+
+def test_blocking_an_address_tells_of_its_transfers(gateway: Gateway) -> None:
+    sender = "0x" + "ab" * 20
+    add_transfer(gateway, 1, sender="0x" + "AB" * 20)
+    add_transfer(gateway, 2, src=10, dst=1, receiver=sender)
+    add_transfer(gateway, 3, sender=sender, sent_at=NOON - timedelta(hours=25))
+    block = preview_edit(
+        gateway.database, gateway.two_persons, Edit("blocked_addresses", values={"address": sender})
+    )
+    assert texts(block) == ["this address sent or received 2 transfers in the last 24 hours"]
+    assert texts(
+        preview_edit(
+            gateway.database, gateway.two_persons, removed(gateway, "blocked_addresses", kit.VILLAIN)
+        )
+    ) == ["blocked callers get estimates again at once"]
+    ended = look(gateway, "blocked_addresses", kit.VILLAIN, expires_at="2026-11-20T12:00:00Z")
+    assert texts(ended) == ["its end is in the past: it blocks nothing"]
+
+
+@pytest.mark.parametrize(
+    ("cidr", "grave"), [("10.0.0.0/8", True), ("10.0.0.0/9", False), ("2000::/19", True)]
+)
+def test_very_wide_networks(gateway: Gateway, cidr: str, grave: bool) -> None:
+    preview = preview_edit(
+        gateway.database, gateway.two_persons, Edit("blocked_networks", values={"cidr": cidr})
+    )
+    assert (preview.severity is Severity.GRAVE) == grave
+
+
+def test_decimals_are_grave(gateway: Gateway) -> None:
+    preview = look(gateway, "tokens", 1, "USDT", decimal=18)
+    assert "are read with 18 decimals instead of 6" in texts(preview)[0]
+    assert preview.severity is Severity.GRAVE
+
+
+def test_names_and_pictures_have_no_effects(gateway: Gateway) -> None:
+    for name, key, values in (
+        ("chains", (1,), {"name": "Mainnet"}),
+        ("tokens", (1, "USDT"), {"icon": "https://example.org/i.png"}),
+        ("route_blocks", ("USDT", 10, 56), {"reason": "x"}),
+    ):
+        preview = look(gateway, name, *key, **values)
+        assert (texts(preview), preview.severity) == ([], Severity.PLAIN), name
+        assert _fields(preview) == list(values)
+
+
+def _fields(preview: Preview) -> Iterable[str]:
+    return [change.field for change in preview.differences]
+
+
+def test_what_an_edit_does_to_the_reading_of_a_chain(gateway: Gateway) -> None:
+    nodes = {"rpc": ["RPC_URL_ETHEREUM"]}
+    assert texts(look(gateway, "chains", 1, watch_from_block=7)) == [
+        "a running watcher reads Ethereum from block 7 on",
+        "Ethereum has no nodes: it cannot be read",
+    ]
+    save_edit(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        edited(gateway, "chains", 1, watch_from_block=7, **nodes),
+        actor=ALICE,
+    )
+    assert texts(look(gateway, "chains", 1, watch_from_block=9)) == []
+    assert texts(look(gateway, "chains", 1, watch_from_block=5)) == ["Ethereum is read again from block 5 on"]
+    assert texts(look(gateway, "chains", 1, rpc=[])) == ["Ethereum has no nodes: it cannot be read"]
+    further = {"deposit_contracts": [kit.CONTRACT[56]]}
+    assert texts(look(gateway, "pegged_pairs", "CELR", 1, 10, **further)) == [
+        "Ethereum is read again from block 7 on, for the new contracts"
+    ]
+    unwatched = look(gateway, "chains", 1, watch_from_block=None)
+    assert texts(unwatched) == [
+        "Ethereum is no longer watched: its transfers keep their status until a reporter sends events"
+    ]
+    assert unwatched.severity is Severity.GRAVE

@@ -1,0 +1,225 @@
+"""Base fees of many routes at once."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.audit.services import Conflict
+from app.console.formats import units
+from app.network.edits.fees import FeeEdit, multiplied_up, preview_fees, save_fees
+from app.network.edits.planning import Edit
+from app.network.edits.results import Invalid, Severity
+from app.network.edits.rows import save_edit
+from tests.gateway import Gateway
+from tests.network.services import network_kit as kit
+from tests.network.services.edits.kit import ALICE, BOB, document, edited, records, versions
+
+
+@pytest.fixture
+def gateway(gateway: Gateway) -> Gateway:
+    """With USDC, so that two tokens go from 1 to 56, and USDT from 10 there."""
+    for chain_id in (1, 56):
+        save_edit(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            Edit("tokens", values=kit.token(chain_id, "USDC", 6)),
+            actor=ALICE,
+        )
+        save_edit(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            Edit("pools", values=kit.pool(chain_id) | {"symbol": "USDC"}),
+            actor=ALICE,
+        )
+    new = kit.route(1, 56) | {"symbol": "USDC", "base_fee": "3"}
+    save_edit(
+        gateway.database, gateway.audit_keys, gateway.two_persons, Edit("routes", values=new), actor=ALICE
+    )
+    save_edit(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        Edit("routes", values=kit.route(10, 56) | {"base_fee": "0"}),
+        actor=ALICE,
+    )
+    return gateway
+
+
+def fees(gateway: Gateway) -> dict[tuple[str, int, int], str]:
+    return {
+        (route["symbol"], route["src_chain_id"], route["dst_chain_id"]): route["base_fee"]
+        for route in document(gateway)["routes"]
+    }
+
+
+def test_all_fees_to_a_chain_are_multiplied_and_rounded_up(gateway: Gateway) -> None:
+    edit = FeeEdit(56, factor=Fraction(3, 2))
+    preview = preview_fees(gateway.database, gateway.two_persons, edit)
+    assert [(row.route_key, row.before, row.after, row.decimals) for row in preview.rows] == [
+        (("USDC", 1, 56), 3, 5, 6),
+        (("USDT", 1, 56), 605437528092011966, 908156292138017949, 18),
+        (("USDT", 10, 56), 0, 0, 18),
+    ]
+    assert preview.changed == 2
+    assert preview.rows[0].times == "about 1.667 times the old one"
+    assert tuple(units(fee, 6) for fee in (preview.rows[0].before, preview.rows[0].after)) == (
+        "0.000003",
+        "0.000005",
+    )
+    assert preview.rows[1].effect.text.startswith("USDT from Ethereum to BNB Chain: base fee 1.5 times")
+    before, version, count = fees(gateway), versions(gateway)["core"], len(records(gateway))
+
+    save_fees(
+        gateway.database, gateway.audit_keys, gateway.two_persons, edit, shown=preview.fingerprint, actor=BOB
+    )
+    assert fees(gateway) == before | {
+        ("USDC", 1, 56): "5",
+        ("USDT", 1, 56): "908156292138017949",
+    }
+    assert versions(gateway)["core"] == version + 1
+    record = records(gateway)[-1]
+    assert len(records(gateway)) == count + 1
+    assert (record.action, record.subject, record.actor) == ("network.base_fees", "2 routes", BOB.name)
+    changes = json.loads(record.changes)
+    assert [change["after"]["base_fee"] for change in changes] == ["5", "908156292138017949"]
+    assert [change["before"]["base_fee"] for change in changes] == ["3", "605437528092011966"]
+
+
+def test_the_fees_of_one_token_are_set(gateway: Gateway) -> None:
+    edit = FeeEdit(56, "USDT", amount=7 * 10**18)
+    preview = preview_fees(gateway.database, gateway.two_persons, edit)
+    assert [units(row.after, row.decimals) for row in preview.rows] == ["7", "7"]
+    assert max(row.effect.severity for row in preview.rows) is Severity.GRAVE
+    save_fees(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        edit,
+        shown=preview.fingerprint,
+        actor=ALICE,
+    )
+    assert fees(gateway)["USDT", 1, 56] == fees(gateway)["USDT", 10, 56] == str(7 * 10**18)
+    assert fees(gateway)["USDC", 1, 56] == "3"
+    again = preview_fees(gateway.database, gateway.two_persons, edit)
+    assert again.changed == 0
+    assert (
+        save_fees(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            edit,
+            shown=again.fingerprint,
+            actor=ALICE,
+        ).record_id
+        is None
+    )
+
+
+@pytest.mark.parametrize("what", ["fee", "new", "gone"])
+def test_what_was_not_seen_is_not_overwritten(gateway: Gateway, what: str) -> None:
+    edit = FeeEdit(56, factor=Fraction(2))
+    seen = preview_fees(gateway.database, gateway.two_persons, edit).fingerprint
+    if what == "fee":
+        save_edit(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            edited(gateway, "routes", "USDC", 1, 56, base_fee="4"),
+            actor=ALICE,
+        )
+    elif what == "new":
+        save_edit(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            Edit("pools", values=kit.pool(10) | {"symbol": "CELR"}),
+            actor=ALICE,
+        )
+        save_edit(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            Edit("pools", values=kit.pool(56) | {"symbol": "CELR"}),
+            actor=ALICE,
+        )
+        save_edit(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            Edit("routes", values=kit.route(10, 56) | {"symbol": "CELR"}),
+            actor=ALICE,
+        )
+    else:
+        row = edited(gateway, "routes", "USDC", 1, 56)
+        save_edit(
+            gateway.database,
+            gateway.audit_keys,
+            gateway.two_persons,
+            Edit("routes", row.row_id, None, row.shown),
+            actor=ALICE,
+        )
+    before = fees(gateway)
+    with pytest.raises(Conflict) as refused:
+        save_fees(gateway.database, gateway.audit_keys, gateway.two_persons, edit, shown=seen, actor=BOB)
+    assert len(refused.value.meanwhile) == 1
+    assert fees(gateway) == before
+
+
+@pytest.mark.parametrize(
+    ("edit", "field"),
+    [
+        (FeeEdit(56), "amount"),
+        (FeeEdit(56, "USDT", amount=1, factor=Fraction(1)), "amount"),
+        (FeeEdit(56, amount=1), "symbol"),
+        (FeeEdit(56, "USDT", amount=-1), "amount"),
+        (FeeEdit(56, "USDT", amount=2**256), "amount"),
+        (FeeEdit(56, factor=Fraction(0)), "factor"),
+        (FeeEdit(56, factor=Fraction(-1)), "factor"),
+        (FeeEdit(56, factor=Fraction(2**256)), "factor"),
+        (FeeEdit(137, factor=Fraction(1)), "dst_chain_id"),
+        (FeeEdit(56, "DAI", amount=1), "dst_chain_id"),
+    ],
+)
+def test_what_cannot_be_is_refused(gateway: Gateway, edit: FeeEdit, field: str) -> None:
+    attempts: tuple[Any, ...] = (
+        lambda: preview_fees(gateway.database, gateway.two_persons, edit),
+        lambda: save_fees(
+            gateway.database, gateway.audit_keys, gateway.two_persons, edit, shown="", actor=ALICE
+        ),
+    )
+    for attempt in attempts:
+        with pytest.raises(Invalid) as refused:
+            attempt()
+        assert [error.field for error in refused.value.errors] == [field]
+
+
+def test_the_age_of_the_fees_begins_anew(gateway: Gateway) -> None:
+    edit = FeeEdit(56, factor=Fraction(2))
+
+    later = gateway.but(clock=lambda: gateway.clock() + timedelta(hours=1))
+    save_fees(
+        later.database,
+        later.audit_keys,
+        later.two_persons,
+        edit,
+        shown=preview_fees(gateway.database, gateway.two_persons, edit).fingerprint,
+        actor=ALICE,
+    )
+    terms = gateway.snapshots.current().terms.routes
+    assert terms["USDT", 1, 56].base_fee.since == later.clock()
+    assert terms["USDT", 56, 1].base_fee.since == gateway.clock()
+
+
+@given(st.integers(0, 2**256), st.fractions(min_value=Fraction(1, 1000), max_value=1000))
+def test_multiplied_up_is_the_least_integer_not_under(amount: int, factor: Fraction) -> None:
+    product = multiplied_up(amount, factor)
+    assert product - 1 < amount * factor <= product

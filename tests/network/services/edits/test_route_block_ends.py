@@ -1,0 +1,97 @@
+"""Route blocks that end: they stop their route until then, in estimates and in the transfer configs."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from app.accounts.proposal import TwoPersons
+from app.estimates.services import estimate_transfer
+from app.network.changes import Change
+from app.network.edits.planning import EDITABLE, Edit
+from app.network.edits.rows import preview_edit, save_edit
+from app.network.edits.saving import sections_that_wait
+from app.network.services import NetworkSnapshots
+from app.values.errors import GatewayError
+from tests.gateway import Gateway
+from tests.network.services.edits.kit import ALICE, NOON, document, texts
+from tests.network.services.edits.times import REQUEST, at, written
+
+HOUR = timedelta(hours=1)
+BLOCK = {
+    "symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 56, "both_directions": False, "reason": "a drill",
+    "expires_at": written(NOON + HOUR),
+}  # fmt: skip
+
+
+def blocked(gateway: Gateway) -> list[str]:
+    ways = gateway.snapshots.current().configs.answer["blocked_bridge_direct"]
+    return [way["dst_chain_id"] for way in ways if way["src_chain_id"] == "1" and way["symbol"] == "USDT"]
+
+
+def test_a_block_ends_by_itself_in_every_answer(gateway: Gateway) -> None:
+    save_edit(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        Edit("route_blocks", values=BLOCK),
+        actor=ALICE,
+    )
+    now = NOON
+    snapshots = NetworkSnapshots(gateway.engine, 0, clock=lambda: now)
+    during = at(gateway, NOON)
+    with pytest.raises(GatewayError, match="are disabled at this moment"):
+        estimate_transfer(during.database, during.snapshots, during.estimate_counts, REQUEST, None, None)
+    assert blocked(during) == ["56"]
+    first = snapshots.current()
+    now = NOON + HOUR - timedelta(microseconds=1)
+    assert snapshots.current() is first, "nothing has changed"
+    now = NOON + HOUR
+    second = snapshots.current()
+    assert not second.terms.blocks.keys() - first.terms.blocks.keys()
+    assert REQUEST.route_key not in second.terms.blocks
+    assert second.configs.etag != first.configs.etag, "clients must see that it is open again"
+    assert snapshots.current() is second, "it is built once"
+    after = at(gateway, NOON + HOUR)
+    assert (
+        estimate_transfer(
+            after.database, after.snapshots, after.estimate_counts, REQUEST, None, None
+        ).estimated_receive_amt
+        > 0
+    )
+    assert blocked(after) == []
+    assert document(gateway)["route_blocks"][-1]["expires_at"] == written(NOON + HOUR)
+    assert "expires_at" not in document(gateway)["route_blocks"][0], "left out where there is no end"
+
+
+def test_a_preview_counts_with_the_end(gateway: Gateway) -> None:
+    assert texts(preview_edit(gateway.database, gateway.two_persons, Edit("route_blocks", values=BLOCK))) == [
+        "1 route stops at once"
+    ]
+    ended = preview_edit(
+        gateway.database,
+        gateway.two_persons,
+        Edit("route_blocks", values=BLOCK | {"expires_at": written(NOON)}),
+    )
+    assert texts(ended) == ["its end is in the past: it blocks nothing"]
+
+
+@pytest.mark.parametrize(
+    ("change", "waits"),
+    [
+        ({"expires_at": None}, False),
+        ({"expires_at": NOON + 2 * HOUR, "reason": "longer"}, False),
+        ({"both_directions": True}, False),
+        ({"expires_at": NOON + HOUR / 2}, True),
+        ({"expires_at": NOON + HOUR / 2, "both_directions": True}, True),
+        ({"expires_at": NOON + 2 * HOUR, "both_directions": True}, False),
+        ({"reason": "only words"}, True),
+    ],
+)
+def test_only_what_blocks_less_waits_for_a_second_person(change: dict[str, object], waits: bool) -> None:
+    section = EDITABLE["route_blocks"]
+    before = section.schema.load(BLOCK)
+    rule = TwoPersons(frozenset({"route_blocks"}), HOUR)
+    found = sections_that_wait(rule, [Change(section, before, before | change, 0)])
+    assert found == (["route_blocks"] if waits else [])

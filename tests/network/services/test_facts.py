@@ -1,0 +1,161 @@
+"""What a change of the network document makes kept events be judged by; and how addresses are written."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from app.feed.services.refold import ContractsChanged, FactsChanged
+from app.network import document as network_document
+from app.network.document import NetworkRefused, export_network, import_network
+from tests.actors import TESTER
+from tests.gateway import Gateway, current_gateway
+from tests.network.services import network_kit as kit
+from tests.network.services.network_kit import BRIDGE, CONTRACT, VAULT, VILLAIN, changed, network, text
+
+
+@pytest.fixture
+def gateway(app: Flask) -> Gateway:
+    return current_gateway()
+
+
+def exported(gateway: Gateway) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(export_network(gateway.database))
+    return document
+
+
+NOTHING = FactsChanged(frozenset(), frozenset(), frozenset())
+
+
+def of_celr(org: int, pegged: int, addresses: set[str] | None) -> frozenset[ContractsChanged]:
+    contracts = None if addresses is None else frozenset(addresses)
+    return frozenset({ContractsChanged(frozenset({org, pegged}), "CELR", contracts)})
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "facts"),
+    [
+        ("chains.0.name", "Main", NOTHING),
+        ("chains.0.block_delay", 5, NOTHING),
+        ("routes.0.base_fee", "5", NOTHING),
+        ("pegged_pairs.0.deposit_base_fee", "5", NOTHING),
+        (
+            "routes.0.rate",
+            {"model": "fixed", "value": "1.2"},
+            replace(NOTHING, routes=frozenset({("USDT", 1, 56)})),
+        ),
+        ("blocked_networks.0", ..., NOTHING),
+        ("pools.0.liquidity_added", "5", replace(NOTHING, pools=frozenset({(1, "USDT")}))),
+        (
+            "chains.0.contract_addr",
+            VAULT,
+            replace(
+                NOTHING,
+                chain_ids=frozenset({1}),
+                contracts=frozenset(
+                    {ContractsChanged(frozenset({1}), None, frozenset({VAULT, CONTRACT[1]}))}
+                ),
+            ),
+        ),
+        (
+            "tokens.0.decimal",
+            7,
+            replace(NOTHING, tokens=frozenset({(1, "USDT")}), named=frozenset({(1, "USDT")})),
+        ),
+        (
+            "pegged_pairs.1",
+            ...,
+            replace(
+                NOTHING,
+                chain_ids=frozenset({1, 56}),
+                named=frozenset({(1, "CELR"), (56, "CELR")}),
+                contracts=of_celr(1, 56, None),
+            ),
+        ),
+        (
+            "pegged_pairs.0.pegged_burn_contract_addr",
+            VAULT,
+            replace(
+                NOTHING,
+                chain_ids=frozenset({1, 10}),
+                named=frozenset({(1, "CELR"), (10, "CELR")}),
+                contracts=of_celr(1, 10, {BRIDGE}),
+            ),
+        ),
+        ("validators.0.power", "1", replace(NOTHING, chain_ids=frozenset({1}))),
+        (
+            "validators.2",
+            {"chain_id": 56, "signer": VILLAIN, "power": "1"},
+            replace(NOTHING, chain_ids=frozenset({56})),
+        ),
+    ],
+)
+def test_kept_events_are_judged_again_where_facts_changed(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, path: str, value: Any, facts: FactsChanged
+) -> None:
+    told: list[FactsChanged] = []
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    monkeypatch.setattr(
+        network_document, "refold_after_network_change", lambda _, change, _now: told.append(change)
+    )
+    import_network(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        text(changed(path, value)),
+        dry_run=True,
+        actor=TESTER,
+    )
+    assert told == []
+    import_network(
+        gateway.database, gateway.audit_keys, gateway.two_persons, text(changed(path, value)), actor=TESTER
+    )
+    assert told == [facts]
+
+
+def test_accounts_of_other_chains_are_told_apart_without_letter_case(gateway: Gateway) -> None:
+    document = network()
+    document["blocked_addresses"] = [kit_account("TBase58Account"), kit_account("tbase58account")]
+    with pytest.raises(NetworkRefused, match=r"blocked_addresses\[1\]: .* must not be given twice"):
+        import_network(
+            gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER
+        )
+
+
+def kit_account(address: str) -> dict[str, Any]:
+    return {"address": address, "reason": "", "source": "", "expires_at": None}
+
+
+def test_a_network_of_every_size_of_list(gateway: Gateway) -> None:
+    document = network()
+    document["blocked_networks"] = [
+        {"cidr": f"10.{i >> 8}.{i & 255}.0/24", "reason": "", "expires_at": None} for i in range(3000)
+    ]
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    assert exported(gateway) == document
+    document["tokens"].append(kit.token(1, "USDC"))
+    assert import_network(
+        gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER
+    ).changes == ("add token USDC on chain 1",)
+
+
+def test_addresses_come_in_any_letter_case_and_go_out_with_their_checksum(gateway: Gateway) -> None:
+    odd = "0x" + "".join(c.upper() if i % 2 else c.lower() for i, c in enumerate(VAULT[2:]))
+    import_network(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        text(changed("tokens.0.address", odd)),
+        actor=TESTER,
+    )
+    assert exported(gateway)["tokens"][0]["address"] == VAULT
+
+
+def test_a_block_may_come_before_the_token_it_blocks(gateway: Gateway) -> None:
+    document = changed("route_blocks.0.dst_chain_id", 137)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    assert exported(gateway)["route_blocks"] == document["route_blocks"]

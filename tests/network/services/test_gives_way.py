@@ -1,0 +1,80 @@
+"""Whoever compares a document of many rows, or goes far back, holds up no other request for long."""
+
+from __future__ import annotations
+
+import gc
+import json
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+from flask import Flask
+
+from app import cooperation
+from app.network.document import import_network
+from app.network.edits.compare import Picked, compare_document, picked_edits
+from app.network.edits.rows import preview_edits
+from app.network.history import network_at
+from tests.actors import TESTER
+from tests.gateway import gateway_of
+from tests.network.services.network_kit import network as small_network
+
+ROWS = 3_000
+LONGEST = 7
+"""How long a piece of work may take, in times that this machine needs to count to a million: some 0.15 s
+where nobody else is."""
+
+LARGEST = 2 / 3
+"""Of the whole work, which ends with others having had no turn where it is done in one piece."""
+
+
+def large() -> bytes:
+    rows = small_network()
+    rows["blocked_addresses"] = [{"address": f"0x{n:040x}", "reason": "listed"} for n in range(1, ROWS)]
+    return json.dumps(rows).encode()
+
+
+@pytest.fixture
+def turns(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    """When the others had their turn."""
+    found: list[float] = []
+    monkeypatch.setattr(cooperation, "stand_back", lambda: found.append(time.process_time()))
+    gc.disable()  # what other tests have left would be collected in one piece
+    yield found
+    gc.enable()
+
+
+def test_it_gives_way(app: Flask, turns: list[float]) -> None:
+    gateway = gateway_of(app)
+
+    def pieces(work: Callable[[], object]) -> list[float]:
+        turns[:] = [time.process_time()]
+        work()
+        turns.append(time.process_time())
+        return [after - before for before, after in pairwise(turns)]
+
+    text = large()
+    import_network(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        json.dumps(small_network()).encode(),
+        actor=TESTER,
+    )
+    long_ago = gateway.clock() - timedelta(days=1)
+    found = {}
+    found["compare"] = pieces(lambda: compare_document(gateway.database, text))
+    shown = compare_document(gateway.database, text).fingerprint
+    picked = Picked((), ("blocked_addresses",))
+    edits = picked_edits(gateway.database, text, picked, shown=shown)
+    found["pick"] = pieces(lambda: picked_edits(gateway.database, text, picked, shown=shown))
+    found["preview"] = pieces(lambda: preview_edits(gateway.database, gateway.two_persons, edits))
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text, actor=TESTER)
+    found["at"] = pieces(lambda: network_at(gateway.database, long_ago))
+    (counting,) = pieces(lambda: sum(number for number in range(1_000_000)))
+    for name, each in found.items():
+        print(f"{name}: at most {max(each):.3f} of {sum(each):.3f} s; counting took {counting:.3f} s")
+    assert [name for name, each in found.items() if max(each) > LONGEST * counting] == []
+    assert [name for name, each in found.items() if max(each) > LARGEST * sum(each)] == []

@@ -1,0 +1,409 @@
+"""The snapshot: never older than allowed, never rebuilt without need, refused rather than wrong."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import create_engine, delete, event
+from sqlalchemy.exc import OperationalError
+
+from app.db.engine import writing
+from app.estimates.inputs import FeeTier, FixedRate, PeggedTerms, RouteBlock, StableSwapRate, TokenTerms
+from app.network import services as network_snapshot
+from app.network.document import import_network
+from app.network.models import NetworkPart
+from app.network.services import NetworkSnapshots
+from app.network.snapshot import NetworkSnapshot
+from app.values.codes import BridgeType
+from app.values.errors import Unavailable
+from app.values.identifiers import ChainId
+from app.watcher.services.chains import watch_terms, watched_network
+from tests.actors import TESTER
+from tests.estimates.pure.estimate_cases import pool_with
+from tests.gateway import Gateway, current_gateway
+from tests.network.services import network_kit as kit
+from tests.network.services.network_kit import BRIDGE, CONTRACT, USDT, VAULT, VILLAIN, changed, network, text
+from tests.timer import Timer
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+@dataclass
+class Database:
+    """The way to the database, with a switch and a count."""
+
+    monkeypatch: pytest.MonkeyPatch
+    broken: bool = False
+    loads: list[NetworkSnapshot] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        load = network_snapshot.load_snapshot
+
+        def watched(*arguments: Any) -> NetworkSnapshot:
+            if self.broken:
+                raise OperationalError("select", {}, Exception("no connection"))
+            self.loads.append(load(*arguments))
+            return self.loads[-1]
+
+        self.monkeypatch.setattr(network_snapshot, "load_snapshot", watched)
+
+
+@pytest.fixture
+def gateway(app: Flask) -> Iterator[Gateway]:
+    """A gateway on the small network."""
+    gateway = current_gateway()
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    yield gateway
+
+
+@pytest.fixture
+def timer() -> Timer:
+    return Timer()
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> Database:
+    return Database(monkeypatch)
+
+
+@pytest.fixture
+def snapshots(gateway: Gateway, timer: Timer) -> NetworkSnapshots:
+    return NetworkSnapshots(gateway.engine, 1.0, timer)
+
+
+def test_it_is_renewed_only_when_the_last_look_is_too_old(
+    gateway: Gateway, reads: Database, snapshots: NetworkSnapshots, timer: Timer
+) -> None:
+    first = snapshots.current()
+    import_network(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        text(changed("chains.0.name", "Main")),
+        actor=TESTER,
+    )
+    timer.now += 1.0
+    assert snapshots.current() is first
+    timer.now += 0.001
+    assert snapshots.current().terms.chains[1].name == "Main"
+    assert len(reads.loads) == 2
+
+
+def test_without_an_allowed_age_every_reader_looks(gateway: Gateway) -> None:
+    snapshots = NetworkSnapshots(gateway.engine, 0)
+    assert snapshots.current().terms.chains[1].name == "Ethereum"
+    import_network(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        text(changed("chains.0.name", "Main")),
+        actor=TESTER,
+    )
+    assert snapshots.current().terms.chains[1].name == "Main"
+
+
+def test_the_application_has_one(app: Flask) -> None:
+    gateway = current_gateway()
+    assert gateway.snapshots.current().terms.chains == {}
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    assert set(gateway.snapshots.current().terms.chains) == {1, 10, 56}
+
+
+def test_looking_costs_one_statement_while_nothing_changed(
+    gateway: Gateway, snapshots: NetworkSnapshots, timer: Timer
+) -> None:
+    before = snapshots.current()
+    statements: list[str] = []
+    event.listen(gateway.engine, "before_cursor_execute", lambda *a: statements.append(a[2]))
+    timer.now += 2
+    assert snapshots.current() is before
+    assert [s for s in statements if s.startswith("SELECT")] == statements
+    assert len(statements) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "renewed"),
+    [
+        ("routes.0.base_fee", "1", {"terms", "configs"}),
+        ("blocked_addresses.0.reason", "", {"blocked_addresses"}),
+        ("blocked_networks.0", ..., {"blocked_networks"}),
+        ("validators.0.power", "5", set()),
+    ],
+)
+def test_only_the_part_that_changed_is_built_again(
+    gateway: Gateway, snapshots: NetworkSnapshots, timer: Timer, path: str, value: Any, renewed: set[str]
+) -> None:
+    before = snapshots.current()
+    import_network(
+        gateway.database, gateway.audit_keys, gateway.two_persons, text(changed(path, value)), actor=TESTER
+    )
+    timer.now += 2
+    after = snapshots.current()
+    parts = ("terms", "configs", "blocked_addresses", "blocked_networks")
+    assert {part for part in parts if getattr(after, part) is not getattr(before, part)} == renewed
+    assert after.versions != before.versions
+
+
+def test_an_old_view_is_served_for_30_seconds_and_then_refused(
+    gateway: Gateway, reads: Database, snapshots: NetworkSnapshots, timer: Timer
+) -> None:
+    first = snapshots.current()
+    reads.broken = True
+    for _ in range(10):
+        timer.now += 3
+        assert snapshots.current() is first
+    timer.now += 0.001
+    with pytest.raises(Unavailable):
+        snapshots.current()
+    reads.broken = False
+    timer.now += 1
+    assert snapshots.current() is first
+
+
+def test_the_30_seconds_count_from_the_last_good_look(
+    reads: Database, snapshots: NetworkSnapshots, timer: Timer
+) -> None:
+    snapshots.current()
+    timer.now += 29
+    snapshots.current()
+    reads.broken = True
+    timer.now += 29
+    snapshots.current()
+
+
+def test_without_a_first_view_it_is_unavailable(tmp_path: Path, timer: Timer) -> None:
+    empty = create_engine(f"sqlite:///{tmp_path / 'empty.db'}")
+    with pytest.raises(Unavailable):
+        NetworkSnapshots(empty, 1.0, timer).current()
+    empty.dispose()
+
+
+def test_a_database_in_trouble_is_asked_once_a_second(
+    gateway: Gateway, timer: Timer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshots = NetworkSnapshots(gateway.engine, 0, timer)
+    snapshots.current()
+    asked = []
+
+    def fail(*_: object) -> NetworkSnapshot:
+        asked.append(timer.now)
+        raise OperationalError("select", {}, Exception("no connection"))
+
+    monkeypatch.setattr(network_snapshot, "load_snapshot", fail)
+    for _ in range(9):
+        timer.now += 0.25
+        snapshots.current()
+    assert asked == [1000.25, 1001.25, 1002.25]
+
+
+def test_many_threads_share_one_renewal(
+    gateway: Gateway, reads: Database, snapshots: NetworkSnapshots, timer: Timer
+) -> None:
+    snapshots.current()
+    import_network(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        text(changed("chains.0.name", "Main")),
+        actor=TESTER,
+    )
+    timer.now += 2
+    start, names = threading.Barrier(8), []
+
+    def read() -> None:
+        start.wait()
+        names.append(snapshots.current().terms.chains[1].name)
+
+    threads = [threading.Thread(target=read) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert names == ["Main"] * 8
+    assert len(reads.loads) == 2
+
+
+def test_a_renewal_that_hangs_does_not_hold_the_others(
+    gateway: Gateway, snapshots: NetworkSnapshots, timer: Timer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(network_snapshot, "TIMEOUT_SECONDS", 0.05)
+    first = snapshots.current()
+    hanging, release = threading.Event(), threading.Event()
+
+    def hang(*_: object) -> NetworkSnapshot:
+        hanging.set()
+        release.wait(10)
+        return first
+
+    monkeypatch.setattr(network_snapshot, "load_snapshot", hang)
+    timer.now += 2
+    stuck = threading.Thread(target=snapshots.current)
+    stuck.start()
+    assert hanging.wait(10)
+    assert snapshots.current() is first
+    timer.now += 30
+    with pytest.raises(Unavailable):
+        snapshots.current()
+    release.set()
+    stuck.join()
+
+
+def test_tables_written_without_a_version_are_read_at_the_start(gateway: Gateway, timer: Timer) -> None:
+    with writing(gateway.engine) as connection:
+        connection.execute(delete(NetworkPart))
+    assert NetworkSnapshots(gateway.engine, 1.0, timer).current().terms.chains
+
+
+def test_terms_are_what_was_configured(snapshots: NetworkSnapshots) -> None:
+    terms = snapshots.current().terms
+    assert terms.chains[1].minimal_max_slippage == 780
+    assert terms.tokens[56, "USDT"] == TokenTerms("USDT", 18)
+    assert terms.pools[1, "USDT"] == pool_with(
+        added=5_000_000_000_000, total_cap=9_000_000_000_000, epoch_seconds=3600
+    )
+    route = terms.routes["USDT", 1, 56]
+    assert route.rate == FixedRate.parse("1.000001")
+    assert route.base_fee.amount == 605437528092011966
+    assert route.tiers == (FeeTier(0, 400), FeeTier(1_000_000_000_000, 300))
+    assert terms.routes["USDT", 1, 10].rate == StableSwapRate(200)
+    info = terms.chain_infos[10]
+    assert (info.block_delay, info.explore_url) == (12, "https://explorer-10.example")
+    assert info.tx_link("0xab") == "https://explorer-10.example/tx/0xab"
+    assert replace(info, tx_path="/transaction/").tx_link("0xab") == (
+        "https://explorer-10.example/transaction/0xab"
+    )
+    assert info.tx_link(None) == ""
+
+
+def test_pegged_transfers_go_every_way(snapshots: NetworkSnapshots) -> None:
+    tiers = (FeeTier(0, 500),)
+    assert snapshots.current().terms.pegged == {
+        ("CELR", 1, 10): PeggedTerms(BridgeType.DEPOSIT_MINT, 7, tiers),
+        ("CELR", 10, 1): PeggedTerms(BridgeType.BURN_WITHDRAW, 8, tiers),
+        ("CELR", 1, 56): PeggedTerms(BridgeType.DEPOSIT_MINT, 7, tiers),
+        ("CELR", 56, 1): PeggedTerms(BridgeType.BURN_WITHDRAW, 8, tiers),
+        ("CELR", 10, 56): PeggedTerms(BridgeType.BURN_MINT, 7, tiers),
+        ("CELR", 56, 10): PeggedTerms(BridgeType.BURN_MINT, 7, tiers),
+    }
+
+
+def test_burn_and_mint_pays_the_destination_pair_and_needs_both_bridges(
+    gateway: Gateway, snapshots: NetworkSnapshots, timer: Timer
+) -> None:
+    document = network()
+    document["pegged_pairs"][1] |= {"deposit_base_fee": "99", "perc_fee_tiers": [{"from": "0", "ppm": 1}]}
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    pegged = snapshots.current().terms.pegged
+    assert pegged["CELR", 10, 56] == PeggedTerms(BridgeType.BURN_MINT, 99, (FeeTier(0, 1),))
+    assert pegged["CELR", 56, 10].base_fee == 7
+    document["pegged_pairs"][0]["bridge_version"] = 1
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    timer.now += 2
+    assert ("CELR", 10, 56) not in snapshots.current().terms.pegged
+
+
+def test_a_pair_between_two_chains_goes_before_burn_and_mint(
+    gateway: Gateway, snapshots: NetworkSnapshots
+) -> None:
+    import_network(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        text(changed("pegged_pairs.2", kit.pair(10, 56) | {"deposit_base_fee": "3"})),
+        actor=TESTER,
+    )
+    pegged = snapshots.current().terms.pegged
+    assert pegged["CELR", 10, 56].bridge_type is BridgeType.DEPOSIT_MINT
+    assert pegged["CELR", 10, 56].base_fee == 3
+
+
+def test_blocks_know_their_directions(gateway: Gateway, snapshots: NetworkSnapshots) -> None:
+    one_way = {
+        "symbol": "USDT",
+        "src_chain_id": 1,
+        "dst_chain_id": 56,
+        "both_directions": False,
+        "reason": "",
+    }
+    weaker = one_way | {"src_chain_id": 56, "dst_chain_id": 10}
+    import_network(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        text(
+            network()
+            | {
+                "route_blocks": [
+                    weaker,
+                    *network()["route_blocks"],
+                    one_way,
+                ]
+            }
+        ),
+        actor=TESTER,
+    )
+    assert snapshots.current().terms.blocks == {
+        ("USDT", 10, 56): RouteBlock.BOTH,
+        ("USDT", 56, 10): RouteBlock.BOTH,
+        ("USDT", 1, 56): RouteBlock.ONE_WAY,
+    }
+
+
+def test_messages_name_only_open_ways(gateway: Gateway, snapshots: NetworkSnapshots, timer: Timer) -> None:
+    terms = snapshots.current().terms
+    assert terms.symbol_chains["USDT"] == ("Ethereum", "Optimism", "BNB Chain")
+    assert terms.destinations[1, "USDT"] == ("Optimism", "BNB Chain")
+    document = network()
+    document["chains"][1]["disabled"] = True
+    document["tokens"][5]["xfer_disabled"] = True
+    document["route_blocks"][0] |= {"src_chain_id": 1, "both_directions": False}
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    timer.now += 2
+    terms = snapshots.current().terms
+    assert terms.symbol_chains == {"USDT": ("Ethereum", "BNB Chain"), "CELR": ("Ethereum",)}
+    assert terms.destinations == {(56, "USDT"): ("Ethereum",)}
+
+
+def test_blocks_come_with_their_times(snapshots: NetworkSnapshots) -> None:
+    snapshot = snapshots.current()
+    assert snapshot.blocked_addresses.blocks(VILLAIN.upper(), NOW)
+    caller = ip_address("203.0.113.200")
+    assert snapshot.blocked_networks.blocks(caller, NOW)
+    assert not snapshot.blocked_networks.blocks(caller, NOW.replace(year=2027))
+    assert snapshot.blocked_networks.blocks(ip_address("2001:db8::1"), NOW.replace(year=2090))
+
+
+def test_the_chains_to_watch_and_what_their_logs_mean(gateway: Gateway) -> None:
+    other = "0x" + "0a" * 20
+    document = network()
+    document["chains"][0] |= {"watch_from_block": 7, "rpc": ["RPC_URL_A"], "poll_seconds": 1.5}
+    document["chains"][1] |= {"watch_from_block": 9, "finality": "finalized", "disabled": True}
+    document["pegged_pairs"][0] |= {"deposit_contracts": [VILLAIN], "pegged_token": {"address": other}}
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    terms, known = watch_terms(gateway.snapshots), watched_network(gateway.database, gateway.snapshots)
+    assert set(terms) == {1, 10}
+    one, ten = terms[ChainId(1)], terms[ChainId(10)]
+    assert (one.from_block, one.finality, one.poll_seconds, one.rpc) == (7, 24, 1.5, ("RPC_URL_A",))
+    assert one.pool_bridge == raw(CONTRACT[1])
+    assert one.vaults == {raw(VAULT), raw(VILLAIN)} and not one.bridges
+    assert one.contracts == {raw(CONTRACT[1]), raw(VAULT), raw(VILLAIN)}
+    assert (ten.finality, ten.disabled) == ("finalized", True)
+    assert ten.bridges == {raw(BRIDGE)}
+    assert known.pool_symbol(ChainId(1), raw(USDT[1][0])) == "USDT"
+    assert known.burn_target(ChainId(10), raw(BRIDGE), raw(other), 0) == ("CELR", 1)
+    before = known.version
+    document["tokens"][0]["name"] = "Another"
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    assert watched_network(gateway.database, gateway.snapshots).version != before
+
+
+def raw(address: str) -> bytes:
+    return bytes.fromhex(address[2:])

@@ -1,0 +1,112 @@
+"""The transfer configs, against a recorded answer of a production gateway of this kind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from flask import Flask
+
+from app.network.document import import_network
+from app.network.from_configs import differences, document_from_configs
+from app.network.services import transfer_configs
+from tests.actors import TESTER
+from tests.gateway import Gateway, current_gateway
+from tests.network.services.network_kit import changed, network, text
+
+RECORDED = json.loads(Path("tests/contract/vectors/transfer_configs_testnet.json").read_text())
+
+
+@pytest.fixture
+def gateway(app: Flask) -> Gateway:
+    return current_gateway()
+
+
+def answer(gateway: Gateway) -> dict[str, Any]:
+    configs = transfer_configs(gateway.snapshots)
+    assert orjson.loads(configs.body) == configs.answer
+    decoded: dict[str, Any] = orjson.loads(configs.body)
+    return decoded
+
+
+def test_a_recorded_answer_is_given_again(gateway: Gateway) -> None:
+    """Field by field; only fields younger than the recording are added."""
+    made = document_from_configs(json.dumps(RECORDED).encode())
+    assert made.different == ()
+    import_network(
+        gateway.database, gateway.audit_keys, gateway.two_persons, text(made.document), actor=TESTER
+    )
+    ours = answer(gateway)
+    assert list(differences(RECORDED, ours)) == []
+    assert ours["blocked_bridge_direct"] == []
+    assert {chain["disabled"] for chain in ours["chains"]} == {False}
+
+
+def test_an_empty_network_has_every_field(gateway: Gateway) -> None:
+    assert answer(gateway) == {
+        "err": None,
+        "chains": [],
+        "chain_token": {},
+        "farming_reward_contract_addr": "",
+        "pegged_pair_configs": [],
+        "blocked_bridge_direct": [],
+        "redirect_to_aggregators_config": [],
+    }
+
+
+def test_limits_blocks_and_chains_without_tokens(gateway: Gateway) -> None:
+    configured = network()
+    configured["chains"].append(configured["chains"][0] | {"id": 2**32 - 1, "name": "Last"})
+    configured["chains"][2]["disabled"] = True
+    configured["pools"][0] |= {"total_cap": str(2**256 - 1), "epoch_cap": "0"}
+    one_way = {
+        "symbol": "CELR",
+        "src_chain_id": 56,
+        "dst_chain_id": 1,
+        "both_directions": False,
+        "reason": "secret",
+    }
+    configured["route_blocks"].append(one_way)
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(configured), actor=TESTER)
+    ours = answer(gateway)
+    assert [chain["id"] for chain in ours["chains"]] == [1, 10, 56, 2**32 - 1]
+    assert ours["chain_token"][str(2**32 - 1)] == {"token": []}
+    celr, usdt = ours["chain_token"]["1"]["token"]
+    assert (celr["inbound_lmt"], celr["inbound_epoch_cap"]) == ("", "")
+    assert (usdt["inbound_lmt"], usdt["inbound_epoch_cap"]) == (str(2**256 - 1), "0")
+    assert {row["transfer_disabled"] for row in ours["chain_token"]["56"]["token"]} == {True}
+    assert usdt["transfer_disabled"] is False
+    assert ours["blocked_bridge_direct"] == [
+        {"symbol": "CELR", "src_chain_id": "56", "dst_chain_id": "1"},
+        {"symbol": "USDT", "src_chain_id": "10", "dst_chain_id": "1"},
+        {"symbol": "USDT", "src_chain_id": "10", "dst_chain_id": "56"},
+        {"symbol": "USDT", "src_chain_id": "56", "dst_chain_id": "10"},
+    ], "what is blocked, and the one way between chains in service that has no route"
+    assert b"secret" not in transfer_configs(gateway.snapshots).body
+
+
+def test_the_etag_follows_the_content_alone(gateway: Gateway) -> None:
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    first = transfer_configs(gateway.snapshots)
+    assert transfer_configs(gateway.snapshots) is first
+    import_network(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        text(changed("routes.0.base_fee", "1")),
+        actor=TESTER,
+    )
+    assert transfer_configs(gateway.snapshots).etag == first.etag
+    import_network(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.two_persons,
+        text(changed("tokens.0.xfer_disabled", True)),
+        actor=TESTER,
+    )
+    assert transfer_configs(gateway.snapshots).etag != first.etag
+    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    assert transfer_configs(gateway.snapshots).body == first.body

@@ -1,0 +1,384 @@
+from dataclasses import replace
+from itertools import permutations
+
+import pytest
+
+from app.network.validators import ValidatorSet
+from app.refunds.evidence import (
+    RefundContext,
+    contradictions,
+    domain_separator,
+    judge_refund,
+    signature_is_provably_false,
+    signing_digest,
+)
+from app.values import crypto
+from app.values.codes import SendKind
+from app.values.crypto import address_of, sign_digest
+from tests.refunds.pure.contract_mirror import Revert, execute
+from tests.refunds.pure.evidence_kit import (
+    KINDS,
+    context,
+    every_flip,
+    key,
+    members,
+    request_for,
+    sign,
+    sign_with_nonce,
+    some,
+    twin,
+    wd_for,
+)
+
+KEYS = [key(name) for name in range(4)]
+SET = members(dict(zip(KEYS, (10, 20, 30, 40), strict=True)))  # quorum 67
+UNKNOWN_PARTS = ("kind", "src_chain_id", "contract", "token", "receiver", "amount")
+
+
+def contract_takes(ctx: RefundContext, judgement, validators: ValidatorSet) -> dict[int, int | bytes]:
+    assert ctx.kind and ctx.src_chain_id and ctx.contract
+    return execute(
+        ctx.kind.value,
+        ctx.src_chain_id,
+        ctx.contract,
+        validators.contract_hash,
+        judgement.wd_onchain,
+        list(judgement.sorted_sigs),
+        list(validators.signers),
+        list(validators.powers),
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_fed_one_by_one_the_refund_is_served_exactly_at_the_quorum(kind):
+    ctx = context(kind)
+    wd_onchain = wd_for(ctx)
+    signatures = {who: sign(ctx, wd_onchain, who) for who in KEYS}
+    for order in permutations(KEYS):
+        for count in range(len(order) + 1):
+            heard = order[:count]
+            verdict = judge_refund(ctx, [wd_onchain], [signatures[who] for who in heard], SET)
+            power = sum(SET.power_of(address_of(who)) or 0 for who in heard)
+            assert verdict.requests[0].power_signed == power
+            assert (verdict.served is not None) == (power >= 67)
+            assert bool(verdict.missing) == (power < 67)
+            assert set(verdict.not_signed) == {address_of(who) for who in KEYS if who not in heard}
+            if verdict.served:
+                fields = contract_takes(ctx, verdict.served, SET)
+                assert ctx.transfer_id in fields.values()
+            else:
+                with pytest.raises(Revert, match="quorum not reached"):
+                    contract_takes(ctx, verdict.requests[0], SET)
+
+
+def test_exactly_the_quorum_is_enough_and_one_less_is_not():
+    ctx = context(SendKind.POOL)
+    wd_onchain = wd_for(ctx)
+    for power, served in ((67, True), (66, False)):
+        validators = members({KEYS[0]: power, KEYS[1]: 100 - power})
+        verdict = judge_refund(ctx, [wd_onchain], [sign(ctx, wd_onchain, KEYS[0])], validators)
+        assert (verdict.served is not None) is served
+        assert verdict.requests[0].reached is served
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_flipped_signature_is_refused(kind):
+    ctx = context(kind)
+    wd_onchain = wd_for(ctx)
+    for signature in every_flip(sign(ctx, wd_onchain, KEYS[3])):
+        assert signature_is_provably_false(ctx, [wd_onchain], signature, SET)
+        assert judge_refund(ctx, [wd_onchain], [signature], SET).requests[0].power_signed == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_after_a_flipped_bit_in_the_request_nothing_is_served(kind):
+    ctx = context(kind)
+    wd_onchain = wd_for(ctx)
+    signatures = [sign(ctx, wd_onchain, who) for who in KEYS]
+    assert judge_refund(ctx, [wd_onchain], signatures, SET).served
+    for other in every_flip(wd_onchain):
+        verdict = judge_refund(ctx, [other], signatures, SET)
+        assert verdict.served is None
+        assert verdict.requests[0].power_signed == 0
+        assert verdict.missing
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_signature_binds_chain_contract_and_kind(kind):
+    ctx = context(kind)
+    wd_onchain = wd_for(ctx)
+    others = [replace(ctx, contract=contract) for contract in every_flip(ctx.contract or b"")]
+    others += [replace(ctx, src_chain_id=137 ^ (1 << bit)) for bit in range(32)]
+    others += [replace(ctx, kind=each) for each in KINDS if each is not kind]
+    for other in others:
+        signatures = [sign(other, wd_onchain, who) for who in KEYS]
+        assert judge_refund(ctx, [wd_onchain], signatures, SET).requests[0].power_signed == 0
+
+
+def test_the_digest_is_bound_to_a_real_address_and_chain():
+    for contract in (b"", bytes(19), bytes(32)):
+        with pytest.raises(ValueError, match="20 bytes"):
+            domain_separator(SendKind.POOL, 1, contract)
+    for chain_id in (-1, 2**256):
+        with pytest.raises(ValueError, match="chain id"):
+            signing_digest(SendKind.POOL, chain_id, bytes(20), b"")
+
+
+CONTRADICTED = [
+    ({"ref_id": some("another transfer", 32)}, "refers to transfer"),
+    ({"receiver": some("thief")}, "sent"),
+    ({"token": some("another token")}, "pays token"),
+    ({"amount": 5_000_001}, "only 5000000 was sent"),
+    ({"amount": 2**256 - 1}, "only 5000000 was sent"),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("changes", "reason"), CONTRADICTED)
+def test_a_request_that_the_facts_contradict_counts_for_nothing(kind, changes, reason):
+    ctx = context(kind)
+    wd_onchain = wd_for(ctx, **changes)
+    (words,) = contradictions(wd_onchain, ctx)
+    assert reason in words
+    verdict = judge_refund(ctx, [wd_onchain], [sign(ctx, wd_onchain, who) for who in KEYS], SET)
+    assert verdict.served is None
+    assert not verdict.requested
+    assert not verdict.requests[0].provable
+    assert words in verdict.missing[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_request_for_another_chain_is_contradicted(kind):
+    ctx = context(kind)
+    name = "chain_id" if kind is SendKind.POOL else "ref_chain_id"
+    (words,) = contradictions(wd_for(ctx, **{name: 56}), ctx)
+    assert words == "it names chain 56, but the transfer was sent on chain 137"
+
+
+def test_a_liquidity_withdrawal_is_no_refund():
+    ctx = context(SendKind.POOL)
+    for ref_id in (b"", bytes(31)):
+        assert "not to 0x" in contradictions(wd_for(ctx, ref_id=ref_id), ctx)[0]
+
+
+def test_less_than_was_sent_may_be_paid_back():
+    ctx = context(SendKind.POOL)
+    assert contradictions(wd_for(ctx, amount=1), ctx) == ()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_what_is_known_contradicts(kind):
+    ctx = context(kind)
+    wrong = wd_for(
+        ctx, receiver=some("thief"), token=some("another token"), amount=9_999_999, ref_id=ctx.transfer_id
+    )
+    bare = RefundContext(transfer_id=ctx.transfer_id)
+    assert contradictions(wrong, bare) == ()
+    assert len(contradictions(wrong, ctx)) == 3
+    assert contradictions(wrong, replace(bare, amount=5)) == ("it pays 9999999, but only 5 was sent",)
+    elsewhere = RefundContext(transfer_id=some("another transfer", 32))
+    assert "refers to transfer" in contradictions(wrong, elsewhere)[0]
+
+
+def test_a_request_of_another_kind_is_contradicted_once_the_kind_is_known():
+    pool, deposit = context(SendKind.POOL), context(SendKind.DEPOSIT)
+    for_pool = wd_for(replace(pool, transfer_id=deposit.transfer_id))
+    assert contradictions(for_pool, replace(deposit, kind=None)) == ()
+    assert "cannot be read as the Withdraw" in contradictions(for_pool, deposit)[0]
+
+
+def test_what_is_no_request_is_contradicted_at_once():
+    bare = RefundContext(transfer_id=bytes(32))
+    assert contradictions(b"\xff\xff", bare) == ("it cannot be read as any kind of refund request",)
+    assert contradictions(b"", bare) == ("it cannot be read as any kind of refund request",)
+
+
+@pytest.mark.parametrize("part", UNKNOWN_PARTS)
+def test_with_anything_unknown_nothing_is_served_nor_refused(part):
+    whole = context(SendKind.BURN)
+    wd_onchain = wd_for(whole)
+    signatures = [sign(whole, wd_onchain, who) for who in KEYS]
+    ctx = replace(whole, **{part: None})
+    assert len(ctx.unknown) == 1
+    verdict = judge_refund(ctx, [wd_onchain], signatures, SET)
+    assert verdict.served is None
+    assert verdict.requested  # it counts for status 7
+    assert verdict.missing == (f"not known yet: {ctx.unknown[0]}",)
+    stranger = sign(whole, wd_onchain, key("stranger"))
+    assert signature_is_provably_false(ctx, [wd_onchain], stranger, SET) is None
+    assert signature_is_provably_false(ctx, [wd_onchain], twin(stranger), SET)
+    assert judge_refund(whole, [wd_onchain], signatures, SET).served
+
+
+def test_without_a_validator_set_signatures_wait():
+    ctx = context(SendKind.POOL)
+    wd_onchain = wd_for(ctx)
+    signature = sign(ctx, wd_onchain, KEYS[0])
+    verdict = judge_refund(ctx, [wd_onchain], [signature], None)
+    assert verdict.served is None
+    assert verdict.missing == ("not known yet: the validator set of the source chain",)
+    assert signature_is_provably_false(ctx, [wd_onchain], signature, None) is None
+    assert signature_is_provably_false(ctx, [wd_onchain], signature[:64], None)
+
+
+def test_a_signature_waits_for_its_request():
+    ctx = context(SendKind.POOL)
+    stranger = sign(ctx, wd_for(ctx), key("stranger"))
+    assert signature_is_provably_false(ctx, [], stranger, SET) is None
+    assert judge_refund(ctx, [], [stranger], SET).missing == (
+        "no refund request is known yet: the validator network is preparing it",
+    )
+
+
+def test_a_signature_by_no_current_validator_is_refused():
+    ctx = context(SendKind.POOL)
+    first, second = wd_for(ctx), wd_for(ctx, seqnum=78)
+    stranger = sign(ctx, first, key("stranger"))
+    over_second = sign(ctx, second, KEYS[0])
+    assert "must be made by a current validator of chain 137" in (
+        signature_is_provably_false(ctx, [first], stranger, SET) or ""
+    )
+    assert signature_is_provably_false(ctx, [first], over_second, SET)
+    assert signature_is_provably_false(ctx, [first, second], over_second, SET) is None
+
+
+def test_a_genuine_signature_over_a_contradicted_request_is_kept_and_counts_for_nothing():
+    ctx = context(SendKind.POOL)
+    right, wrong = wd_for(ctx), wd_for(ctx, receiver=some("thief"))
+    over_wrong = sign(ctx, wrong, KEYS[3])
+    assert signature_is_provably_false(ctx, [right, wrong], over_wrong, SET) is None
+    # As long as only the contradicted one is known, the right one may still come.
+    assert signature_is_provably_false(ctx, [wrong], sign(ctx, right, KEYS[3]), SET) is None
+    assert all(
+        each.power_signed == 0 for each in judge_refund(ctx, [right, wrong], [over_wrong], SET).requests
+    )
+
+
+@pytest.mark.parametrize("spoil", [twin, lambda s: s[:64], lambda s: s + b"\0", lambda s: s[:64] + b"\1"])
+def test_malformed_signatures_are_refused_whatever_is_known(spoil):
+    ctx = context(SendKind.POOL)
+    wd_onchain = wd_for(ctx)
+    spoiled = spoil(sign(ctx, wd_onchain, KEYS[3]))
+    for requests in ([], [wd_onchain]):
+        for validators in (None, SET):
+            assert signature_is_provably_false(ctx, requests, spoiled, validators)
+    assert judge_refund(ctx, [wd_onchain], [spoiled], SET).requests[0].signed == ()
+
+
+def test_a_second_signature_of_one_signer_adds_no_power_and_the_smallest_is_taken():
+    ctx = context(SendKind.POOL)
+    wd_onchain = wd_for(ctx)
+    plain = sign(ctx, wd_onchain, KEYS[3])
+    digest = signing_digest(SendKind.POOL, 137, ctx.contract or b"", wd_onchain)
+    second = sign_with_nonce(digest, KEYS[3], 12345)
+    assert second != plain
+    for order in ([plain, second], [second, plain], [plain] * 3 + [second] * 2):
+        judgement = judge_refund(ctx, [wd_onchain], order, SET).requests[0]
+        assert judgement.signed == ((address_of(KEYS[3]), min(plain, second)),)
+        assert judgement.power_signed == 40
+
+
+def test_two_requests_at_quorum_serve_none():
+    ctx = context(SendKind.POOL)
+    first, second = wd_for(ctx), wd_for(ctx, seqnum=78)
+    over_first = [sign(ctx, first, who) for who in KEYS]
+    over_second = [sign(ctx, second, who) for who in KEYS]
+    alone = judge_refund(ctx, [first, second], over_first, SET)
+    assert alone.served is not None
+    assert alone.served.wd_onchain == first
+    assert len(alone.requests) == 2
+    both = judge_refund(ctx, [first, second], over_first + over_second, SET)
+    assert both.served is None
+    assert both.requested
+    assert "2 different requests are signed by a quorum" in both.missing[0]
+    # A contradicted one at its side does not count as a second.
+    wrong = wd_for(ctx, receiver=some("thief"))
+    over_wrong = [sign(ctx, wrong, who) for who in KEYS]
+    beside = judge_refund(ctx, [first, wrong], over_first + over_wrong, SET)
+    assert beside.served is not None
+    assert beside.served.wd_onchain == first
+
+
+def test_the_same_request_twice_is_one():
+    ctx = context(SendKind.POOL)
+    wd_onchain = wd_for(ctx)
+    verdict = judge_refund(ctx, [wd_onchain] * 3, [sign(ctx, wd_onchain, who) for who in KEYS], SET)
+    assert verdict.served
+    assert len(verdict.requests) == 1
+
+
+def test_a_rotation_counts_only_who_stayed():
+    ctx = context(SendKind.DEPOSIT)
+    wd_onchain = wd_for(ctx)
+    old = [sign(ctx, wd_onchain, who) for who in KEYS[2:]]
+    assert judge_refund(ctx, [wd_onchain], old, SET).served  # 70 of 100
+    newcomer = key("newcomer")
+    rotated = members({KEYS[1]: 20, KEYS[2]: 30, newcomer: 50}, version=2)
+    fallen = judge_refund(ctx, [wd_onchain], old, rotated)
+    assert fallen.served is None
+    assert fallen.requested
+    assert fallen.requests[0].signed == ((address_of(KEYS[2]), old[0]),)
+    again = judge_refund(ctx, [wd_onchain], [*old, sign(ctx, wd_onchain, newcomer)], rotated)
+    assert again.served
+    contract_takes(ctx, again.served, rotated)
+    with pytest.raises(Revert):
+        contract_takes(ctx, again.served, SET)
+
+
+def test_a_member_without_power_may_sign_but_moves_nothing():
+    ctx = context(SendKind.POOL)
+    wd_onchain = wd_for(ctx)
+    validators = members({KEYS[0]: 0, KEYS[1]: 3})
+    verdict = judge_refund(ctx, [wd_onchain], [sign(ctx, wd_onchain, KEYS[0])], validators)
+    assert verdict.requests[0].power_signed == 0
+    assert signature_is_provably_false(ctx, [wd_onchain], sign(ctx, wd_onchain, KEYS[0]), validators) is None
+    both = judge_refund(ctx, [wd_onchain], [sign(ctx, wd_onchain, who) for who in KEYS[:2]], validators)
+    assert both.served
+    contract_takes(ctx, both.served, validators)
+
+
+def test_an_empty_set_serves_nothing():
+    ctx = context(SendKind.POOL)
+    wd_onchain = wd_for(ctx)
+    assert judge_refund(ctx, [wd_onchain], [], ValidatorSet.of(137, 1, ())).served is None
+
+
+def test_another_chains_validators_do_not_judge():
+    ctx = context(SendKind.POOL)
+    elsewhere = members({KEYS[0]: 1}, chain_id=1)
+    with pytest.raises(ValueError, match="validators of chain 1 do not sign refunds"):
+        judge_refund(ctx, [], [], elsewhere)
+    with pytest.raises(ValueError, match="validators of chain 1 do not sign refunds"):
+        signature_is_provably_false(ctx, [], bytes(65), elsewhere)
+
+
+def test_judging_again_recovers_nothing_again():
+    ctx = context(SendKind.POOL)
+    wd_onchain = wd_for(ctx, seqnum=4242)
+    signatures = [sign(ctx, wd_onchain, who) for who in KEYS]
+    first = judge_refund(ctx, [wd_onchain], signatures, SET)
+    before = crypto._recover.cache_info().misses
+    assert judge_refund(ctx, [wd_onchain], signatures, SET) == first
+    assert crypto._recover.cache_info().misses == before
+
+
+def test_a_context_has_whole_ids_and_addresses():
+    with pytest.raises(ValueError, match="32 bytes"):
+        RefundContext(transfer_id=b"")
+    for name in ("contract", "token", "receiver"):
+        with pytest.raises(ValueError, match="20 bytes"):
+            RefundContext(transfer_id=bytes(32), **{name: b"short"})
+
+
+def test_the_digest_matches_what_was_signed_elsewhere():
+    """The domain's three texts lead to three digests of the same bytes."""
+    wd_onchain = wd_for(context(SendKind.POOL))
+    digests = {signing_digest(kind, 137, some("contract"), wd_onchain) for kind in KINDS}
+    assert len(digests) == 3
+    assert all(len(sign_digest(digest, KEYS[0])) == 65 for digest in digests)
+
+
+def test_the_decoded_request_stands_in_the_judgement():
+    for kind in KINDS:
+        ctx = context(kind)
+        assert judge_refund(ctx, [wd_for(ctx)], [], SET).requests[0].request == request_for(ctx)

@@ -1,0 +1,118 @@
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.network.validators import MAX_TOTAL_POWER, BadValidatorSet, ValidatorSet
+from tests.refunds.pure.contract_mirror import set_hash
+from tests.refunds.pure.evidence_kit import some
+
+A, B, C, D = sorted(some(name) for name in "abcd")
+POWERS = st.dictionaries(
+    st.binary(min_size=20, max_size=20).filter(any), st.integers(0, 2**200), min_size=1, max_size=30
+)
+
+
+def of(*entries: tuple[bytes, int]) -> ValidatorSet:
+    return ValidatorSet.of(1, 1, entries)
+
+
+@given(POWERS, st.randoms(use_true_random=False))
+def test_any_order_gives_the_set_that_the_contract_keeps(powers, random):
+    entries = list(powers.items())
+    random.shuffle(entries)
+    made = of(*entries)
+    assert made.members == tuple(sorted(powers.items()))
+    assert made.total_power == sum(powers.values())
+    assert made.contract_hash == set_hash([a for a, _ in made.members], [p for _, p in made.members])
+    assert [int.from_bytes(power, "big") for power in made.powers] == [p for _, p in made.members]
+    assert all(
+        power[:1] != b"\0" for power, (_, number) in zip(made.powers, made.members, strict=True) if number
+    )
+    assert all(
+        power == b"\0" for power, (_, number) in zip(made.powers, made.members, strict=True) if not number
+    )
+    assert list(made.signers) == sorted(powers)
+    assert all(made.power_of(address) == power for address, power in powers.items())
+
+
+@pytest.mark.parametrize(
+    ("total", "quorum"), [(0, 1), (1, 1), (2, 2), (3, 3), (4, 3), (100, 67), (101, 68), (102, 69), (99, 67)]
+)
+def test_the_quorum_is_more_than_two_thirds(total, quorum):
+    assert of((A, total)).quorum == quorum
+
+
+def test_the_recorded_quorum():
+    assert of((A, 536526686399707052988828399)).quorum == 357684457599804701992552267
+
+
+def test_who_is_not_a_member_has_no_power():
+    assert of((A, 0)).power_of(A) == 0
+    assert of((A, 5)).power_of(B) is None
+
+
+@pytest.mark.parametrize(
+    ("entries", "reason"),
+    [
+        ([(A, 1), (A, 1)], "twice"),
+        ([(A, 1), (A, 2)], "twice"),
+        ([(A[:19], 1)], "20 bytes, not 19"),
+        ([(bytes(20), 1)], "zero address"),
+        ([(A, -1)], "out of range"),
+        ([(A, 2**256)], "out of range"),
+    ],
+)
+def test_what_no_contract_keeps_is_no_set(entries, reason):
+    with pytest.raises(BadValidatorSet, match=reason):
+        of(*entries)
+
+
+@pytest.mark.parametrize(
+    ("entries", "reason"),
+    [
+        ([], "is empty"),
+        ([(A, 0), (B, 0)], "has no power"),
+        ([(A, MAX_TOTAL_POWER), (B, 1)], "add up to 2^255 or more"),
+        ([(A, 2**256 - 1), (B, 2**256 - 1)], "add up to 2^255 or more"),
+    ],
+)
+def test_what_a_contract_keeps_and_cannot_compute_with_is_reached_by_no_power(entries, reason):
+    kept = of(*entries)
+    assert reason in kept.cannot_sign
+    assert not kept.reached_by(kept.total_power)
+
+
+def test_the_greatest_total_is_reached_by_its_quorum():
+    kept = of((A, MAX_TOTAL_POWER - 1), (B, 1))
+    assert kept.cannot_sign is None
+    assert kept.reached_by(kept.quorum) and not kept.reached_by(kept.quorum - 1)
+
+
+def test_members_given_directly_must_ascend():
+    with pytest.raises(BadValidatorSet, match="ascending"):
+        ValidatorSet(1, 1, ((B, 1), (A, 1)))
+
+
+@pytest.mark.parametrize(
+    ("new", "share"),
+    [
+        ([(A, 10), (B, 10), (C, 10)], Fraction(1)),
+        ([(A, 10), (D, 90)], Fraction(1, 3)),
+        ([(D, 10)], Fraction(0)),
+        ([(A, 10), (B, 10), (C, 10), (D, 1000)], Fraction(1)),
+        ([(A, 99), (D, 1)], Fraction(1, 3)),
+        ([(A, 3), (B, 3), (C, 3)], Fraction(3, 10)),
+    ],
+)
+def test_how_much_power_a_rotation_keeps(new, share):
+    assert of(*new).kept_power_share(of((A, 10), (B, 10), (C, 10))) == share
+
+
+def test_where_there_was_no_power_nothing_is_lost():
+    assert of((A, 1)).kept_power_share(of()) == 1
+
+
+def test_an_empty_set_has_no_quorum_to_reach():
+    assert of().quorum == 1

@@ -1,1 +1,0 @@
-"""Keys and tokens are replaced without a moment in which neither works."""

@@ -1,0 +1,59 @@
+"""Which reports are of one fact, and what they say together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from app.transfers.reorganisations import Reorg
+from app.transfers.validation import Accepted, Refused, Repeated, judge_segment
+from app.values.identifiers import ChainId, TransferId
+from tests.transfers.pure.judging import TRANSFER, entry, fee, head, history, known, latest, sent, verdict
+
+OTHER_CONTENT = "id: was reported before with other content: send a new fact with a new id"
+
+
+class TestWhatIsTold:
+    """A report may leave fields out: that is no other content, and nothing that was told is lost."""
+
+    def test_less_is_repeated(self) -> None:
+        full = sent(log_index=4, contract="0xcc")
+        what = known(latest=latest((3, full)), histories=history((3, full)))
+        assert verdict(sent(block=None), what) == Repeated()
+
+    def test_more_is_repeated_and_logged(self) -> None:
+        what = known(latest=latest((3, sent())), histories=history((3, sent())))
+        assert verdict(sent(log_index=4), what) == Repeated(entry(sent(log_index=4), occurrence=1))
+
+    def test_each_may_tell_what_the_other_does_not(self) -> None:
+        what = known(latest=latest((3, sent(nonce="7"))), histories=history((3, sent(nonce="7"))))
+        judge_segment([sent(log_index=4)], what)
+        assert what.latest[sent().key].event == sent(nonce="7", log_index=4)
+        assert verdict(sent(nonce="8"), what) == Refused(OTHER_CONTENT, two_contents=True)
+        (history_of,) = what.histories.values()
+        assert {logged.event for logged in history_of.log} == {sent(nonce="7", log_index=4)}
+
+    def test_one_that_fell_stands_again_with_all_that_was_told(self) -> None:
+        log = history((3, sent(log_index=4)), reorgs=[Reorg(5, 1, 50)])
+        what = known(latest=latest((3, sent(log_index=4))), last_reversal=5, histories=log)
+        assert verdict(sent(), what) == Accepted(entry(sent(log_index=4), occurrence=1))
+
+
+class TestSubjects:
+    """An id is unique within what the event is about."""
+
+    def test_another_transfer(self) -> None:
+        other = replace(sent(), transfer_id=TransferId(bytes(32)))
+        what = known(latest=latest((3, other)), histories=history() | {bytes(32): history()[TRANSFER]})
+        assert verdict(sent(), what) == Accepted(entry(sent()))
+
+    def test_a_chain_and_another(self) -> None:
+        what = known(
+            latest=latest((3, replace(head(), id="sent")), (4, replace(head(), chain_id=ChainId(2))))
+        )
+        assert verdict(sent(), what) == Accepted(entry(sent()))
+        assert verdict(head(), what) == Accepted(entry(head()))
+        assert isinstance(verdict(replace(head(), id="sent", block=61), what), Refused)
+
+    def test_a_route_and_another(self) -> None:
+        back = replace(fee(), src_chain_id=ChainId(2), dst_chain_id=ChainId(1))
+        assert verdict(fee(), known(latest=latest((3, back)))) == Accepted(entry(fee()))

@@ -1,0 +1,352 @@
+"""Every verdict and every reason, without a database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from app.feed.pruned import Pruned, content_digest
+from app.network.facts import NetworkFacts, TokenFacts
+from app.network.validators import ValidatorSet
+from app.refunds.request import RefundRequest, encode_request
+from app.refunds.request_rules import signing_digest
+from app.transfers.events import (
+    ChainReorged,
+    Event,
+    EventsRetracted,
+    LiquidityAdded,
+    NetworkStatus,
+    RefundPrepared,
+    RefundSigned,
+    TransferEvent,
+    TransferReleased,
+    ValidatorsUpdated,
+)
+from app.transfers.reorganisations import Origin, Reorg
+from app.transfers.validation import (
+    Accepted,
+    ChainLimits,
+    Known,
+    LatestAcceptance,
+    Refused,
+    Repeated,
+    is_barrier,
+    judge_segment,
+)
+from app.values.codes import SendKind
+from app.values.crypto import address_of, keccak256, sign_digest
+from tests.transfers.pure.judging import (
+    BRIDGE,
+    NOW,
+    SENDER,
+    SIZE,
+    TOKEN,
+    TRANSFER,
+    AnyScope,
+    entry,
+    fee,
+    head,
+    history,
+    known,
+    latest,
+    sent,
+    verdict,
+)
+
+KEYS = [keccak256(b"judge %d" % n) for n in range(3)]
+
+
+class ShowsKnown:
+    """Refuses everything and tells what it was shown of the transfer."""
+
+    chains = None
+
+    def refusal(self, event: Event, known: Callable[[], Origin]) -> str | None:
+        return f"knows {known().src_chain_id}"
+
+
+def released(block: int | None = 70, id: str = "released") -> TransferReleased:  # noqa: A002
+    return TransferReleased(id=id, at=NOW, transfer_id=TRANSFER, dst_tx_hash="0xbb", block=block)
+
+
+def reorg(from_block: int = 60) -> ChainReorged:
+    return ChainReorged(id="reorg", at=NOW, chain_id=1, from_block=from_block)
+
+
+def retraction(*targets: str) -> EventsRetracted:
+    return EventsRetracted(id="retraction", at=NOW, targets=targets, reason="wrong")
+
+
+ORDINARY = [sent(), released(), head(), fee(), retraction("x")]
+
+
+@pytest.mark.parametrize("event", ORDINARY, ids=lambda e: e.type)
+def test_a_new_event_is_accepted_at_the_next_position(event: Event) -> None:
+    assert verdict(event, known()) == Accepted(entry(event))
+
+
+def test_a_verdict_changes_nothing() -> None:
+    scope = AnyScope()
+    what = known(scope=scope)
+    verdict(sent(), what)
+    assert what == known(scope=scope)
+
+
+class TestScope:
+    def test_it_comes_before_everything_else(self) -> None:
+        """Not even an anomaly of two contents is raised by a reporter who may not report it."""
+        other_content = latest((3, sent(amount=7)))
+        found = verdict(sent(), known(scope=ShowsKnown(), latest=other_content))
+        assert found == Refused("knows None", two_contents=False)
+
+    def test_it_is_shown_what_is_known_and_not_retracted(self) -> None:
+        kept, gone = sent("kept"), sent("gone", block=1, src_chain_id=9)
+        histories = history((3, kept), (4, gone), retracted={"gone": 5})
+        assert verdict(released(), known(scope=ShowsKnown(), histories=histories)) == Refused("knows 1")
+
+    def test_of_other_events_nothing_is_known(self) -> None:
+        assert verdict(head(), known(scope=ShowsKnown())) == Refused("knows None")
+
+
+class TestTwoContents:
+    REASON = "id: was reported before with other content: send a new fact with a new id"
+
+    @pytest.mark.parametrize(
+        "before",
+        [
+            LatestAcceptance(3, 0, sent(amount=7)),
+            LatestAcceptance(3, 0, released(id="sent")),
+        ],
+    )
+    def test_an_id_in_the_log(self, before: LatestAcceptance) -> None:
+        assert verdict(sent(), known(latest={sent().key: before})) == Refused(self.REASON, two_contents=True)
+
+    def test_even_if_the_first_content_no_longer_stands(self) -> None:
+        what = known(latest=latest((3, sent(amount=1))), last_reversal=5, histories=history(
+            (3, sent(amount=1)), reorgs=[Reorg(5, 1, 50)]))  # fmt: skip
+        assert verdict(sent(), what) == Refused(self.REASON, two_contents=True)
+
+    def test_a_pruned_id(self) -> None:
+        pruned = Pruned({sent().key: content_digest(sent(amount=7), repr)}, {TRANSFER})
+        assert verdict(sent(), known(pruned=pruned)) == Refused(self.REASON, two_contents=True)
+
+    def test_within_a_segment(self) -> None:
+        verdicts = judge_segment([sent(), sent(amount=2)], known())
+        assert verdicts == [Accepted(entry(sent())), Refused(self.REASON, two_contents=True)]
+
+
+class TestPruned:
+    CONTENTS = {sent().key: content_digest(sent(), repr)}
+
+    def test_the_same_event_is_repeated_and_not_logged(self) -> None:
+        assert verdict(sent(), known(pruned=Pruned(self.CONTENTS, {TRANSFER}))) == Repeated()
+
+    def test_a_new_event_of_the_transfer_is_refused(self) -> None:
+        assert verdict(released(), known(pruned=Pruned(self.CONTENTS, {TRANSFER}))) == Refused(
+            "transfer_id: the transfer had finished and was pruned; no further events are accepted"
+        )
+
+    def test_events_of_others_are_not_touched(self) -> None:
+        assert verdict(head(), known(pruned=Pruned(self.CONTENTS, {TRANSFER}))) == Accepted(entry(head()))
+
+
+class TestRepeated:
+    @pytest.mark.parametrize("event", ORDINARY, ids=lambda e: e.type)
+    def test_after_the_last_reversal(self, event: Event) -> None:
+        """No reversal came since, so the event stands, whatever its kind and history are."""
+        what = known(latest=latest((6, event)), last_reversal=5, fallen={event.key})
+        assert verdict(event, what) == Repeated()
+
+    def test_a_transfer_event_that_no_reversal_reached(self) -> None:
+        what = known(
+            latest=latest((3, sent())),
+            last_reversal=5,
+            histories=history((3, sent()), reorgs=[Reorg(5, 1, 51)]),
+        )
+        assert verdict(sent(), what) == Repeated()
+
+    @pytest.mark.parametrize(
+        "reach", [{"reorgs": [Reorg(5, 1, 50)]}, {"retracted": {"sent": 5}}], ids=["reorg", "retraction"]
+    )
+    def test_one_that_fell_is_accepted_again(self, reach: dict[str, Any]) -> None:
+        what = known(latest=latest((3, sent())), last_reversal=5, histories=history((3, sent()), **reach))
+        assert verdict(sent(), what) == Accepted(entry(sent(), occurrence=1))
+
+    def test_one_that_fell_beside_another_that_stands(self) -> None:
+        """Two sends of one transfer in different blocks: only one of them was orphaned."""
+        other = sent("other", block=40)
+        log = history((2, other), (3, sent()), reorgs=[Reorg(5, 1, 50)])
+        what = known(latest=latest((2, other), (3, sent())), last_reversal=5, histories=log)
+        assert verdict(sent(), what) == Accepted(entry(sent(), occurrence=1))
+        assert verdict(other, what) == Repeated()
+
+    @pytest.mark.parametrize("event", [head(), fee(), retraction("x")], ids=lambda e: e.type)
+    def test_other_events_stand_unless_they_fell(self, event: Event) -> None:
+        facts: dict[str, Any] = {"latest": latest((3, event)), "last_reversal": 5}
+        assert verdict(event, known(**facts)) == Repeated()
+        assert verdict(event, known(**facts, fallen={event.key})) == Accepted(entry(event, occurrence=1))
+
+    def test_a_standing_reorg_is_logged_again(self) -> None:
+        """And it is not asked again whether it is too deep: it was believed once."""
+        what = known(
+            latest=latest((3, reorg())), last_reversal=3, chain_limits={1: ChainLimits(10**6, 10**6)}
+        )
+        assert verdict(reorg(), what) == Repeated(entry(reorg(), occurrence=1))
+
+    def test_an_event_whose_chain_is_unknown_is_logged_again_after_a_reversal(self) -> None:
+        """The reversal may have reached it; whether it did is known when the send comes."""
+        facts: dict[str, Any] = {"latest": latest((3, released())), "histories": history((3, released()))}
+        assert verdict(released(), known(**facts, last_reversal=5)) == Repeated(
+            entry(released(), occurrence=1)
+        )
+        assert verdict(released(), known(**facts, last_reversal=2)) == Repeated()
+
+    def test_not_if_its_chain_or_block_is_none_of_it(self) -> None:
+        with_send = history((3, released()), (4, sent()))
+        what = known(latest=latest((3, released())), histories=with_send, last_reversal=5)
+        assert verdict(released(), what) == Repeated()
+        without_block = released(block=None)
+        what = known(
+            latest=latest((3, without_block)), histories=history((3, without_block)), last_reversal=5
+        )
+        assert verdict(without_block, what) == Repeated()
+
+
+class TestReorgs:
+    def test_one_of_a_chain_that_was_never_read(self) -> None:
+        assert verdict(reorg(), known(chain_limits={1: ChainLimits()})) == Accepted(entry(reorg()))
+
+    def test_the_deepest_that_is_believed(self) -> None:
+        assert verdict(reorg(60), known(chain_limits={1: ChainLimits(60 + SIZE)})) == Accepted(entry(reorg()))
+
+    def test_too_deep(self) -> None:
+        assert verdict(reorg(60), known(chain_limits={1: ChainLimits(61 + SIZE)})) == Refused(
+            "from_block: is 101 blocks below the chain's highest block 161; "
+            "at most 100 are accepted (MAX_REORG_BLOCKS)"
+        )
+
+    @pytest.mark.parametrize("from_block", [59, 60])
+    def test_into_what_was_pruned(self, from_block: int) -> None:
+        assert verdict(reorg(from_block), known(chain_limits={1: ChainLimits(61, 60)})) == Refused(
+            "from_block: must be above block 60 of the chain, which is final: transfers in it were pruned"
+        )
+
+    def test_just_above_what_was_pruned(self) -> None:
+        assert verdict(reorg(61), known(chain_limits={1: ChainLimits(61, 60)})) == Accepted(entry(reorg(61)))
+
+
+class TestRetractions:
+    def test_of_a_pruned_event(self) -> None:
+        pruned = Pruned(targets={"b"})
+        assert verdict(retraction("a", "b"), known(pruned=pruned)) == Refused(
+            "targets: 'b' was pruned and cannot be retracted"
+        )
+        assert isinstance(verdict(retraction("a"), known(pruned=pruned)), Accepted)
+
+
+class TestRefunds:
+    FACTS = NetworkFacts(
+        tokens={(1, "USDT"): TokenFacts(TOKEN, 6)},
+        pool_bridges={1: BRIDGE},
+        validators={1: ValidatorSet.of(1, 0, [(address_of(key), 10) for key in KEYS[:2]])},
+    )
+
+    @staticmethod
+    def request(**changes: Any) -> bytes:
+        fields: dict[str, Any] = {
+            "kind": SendKind.POOL, "receiver": SENDER, "token": TOKEN, "amount": 1000, "ref_id": TRANSFER,
+            "chain_id": 1, "seqnum": 7,
+        }  # fmt: skip
+        return encode_request(RefundRequest(**(fields | changes)))
+
+    def prepared(self, wd_onchain: bytes) -> RefundPrepared:
+        return RefundPrepared(id="prepared", at=NOW, transfer_id=TRANSFER, wd_onchain=wd_onchain)
+
+    def signed(self, key: bytes) -> RefundSigned:
+        signature = sign_digest(signing_digest(SendKind.POOL, 1, BRIDGE, self.request()), key)
+        return RefundSigned(id="signed", at=NOW, transfer_id=TRANSFER, signature=signature)
+
+    def known(self, *log: tuple[int, TransferEvent], **changes: Any) -> Known:
+        return known(facts=self.FACTS, histories=history(*log, **changes))
+
+    def test_a_request_that_the_send_contradicts(self) -> None:
+        found = verdict(self.prepared(self.request(amount=1001)), self.known((1, sent())))
+        assert isinstance(found, Refused)
+        assert found.reason.startswith("wd_onchain: ")
+        assert not found.two_contents
+
+    def test_a_request_that_agrees_or_cannot_be_compared(self) -> None:
+        agrees, early = self.prepared(self.request()), self.prepared(self.request(amount=1001))
+        assert verdict(agrees, self.known((1, sent()))) == Accepted(entry(agrees))
+        assert verdict(early, self.known()) == Accepted(entry(early))
+
+    def test_a_send_that_fell_contradicts_nothing(self) -> None:
+        early = self.prepared(self.request(amount=1001))
+        assert verdict(early, self.known((1, sent()), reorgs=[Reorg(2, 1, 50)])) == Accepted(entry(early))
+
+    def test_a_signature_of_nobody_who_counts(self) -> None:
+        log = ((1, sent()), (2, self.prepared(self.request())))
+        found = verdict(self.signed(KEYS[2]), self.known(*log))
+        assert isinstance(found, Refused)
+        assert found.reason.startswith("signature: must be made by a current validator of chain 1")
+        assert verdict(self.signed(KEYS[1]), self.known(*log)) == Accepted(entry(self.signed(KEYS[1])))
+
+    def test_a_signature_before_its_request_waits(self) -> None:
+        signed = self.signed(KEYS[2])
+        assert verdict(signed, self.known((1, sent()))) == Accepted(entry(signed))
+
+    def test_a_segment_is_judged_by_its_own_events(self) -> None:
+        events = [sent(), self.prepared(self.request()), self.signed(KEYS[2])]
+        verdicts = judge_segment(events, self.known())
+        assert [type(each) for each in verdicts] == [Accepted, Accepted, Refused]
+
+
+class TestSegments:
+    def test_positions_and_occurrences_go_on(self) -> None:
+        what = known(latest=latest((3, head())), last_reversal=5, fallen={head().key})
+        verdicts = judge_segment([sent(), head(), head(), released()], what)
+        assert verdicts == [
+            Accepted(entry(sent(), seq=11)),
+            Accepted(entry(head(), 1, seq=12)),
+            Repeated(),
+            Accepted(entry(released(), seq=13)),
+        ]
+        assert what.next_seq == 14
+        assert [(each.seq, each.event.id) for each in what.histories[TRANSFER].log] == [
+            (11, "sent"),
+            (13, "released"),
+        ]
+
+    def test_refused_events_leave_no_trace(self) -> None:
+        what = known(scope=ShowsKnown())
+        judge_segment([sent()], what)
+        assert what.next_seq == 11
+        assert not what.latest
+        assert not what.histories[TRANSFER].log
+
+    def test_a_repetition_that_is_logged_is_noted(self) -> None:
+        what = known(latest=latest((3, reorg())), last_reversal=3)
+        judge_segment([reorg()], what)
+        assert what.latest[reorg().key].seq == 11
+        assert what.latest[reorg().key].occurrence == 1
+
+    def test_a_send_of_the_segment_says_which_reorgs_reached_earlier_events(self) -> None:
+        """The reorg of chain 2 came before the send that puts the release on chain 2."""
+        what = known(
+            latest=latest((3, released())),
+            last_reversal=5,
+            histories=history((3, released()), reorgs=[Reorg(5, 2, 70)]),
+        )
+        verdicts = judge_segment([sent(), released()], what)
+        assert verdicts == [Accepted(entry(sent())), Accepted(entry(released(), 1, seq=12))]
+
+
+def test_barriers() -> None:
+    validators = ValidatorsUpdated(id="v", at=NOW, chain_id=1, signers=("0xaa",), powers=(1,))
+    liquidity = LiquidityAdded(id="l", at=NOW + timedelta(1), chain_id=1, symbol="USDT", amount=1)
+    status = NetworkStatus(id="n", at=NOW, transfer_id=TRANSFER, xfer_status=2)  # type: ignore[arg-type]
+    assert all(map(is_barrier, (reorg(), validators, retraction("x"))))
+    assert not any(map(is_barrier, (sent(), released(), head(), fee(), liquidity, status)))

@@ -1,0 +1,123 @@
+"""Anomalies as operators work through them."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import delete, insert, select, update
+
+from app.admin.dashboard import anomalies_to_acknowledge
+from app.audit.models import AuditRecord
+from app.audit.services import Conflict
+from app.db.engine import reading, writing
+from app.transfers.models import Anomaly
+from app.transfers.queries.anomalies import anomalies_of
+from app.transfers.services.acknowledging import acknowledge, anomaly_fingerprint
+from tests.gateway import Gateway, current_gateway
+from tests.network.services.edits.kit import ALICE, BOB
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+TRANSFER = bytes(31) + b"\x01"
+
+
+@pytest.fixture
+def gateway(app: Flask) -> Gateway:
+    gateway = current_gateway().but(clock=lambda: NOON)
+    row: dict[str, Any] = {"detail": "d", "event_ids": ["a"], "first_at": NOON, "transfer_id": None}
+    rows = [
+        {"kind": "released_twice", "subject": "transfer:0x01", "transfer_id": TRANSFER},
+        {"kind": "released_twice", "subject": "transfer:0x02"},
+        {"kind": "pool_under_zero", "subject": "pool:1:USDT", "event_ids": []},
+    ]
+    with writing(gateway.engine) as connection:
+        for n, values in enumerate(rows):
+            connection.execute(
+                insert(Anomaly).values(row | values | {"last_at": NOON + timedelta(minutes=n)})
+            )
+    return gateway
+
+
+def change(gateway: Gateway, statement: Any) -> None:
+    with writing(gateway.engine) as connection:
+        connection.execute(statement)
+
+
+def shown(gateway: Gateway) -> dict[str, tuple[int, str]]:
+    """Id and fingerprint of every anomaly by its subject, as the console shows them."""
+    with reading(gateway.engine) as connection:
+        rows = connection.execute(select(Anomaly.__table__)).all()
+    return {row.subject: (row.id, anomaly_fingerprint(row)) for row in rows}
+
+
+def waiting(gateway: Gateway) -> list[str]:
+    """The subjects of the anomalies that the dashboard lists, the newest first."""
+    lines, count = anomalies_to_acknowledge(gateway.database)
+    assert count.number == len(lines)
+    return [line.subject for line in lines]
+
+
+def acknowledged(gateway: Gateway) -> dict[str, tuple[datetime | None, str | None]]:
+    """When each anomaly was acknowledged and by whom, by its subject."""
+    with reading(gateway.engine) as connection:
+        rows = connection.execute(select(Anomaly.__table__)).all()
+    return {row.subject: (row.acknowledged_at, row.acknowledged_by) for row in rows}
+
+
+def test_they_are_listed_counted_and_acknowledged(gateway: Gateway) -> None:
+    assert waiting(gateway) == ["pool:1:USDT", "transfer:0x02", "transfer:0x01"]
+    with reading(gateway.engine) as connection:
+        (first,) = anomalies_of(connection, TRANSFER)
+    saved = acknowledge(
+        gateway.database, gateway.audit_keys, {first.id: anomaly_fingerprint(first)}, actor=ALICE
+    )
+    with reading(gateway.engine) as connection:
+        (first,) = anomalies_of(connection, TRANSFER)
+    assert (first.acknowledged_at, first.acknowledged_by) == (NOON, ALICE.name)
+    assert waiting(gateway) == ["pool:1:USDT", "transfer:0x02"]
+    with reading(gateway.engine) as connection:
+        (record,) = connection.execute(select(AuditRecord.__table__))
+    assert (record.id, record.action, record.subject) == (
+        saved.record_id,
+        "anomaly.acknowledge",
+        "transfer:0x01",
+    )
+    (audited,) = json.loads(record.changes)
+    assert audited["before"]["acknowledged_by"] is None
+    assert audited["after"]["acknowledged_by"] == ALICE.name
+
+
+def test_the_first_to_acknowledge_stays_named(gateway: Gateway) -> None:
+    fingerprints = dict(shown(gateway).values())
+    acknowledge(gateway.database, gateway.audit_keys, fingerprints, actor=ALICE)
+    assert acknowledge(gateway.database, gateway.audit_keys, fingerprints, actor=BOB).record_id is None
+    assert set(acknowledged(gateway).values()) == {(NOON, ALICE.name)}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        delete(Anomaly).where(Anomaly.subject == "transfer:0x02"),
+        update(Anomaly).where(Anomaly.subject == "transfer:0x02").values(event_ids=["a", "b"]),
+        update(Anomaly).where(Anomaly.subject == "transfer:0x02").values(last_at=NOON),
+    ],
+)
+def test_what_changed_meanwhile_is_not_acknowledged_nor_the_others(gateway: Gateway, statement: Any) -> None:
+    fingerprints = dict(shown(gateway).values())
+    change(gateway, statement)
+    with pytest.raises(Conflict):
+        acknowledge(gateway.database, gateway.audit_keys, fingerprints, actor=ALICE)
+    assert set(acknowledged(gateway).values()) == {(None, None)}
+
+
+def test_a_pool_under_zero_is_reported_again_with_every_transfer(gateway: Gateway) -> None:
+    """So its figures and time may change before it is acknowledged."""
+    number, fingerprint = shown(gateway)["pool:1:USDT"]
+    of_pool = update(Anomaly).where(Anomaly.id == number)
+    change(gateway, of_pool.values(detail="the balance is -7", last_at=NOON + timedelta(hours=1)))
+    assert (
+        acknowledge(gateway.database, gateway.audit_keys, {number: fingerprint}, actor=ALICE).record_id == 1
+    )

@@ -1,0 +1,230 @@
+"""A stream tells every change of a status that was ever answered, once, wherever it is cut."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from flask import Flask
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import select
+
+from app.db.engine import reading, writing
+from app.feed.models import Event
+from app.feed.services.retract import retract_ids
+from app.refunds import services
+from app.transfers.models import Transfer
+from app.transfers.status_changes import BEGINNING, Position, parse_position
+from app.transfers.status_stream import PlacedChange
+from app.values.codes import TransferHistoryStatus as Status
+from app.values.identifiers import TransferId, account_key
+from app.waiting import queries as touched
+from app.waiting.register import Key
+from app.waiting.services import present_position, told_after
+from tests.actors import TESTER
+from tests.databases import SharedDatabase
+from tests.everyday import volume
+from tests.feed.services.any_order import EVERYTHING, REORGS
+from tests.feed.services.world import (
+    NOW,
+    SENDER,
+    about,
+    event,
+    feed,
+    forget_events,
+    released,
+    sent,
+    small_network,
+    transfer_id,
+)
+from tests.gateway import Gateway
+
+IDS = [TransferId(bytes.fromhex(transfer_id(n)[2:])) for n in (1, 2, 3)]
+ACCOUNT = account_key(SENDER)
+ASKS = [{"ask": n} for n in (1, 2, 3)]
+UNDO = [{"undo": n} for n in range(3)]
+STEPS = [*EVERYTHING, *REORGS * 5, *ASKS * 4, *UNDO * 5]
+
+Told = list[tuple[TransferId, int, int]]
+"""Transfer, status before and after."""
+
+
+@pytest.fixture
+def gateway(app: Flask, database: SharedDatabase) -> Gateway:
+    return small_network(database, clock=lambda: NOW)
+
+
+def statuses(gateway: Gateway) -> dict[TransferId, int]:
+    with reading(gateway.engine) as connection:
+        rows = connection.execute(select(Transfer.transfer_id, Transfer.status)).all()
+    return {row.transfer_id: row.status for row in rows}
+
+
+def happen(gateway: Gateway, step: dict[str, Any]) -> None:
+    """One entry of the log, an ask for a refund, or the retraction of one of the last entries."""
+    if "ask" in step:
+        wanted = IDS[step["ask"] - 1]
+        if statuses(gateway).get(wanted) == Status.TRANSFER_TO_BE_REFUNDED:
+            with writing(gateway.engine) as connection:
+                services._keep(connection, wanted, NOW)
+    elif "undo" in step:
+        with reading(gateway.engine) as connection:
+            last = connection.execute(
+                select(Event.event_id, Event.subject).order_by(Event.seq.desc()).offset(step["undo"]).limit(1)
+            ).one_or_none()
+        if last is not None:
+            retract_ids(
+                gateway.database,
+                gateway.audit_keys,
+                [last.event_id],
+                "a mistake",
+                actor=TESTER,
+                subject=last.subject,
+            )
+    else:
+        feed(gateway, step)
+
+
+def tell_all(gateway: Gateway, key: Key, after: Position = BEGINNING) -> list[PlacedChange]:
+    told = told_after(gateway.database, gateway.waiting, key, after)
+    assert told.changes is not None
+    assert told.until >= after
+    return list(told.changes)
+
+
+def shown(changes: list[PlacedChange]) -> Told:
+    told = [each.change for each in changes]
+    return [(change.transfer_id, int(change.previous_status), int(change.status)) for change in told]
+
+
+@pytest.mark.every_database
+def test_what_was_answered_is_told_wherever_it_is_cut(gateway: Gateway) -> None:
+    @settings(max_examples=volume(150, 6))
+    @given(st.lists(st.sampled_from(STEPS), max_size=30), st.data())
+    def told_exactly(steps: list[dict[str, Any]], data: st.DataObject) -> None:
+        forget_events(gateway)
+        answered = [(BEGINNING, statuses(gateway))]
+        heard: dict[Key, list[PlacedChange]] = {ACCOUNT: [], **{wanted: [] for wanted in IDS}}
+        cursors: dict[Key, Position] = dict.fromkeys(heard, BEGINNING)
+        for step in steps:
+            happen(gateway, step)
+            answered.append((present_position(gateway.database), statuses(gateway)))
+            for key in [key for key in heard if data.draw(st.booleans())]:  # who listens now and then
+                told = told_after(gateway.database, gateway.waiting, key, cursors[key])
+                if told.changes is None:  # an event of a chain was retracted: the stream begins anew
+                    del heard[key]
+                else:
+                    heard[key] += told.changes
+                    cursors[key] = told.until
+        assert heard.keys() >= set(IDS)
+        for key, changes in heard.items():
+            if told_after(gateway.database, gateway.waiting, key, BEGINNING).changes is not None:
+                whole = tell_all(gateway, key)
+                assert changes + tell_all(gateway, key, cursors[key]) == whole
+                assert_cut_anywhere(gateway, key, whole)
+        for wanted in IDS:
+            rows = [(position, each.get(wanted, 0)) for position, each in answered]
+            assert_as_answered(tell_all(gateway, wanted), rows)
+
+    told_exactly()
+
+
+def assert_as_answered(whole: list[PlacedChange], answered: list[tuple[Position, int]]) -> None:
+    """Each change follows from the one before, and after each commit the last one is what was answered.
+
+    One commit may add several entries to the log (signatures that were kept aside), each of which is told.
+    """
+    status = 0
+    for change in (each.change for each in whole):
+        assert (int(change.previous_status), change.status != change.previous_status) == (status, True)
+        status = int(change.status)
+    for position, told in answered:
+        before = (each for each in reversed(whole) if each.position <= position)
+        assert told == next((int(each.change.status) for each in before), 0)
+
+
+def assert_cut_anywhere(gateway: Gateway, key: Key, whole: list[PlacedChange]) -> None:
+    """Whoever heard of some events, and comes again with the id of the last of them, hears of the others."""
+    ids = [str(change.position) for change in whole]
+    assert len(set(ids)) == len(ids)
+    assert sorted(change.position for change in whole) == [change.position for change in whole]
+    for heard, last in enumerate(ids, start=1):
+        assert parse_position(last) == whole[heard - 1].position
+        assert tell_all(gateway, key, parse_position(last)) == whole[heard:]
+
+
+@pytest.mark.every_database
+def test_what_is_taken_back_is_told(gateway: Gateway) -> None:
+    feed(gateway, sent(1), about(1, "transfer.confirmed", block=100), released(1, block=200))
+    feed(gateway, event("chain.reorged", chain_id=2, from_block=200))
+    feed(gateway, event("chain.reorged", chain_id=1, from_block=100))
+    changes = tell_all(gateway, IDS[0])
+    assert [(int(each.change.status), each.change.taken_back) for each in changes] == [
+        (1, False),
+        (3, False),
+        (5, False),
+        (3, True),
+        (0, True),
+    ]
+    assert [str(each.position) for each in changes] == ["1", "2", "3", "4", "5"]
+    assert tell_all(gateway, ACCOUNT) == changes
+
+
+@pytest.mark.every_database
+def test_what_one_entry_changed_is_told_in_parts(gateway: Gateway) -> None:
+    feed(gateway, *(sent(n) for n in (3, 1, 2)), event("chain.reorged", chain_id=1, from_block=100))
+    *_, first, second, third = tell_all(gateway, ACCOUNT)
+    assert [each.change.transfer_id for each in (first, second, third)] == IDS
+    assert [str(each.position) for each in (first, second, third)] == ["4.1", "4.2", "4"]
+
+
+@pytest.mark.every_database
+def test_an_ask_is_told_behind_all_that_came_before_it(gateway: Gateway) -> None:
+    feed(gateway, sent(1), about(1, "network.status", at=-40, xfer_status=4), sent(2))
+    happen(gateway, {"ask": 1})
+    feed(gateway, released(2))
+    changes = tell_all(gateway, ACCOUNT)
+    assert [int(each.change.status) for each in changes] == [1, 6, 1, 7, 5]
+    assert [each.position.seq for each in changes] == [1, 2, 3, 3, 4]
+    assert str(changes[3].position) == f"3+{changes[3].position.ask}"
+    assert changes[3].position.ask > 0
+    assert_cut_anywhere(gateway, ACCOUNT, changes)
+    refused = tell_all(gateway, IDS[0])[1]
+    assert refused.change.refund_reason == 4
+
+
+@pytest.mark.every_database
+def test_a_transfer_is_told_of_from_when_it_is_listed(gateway: Gateway) -> None:
+    feed(gateway, about(1, "network.status", at=-40, xfer_status=1), sent(1), released(1))
+    assert shown(tell_all(gateway, IDS[0])) == [(IDS[0], 0, 3), (IDS[0], 3, 5)]
+    assert shown(tell_all(gateway, ACCOUNT)) == [(IDS[0], 0, 3), (IDS[0], 3, 5)]
+    assert [str(each.position) for each in tell_all(gateway, ACCOUNT)] == ["2", "3"]
+    assert tell_all(gateway, account_key("0x" + "bb" * 20)) == []
+
+
+@pytest.mark.parametrize("most", ["MOST_BEHIND", "MOST_TRANSFERS"])
+def test_too_far_behind_nothing_is_told_of_an_account(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, most: str
+) -> None:
+    feed(gateway, sent(1), sent(2))
+    monkeypatch.setattr(touched, most, 2)
+    assert len(tell_all(gateway, ACCOUNT)) == 2
+    monkeypatch.setattr(touched, most, 1)
+    told = told_after(gateway.database, gateway.waiting, ACCOUNT, BEGINNING)
+    assert (told.changes, str(told.until)) == (None, "2")
+    assert len(tell_all(gateway, IDS[0])) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "-1", "1.", "1+", "1.2+3", "٣", "1" * 20, "9" * 19, "1+" + "9" * 19]
+)
+def test_what_is_no_id_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="must be the id of an event"):
+        parse_position(text)
+
+
+def test_ids_are_in_the_order_of_what_they_name() -> None:
+    ordered = ["0", "1.1", "1.2", "1", "1+1", "1+12", "2.1", "2"]
+    assert sorted(map(parse_position, reversed(ordered))) == list(map(parse_position, ordered))
+    assert [str(parse_position(text)) for text in ordered] == ordered

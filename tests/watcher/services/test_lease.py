@@ -1,0 +1,112 @@
+"""One watcher a chain: who has the lease, who takes it over, and what a former holder can still do."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from flask import Flask
+
+from app.values.identifiers import ChainId
+from app.watcher.services.advance import advance
+from app.watcher.services.lease import Lease, LeaseLost, give, halt, keep, note_fault, take
+from app.watcher.services.state import load
+from tests.gateway import Gateway
+from tests.watcher.services.world import CHAIN, Clock, block, sent_event, step
+
+
+def taken(gateway: Gateway, owner: str = "a", seconds: float = 8) -> Lease:
+    lease = take(gateway.database, CHAIN, owner, seconds)
+    assert lease is not None
+    return lease
+
+
+def test_one_holds_it_and_others_wait(gateway: Gateway) -> None:
+    assert taken(gateway, "a").epoch == 1
+    assert take(gateway.database, CHAIN, "b", 8) is None
+    assert take(gateway.database, CHAIN, "a", 8) is None
+    other = take(gateway.database, ChainId(2), "b", 8)
+    assert other is not None and other.epoch == 1
+
+
+def test_a_standby_takes_over_when_it_was_not_renewed(gateway: Gateway, clock: Clock) -> None:
+    old = taken(gateway, "a", seconds=8)
+    clock.go(7)
+    keep(gateway.database, old, 8)
+    clock.go(7)
+    assert take(gateway.database, CHAIN, "b", 8) is None
+    clock.go(2)
+    new = taken(gateway, "b")
+    assert new.epoch == old.epoch + 1
+
+
+def test_a_clock_that_was_ahead_keeps_no_lease_for_longer(gateway: Gateway, clock: Clock) -> None:
+    """Its holder ended before the clock was corrected."""
+    clock.go(86_400)
+    old = taken(gateway, "a", seconds=8)
+    clock.go(-86_400)
+    assert taken(gateway, "b", seconds=8).epoch == old.epoch + 1
+
+
+def test_a_clock_that_is_a_little_behind_waits_for_the_holder(gateway: Gateway, clock: Clock) -> None:
+    taken(gateway, "a", seconds=8)
+    clock.go(-5)
+    assert take(gateway.database, CHAIN, "b", 8) is None
+
+
+def test_it_is_free_at_once_when_it_was_given_back(gateway: Gateway) -> None:
+    give(gateway.database, taken(gateway, "a"))
+    assert taken(gateway, "b").epoch == 2
+
+
+def test_a_former_holder_writes_nothing(gateway: Gateway, clock: Clock) -> None:
+    old = taken(gateway, "a")
+    clock.go(60)
+    new = taken(gateway, "b")
+    with pytest.raises(LeaseLost):
+        advance(
+            gateway.database,
+            gateway.intake,
+            old,
+            step(events=[sent_event(1)], live_to=block(100), live_from=100),
+        )
+    for write in (
+        lambda: keep(gateway.database, old, 8),
+        lambda: note_fault(gateway.database, old, "late"),
+        lambda: halt(gateway.database, old, "late"),
+    ):
+        with pytest.raises(LeaseLost):
+            write()
+    give(gateway.database, old)  # nothing, and no error: whoever ends may have lost it
+    readings = load(gateway.database, CHAIN)
+    assert (readings.live_to, readings.stopped) == (None, None)
+    keep(gateway.database, new, 8)
+    assert advance(gateway.database, gateway.intake, new, step(events=[sent_event(1)])).accepted == 1
+
+
+def test_a_lease_that_ran_out_and_that_nobody_took_still_counts(gateway: Gateway, clock: Clock) -> None:
+    """What was read is not lost because a heartbeat was late."""
+    lease = taken(gateway)
+    clock.go(60)
+    assert advance(gateway.database, gateway.intake, lease, step(events=[sent_event(1)])).accepted == 1
+    keep(gateway.database, lease, 8)
+
+
+def test_a_halted_chain_is_taken_by_nobody(gateway: Gateway, clock: Clock) -> None:
+    lease = taken(gateway)
+    halt(gateway.database, lease, "the nodes are of another chain")
+    clock.go(60)
+    assert take(gateway.database, CHAIN, "b", 8) is None
+    with pytest.raises(LeaseLost):
+        keep(gateway.database, lease, 8)
+    assert load(gateway.database, CHAIN).stopped == "the nodes are of another chain"
+
+
+def test_of_many_who_come_at_once_one_gets_it(gateway: Gateway, app: Flask) -> None:
+    def come(n: int) -> Lease | None:
+        with app.app_context():
+            return take(gateway.database, CHAIN, f"watcher {n}", 8)
+
+    with ThreadPoolExecutor(4) as pool:
+        leases = [lease for lease in pool.map(come, range(8)) if lease is not None]
+    assert [lease.epoch for lease in leases] == [1]

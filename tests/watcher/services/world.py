@@ -1,0 +1,148 @@
+"""What a watcher reads of chain 1 of the small network, and a clock that tests move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import update
+
+from app.db.engine import writing
+from app.network.models import Chain, NetworkPart
+from app.network.watch_terms import WatchTerms
+from app.transfers.events import ChainHead, ChainReorged, TransferSent
+from app.values.codes import SendKind
+from app.values.identifiers import BlockNumber, ChainId, TransferId
+from app.watcher.blocks import BlockId, Header
+from app.watcher.services.advance import advance
+from app.watcher.services.lease import Lease, note_fault, take
+from app.watcher.steps import Missed, Span, SpanState, Step
+from tests.feed.services.world import NOW, SENDER
+from tests.gateway import Gateway
+
+CHAIN = ChainId(1)
+URL_A, URL_B = "RPC_URL_A", "RPC_URL_B"
+
+
+@dataclass
+class Clock:
+    """A clock that stands until it is moved."""
+
+    now: datetime = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def go(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now += timedelta(seconds=seconds)
+
+
+def with_clock(gateway: Gateway) -> tuple[Gateway, Clock]:
+    """The gateway with a clock of its own."""
+    clock = Clock()
+    return gateway.but(clock=clock), clock
+
+
+def block_hash(number: int, fork: int = 0) -> str:
+    """The hash of a made-up block."""
+    return f"0x{fork:032x}{number:032x}"
+
+
+def header(number: int, fork: int = 0) -> Header:
+    """A made-up header."""
+    return Header(BlockNumber(number), block_hash(number, fork), block_hash(number - 1, fork), NOW)
+
+
+def block(number: int, fork: int = 0) -> BlockId:
+    """A made-up block."""
+    return header(number, fork).id
+
+
+def span(first: int, last: int, state: SpanState = SpanState.READ, source: str = URL_A) -> Span:
+    """A span with the digest of its ends."""
+    digest = bytes([first % 256, last % 256])
+    return Span(BlockNumber(first), BlockNumber(last), 1, digest, source, state)
+
+
+def head_event(number: int, fork: int = 0) -> ChainHead:
+    """``chain.head``."""
+    event_id = f"1:{block_hash(number, fork)}:head"
+    return ChainHead(
+        id=event_id, at=NOW, chain_id=CHAIN, block=BlockNumber(number), block_hash=block_hash(number, fork)
+    )
+
+
+def reorg_event(from_block: int, event_id: str = "reorg") -> ChainReorged:
+    """``chain.reorged``."""
+    return ChainReorged(id=event_id, at=NOW, chain_id=CHAIN, from_block=BlockNumber(from_block))
+
+
+def sent_event(n: int, number: int = 100, **changes: Any) -> TransferSent:
+    """A pool send from chain 1 to chain 2."""
+    values: dict[str, Any] = {
+        "id": f"1:{block_hash(number)}:0x{n:064x}:0",
+        "at": NOW - timedelta(seconds=100),
+        "transfer_id": TransferId(n.to_bytes(32, "big")),
+        "kind": SendKind.POOL,
+        "src_chain_id": CHAIN,
+        "dst_chain_id": ChainId(2),
+        "symbol": "USDT",
+        "amount": 1_000_000_000,
+        "sender": SENDER,
+        "receiver": SENDER,
+        "src_tx_hash": f"0x{n:064x}",
+        "block": BlockNumber(number),
+        "block_hash": block_hash(number),
+        "log_index": 0,
+    }
+    return TransferSent(**(values | changes))
+
+
+def step(**values: Any) -> Step:
+    """A step that was read now."""
+    return Step(**({"at": NOW, "source": URL_A} | values))
+
+
+def terms(**changes: Any) -> WatchTerms:
+    """Chain 1 from block 1 on."""
+    values: dict[str, Any] = {
+        "chain_id": CHAIN,
+        "name": "Chain 1",
+        "block_delay": 10,
+        "from_block": BlockNumber(1),
+        "finality": 20,
+        "poll_seconds": 5.0,
+        "rpc": (URL_A, URL_B),
+        "pool_bridge": b"\x01" * 20,
+        "vaults": frozenset({b"\x02" * 20}),
+        "bridges": frozenset(),
+    }
+    return WatchTerms(**(values | changes))
+
+
+def watch_a_chain(gateway: Gateway) -> Lease:
+    """Chain 1 is watched, half of its backfill is done, one reread differed, and one URL failed."""
+    with writing(gateway.engine) as connection:
+        values = {"watch_from_block": 1, "rpc": [URL_A, URL_B]}
+        connection.execute(update(Chain).where(Chain.chain_id == CHAIN).values(**values))
+        connection.execute(update(NetworkPart).values(version=NetworkPart.version + 1))
+    lease = take(gateway.database, CHAIN, "host 1", 3600)
+    assert lease is not None
+    now = gateway.clock()
+    read = step(
+        at=now,
+        events=[replace(head_event(21_000_118), at=now)],
+        backfill_from=1,
+        backfilled_to=500,
+        live_from=1001,
+        live_to=block(21_000_118),
+        head=replace(header(21_000_120), at=now),
+        calls=7,
+        spans=[span(1, 500, SpanState.PROVEN)],
+        missed=[Missed(BlockNumber(11), BlockNumber(40), 2, 0, URL_A, URL_B)],
+    )
+    advance(gateway.database, gateway.intake, lease, read)
+    note_fault(gateway.database, lease, "it answered 429 and asks for 30 s", URL_B)
+    return lease

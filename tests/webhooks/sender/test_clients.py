@@ -1,0 +1,58 @@
+"""What the sender sends is believed by the client libraries, by both secrets while they change."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.values.times import system_clock
+from app.webhooks.services.subscriptions import rotate
+from tests.actors import TESTER
+from tests.clients import workshop
+from tests.feed.services.world import event, feed, released, sent
+from tests.gateway import Gateway
+from tests.webhooks.sender.receiver import Receiver
+from tests.webhooks.sender.sending import send_due
+from tests.webhooks.services.hooks import to_everything
+
+REFUSED = {"error": "WebhookError", "says": "no signature is by this secret"}
+
+
+def received(gateway: Gateway) -> list[dict[str, Any]]:
+    """Cases of the deliveries of a transfer that is paid out, and whose payout falls."""
+    now = gateway.but(clock=system_clock)
+    cases: list[dict[str, Any]] = []
+
+    async def work() -> None:
+        async with Receiver() as receiver:
+            made = to_everything(now, receiver.url())
+            new = rotate(now.database, now.audit_keys, made.public_id, actor=TESTER)
+            for told in (sent(1), released(1, block=200), event("chain.reorged", chain_id=2, from_block=200)):
+                feed(now, told)
+                await send_due(now)
+            secrets = {"the old secret": made.secret, "the new secret": new.secret}
+            for number, got in enumerate(receiver.seen):
+                body = got.body.decode()
+                given = {"do": "webhook", "headers": got.headers, "now": now.clock().timestamp()}
+                for words, secret in secrets.items():
+                    case = {**given, "name": f"{number}, {words}", "secrets": [secret], "body": body}
+                    cases.append(case | {"expect": {"value": json.loads(body)}})
+                    cases.append(case | {"name": f"{number}, changed", "body": f"{body} ", "expect": REFUSED})
+
+    asyncio.run(work())
+    said = [case["expect"]["value"]["data"] for case in cases[::4]]
+    assert [(each["status"], "taken_back" in each) for each in said] == [(1, False), (5, False), (1, True)]
+    return cases
+
+
+def test_python_believes_the_sender(gateway: Gateway) -> None:
+    workshop.check_python(received(gateway), {})
+
+
+@pytest.mark.minutes("compiled by tsc")
+def test_typescript_believes_the_sender(gateway: Gateway, tmp_path: Path) -> None:
+    workshop.check_typescript(received(gateway), {}, tmp_path)

@@ -1,0 +1,55 @@
+"""``flask deliver --once``, and the settings of networks and authorities."""
+
+from __future__ import annotations
+
+import pytest
+
+from config import ConfigError, load_settings
+from tests.applications import OpenApp
+from tests.feed.services.world import build_network, feed, sent
+from tests.gateway import current_gateway
+from tests.webhooks.services.hooks import deliveries, to_everything
+
+pytestmark = pytest.mark.one_database
+
+
+def test_once_sends_what_is_due_and_ends(open_app: OpenApp) -> None:
+    app = open_app(webhook_allow_networks=("127.0.0.0/8",))
+    with app.app_context():
+        gateway = current_gateway()
+        with gateway.engine.begin() as connection:
+            build_network(connection)
+        to_everything(gateway, "http://127.0.0.1:9/")
+        feed(gateway, sent(1))
+    done = app.test_cli_runner().invoke(args=["deliver", "--once"])
+    assert done.exit_code == 0, done.output
+    assert "1 attempts were made" in done.output
+    with app.app_context():
+        (row,) = deliveries(current_gateway())
+    assert "no connection" in row.tries
+
+
+def test_a_file_of_authorities_that_is_none(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
+    app = open_app(webhook_allow_networks=("127.0.0.0/8",))
+    done = app.test_cli_runner().invoke(args=["deliver", "--once"])
+    assert done.exit_code == 1
+    assert "SSL_CERT_FILE: is not a file of certificates in PEM: No such file" in done.output
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("WEBHOOK_ALLOW_NETWORKS", "10.0.0.1/8", "is not a network"),
+        ("WEBHOOK_ALLOW_NETWORKS", "10.0.0.0/8,here", "is not a network"),
+    ],
+)
+def test_bad_settings(monkeypatch: pytest.MonkeyPatch, name: str, value: str, words: str) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError, match=words):
+        load_settings()
+
+
+def test_good_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEBHOOK_ALLOW_NETWORKS", "10.0.0.0/8, fd00::/8")
+    assert load_settings().webhook_allow_networks == ("10.0.0.0/8", "fd00::/8")

@@ -1,0 +1,55 @@
+"""Receivers that hang do not hold up the others."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from app.values.times import system_clock
+from app.webhooks import post
+from app.webhooks.post import Poster
+from app.webhooks.sender import AT_UNPROVEN, Sender
+from tests.feed.services.world import feed, sent
+from tests.gateway import Gateway
+from tests.webhooks.sender.receiver import HANG, Names, Received, Receiver
+from tests.webhooks.services.hooks import to_everything
+
+RECEIVERS, EVENTS = 20, 30
+LONG = 300.0
+"""Seconds: longer than the test may take."""
+
+
+def hangs(_received: Received) -> tuple[int, str]:
+    return HANG, ""
+
+
+def test_half_of_the_receivers_hang(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All events come to the others while nothing that hangs has ended."""
+    monkeypatch.setattr(post, "ANSWER_SECONDS", LONG)
+    now = gateway.but(clock=system_clock)
+
+    async def work() -> None:
+        receivers = [await Receiver().__aenter__() for _ in range(RECEIVERS)]
+        for receiver in receivers:
+            to_everything(now, receiver.url())
+        hanging, good = receivers[::2], receivers[1::2]
+        for receiver in hanging:
+            receiver.answer = hangs
+        poster = Poster(Names(), now.allowed)
+        sender = Sender(now.database, now.snapshots, now.audit_keys, poster)
+        running = asyncio.create_task(sender.run())
+        for n in range(EVENTS):
+            await asyncio.to_thread(feed, now, sent(n + 1))
+        async with asyncio.timeout(LONG / 3):
+            while any(len(receiver.seen) < EVENTS for receiver in good):
+                await asyncio.sleep(0.05)
+        assert [len(receiver.seen) for receiver in good] == [EVENTS] * len(good)
+        assert {len(receiver.seen) for receiver in hanging} == {AT_UNPROVEN}
+        for receiver in receivers:
+            await receiver.__aexit__()  # what hangs ends by it
+        sender.stop()
+        await running
+        await poster.close()
+
+    asyncio.run(work())

@@ -1,0 +1,76 @@
+"""Senders that are killed, at any moment, lose nothing; what comes twice has the same id."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from app.values.times import system_clock
+from app.webhooks.subscription import DeliveryState
+from tests.everyday import volume
+from tests.feed.services.world import feed, released, sent
+from tests.gateway import Gateway
+from tests.webhooks.sender.receiver import Received, Receiver
+from tests.webhooks.services.hooks import deliveries, to_everything
+
+ROOT = Path(__file__).parents[3]
+
+
+async def started(url: str) -> asyncio.subprocess.Process:
+    environment = os.environ | {"DATABASE_URL": url, "WEBHOOK_ALLOW_NETWORKS": "127.0.0.0/8"}
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.webhooks.sender.process", cwd=ROOT, env=environment
+    )
+
+
+@pytest.mark.minutes("starts and kills processes for half a minute")
+def test_killed_senders_lose_nothing(gateway: Gateway, database_url: str) -> None:
+    now = gateway.but(clock=system_clock)
+    dice = random.Random(11)
+    bodies: dict[str, list[bytes]] = defaultdict(list)
+    count = volume(120)
+
+    def answer(received: Received) -> tuple[int, str]:
+        bodies[received.headers["webhook-id"]].append(received.body)
+        return 200, ""
+
+    async def work() -> None:
+        os.environ["AUDIT_KEY"] = now.audit_keys.present.decode()
+        kills = 0
+        async with Receiver(answer) as receiver:
+            to_everything(now, receiver.url())
+            senders = [await started(database_url) for _ in range(2)]
+            for n in range(1, count + 1):
+                await asyncio.to_thread(feed, now, sent(n))
+                await asyncio.to_thread(feed, now, released(n))
+                await asyncio.sleep(0.05)
+                if n % 8 == 0:
+                    victim = dice.randrange(2)
+                    senders[victim].kill()
+                    await senders[victim].wait()
+                    senders[victim] = await started(database_url)
+                    kills += 1
+            for _ in range(300):
+                if all(row.state == DeliveryState.DELIVERED for row in deliveries(now)):
+                    break
+                await asyncio.sleep(0.1)
+            for sender in senders:
+                sender.terminate()
+                # One that was started a moment ago does not listen to signals yet.
+                assert await sender.wait() in (0, -signal.SIGTERM)
+        assert kills == count // 8
+
+    try:
+        asyncio.run(work())
+    finally:
+        os.environ.pop("AUDIT_KEY", None)
+    rows = deliveries(now)
+    assert len(rows) == 2 * count
+    assert {row.message_id: {row.body.encode()} for row in rows} == {i: set(b) for i, b in bodies.items()}

@@ -1,0 +1,187 @@
+"""From a changed status to a receiver: signed, once, again after failures, and not lost in an outage."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import defaultdict
+from datetime import timedelta
+
+import pytest
+from standardwebhooks import Webhook
+
+from app.values.times import system_clock
+from app.webhooks.post import Answer, Poster
+from app.webhooks.sender import AT_PROVEN, AT_UNPROVEN, Sender
+from app.webhooks.services.subscriptions import rotate
+from app.webhooks.subscription import DeliveryState, State
+from tests.actors import TESTER
+from tests.everyday import volume
+from tests.feed.services.world import about, feed, released, sent
+from tests.gateway import Gateway
+from tests.webhooks.sender.receiver import Names, Received, Receiver
+from tests.webhooks.sender.sending import send_due
+from tests.webhooks.services.hooks import Clock, deliveries, kept, to_everything
+
+
+def test_a_change_arrives_signed_by_both_secrets(gateway: Gateway) -> None:
+    now = gateway.but(clock=system_clock)
+
+    async def work() -> None:
+        async with Receiver() as receiver:
+            made = to_everything(now, receiver.url())
+            new = rotate(now.database, now.audit_keys, made.public_id, actor=TESTER)
+            feed(now, sent(1))
+            await send_due(now)
+            await send_due(now)
+            (got,) = receiver.seen
+            for secret in (made.secret, new.secret):
+                event = Webhook(secret).verify(got.body, got.headers)
+                assert (event["type"], event["data"]["status"]) == ("transfer.status", 1)
+
+    asyncio.run(work())
+    (row,) = deliveries(now)
+    assert row.state == DeliveryState.DELIVERED
+    (attempt,) = json.loads(row.tries)
+    assert (attempt["status"], attempt["error"]) == (204, "")
+
+
+def test_410_ends_it_and_a_redirect_is_a_failure(gateway: Gateway) -> None:
+    async def work() -> None:
+        gone = Receiver(lambda _r: (410, ""))
+        moved = Receiver(lambda _r: (301, "Location: http://127.0.0.1:9/\r\n"))
+        async with gone, moved:
+            of_gone, of_moved = to_everything(gateway, gone.url()), to_everything(gateway, moved.url())
+            feed(gateway, sent(1))
+            await send_due(gateway)
+            assert kept(gateway, of_gone).state == State.OFF
+            assert kept(gateway, of_moved).state == State.ACTIVE
+
+    asyncio.run(work())
+    first, second = deliveries(gateway)
+    assert (first.state, second.state) == (DeliveryState.FAILED, DeliveryState.WAITING)
+    assert json.loads(second.tries)[0]["error"] == "HTTP 301"
+
+
+def test_the_log_never_has_a_word_of_the_receiver(gateway: Gateway) -> None:
+    async def work() -> None:
+        async with Receiver(lambda _r: (500, "X-Word: secret\r\n")) as receiver:
+            to_everything(gateway, receiver.url())
+            feed(gateway, sent(1))
+            await send_due(gateway)
+
+    asyncio.run(work())
+    (row,) = deliveries(gateway)
+    assert "secret" not in row.tries
+
+
+@pytest.mark.parametrize("hours", [24, pytest.param(60, marks=pytest.mark.soak("as the other, longer"))])
+def test_nothing_is_lost_in_an_outage(gateway: Gateway, clock: Clock, hours: int) -> None:
+    """The receiver is down for a day, and for most of the schedule; events go on happening."""
+    ends = clock.now + timedelta(hours=hours)
+    bodies: dict[str, set[bytes]] = defaultdict(set)
+    taken: list[str] = []
+
+    def answer(received: Received) -> tuple[int, str]:
+        bodies[received.headers["webhook-id"]].add(received.body)
+        if clock.now < ends:
+            return 503, ""
+        taken.append(received.headers["webhook-id"])
+        return 200, ""
+
+    transfers = volume(40, 6)
+
+    async def work() -> None:
+        async with Receiver(answer) as receiver:
+            to_everything(gateway, receiver.url())
+            told = 0
+            while clock.now < ends + timedelta(hours=30):
+                if told < transfers:
+                    told += 1
+                    feed(gateway, sent(told))
+                    feed(gateway, about(told, "transfer.confirmed", at=-60), released(told))
+                await send_due(gateway)
+                clock.move(timedelta(minutes=30 if told < transfers else 120))
+
+    asyncio.run(work())
+    rows = deliveries(gateway)
+    assert len(rows) == 2 * transfers
+    assert {row.state for row in rows} == {DeliveryState.DELIVERED}
+    assert sorted(taken) == sorted(row.message_id for row in rows)
+    assert {row.message_id: {row.body.encode()} for row in rows} == bodies
+    assert max(row.attempts for row in rows) > 5
+
+
+def test_a_sender_that_is_stopped_notes_what_is_under_way(gateway: Gateway) -> None:
+    async def work() -> None:
+        poster = Poster(Names(), gateway.allowed)
+        sender = Sender(gateway.database, gateway.snapshots, gateway.audit_keys, poster)
+
+        def answer(_received: Received) -> tuple[int, str]:
+            sender.stop()
+            return 200, ""
+
+        async with Receiver(answer) as receiver:
+            to_everything(gateway, receiver.url())
+            feed(gateway, sent(1))
+            await asyncio.wait_for(sender.run(), 10)
+        await poster.close()
+
+    asyncio.run(work())
+    assert [row.state for row in deliveries(gateway)] == [DeliveryState.DELIVERED]
+
+
+class Failing(Poster):
+    """As a poster whose library fails in a way that nobody thought of."""
+
+    def __init__(self) -> None:
+        super().__init__(Names(), ())
+        self.attempts = 0
+
+    async def post(self, url: str, *_: object) -> Answer:
+        self.attempts += 1
+        raise ArithmeticError(url)
+
+
+def test_an_attempt_that_fails_here_is_noted_and_leaves_its_place(
+    gateway: Gateway, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    poster = Failing()
+
+    async def work() -> None:
+        sender = Sender(gateway.database, gateway.snapshots, gateway.audit_keys, poster)
+        for _ in range(4):  # more often than a place that was never reached has room
+            await asyncio.wait_for(sender.run_once(), 10)
+            clock.move(timedelta(hours=1))
+        await poster.close()
+
+    to_everything(gateway, "https://hooks.example/?token=hidden")
+    feed(gateway, sent(1))
+    asyncio.run(work())
+    (row,) = deliveries(gateway)
+    assert (row.state, row.attempts, poster.attempts) == (DeliveryState.WAITING, 4, 4)
+    assert "ArithmeticError" in caplog.text
+    assert "hidden" not in caplog.text + row.tries
+
+
+def test_sending_what_is_due_can_be_stopped(gateway: Gateway) -> None:
+    async def work() -> None:
+        poster = Poster(Names(), gateway.allowed)
+        sender = Sender(gateway.database, gateway.snapshots, gateway.audit_keys, poster)
+
+        def answer(_received: Received) -> tuple[int, str]:
+            sender.stop()
+            return 200, ""
+
+        async with Receiver(answer) as receiver:
+            to_everything(gateway, receiver.url())
+            feed(gateway, *(sent(n) for n in range(1, 41)))
+            await asyncio.wait_for(sender.run_once(), 10)
+        await poster.close()
+
+    asyncio.run(work())
+    states = [row.state for row in deliveries(gateway)]
+    # What was taken is sent to its end, and some may just be taken when it is stopped.
+    delivered = states.count(DeliveryState.DELIVERED)
+    assert 1 <= delivered <= AT_UNPROVEN + AT_PROVEN
+    assert states.count(DeliveryState.WAITING) == 40 - delivered

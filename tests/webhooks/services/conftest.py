@@ -1,0 +1,15 @@
+"""A gateway with the small network of the feed's tests, its clock at NOW."""
+
+from __future__ import annotations
+
+import pytest
+from flask import Flask
+
+from tests.databases import SharedDatabase
+from tests.feed.services.world import NOW, small_network
+from tests.gateway import Gateway
+
+
+@pytest.fixture
+def gateway(app: Flask, database: SharedDatabase) -> Gateway:
+    return small_network(database, clock=lambda: NOW)

@@ -1,0 +1,91 @@
+"""Subscriptions and deliveries, as tests make and see them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import select
+
+from app.db.engine import reading
+from app.webhooks.models import Delivery, Subscription
+from app.webhooks.services.subscriptions import Made, NewSubscription, subscribe
+from app.webhooks.subscription import AlertKind, Audience, subjects_of
+from tests.actors import TESTER
+from tests.feed.services.world import NOW, transfer_id
+from tests.gateway import Gateway
+
+
+@dataclass
+class Clock:
+    """A clock that tests move."""
+
+    now: datetime = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def move(self, by: timedelta) -> None:
+        self.now += by
+
+
+@dataclass
+class Plenty:
+    """Room for so many to each place."""
+
+    each: int = 1000
+    filled: dict[str, int] = field(default_factory=dict)
+
+    def free(self, place: str) -> int:
+        return self.each - self.filled.get(place, 0)
+
+    def fill(self, place: str, number: int) -> None:
+        self.filled[place] = self.filled.get(place, 0) + number
+
+
+def to_everything(gateway: Gateway, url: str = "https://hooks.example/") -> Made:
+    return subscribe(
+        gateway.database,
+        gateway.audit_keys,
+        gateway.allowed,
+        NewSubscription(url, Audience.EVERYTHING),
+        actor=TESTER,
+    )
+
+
+def to_subjects(
+    gateway: Gateway,
+    accounts: Iterable[str] = (),
+    transfers: Iterable[int] = (),
+    url: str = "https://hooks.example/",
+    owner_key: str | None = None,
+) -> Made:
+    ids = [bytes.fromhex(transfer_id(n)[2:]) for n in transfers]
+    wanted = NewSubscription(url, Audience.SUBJECTS, subjects=subjects_of(accounts, ids), owner_key=owner_key)
+    return subscribe(gateway.database, gateway.audit_keys, gateway.allowed, wanted, actor=TESTER)
+
+
+def to_alerts(gateway: Gateway, *kinds: AlertKind) -> Made:
+    wanted = NewSubscription("https://hooks.example/", Audience.ALERTS, alerts=kinds)
+    return subscribe(gateway.database, gateway.audit_keys, gateway.allowed, wanted, actor=TESTER)
+
+
+def deliveries(gateway: Gateway) -> list[Any]:
+    """Every delivery, in the order in which they were written."""
+    with reading(gateway.engine) as connection:
+        return list(connection.execute(select(Delivery.__table__).order_by(Delivery.id)))
+
+
+def told(gateway: Gateway) -> list[dict[str, Any]]:
+    """What they say."""
+    return [json.loads(row.body)["data"] for row in deliveries(gateway)]
+
+
+def kept(gateway: Gateway, made: Made) -> Any:
+    """The row of a subscription."""
+    with reading(gateway.engine) as connection:
+        found = select(Subscription.__table__).where(Subscription.public_id == made.public_id)
+        return connection.execute(found).one()

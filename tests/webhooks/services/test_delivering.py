@@ -1,0 +1,252 @@
+"""What senders take, and what becomes of it."""
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from app.audit.keys import AuditKeys
+from app.webhooks.schedule import DELAYS, KEPT
+from app.webhooks.services import delivering
+from app.webhooks.services.delivering import CLAIM, Due, Outcome, bring_back, clean_up, replay, take
+from app.webhooks.services.subscriptions import rotate, send_test, switch
+from app.webhooks.signature import secret_text
+from app.webhooks.subscription import DeliveryState, State
+from tests.actors import TESTER
+from tests.feed.services.world import NOW, feed, sent
+from tests.gateway import Gateway
+from tests.webhooks.services.hooks import Clock, Plenty, deliveries, kept, to_everything, to_subjects
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def moved(gateway: Gateway, clock: Clock) -> Gateway:
+    """The gateway with a clock that can be moved."""
+    return gateway.but(clock=clock)
+
+
+def ended(gateway: Gateway, due: Due, status: int | None, retry_after: timedelta | None = None) -> None:
+    bring_back(
+        gateway.database,
+        [Outcome(due, gateway.clock(), 12, status, "" if status == 200 else "no", retry_after)],
+    )
+
+
+def test_what_was_taken_is_not_taken_again_until_the_claim_is_over(moved: Gateway, clock: Clock) -> None:
+    to_everything(moved)
+    feed(moved, sent(1), sent(2))
+    first = take(moved.database, moved.audit_keys, Plenty())
+    assert [json.loads(due.body)["data"]["seq"] for due in first] == [2, 2]
+    assert take(moved.database, moved.audit_keys, Plenty()) == []
+    clock.move(CLAIM)
+    again = take(moved.database, moved.audit_keys, Plenty())
+    assert [due.message_id for due in again] == [due.message_id for due in first]
+
+
+def test_a_clock_that_was_ahead_holds_nothing_up(moved: Gateway, clock: Clock) -> None:
+    """Neither what was written by it, nor what is tried again, nor a receiver that asked for a pause."""
+    to_everything(moved)
+    clock.move(timedelta(days=40))
+    feed(moved, sent(1))
+    (due,) = take(moved.database, moved.audit_keys, Plenty())
+    ended(moved, due, 503, retry_after=timedelta(hours=1))
+    feed(moved, sent(2))
+    clock.move(-timedelta(days=40))
+    assert take(moved.database, moved.audit_keys, Plenty()) == []
+    clean_up(moved.database)
+    assert len(take(moved.database, moved.audit_keys, Plenty())) == 2
+
+
+def test_what_waits_as_long_as_it_may_goes_on_waiting(moved: Gateway, clock: Clock) -> None:
+    to_everything(moved)
+    feed(moved, sent(1))
+    (due,) = take(moved.database, moved.audit_keys, Plenty())
+    clean_up(moved.database)
+    assert take(moved.database, moved.audit_keys, Plenty()) == []
+    ended(moved, due, 503, retry_after=timedelta(hours=24))
+    clean_up(moved.database)
+    clock.move(timedelta(hours=24) - timedelta(seconds=1))
+    assert take(moved.database, moved.audit_keys, Plenty()) == []
+    clock.move(timedelta(seconds=1))
+    assert len(take(moved.database, moved.audit_keys, Plenty())) == 1
+
+
+def test_a_sender_that_was_too_slow_notes_nothing(moved: Gateway, clock: Clock) -> None:
+    to_everything(moved)
+    feed(moved, sent(1))
+    (slow,) = take(moved.database, moved.audit_keys, Plenty())
+    clock.move(CLAIM)
+    (other,) = take(moved.database, moved.audit_keys, Plenty())
+    ended(moved, slow, None)
+    (row,) = deliveries(moved)
+    assert (row.attempts, row.tries) == (0, None)
+    ended(moved, other, 200)
+    (row,) = deliveries(moved)
+    assert (row.state, row.next_at, row.attempts) == (DeliveryState.DELIVERED, None, 1)
+
+
+def test_only_as_much_is_taken_as_there_is_room_for(moved: Gateway) -> None:
+    to_everything(moved)
+    to_everything(moved)
+    to_everything(moved, "https://other.example/")
+    feed(moved, *(sent(n) for n in range(1, 11)))
+    room = Plenty(3)
+    taken = take(moved.database, moved.audit_keys, room)
+    assert sorted(due.place for due in taken) == ["hooks.example:443"] * 3 + ["other.example:443"] * 3
+    assert take(moved.database, moved.audit_keys, room) == []
+
+
+def test_a_failed_delivery_is_tried_by_the_schedule_and_then_given_up(moved: Gateway, clock: Clock) -> None:
+    to_everything(moved)
+    feed(moved, sent(1))
+    ids = set()
+    for attempt in range(1, len(DELAYS) + 1):
+        (due,) = take(moved.database, moved.audit_keys, Plenty())
+        ids.add(due.message_id)
+        ended(moved, due, 500)
+        (row,) = deliveries(moved)
+        if attempt < len(DELAYS):
+            wait = row.next_at - clock.now
+            assert DELAYS[attempt] <= wait <= DELAYS[attempt] * 1.2
+            clock.move(wait - timedelta(milliseconds=1))
+            assert take(moved.database, moved.audit_keys, Plenty()) == []
+            clock.move(timedelta(milliseconds=1))
+    (row,) = deliveries(moved)
+    assert (row.state, row.next_at, row.attempts) == (DeliveryState.FAILED, None, 10)
+    assert len(json.loads(row.tries)) == 10
+    assert len(ids) == 1
+
+
+def test_a_receiver_that_asks_to_be_left_alone_is(moved: Gateway, clock: Clock) -> None:
+    made = to_everything(moved)
+    feed(moved, sent(1))
+    (due,) = take(moved.database, moved.audit_keys, Plenty())
+    ended(moved, due, 429, timedelta(minutes=20))
+    feed(moved, sent(2))
+    clock.move(timedelta(minutes=19))
+    assert take(moved.database, moved.audit_keys, Plenty()) == []
+    clock.move(timedelta(minutes=1))
+    assert len(take(moved.database, moved.audit_keys, Plenty())) == 2
+    assert kept(moved, made).quiet_until is not None
+
+
+def test_410_switches_the_subscription_off(moved: Gateway, clock: Clock) -> None:
+    made = to_everything(moved)
+    feed(moved, sent(1), sent(2))
+    one, _two = take(moved.database, moved.audit_keys, Plenty())
+    ended(moved, one, 410)
+    row = kept(moved, made)
+    assert (row.state, "410" in row.state_reason) == (State.OFF, True)
+    feed(moved, sent(3))
+    clock.move(CLAIM)
+    assert take(moved.database, moved.audit_keys, Plenty()) == []
+    assert [row.state for row in deliveries(moved)] == [DeliveryState.FAILED, DeliveryState.WAITING]
+    switch(moved.database, moved.audit_keys, made.public_id, State.ACTIVE, actor=TESTER)
+    assert len(take(moved.database, moved.audit_keys, Plenty())) == 1
+
+
+def test_paused_means_later(moved: Gateway) -> None:
+    made = to_everything(moved)
+    switch(moved.database, moved.audit_keys, made.public_id, State.PAUSED, actor=TESTER)
+    feed(moved, sent(1))
+    assert take(moved.database, moved.audit_keys, Plenty()) == []
+    switch(moved.database, moved.audit_keys, made.public_id, State.ACTIVE, actor=TESTER)
+    assert len(take(moved.database, moved.audit_keys, Plenty())) == 1
+
+
+def test_both_secrets_sign_for_a_day(moved: Gateway, clock: Clock) -> None:
+    made = to_everything(moved)
+    new = rotate(moved.database, moved.audit_keys, made.public_id, actor=TESTER)
+    assert new.secret != made.secret
+
+    def signing() -> list[str]:
+        send_test(moved.database, made.public_id)
+        return [
+            secret_text(secret) for secret in take(moved.database, moved.audit_keys, Plenty())[-1].secrets
+        ]
+
+    assert signing() == [new.secret, made.secret]
+    clock.move(timedelta(hours=24))
+    assert signing() == [new.secret]
+
+
+def test_secrets_outlive_a_new_audit_key_and_a_lost_one_is_told(moved: Gateway, clock: Clock) -> None:
+    made = to_everything(moved)
+    former = moved.audit_keys.present.decode()
+    file = moved.audit_keys._file
+    feed(moved, sent(1))
+    kept_key = moved.but(audit_keys=AuditKeys("n" * 40, (former,), file))
+    assert [secret_text(s) for s in take(kept_key.database, kept_key.audit_keys, Plenty())[0].secrets] == [
+        made.secret
+    ]
+    clock.move(CLAIM)
+    lost = moved.but(audit_keys=AuditKeys("n" * 40, (), file))
+    (due,) = take(lost.database, lost.audit_keys, Plenty())
+    assert due.secrets == ()
+    assert "not configured" in due.fault
+
+
+def test_a_replay_sends_a_span_again_with_the_same_ids(moved: Gateway, clock: Clock) -> None:
+    made = to_everything(moved)
+    for n in range(1, 5):
+        feed(moved, sent(n))
+        clock.move(timedelta(minutes=1))
+    taken = take(moved.database, moved.audit_keys, Plenty())
+    ended(moved, taken[0], 200)
+    ended(moved, taken[1], 200)
+    ended(moved, taken[2], 410)
+    switch(moved.database, moved.audit_keys, made.public_id, State.ACTIVE, actor=TESTER)
+    span = (NOW + timedelta(minutes=1), NOW + timedelta(minutes=3))
+    assert replay(moved.database, moved.audit_keys, made.public_id, *span, actor=TESTER) == 1
+    assert [due.message_id for due in take(moved.database, moved.audit_keys, Plenty())] == [
+        taken[2].message_id
+    ]
+    assert (
+        replay(moved.database, moved.audit_keys, made.public_id, *span, actor=TESTER, delivered_too=True) == 1
+    )
+    again = take(moved.database, moved.audit_keys, Plenty())
+    assert [(due.message_id, due.attempts) for due in again] == [(taken[1].message_id, 0)]
+
+
+def test_old_deliveries_and_removed_subscriptions_go(moved: Gateway, clock: Clock) -> None:
+    to_everything(moved)
+    gone = to_subjects(moved, transfers=[1])
+    feed(moved, sent(1))
+    switch(moved.database, moved.audit_keys, gone.public_id, State.REMOVED, actor=TESTER)
+    clean_up(moved.database)
+    clean_up(moved.database)
+    assert len(deliveries(moved)) == 1
+    clock.move(KEPT + timedelta(seconds=1))
+    clean_up(moved.database)
+    assert deliveries(moved) == []
+
+
+def test_however_much_is_too_old_it_is_deleted(
+    moved: Gateway, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As much as is written between two turns: otherwise the table would grow for ever."""
+    monkeypatch.setattr(delivering, "_DELETED_AT_ONCE", 2)
+    to_everything(moved)
+    removed = to_subjects(moved, transfers=range(1, 8))
+    feed(moved, *(sent(n) for n in range(1, 8)))
+    assert len(deliveries(moved)) == 14
+    switch(moved.database, moved.audit_keys, removed.public_id, State.REMOVED, actor=TESTER)
+    clean_up(moved.database)
+    assert len(deliveries(moved)) == 7
+    clock.move(KEPT + timedelta(seconds=1))
+    clean_up(moved.database)
+    assert deliveries(moved) == []
+
+
+def test_a_backlog_of_one_does_not_hide_the_others(moved: Gateway) -> None:
+    to_everything(moved, "https://hangs.example/")
+    feed(moved, *(sent(n) for n in range(1, 300)))
+    to_everything(moved, "https://good.example/")
+    room = Plenty(2)
+    room.fill("hangs.example:443", 2)
+    feed(moved, sent(300))
+    assert [due.place for due in take(moved.database, moved.audit_keys, room)] == ["good.example:443"]

@@ -1,0 +1,124 @@
+"""Deliveries are written in the transaction of what they tell of."""
+
+import json
+
+import pytest
+from sqlalchemy import event as sql_event
+
+from app.db.engine import writing
+from app.feed.services.ingest import ingest_within
+from app.feed.services.replay import replay
+from app.feed.services.retract import retract_ids
+from app.webhooks.services.subscriptions import switch
+from app.webhooks.subscription import State
+from tests.actors import TESTER
+from tests.feed.services.world import SENDER, about, event, feed, released, sent, transfer_id
+from tests.gateway import Gateway
+from tests.webhooks.services.hooks import deliveries, kept, to_everything, to_subjects, told
+
+OTHER = "0x" + "bb" * 20
+
+
+def steps(gateway: Gateway) -> list[tuple[int, int]]:
+    return [(each["previous_status"], each["status"]) for each in told(gateway)]
+
+
+def test_without_a_subscription_nothing_is_written(gateway: Gateway) -> None:
+    feed(gateway, sent(1), released(1))
+    assert deliveries(gateway) == []
+
+
+def test_each_change_of_a_status_is_told_once_with_its_place_in_the_log(gateway: Gateway) -> None:
+    to_everything(gateway)
+    feed(gateway, sent(1))
+    feed(gateway, sent(1), about(1, "transfer.confirmed", at=-60))
+    feed(gateway, released(1))
+    assert told(gateway) == [
+        {"transfer_id": transfer_id(1), "status": s, "previous_status": p, "refund_reason": 0, "seq": seq}
+        for p, s, seq in [(0, 1, 1), (1, 3, 2), (3, 5, 3)]
+    ]
+    assert len({row.message_id for row in deliveries(gateway)}) == 3
+
+
+def test_a_reorganisation_and_a_retraction_take_a_status_back(gateway: Gateway) -> None:
+    to_everything(gateway)
+    feed(gateway, sent(1), about(1, "transfer.confirmed", at=-60))
+    feed(gateway, event("chain.reorged", chain_id=1, from_block=90, at=-5))
+    feed(gateway, sent(2), released(2, event_id="paid"))
+    retract_ids(gateway.database, gateway.audit_keys, ["paid"], "was another's", actor=TESTER)
+    assert steps(gateway) == [(0, 3), (3, 0), (0, 5), (5, 1)]
+    assert [each.get("taken_back") for each in told(gateway)] == [None, True, None, True]
+
+
+@pytest.mark.parametrize("account", [SENDER, SENDER.lower(), SENDER.upper().replace("0X", "0x")])
+def test_an_account_hears_of_its_transfers_alone(gateway: Gateway, account: str) -> None:
+    to_subjects(gateway, [account])
+    feed(gateway, sent(1), sent(2, sender=OTHER, receiver=OTHER), sent(3, sender=OTHER))
+    assert [each["transfer_id"] for each in told(gateway)] == [transfer_id(1), transfer_id(3)]
+
+
+def test_a_transfer_is_told_once_however_often_a_subscription_names_it(gateway: Gateway) -> None:
+    first = kept(gateway, to_subjects(gateway, [SENDER], [1])).id
+    second = kept(gateway, to_subjects(gateway, [OTHER], [1, 2])).id
+    feed(gateway, sent(1), sent(2, sender=OTHER, receiver=OTHER), sent(3, sender="x", receiver="y"))
+    by = [(row.subscription_id, row.subject) for row in deliveries(gateway)]
+    assert by == [(first, transfer_id(1)), (second, transfer_id(1)), (second, transfer_id(2))]
+
+
+def test_paused_ones_are_kept_for_and_those_that_are_off_are_not(gateway: Gateway) -> None:
+    paused, off, removed = (to_everything(gateway) for _ in range(3))
+    switch(
+        gateway.database,
+        gateway.audit_keys,
+        to_subjects(gateway, [SENDER]).public_id,
+        State.OFF,
+        actor=TESTER,
+    )
+    switch(gateway.database, gateway.audit_keys, paused.public_id, State.PAUSED, actor=TESTER)
+    switch(gateway.database, gateway.audit_keys, off.public_id, State.OFF, actor=TESTER)
+    switch(gateway.database, gateway.audit_keys, removed.public_id, State.REMOVED, actor=TESTER)
+    feed(gateway, sent(1))
+    assert [row.subscription_id for row in deliveries(gateway)] == [kept(gateway, paused).id]
+
+
+def test_a_transaction_that_is_undone_tells_nothing(gateway: Gateway) -> None:
+    to_everything(gateway)
+    line = json.dumps(sent(1)).encode()
+    with pytest.raises(RuntimeError, match="undone"), writing(gateway.engine) as connection:
+        assert ingest_within(connection, gateway.database, gateway.intake, [line], "test").accepted == 1
+        raise RuntimeError("undone")
+    assert deliveries(gateway) == []
+
+
+def test_a_replay_of_the_log_tells_nothing(gateway: Gateway) -> None:
+    to_everything(gateway)
+    feed(gateway, sent(1), released(1))
+    before = deliveries(gateway)
+    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    assert len(before) == 1
+    assert deliveries(gateway) == before
+
+
+def statements(gateway: Gateway, *events: dict[str, object]) -> list[str]:
+    """The statements about webhooks that feeding these events takes."""
+    seen: list[str] = []
+
+    def note(_c: object, _cursor: object, statement: str, *_: object) -> None:
+        if "webhook" in statement:
+            seen.append(statement)
+
+    sql_event.listen(gateway.feed, "before_cursor_execute", note)
+    try:
+        feed(gateway, *events)
+    finally:
+        sql_event.remove(gateway.feed, "before_cursor_execute", note)
+    return seen
+
+
+def test_without_a_subscription_a_batch_costs_one_look_up(gateway: Gateway) -> None:
+    assert len(statements(gateway, *(sent(n) for n in range(1, 21)))) == 1
+    assert len(statements(gateway, sent(1), sent(2))) == 0  # nothing changes
+    to_subjects(gateway, [OTHER])
+    assert len(statements(gateway, *(sent(n) for n in range(21, 41)))) == 2
+    to_everything(gateway)
+    assert len(statements(gateway, *(sent(n) for n in range(41, 61)))) == 3
