@@ -37,7 +37,7 @@ AREAS: Final[dict[str, tuple[str, ...]]] = {
     "admin": (*_CONSOLE, *_FEATURES),
     "api": ("app/api/", *_PUBLIC),
     "approvals": ("app/accounts/", "app/approvals/", "app/credentials/"),
-    "audit": ("app/", "docs/"),
+    "audit": ("app/audit/", "app/webhooks/"),
     "bench": ("bench/", "tests/load/"),
     "browser": (*_CONSOLE, *_PAGES, "app/transfer_page/", "app/api/", "docs/", "scripts/docs_site/"),
     "cli": _COMMANDS,

@@ -15,8 +15,8 @@ from tests.everyday import TESTS, database_of_file, one_of, part
 ROOT = TESTS.parent
 
 A_FEATURE = [
-    "admin", "anchors", "api", "browser", "clients", "contract", "domain", "grpcweb", "openapi", "queries",
-    "services",
+    "admin", "api", "browser", "clients", "contract", "estimates", "feed", "grpcweb", "journeys", "latency",
+    "openapi",
 ]  # fmt: skip
 """The areas of a feature that answers clients and has a page of the console."""
 
@@ -70,11 +70,11 @@ def test_each_area_names_code_that_is_there() -> None:
         (["app/db/commands.py"], [ALL]),
         (
             ["app/sandbox/commands.py"],
-            ["anchors", "cli", "faults", "migrating", "restores", "rotation", "sandbox"],
+            ["cli", "faults", "migrating", "restores", "sandbox"],
         ),
         (["app/latency/admin.py"], A_FEATURE),
-        (["tests/watcher/kit.py", "app/sandbox/network.py"], ["anchors", "sandbox", "watcher"]),
-        (["docs/api/status.md"], ["anchors", "browser", "clients", "site"]),
+        (["tests/watcher/kit.py", "app/sandbox/network.py"], ["sandbox", "watcher"]),
+        (["docs/api/status.md"], ["browser", "clients", "site"]),
         (["app/network/models.py"], [ALL]),
         (["tests/everyday.py"], [ALL]),
     ],
