@@ -187,9 +187,9 @@ def parts_of(room: Path, layers: Sequence[str], contracts: Sequence[Contract]) -
         yield any((room / f"{name}.py").exists() or (room / name).is_dir() for name in names)
 
 
-WIDTH: Final = 400
-MARGIN: Final = 12
-GAP: Final = 8
+WIDTH: Final = 360
+MARGIN: Final = 4
+GAP: Final = 6
 IN_A_ROW: Final = 3
 ROOM_WIDTH: Final = (WIDTH - 2 * MARGIN - (IN_A_ROW - 1) * GAP) / IN_A_ROW
 PLAIN, FEATURE = 32, 50
@@ -246,7 +246,7 @@ def _draw_contracts(lines: list[str], apart: Sequence[Contract], explained: set[
         lines.append(_text(MARGIN, y + 12, f"↑ {contract['id']}", size=12, bold=True))
         sentence = "" if contract["id"] in explained else contract["name"]
         explained.add(contract["id"])
-        for row in textwrap.wrap(sentence, 58):
+        for row in textwrap.wrap(sentence, 52):
             y += LINE
             lines.append(_text(MARGIN + 13, y + 12, row, size=12))
         y += LINE + 4
@@ -270,9 +270,9 @@ def _draw_room(lines: list[str], room: Room, x: float, y: float, height: int) ->
         f'  <rect x="{x:g}" y="{y:g}" width="{ROOM_WIDTH:g}" height="{height}" rx="7" fill="{fill}"'
         f' stroke="{stroke}"/>'
     )
-    lines.append(_text(x + 9, y + 21, room.name, colour="ink", bold=True))
+    lines.append(_text(x + 7, y + 21, room.name, colour="ink", bold=True))
     for number, has in enumerate(room.parts or ()):
-        _draw_part(lines, number, x + 9 + number * 16, y + 30, has=has)
+        _draw_part(lines, number, x + 7 + number * 16, y + 30, has=has)
 
 
 def _draw_part(lines: list[str], number: int, x: float, y: float, *, has: bool) -> None:
