@@ -1,7 +1,7 @@
 # `make` lists the targets. They run in .venv, which each target creates and keeps up to date.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run demo docs test check bench faults soak lint format-check format types requirements proto errors contracts clients screenshots release audit licences sbom clean
+.PHONY: help run demo docs test check bench faults soak lint format-check format types requirements proto errors layout contracts clients screenshots release audit licences sbom clean
 
 BIN := .venv/bin
 VENV := @scripts/python scripts/venv.py
@@ -104,6 +104,10 @@ proto: ## generate the protobuf messages from proto/
 errors: ## write the catalogue of errors into docs/errors.md
 	$(VENV) requirements-dev.txt
 	@$(BIN)/python -m scripts.errors_page
+
+layout: ## draw docs/images/layout.svg from the import contracts and the packages of app/
+	$(VENV) requirements-dev.txt
+	@$(BIN)/python -m scripts.layout_picture
 
 contracts: ## compile the Solidity that the tests run in an EVM (needs node and npm)
 	cd tests/contract/evm && npm ci --no-audit --no-fund && node compile.cjs > bridges.tmp && mv bridges.tmp bridges.json

@@ -16,6 +16,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pytest
@@ -104,6 +105,12 @@ BAD_HABITS = {
 MAX_LINES = 400
 LONG_FILES: dict[str, str] = {"clients/python/transfer_gateway_client/types.py": "make clients writes it"}
 """Python files over the limit, each with the reason why it is not two files."""
+
+MAX_FUNCTION_LINES = 40
+"""Of a function that serves: from ``def`` to its end, with its docstring."""
+
+SERVING = re.compile(r"(app|serving)/.*|config\.py|gunicorn\.conf\.py")
+"""Where functions are held to that."""
 
 MAX_MODULES = 20
 """In a folder of app/, its ``__init__.py`` not counted."""
@@ -202,6 +209,7 @@ def violations(root: Path) -> list[str]:
         found += private_places(path, name)
         if path.suffix == ".py":
             found += too_long(path, name)
+            found += long_functions(path, name)
             found += borrowed(path, name)
         if name.startswith("app/") and path.suffix == ".py" and "__import__(" in path.read_text():
             found.append(f"{name}:1: an import by name hides a dependency")
@@ -217,6 +225,17 @@ def too_long(path: Path, name: str) -> Iterator[str]:
         yield f"{name}:{MAX_LINES}: {lines} lines; split it, or say in LONG_FILES why not"
     elif lines <= MAX_LINES and name in LONG_FILES:
         yield f"{name}:1: is short enough now; take it out of LONG_FILES"
+
+
+def long_functions(path: Path, name: str) -> Iterator[str]:
+    """Functions that have more than one thought."""
+    if not SERVING.fullmatch(name) or name.endswith("_pb2.py"):
+        return
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            if lines > MAX_FUNCTION_LINES:
+                yield f"{name}:{node.lineno}: {node.name} has {lines} lines; at most {MAX_FUNCTION_LINES}"
 
 
 def borrowed(path: Path, name: str) -> Iterator[str]:
@@ -267,10 +286,16 @@ def test_every_file_is_looked_at() -> None:
     assert not any(path.startswith((".git/", ".venv/", "instance/")) for path in looked_at)
 
 
+def function(lines: int) -> str:
+    return "class A:\n    def f():\n" + "        x = 1\n" * (lines - 1)
+
+
 LAWFUL = {
     "app/__init__.py": "import flask\n",
     "app/refunds/refund_pb2.py": "x = 1\n" * (MAX_LINES + 1),
     "app/feed/short.py": "x = 1\n" * MAX_LINES,
+    "app/feed/functions.py": function(MAX_FUNCTION_LINES),
+    "scripts/long_function.py": function(MAX_FUNCTION_LINES + 1),
     "README.md": "Workers share no connection; see https://example.org/work and ./networks.\n",
 } | {f"app/network/table_{number}.py": "" for number in range(MAX_MODULES)}
 
@@ -285,6 +310,8 @@ def test_nothing_is_found_where_all_is_well(tmp_path: Path) -> None:
     [
         ("app/feed/long.py", "x = 1\n" * (MAX_LINES + 1), f"{MAX_LINES + 1} lines"),
         ("tests/test_long.py", "x = 1\n" * (MAX_LINES + 1), f"{MAX_LINES + 1} lines"),
+        ("app/feed/functions.py", function(MAX_FUNCTION_LINES + 1), ":2: f has 41 lines; at most 40"),
+        ("gunicorn.conf.py", f"def g():\n{indent(function(40), '    ')}", "g has 42 lines"),
         ("tests/admin/pages.py", "from tests.admin.test_sign_in import code\n", "imports a module of tests"),
         ("tests/test_a.py", "from tests import test_b\n", "imports a module of tests, tests.test_b"),
         ("tests/admin/pages.py", "from bench.grow import grow\n", "imports a benchmark, bench.grow"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -68,30 +69,30 @@ class ApiDoor:
 
     trusted_proxies: int
     compat_clients: bool
-    status_body: StatusBody
-    transaction_body: TransactionBody
     status_answer: StatusAnswer
     estimate_query: EstimateQuery
-    estimate_answer: EstimateAnswer
-    latency_query: LatencyQuery
-    latency_answer: LatencyAnswer
-    history_query: AnyHistoryQuery
-    history_answer: HistoryAnswer
-    find_query: AnyFindQuery
-    find_answer: FindAnswer
-    statuses_body: StatusesBody
-    statuses_answer: StatusesAnswer
-    explained_answer: ExplainedAnswer
-    latency_stats_query: LatencyStatsQuery
-    latency_stats_answer: LatencyStatsAnswer
-    configs_answer: ConfigsAnswer
-    evidence_query: EvidenceQuery
-    evidence_answer: EvidenceAnswer
-    ask_body: WithdrawBody
-    ask_answer: WithdrawAnswer
-    webhook_body: WebhookBody
-    webhook_query: WebhookQuery
-    webhooks_answer: WebhooksAnswer
+    status_body: StatusBody = field(default_factory=StatusBody)
+    transaction_body: TransactionBody = field(default_factory=TransactionBody)
+    estimate_answer: EstimateAnswer = field(default_factory=EstimateAnswer)
+    latency_query: LatencyQuery = field(default_factory=LatencyQuery)
+    latency_answer: LatencyAnswer = field(default_factory=LatencyAnswer)
+    history_query: AnyHistoryQuery = field(default_factory=AnyHistoryQuery)
+    history_answer: HistoryAnswer = field(default_factory=HistoryAnswer)
+    find_query: AnyFindQuery = field(default_factory=AnyFindQuery)
+    find_answer: FindAnswer = field(default_factory=FindAnswer)
+    statuses_body: StatusesBody = field(default_factory=StatusesBody)
+    statuses_answer: StatusesAnswer = field(default_factory=StatusesAnswer)
+    explained_answer: ExplainedAnswer = field(default_factory=ExplainedAnswer)
+    latency_stats_query: LatencyStatsQuery = field(default_factory=LatencyStatsQuery)
+    latency_stats_answer: LatencyStatsAnswer = field(default_factory=LatencyStatsAnswer)
+    configs_answer: ConfigsAnswer = field(default_factory=ConfigsAnswer)
+    evidence_query: EvidenceQuery = field(default_factory=EvidenceQuery)
+    evidence_answer: EvidenceAnswer = field(default_factory=EvidenceAnswer)
+    ask_body: WithdrawBody = field(default_factory=WithdrawBody)
+    ask_answer: WithdrawAnswer = field(default_factory=WithdrawAnswer)
+    webhook_body: WebhookBody = field(default_factory=WebhookBody)
+    webhook_query: WebhookQuery = field(default_factory=WebhookQuery)
+    webhooks_answer: WebhooksAnswer = field(default_factory=WebhooksAnswer)
     answers: dict[str, Schema] = field(default_factory=dict)
     """The shape of each public path's answer, for errors that are raised outside of its view."""
 
@@ -101,45 +102,28 @@ class ApiDoor:
         door = cls(
             trusted_proxies=trusted_proxies,
             compat_clients=compat_clients,
-            status_body=StatusBody(),
-            transaction_body=TransactionBody(),
             status_answer=CompatStatusAnswer() if compat_clients else StatusAnswer(),
             estimate_query=CompatEstimateQuery() if compat_clients else EstimateQuery(),
-            estimate_answer=EstimateAnswer(),
-            latency_query=LatencyQuery(),
-            latency_answer=LatencyAnswer(),
-            history_query=AnyHistoryQuery(),
-            history_answer=HistoryAnswer(),
-            find_query=AnyFindQuery(),
-            find_answer=FindAnswer(),
-            statuses_body=StatusesBody(),
-            statuses_answer=StatusesAnswer(),
-            explained_answer=ExplainedAnswer(),
-            latency_stats_query=LatencyStatsQuery(),
-            latency_stats_answer=LatencyStatsAnswer(),
-            configs_answer=ConfigsAnswer(),
-            evidence_query=EvidenceQuery(),
-            evidence_answer=EvidenceAnswer(),
-            ask_body=WithdrawBody(),
-            ask_answer=WithdrawAnswer(),
-            webhook_body=WebhookBody(),
-            webhook_query=WebhookQuery(),
-            webhooks_answer=WebhooksAnswer(),
         )
-        for prefix in (PREFIX, LEGACY_PREFIX):
-            door.answers[prefix + STATUS_PATH] = door.status_answer
-            door.answers[prefix + ESTIMATE_PATH] = door.estimate_answer
-            door.answers[prefix + LATENCY_PATH] = door.latency_answer
-            door.answers[prefix + HISTORY_PATH] = door.history_answer
-            door.answers[prefix + FIND_PATH] = door.find_answer
-            door.answers[prefix + STATUSES_PATH] = door.statuses_answer
-            door.answers[prefix + EXPLAIN_PATH] = door.explained_answer
-            door.answers[prefix + LATENCY_STATS_PATH] = door.latency_stats_answer
-            door.answers[prefix + EVIDENCE_PATH] = door.evidence_answer
-            door.answers[prefix + WEBHOOKS_PATH] = door.webhooks_answer
-            door.answers.update({prefix + path: door.configs_answer for path in CONFIGS_PATHS})
-            door.answers.update({prefix + path: door.ask_answer for path in ASK_PATHS})
+        for path, shape in _answers(door):
+            door.answers.update({PREFIX + path: shape, LEGACY_PREFIX + path: shape})
         return door
+
+
+def _answers(door: ApiDoor) -> Iterator[tuple[str, Schema]]:
+    """Each path and the shape of its answer, without the prefix."""
+    yield STATUS_PATH, door.status_answer
+    yield ESTIMATE_PATH, door.estimate_answer
+    yield LATENCY_PATH, door.latency_answer
+    yield HISTORY_PATH, door.history_answer
+    yield FIND_PATH, door.find_answer
+    yield STATUSES_PATH, door.statuses_answer
+    yield EXPLAIN_PATH, door.explained_answer
+    yield LATENCY_STATS_PATH, door.latency_stats_answer
+    yield EVIDENCE_PATH, door.evidence_answer
+    yield WEBHOOKS_PATH, door.webhooks_answer
+    yield from ((path, door.configs_answer) for path in CONFIGS_PATHS)
+    yield from ((path, door.ask_answer) for path in ASK_PATHS)
 
 
 NOTHING_BUT_ERR: Final = PlainAnswer()

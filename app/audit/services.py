@@ -172,6 +172,19 @@ def record(
         detail=_storable(detail, DETAIL_LENGTH),
         changes=changes_text(changes),
     )
+    mac = _append(connection, key, last_mac, new, changes)
+    # Logged outside the database too, to notice a log whose end was cut off (audit verify --head).
+    head = head_text(new.id, mac)
+    after_commit(connection, lambda: _log.info("audit head %s %s by %s", head, action, new.actor))
+    after_commit(connection, lambda: keys.anchors.note(head, now))
+    tell_head(connection, head, now)
+    return new.id
+
+
+def _append(
+    connection: Connection, key: bytes, last_mac: bytes, new: AuditRecord, changes: Sequence[AuditedChange]
+) -> bytes:
+    """Seal a record and write it, with the subjects that it is found by; its MAC."""
     mac = seal(key, last_mac, new)
     connection.execute(
         insert(table.AuditRecord).values(
@@ -189,12 +202,7 @@ def record(
         )
     )
     connection.execute(insert(table.AuditSubject), _subjects(new.id, new.subject, changes))
-    # Logged outside the database too, to notice a log whose end was cut off (audit verify --head).
-    head = head_text(new.id, mac)
-    after_commit(connection, lambda: _log.info("audit head %s %s by %s", head, action, new.actor))
-    after_commit(connection, lambda: keys.anchors.note(head, now))
-    tell_head(connection, head, now)
-    return new.id
+    return mac
 
 
 def record_change(

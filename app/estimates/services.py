@@ -6,21 +6,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from app.db.database import Database
 from app.estimates import refusals as refuse
 from app.estimates.counts import EstimateCounts
 from app.estimates.estimate import Estimate, Explanation, estimate, explain
 from app.estimates.explanation import CheckOutcome, PassingRange, passing_range
-from app.estimates.inputs import BaseFee, EstimateInputs, EstimateRequest, FixedRate, PoolState, RouteBlock
+from app.estimates.inputs import (
+    BaseFee,
+    EstimateInputs,
+    EstimateRequest,
+    FixedRate,
+    PoolState,
+    RouteBlock,
+    RouteTerms,
+)
 from app.estimates.pricing import is_pegged
 from app.estimates.queries import EstimateFacts, estimate_facts
 from app.estimates.refusals import Check
 from app.network.base_fees import base_fee_now
 from app.network.blocking import IPAddress
 from app.network.snapshot import NetworkSnapshot, SnapshotSource
-from app.network.terms import in_any_case
+from app.network.terms import NetworkTerms, in_any_case
 from app.values.codes import BridgeType, Reason
 from app.values.errors import GatewayError
 from app.values.identifiers import ChainId, PoolKey, RouteKey
@@ -83,14 +91,7 @@ def estimate_inputs(
     snapshot = snapshot or snapshots.current()
     now, route_key = database.clock(), request.route_key
     terms, src, dst = snapshot.terms, route_key.src, route_key.dst
-    route, pegged = terms.routes.get(route_key), terms.pegged.get(route_key)
-    src_pool, dst_pool, age = terms.pools.get(src), terms.pools.get(dst), None
-    by_pair = is_pegged(request.is_pegged, joined=pegged is not None, routed=route is not None)
-    if route is not None and src_pool is not None and dst_pool is not None and not by_pair:
-        facts, age = kept_facts(database, route_key, src_pool, now)
-        route = replace(route, base_fee=base_fee_now(route.pin, facts.reported_fee, route.base_fee, now))
-        src_pool = src_pool.moved_by(facts.src, facts.epoch_volume)
-        dst_pool = dst_pool.moved_by(facts.dst)
+    moved = _moved(database, terms, request, now)
     return EstimateInputs(
         request=request,
         now=now,
@@ -100,15 +101,44 @@ def estimate_inputs(
         dst_chain=terms.chains.get(request.dst_chain_id),
         src_token=terms.tokens.get(src),
         dst_token=terms.tokens.get(dst),
-        route=route,
-        pegged=pegged,
+        route=moved.route,
+        pegged=terms.pegged.get(route_key),
         block=terms.blocks.get(route_key, RouteBlock.NONE),
-        src_pool=src_pool,
-        dst_pool=dst_pool,
+        src_pool=moved.src_pool,
+        dst_pool=moved.dst_pool,
         symbol_chains=terms.symbol_chains.get(route_key.symbol, ()),
         open_destinations=terms.destinations.get(src, ()),
         spelling=None if src in terms.tokens else terms.spellings.get(in_any_case(src)),
-        facts_age=age,
+        facts_age=moved.age,
+    )
+
+
+class _Moved(NamedTuple):
+    """The route and its pools with what was reported since they were configured.
+
+    ``age`` is how many seconds ago that was read; None where nothing was, and they are as configured.
+    """
+
+    route: RouteTerms | None
+    src_pool: PoolState | None
+    dst_pool: PoolState | None
+    age: float | None
+
+
+def _moved(database: Database, terms: NetworkTerms, request: EstimateRequest, now: datetime) -> _Moved:
+    """Read what was reported, where the transfer goes through pools."""
+    key = request.route_key
+    route, src_pool, dst_pool = terms.routes.get(key), terms.pools.get(key.src), terms.pools.get(key.dst)
+    by_pair = is_pegged(request.is_pegged, joined=key in terms.pegged, routed=route is not None)
+    if route is None or src_pool is None or dst_pool is None or by_pair:
+        return _Moved(route, src_pool, dst_pool, age=None)
+    facts, age = kept_facts(database, key, src_pool, now)
+    base_fee = base_fee_now(route.pin, facts.reported_fee, route.base_fee, now)
+    return _Moved(
+        replace(route, base_fee=base_fee),
+        src_pool.moved_by(facts.src, facts.epoch_volume),
+        dst_pool.moved_by(facts.dst),
+        age,
     )
 
 

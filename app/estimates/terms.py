@@ -349,11 +349,13 @@ def _lower(transfer: TransferTerms, result: Calculation | None) -> list[Limit]:
             binds=result.receive < 1,
         )
     ]
-    if transfer.pools is None:
-        return limits
+    return limits if transfer.pools is None else [*limits, *_slippage(transfer, result)]
+
+
+def _slippage(transfer: TransferTerms, result: Calculation) -> list[Limit]:
+    """The bounds of what may get lost on the way through pools: a small amount loses most of itself."""
     minimal = transfer.src_chain.minimal_max_slippage
     return [
-        *limits,
         Limit(
             name=Check.MAX_SLIPPAGE.value,
             formula="max_slippage is at most 999999",

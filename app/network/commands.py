@@ -10,7 +10,7 @@ from flask.cli import AppGroup
 from app.accounts.proposal import TwoPersons
 from app.audit.keys import AuditKeys
 from app.db.database import Database
-from app.network.document import NetworkRefused, export_network, import_network, written
+from app.network.document import ImportResult, NetworkRefused, export_network, import_network, written
 from app.network.from_configs import UNKNOWN, document_from_configs
 from app.parts import current
 from app.terminal import CheckedCommand, break_glass, cli_actor, say
@@ -73,6 +73,11 @@ def import_(
         for error in refused.errors:
             say(error, err=True)
         context.exit(1)
+    _say_outcome(outcome, dry_run=dry_run)
+
+
+def _say_outcome(outcome: ImportResult, *, dry_run: bool) -> None:
+    """Say what changed, or would change, and whether that would need a second person."""
     for change in outcome.changes:
         say(f"would {change}" if dry_run else _made(change))
     if not outcome.changes:

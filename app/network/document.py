@@ -118,6 +118,10 @@ _NOT_EMPTY: Final = (
 )
 
 
+_SUBJECT: Final = "network document"
+"""What an import is about in the audit log."""
+
+
 @dataclass(frozen=True, slots=True)
 class ImportResult:
     """What an import changed, or would change: a sentence for each row, in the order of the document.
@@ -153,29 +157,30 @@ def import_network(
     """
     document = read_document(text)
     if dry_run:
-        with reading_consistently(database.engine) as connection:
-            changes = _changes(connection, document, database.clock(), only_first=only_first)
-        guarded = sections_that_wait(two_persons, changes)
-        return ImportResult(tuple(map(str, changes)), applied=False, guarded=tuple(guarded))
+        return _dry_run(database, two_persons, document, only_first=only_first)
     with writing(database.engine) as connection:
         now = database.clock()
         changes = import_within(connection, document, now, only_first=only_first)
         guarded = sections_that_wait(two_persons, changes)
         require_leave(
-            connection,
-            database,
-            audit_keys,
-            actor,
-            guarded,
-            subject="network document",
-            break_glass=break_glass,
+            connection, database, audit_keys, actor, guarded, subject=_SUBJECT, break_glass=break_glass
         )
         if changes:
             record(
-                connection, audit_keys, actor, "network.import", "network document",
+                connection, audit_keys, actor, "network.import", _SUBJECT,
                 now=now, detail=in_brief(changes, token_decimals(connection)), changes=audited(changes),
             )  # fmt: skip
     return ImportResult(tuple(map(str, changes)), applied=True, guarded=tuple(guarded))
+
+
+def _dry_run(
+    database: Database, two_persons: TwoPersons, document: Document, *, only_first: bool
+) -> ImportResult:
+    """What the import would change."""
+    with reading_consistently(database.engine) as connection:
+        changes = _changes(connection, document, database.clock(), only_first=only_first)
+    guarded = sections_that_wait(two_persons, changes)
+    return ImportResult(tuple(map(str, changes)), applied=False, guarded=tuple(guarded))
 
 
 def import_within(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from app.network.validators import ValidatorSet
 from app.refunds.call import ContractCall, DelayedFunds, open_call, refund_call
@@ -171,7 +171,6 @@ def explain_refund(
     """
     kind, shown, proven = ctx.kind, verdict.foremost, verdict.served is not None
     valid = proven and status in (None, _Is.TRANSFER_REFUND_TO_BE_CONFIRMED)
-    request = shown.request if shown else None
     return RefundExplanation(
         valid=valid,
         proven=proven,
@@ -183,17 +182,9 @@ def explain_refund(
         contract_role=CONTRACT_ROLE[kind] if kind else None,
         call=_call(kind, shown if valid else None, validators),
         domain=_domain(ctx),
-        digest=_hex(shown.digest) if shown else None,
-        wd_onchain=b64encode(shown.wd_onchain).decode("ascii") if shown else None,
-        request=_FIELDS[request.kind](request) if request else None,
-        withdraw_id=_hex(withdraw_id(request)) if request else None,
-        contradictions=shown.contradictions if shown else (),
+        **_of_request(shown),
         signers=_signer_rows(shown, validators),
-        power_signed=str(shown.power_signed if shown else 0),
-        power_total=str(validators.total_power) if validators else None,
-        quorum=str(validators.quorum) if validators else None,
-        validator_set_version=validators.version if validators else None,
-        validator_set_hash=_hex(validators.contract_hash) if validators else None,
+        **_of_validators(validators),
         missing=() if valid else _missing(verdict, validators, status, delayed),
         not_signed=tuple(checksum_address(address) for address in verdict.not_signed),
         may_refuse=own_reasons(kind) if kind and valid else (),
@@ -201,6 +192,47 @@ def explain_refund(
         notes=notes,
         other_requests=tuple(_other(each) for each in verdict.requests if each is not shown),
     )
+
+
+class _OfRequest(TypedDict):
+    """The fields of an explanation that follow from the request that it shows."""
+
+    digest: str | None
+    wd_onchain: str | None
+    request: dict[str, str] | None
+    withdraw_id: str | None
+    contradictions: tuple[str, ...]
+    power_signed: str
+
+
+def _of_request(shown: RequestJudgement | None) -> _OfRequest:
+    request = shown.request if shown else None
+    return {
+        "digest": _hex(shown.digest) if shown else None,
+        "wd_onchain": b64encode(shown.wd_onchain).decode("ascii") if shown else None,
+        "request": _FIELDS[request.kind](request) if request else None,
+        "withdraw_id": _hex(withdraw_id(request)) if request else None,
+        "contradictions": shown.contradictions if shown else (),
+        "power_signed": str(shown.power_signed if shown else 0),
+    }
+
+
+class _OfValidators(TypedDict):
+    """Those that follow from the current validator set."""
+
+    power_total: str | None
+    quorum: str | None
+    validator_set_version: int | None
+    validator_set_hash: str | None
+
+
+def _of_validators(validators: ValidatorSet | None) -> _OfValidators:
+    return {
+        "power_total": str(validators.total_power) if validators else None,
+        "quorum": str(validators.quorum) if validators else None,
+        "validator_set_version": validators.version if validators else None,
+        "validator_set_hash": _hex(validators.contract_hash) if validators else None,
+    }
 
 
 def against_set_hash(shown: RefundExplanation, set_hash: bytes) -> RefundExplanation:

@@ -55,47 +55,58 @@ def with_evidence(transfer: TransferBuilder, signatures: int) -> TransferBuilder
 
 def refunds(now: datetime) -> Iterator[TransferBuilder]:
     """Yield the transfers whose refund was requested, at each stage up to the payment."""
+    yield from _requested(now)
+    yield from _signed(now)
+    yield from _paid(now)
 
-    def refused(
-        status: TransferHistoryStatus, variant: int, hours: int, sent: SendDetails, reason: XferStatus
-    ) -> TransferBuilder:
-        transfer = TransferBuilder(sandbox_id(status, variant), sent, now - timedelta(hours=hours))
-        return transfer.sent().confirmed().network_status(reason)
 
-    pool, slippage, liquidity = SendKind.POOL, XferStatus.BAD_SLIPPAGE, XferStatus.BAD_LIQUIDITY
-    requesting, to_confirm = _Is.TRANSFER_REQUESTING_REFUND, _Is.TRANSFER_REFUND_TO_BE_CONFIRMED
-
-    transfer = refused(requesting, 0, 4, send_details(pool, "USDT", (1, 56), "750", by=20), liquidity)
+def _requested(now: datetime) -> Iterator[TransferBuilder]:
+    """Those whose refund has no quorum: one with some signatures, two that wait for the first."""
+    sent = send_details(SendKind.POOL, "USDT", (1, 56), "750", by=20)
+    transfer = _refused(now, _Is.TRANSFER_REQUESTING_REFUND, 0, 4, sent, XferStatus.BAD_LIQUIDITY)
     yield with_evidence(transfer.refund_requested(), UNDER_QUORUM)
-    yield refused(
-        requesting, 1, 3, send_details(pool, "USDC", (43114, 1), "95", by=21), slippage
-    ).refund_requested()
-    yield refused(
-        requesting, 2, 5, send_details(pool, "USDT", (56, 1), "33.25", by=22), slippage
-    ).network_status(XferStatus.REFUND_REQUESTED)
+    sent = send_details(SendKind.POOL, "USDC", (43114, 1), "95", by=21)
+    transfer = _refused(now, _Is.TRANSFER_REQUESTING_REFUND, 1, 3, sent, XferStatus.BAD_SLIPPAGE)
+    yield transfer.refund_requested()
+    sent = send_details(SendKind.POOL, "USDT", (56, 1), "33.25", by=22)
+    transfer = _refused(now, _Is.TRANSFER_REQUESTING_REFUND, 2, 5, sent, XferStatus.BAD_SLIPPAGE)
+    yield transfer.network_status(XferStatus.REFUND_REQUESTED)
 
-    signed = (
-        (0, QUORUM, send_details(pool, "USDC", (1, 8453), "1800", by=23)),
+
+def _signed(now: datetime) -> Iterator[TransferBuilder]:
+    """Those that their users can claim: one of each kind."""
+    for variant, signatures, sent in (
+        (0, QUORUM, send_details(SendKind.POOL, "USDC", (1, 8453), "1800", by=23)),
         (2, QUORUM + 1, send_details(SendKind.DEPOSIT, "AI", (56, 43114), "52000", by=24)),
         (3, QUORUM + 2, send_details(SendKind.BURN, "AI", (43114, 56), "27500", by=25)),
-    )
-    for variant, signatures, sent in signed:
-        transfer = refused(to_confirm, variant, 12 + variant, sent, slippage)
+    ):
+        status = _Is.TRANSFER_REFUND_TO_BE_CONFIRMED
+        transfer = _refused(now, status, variant, 12 + variant, sent, XferStatus.BAD_SLIPPAGE)
         yield with_evidence(transfer.refund_requested(), signatures)
 
-    transfer = refused(
-        _Is.TRANSFER_CONFIRMING_YOUR_REFUND,
-        0,
-        7,
-        send_details(pool, "USDT", (137, 1), "640", by=26),
-        liquidity,
-    )
+
+def _paid(now: datetime) -> Iterator[TransferBuilder]:
+    """Those whose refund is in a block, or paid: in two attempts, and without any event about it."""
+    sent = send_details(SendKind.POOL, "USDT", (137, 1), "640", by=26)
+    transfer = _refused(now, _Is.TRANSFER_CONFIRMING_YOUR_REFUND, 0, 7, sent, XferStatus.BAD_LIQUIDITY)
     yield with_evidence(transfer.refund_requested(), QUORUM).refund_submitted()
-    transfer = refused(
-        _Is.TRANSFER_REFUNDED, 0, 30, send_details(pool, "USDT", (42161, 1), "425", by=27), liquidity
-    )
+    sent = send_details(SendKind.POOL, "USDT", (42161, 1), "425", by=27)
+    transfer = _refused(now, _Is.TRANSFER_REFUNDED, 0, 30, sent, XferStatus.BAD_LIQUIDITY)
     claimed = with_evidence(transfer.refund_requested(), QUORUM).refund_failed().refund_submitted()
     yield claimed.refund_delayed().refund_completed()
-    yield refused(
-        _Is.TRANSFER_REFUNDED, 1, 28, send_details(pool, "USDC", (8453, 1), "210", by=28), slippage
-    ).network_status(XferStatus.REFUND_DONE)
+    sent = send_details(SendKind.POOL, "USDC", (8453, 1), "210", by=28)
+    transfer = _refused(now, _Is.TRANSFER_REFUNDED, 1, 28, sent, XferStatus.BAD_SLIPPAGE)
+    yield transfer.network_status(XferStatus.REFUND_DONE)
+
+
+def _refused(
+    now: datetime,
+    status: TransferHistoryStatus,
+    variant: int,
+    hours: int,
+    sent: SendDetails,
+    reason: XferStatus,
+) -> TransferBuilder:
+    """A transfer that was sent so many hours ago and that the network refused; it ends at this status."""
+    transfer = TransferBuilder(sandbox_id(status, variant), sent, now - timedelta(hours=hours))
+    return transfer.sent().confirmed().network_status(reason)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypedDict
 
 from app.network.facts import NetworkFacts
 from app.network.validators import ValidatorSet
@@ -146,36 +147,21 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
     refund = _judge(history, standing, facts)
     answer = status_of(standing, refund.standing)
     origin_event = history.origin_event(standing)
-    send = origin_event if isinstance(origin_event, TransferSent) else None
     standing_send = standing.first(TransferSent)
-    release = standing.first(TransferReleased)
     origin = history.origin()
     counted = history.counted(origin)
     refundable = answer.status is TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED
-    src_tx_hash, dst_tx_hash = _src_tx_hash(standing), _dst_tx_hash(standing)
-    received_amount = _received_amount(send, release, facts)
     return TransferState(
         transfer_id=history.transfer_id,
         status=answer.status,
         refund_reason=answer.refund_reason,
         status_since=answer.since,
         updated_at=_updated_at(history, standing, answer.since),
-        kind=send.kind if send else None,
-        src_chain_id=origin_event.src_chain_id if origin_event else None,
-        dst_chain_id=origin_event.dst_chain_id if origin_event else None,
-        symbol=facts.symbol_of(send.taken) if send else origin_event.symbol if origin_event else None,
-        token=send.token if send else None,
-        amount=origin_event.amount if origin_event else None,
-        sender=origin_event.sender if origin_event else None,
-        receiver=origin_event.receiver if origin_event else None,
-        contract=send.contract if send else None,
-        src_tx_hash=src_tx_hash,
-        dst_tx_hash=dst_tx_hash,
+        **_of_origin(origin_event, facts),
+        **_of_release(origin_event, standing.first(TransferReleased), facts),
+        **_hashes(standing, counting(history.log, origin)),
         sent_at=standing_send.at if standing_send else None,
-        released_at=release.at if release else None,
-        relayed_amount=received_amount if send and send.kind is SendKind.POOL else None,
         began_at=_began_at(counted, origin),
-        received_amount=received_amount,
         evidence=refund.evidence if refundable else None,
         anomalies=tuple(
             anomalies_of_transfer(
@@ -184,11 +170,76 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
         ),
         blocks=highest_blocks((logged.event for logged in counted), origin),
         readings=readings(standing.events(), origin),
-        other_hashes=tuple(sorted(_tx_hashes(counting(history.log, origin)) - {src_tx_hash, dst_tx_hash})),
         settled_block=settled_block(standing, answer.status),
         withdraw_ids=_withdraw_ids(refund, is_taken=standing.is_withdraw_taken),
         refund_basis=refund.basis,
     )
+
+
+class _OfOrigin(TypedDict):
+    """The fields of a state that follow from the event that tells the two chains."""
+
+    kind: SendKind | None
+    src_chain_id: ChainId | None
+    dst_chain_id: ChainId | None
+    symbol: str | None
+    token: str | None
+    amount: int | None
+    sender: str | None
+    receiver: str | None
+    contract: str | None
+
+
+def _of_origin(event: TransferSent | TransferSubmitted | None, facts: NetworkFacts) -> _OfOrigin:
+    send = event if isinstance(event, TransferSent) else None
+    return {
+        "kind": send.kind if send else None,
+        "src_chain_id": event.src_chain_id if event else None,
+        "dst_chain_id": event.dst_chain_id if event else None,
+        "symbol": facts.symbol_of(send.taken) if send else event.symbol if event else None,
+        "token": send.token if send else None,
+        "amount": event.amount if event else None,
+        "sender": event.sender if event else None,
+        "receiver": event.receiver if event else None,
+        "contract": send.contract if send else None,
+    }
+
+
+class _OfRelease(TypedDict):
+    """Those that follow from the release of what was sent."""
+
+    released_at: datetime | None
+    relayed_amount: int | None
+    received_amount: int | None
+
+
+def _of_release(
+    origin: TransferSent | TransferSubmitted | None, release: TransferReleased | None, facts: NetworkFacts
+) -> _OfRelease:
+    send = origin if isinstance(origin, TransferSent) else None
+    received_amount = _received_amount(send, release, facts)
+    return {
+        "released_at": release.at if release else None,
+        "relayed_amount": received_amount if send and send.kind is SendKind.POOL else None,
+        "received_amount": received_amount,
+    }
+
+
+class _Hashes(TypedDict):
+    """The transactions of a state."""
+
+    src_tx_hash: str | None
+    dst_tx_hash: str | None
+    other_hashes: tuple[str, ...]
+
+
+def _hashes(standing: StandingEvents, log: Sequence[Logged[TransferEvent]]) -> _Hashes:
+    src, dst = _src_tx_hash(standing), _dst_tx_hash(standing)
+    return {
+        "src_tx_hash": src,
+        "dst_tx_hash": dst,
+        "other_hashes": tuple(sorted(_tx_hashes(log) - {src, dst})),
+    }
 
 
 def settled_block(standing: StandingEvents, status: TransferHistoryStatus) -> BlockNumber | None:

@@ -239,18 +239,25 @@ def wait_for_status(
         # Thousands at once would queue for a connection to the database, each with its request and its stack.
         return waiter
     try:
-        as_of = taken_in_at(database)
-        row = database.public.ask(transfer_row, transfer_id)
-        if _status(row) == after:
-            return waiter
-        answer = _answer(database, snapshots, transfer_id, row, as_of)
+        answer = _status_if_not(after, database, snapshots, transfer_id)
     except BaseException:
         waiting.remove(waiter)
         raise
     finally:
         waiting.end_own_read()
+    if answer is None:
+        return waiter
     waiting.remove(waiter)
     return answer
+
+
+def _status_if_not(
+    after: int, database: Database, snapshots: SnapshotSource, transfer_id: TransferId
+) -> TransferStatus | None:
+    """The status as it is now, None where it is ``after``."""
+    as_of = taken_in_at(database)
+    row = database.public.ask(transfer_row, transfer_id)
+    return None if _status(row) == after else _answer(database, snapshots, transfer_id, row, as_of)
 
 
 def status_at_last(database: Database, snapshots: SnapshotSource, waiter: StatusWaiter) -> TransferStatus:

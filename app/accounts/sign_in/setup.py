@@ -141,6 +141,19 @@ def secure(app: Flask, secret_key: str, secret_keys_old: tuple[str, ...] = ()) -
     :param secret_keys_old: what they signed and encrypted is still taken. Nothing new is made with them.
     """
     codes = CodeKeys(secret_key, secret_keys_old)
+    _configure(app, codes, secret_key, secret_keys_old)
+    csrf = CSRFProtect(app)
+    security = _security(app, codes)
+    _sign_with_the_present_key(security, secret_key, secret_keys_old)
+    # It would answer with JSON where that is asked for, and with tokens that are as good as a session.
+    security.want_json(lambda _request: False)
+    security.pwd_context = NativeHashes(**security.pwd_context.to_dict())
+    _connect(app)
+    return csrf
+
+
+def _configure(app: Flask, codes: CodeKeys, secret_key: str, secret_keys_old: tuple[str, ...]) -> None:
+    """Write the settings of Flask-Security, of sessions and of CSRF tokens."""
     every_key = (secret_key, *secret_keys_old)
     app.config.update({f"SECURITY_{name}": value for name, value in _SETTINGS.items()})
     app.config.update(
@@ -159,8 +172,11 @@ def secure(app: Flask, secret_key: str, secret_keys_old: tuple[str, ...] = ()) -
         WTF_CSRF_TIME_LIMIT=None,  # a token is valid as long as its session
         WTF_CSRF_CHECK_DEFAULT=False,  # the guard checks, for every change of the console
     )
-    csrf = CSRFProtect(app)
-    security = Security(
+
+
+def _security(app: Flask, codes: CodeKeys) -> Security:
+    """Flask-Security with our accounts, forms, codes and passkeys."""
+    return Security(
         app,
         OperatorDatastore(),
         totp_cls=partial(OneTimeCodes, codes),  # type: ignore[arg-type]  # it is only called
@@ -175,10 +191,10 @@ def secure(app: Flask, secret_key: str, secret_keys_old: tuple[str, ...] = ()) -
         wan_signin_response_form=passkeys.AnsweredForm,
         wan_delete_form=passkeys.RemovePasskeyForm,
     )
-    _sign_with_the_present_key(security, secret_key, secret_keys_old)
-    # It would answer with JSON where that is asked for, and with tokens that are as good as a session.
-    security.want_json(lambda _request: False)
-    security.pwd_context = NativeHashes(**security.pwd_context.to_dict())
+
+
+def _connect(app: Flask) -> None:
+    """Let follow what follows when somebody signs in or out, or changes a password or a factor."""
     user_authenticated.connect(sessions.renew_session, app)
     user_authenticated.connect(forms.remember_device, app)
     user_authenticated.connect(forms.forget_after_sign_in, app)
@@ -188,7 +204,6 @@ def secure(app: Flask, secret_key: str, secret_keys_old: tuple[str, ...] = ()) -
     password_changed.connect(recovery.note_changed_password, app)
     tf_code_confirmed.connect(recovery.note_confirmed_code, app)
     app.after_request_funcs.setdefault("security", []).extend((recovery.lead_on, datastore.show_setup_again))
-    return csrf
 
 
 def _sign_with_the_present_key(security: Security, secret_key: str, old: tuple[str, ...]) -> None:

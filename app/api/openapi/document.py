@@ -76,7 +76,18 @@ def document(door: ApiDoor, *, waiting: bool = False) -> dict[str, Any]:
 
     :param waiting: whether the door ``wait`` is open as well: what is announced is served at this address.
     """
-    spec = APISpec(
+    spec = _begun()
+    spec.components.security_scheme(_KEY, _KEY_SCHEME)
+    for name, header in HEADERS.items():
+        spec.components.header(name, header)
+    spec.components.schema("EstimateQuery", schema=door.estimate_query)
+    _add_operations(spec, door, waiting=waiting)
+    return _completed(spec.to_dict())
+
+
+def _begun() -> APISpec:
+    """A document without operations: what it is about, how its operations are grouped, what opens them."""
+    return APISpec(
         title="Cross-chain transfer gateway",
         version="2.0",
         openapi_version="3.1.0",
@@ -96,10 +107,9 @@ def document(door: ApiDoor, *, waiting: bool = False) -> dict[str, Any]:
         plugins=[MarshmallowPlugin(schema_name_resolver=_component_name)],
         security=[{}, {_KEY: []}],
     )
-    spec.components.security_scheme(_KEY, _KEY_SCHEME)
-    for name, header in HEADERS.items():
-        spec.components.header(name, header)
-    spec.components.schema("EstimateQuery", schema=door.estimate_query)
+
+
+def _add_operations(spec: APISpec, door: ApiDoor, *, waiting: bool) -> None:
     spec.path(PREFIX + ESTIMATE_PATH, operations={"get": _estimate(door), "post": _estimate_by_post(door)})
     spec.path(PREFIX + STATUS_PATH, operations={"post": _status(door)})
     spec.path(PREFIX + LATENCY_PATH, operations={"get": _latency(door)})
@@ -114,7 +124,6 @@ def document(door: ApiDoor, *, waiting: bool = False) -> dict[str, Any]:
     for path in ("/healthz", READY_PATH):
         spec.path(path, operations={"get": _health(path)})
     spec.path(VERSION_PATH, operations={"get": _version()})
-    return _completed(spec.to_dict())
 
 
 _QUESTIONS: Final = ("Query", "Body")

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
-from typing import Final, cast
+from typing import Any, Final, cast
 
-from sqlalchemy import Connection, exists, or_, select
+from sqlalchemy import Connection, Select, exists, or_, select
 
 from app.db.types import is_one_of
 from app.feed.codec import decode_event
@@ -58,8 +58,32 @@ def load_histories(
         evidence follow from these alone.
     """
     ids = set(transfer_ids)
-    logs: dict[bytes, list[Logged[TransferEvent]]] = {transfer_id: [] for transfer_id in ids}
-    query = (
+    logs, ahead = _logs(
+        connection, ids, _logged(connection, ids, basis_only=basis_only, every_signature=every_signature)
+    )
+    reorgs = _reorgs_reaching(connection, logs, arriving)
+    paid_ids = paid_ids_of(connection, logs)
+    asked = _asked_at(connection, logs, arriving)
+    retracted = retracted_of_transfers(connection, ids)
+    return {
+        transfer_id: TransferHistory(
+            TransferId(transfer_id),
+            as_told_last(events),
+            reorgs[transfer_id],
+            retracted[transfer_id],
+            paid_ids.get(transfer_id, {}),
+            asked.get(transfer_id),
+            frozenset(ahead.get(transfer_id, ())),
+        )
+        for transfer_id, events in logs.items()
+    }
+
+
+def _logged(
+    connection: Connection, ids: Collection[bytes], *, basis_only: bool, every_signature: bool
+) -> Select[*tuple[Any, ...]]:
+    """The events of these transfers, in the order of the log; the parameters as of :func:`load_histories`."""
+    query: Select[*tuple[Any, ...]] = (
         select(
             Event.seq,
             Event.transfer_id,
@@ -78,28 +102,21 @@ def load_histories(
         query = query.where(SignatureNotNeeded.seq.is_(None))
     if basis_only:
         query = query.where(or_(Event.type.not_in(_REFUND_TYPES), _IS_BASIS))
+    return query
+
+
+def _logs(
+    connection: Connection, ids: Collection[bytes], query: Select[*tuple[Any, ...]]
+) -> tuple[dict[bytes, list[Logged[TransferEvent]]], dict[bytes, set[int]]]:
+    """The events by transfer, empty for those without any, and the positions of those that are ahead."""
+    logs: dict[bytes, list[Logged[TransferEvent]]] = {transfer_id: [] for transfer_id in ids}
     ahead: dict[bytes, set[int]] = defaultdict(set)
     for row in connection.execute(query):
         event = cast("TransferEvent", decode_event(row.event_id, row.type, row.body))
         logs[row.transfer_id].append(Logged(row.seq, event, row.limited_to))
         if row.at is not None:
             ahead[row.transfer_id].add(row.seq)
-    reorgs = _reorgs_reaching(connection, logs, arriving)
-    paid_ids = paid_ids_of(connection, logs)
-    asked = _asked_at(connection, logs, arriving)
-    retracted = retracted_of_transfers(connection, ids)
-    return {
-        transfer_id: TransferHistory(
-            TransferId(transfer_id),
-            as_told_last(events),
-            reorgs[transfer_id],
-            retracted[transfer_id],
-            paid_ids.get(transfer_id, {}),
-            asked.get(transfer_id),
-            frozenset(ahead.get(transfer_id, ())),
-        )
-        for transfer_id, events in logs.items()
-    }
+    return logs, ahead
 
 
 def has_events(connection: Connection, transfer_id: TransferId) -> bool:

@@ -12,8 +12,10 @@ from typing import Any, Final
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Exists,
     Row,
     Select,
+    Subquery,
     Text,
     and_,
     case,
@@ -137,21 +139,37 @@ def _sums(
     any later reorg reaches. Neither the log nor the reorgs are held in this process. Reorgs from before the
     first of the events reach none of them and are not walked through.
     """
+    walked = _walked(connection, chain_id, asked, before)
+    from_block = case((walked.c.type == _REORG, walked.c.block))
+    reached_from = func.min(from_block).over(order_by=walked.c.seq.desc()).label("reached_from")
+    told = select(walked, reached_from).subquery().c
+    stands = or_(told.block.is_(None), told.reached_from.is_(None), told.block < told.reached_from)
+    return (
+        select(told.type, told.symbol, exact_sum(cast(told.amount, ExactInteger)).label("amount"))
+        .where(told.type.in_(_TYPES), stands)
+        .group_by(told.type, told.symbol)
+    )
+
+
+def _walked(
+    connection: Connection, chain_id: ChainId, asked: ColumnElement[bool], before: int | None
+) -> Subquery:
+    """The liquidity events asked for, each as it was told last, and the reorgs that may reach any of them."""
     of_chain = Event.chain_id == chain_id
     # By what is no column of an index, so that SQLite finds the events by their block.
     so_far = true() if before is None else Event.seq + 0 < before
-    later = aliased(Event)
-    told_again = exists().where(
-        later.event_id == Event.event_id,
-        later.subject == Event.subject,
-        later.seq > Event.seq,
-        later.type.in_(_TYPES),
-        true() if before is None else later.seq < before,
-    )
     symbol, amount = _of_body(connection, "symbol"), _of_body(connection, "amount")
     liquidity = (
         select(Event.type, Event.block, Event.seq, symbol.label("symbol"), amount.label("amount"))
-        .where(of_chain, Event.type.in_(_TYPES), asked, so_far, IS_NOT_RETRACTED, IS_NOT_AHEAD, ~told_again)
+        .where(
+            of_chain,
+            Event.type.in_(_TYPES),
+            asked,
+            so_far,
+            IS_NOT_RETRACTED,
+            IS_NOT_AHEAD,
+            ~_told_again(before),
+        )
         .cte()
     )
     nothing = [cast(null(), Text).label(name) for name in ("symbol", "amount")]
@@ -162,15 +180,18 @@ def _sums(
         so_far,
         IS_NOT_RETRACTED,
     )
-    walked = union_all(select(liquidity), reorgs).subquery()
-    from_block = case((walked.c.type == _REORG, walked.c.block))
-    reached_from = func.min(from_block).over(order_by=walked.c.seq.desc()).label("reached_from")
-    told = select(walked, reached_from).subquery().c
-    stands = or_(told.block.is_(None), told.reached_from.is_(None), told.block < told.reached_from)
-    return (
-        select(told.type, told.symbol, exact_sum(cast(told.amount, ExactInteger)).label("amount"))
-        .where(told.type.in_(_TYPES), stands)
-        .group_by(told.type, told.symbol)
+    return union_all(select(liquidity), reorgs).subquery()
+
+
+def _told_again(before: int | None) -> Exists:
+    """Whether the log has the same liquidity event once more, later than it and before this position."""
+    later = aliased(Event)
+    return exists().where(
+        later.event_id == Event.event_id,
+        later.subject == Event.subject,
+        later.seq > Event.seq,
+        later.type.in_(_TYPES),
+        true() if before is None else later.seq < before,
     )
 
 

@@ -146,12 +146,7 @@ def ingest_lines(
         unreadable = IngestResult()
         parts = deque(_parts(_read(batch, database.clock(), unreadable, schemas)))
         uncharged = len(unreadable.refused) if terms.most_in_batch is not None else 0
-        while parts or uncharged:
-            with writing(database.feed) as connection:
-                terms.admit(connection)
-                taken = _take(connection, parts, reporter, database, intake, scope, seconds=HOLD_SECONDS)
-                terms.charge(connection, taken.accepted + len(taken.refused) + uncharged)
-            uncharged = 0
+        for taken in _turns(database, intake, parts, reporter, scope, terms, uncharged=uncharged):
             result.add(taken)
             intake.counters.feed(taken.outcomes)
         result.add(unreadable)
@@ -159,6 +154,29 @@ def ingest_lines(
             intake.counters.feed({UNREADABLE: len(unreadable.refused)})
         progress(len(batch))
     return result
+
+
+def _turns(
+    database: Database,
+    intake: Intake,
+    parts: deque[Sequence[ReadLine]],
+    reporter: str,
+    scope: Scope,
+    terms: Terms,
+    *,
+    uncharged: int,
+) -> Iterator[IngestResult]:
+    """Take a batch, as much of it in each transaction as its time allows; what each has committed.
+
+    :param uncharged: lines of the batch that are charged in addition to those of its parts.
+    """
+    while parts or uncharged:
+        with writing(database.feed) as connection:
+            terms.admit(connection)
+            taken = _take(connection, parts, reporter, database, intake, scope, seconds=HOLD_SECONDS)
+            terms.charge(connection, taken.accepted + len(taken.refused) + uncharged)
+        uncharged = 0
+        yield taken
 
 
 def ingest_within(

@@ -79,6 +79,11 @@ class Pruning:
         for key, change in batch.change.counters.items():
             self.moved[key] = self.moved.get(key, PoolCounters()) + change
 
+    def in_words(self) -> str:
+        """What was removed, for the audit log."""
+        removed = f"{self.transfers.total()} transfers and their {self.events} events removed"
+        return f"{removed}, and {self.others.total()} events about no transfer" if self.others else removed
+
 
 class _Batch:
     """Some finished transfers, judged within one transaction."""
@@ -124,31 +129,39 @@ def prune(
     """
     with reading(database.reads) as connection:
         found = Pruning(min(before, needed_since(connection, database.clock())))
-    turn = reading_consistently if dry_run else writing
     subject = f"finished transfers before {found.before.isoformat(timespec='seconds')}"
     if not dry_run:
         record_alone(database, audit_keys, actor, "events.prune", subject, detail="started")
     for status in sorted(FINISHED_STATUSES):
         cursor: Cursor | None = START
         while cursor is not None:
-            with turn(database.engine) as connection:
-                # The configuration may have changed since: an epoch that is longer needs more.
-                bound = min(found.before, needed_since(connection, database.clock()))
-                ids, cursor = next_prunable(connection, status, cursor, bound, BATCH)
-                batch = _Batch(connection, ids, bound)
-                if batch.spans and not dry_run:
-                    remove_transfers(connection, batch.states, batch.change, database.clock())
-            found.add(batch)
-            progress(len(ids))
+            number, cursor = _prune_batch(database, found, status, cursor, dry_run=dry_run)
+            progress(number)
             if not dry_run and cursor is not None:
                 time.sleep(PAUSE_SECONDS)
     found.others.update(_prune_others(database, intake, found.before, dry_run=dry_run))
     if not dry_run:
-        removed = f"{found.transfers.total()} transfers and their {found.events} events removed"
-        if found.others:
-            removed += f", and {found.others.total()} events about no transfer"
-        record_alone(database, audit_keys, actor, "events.prune", subject, detail=removed)
+        record_alone(database, audit_keys, actor, "events.prune", subject, detail=found.in_words())
     return found
+
+
+def _prune_batch(
+    database: Database, found: Pruning, status: TransferHistoryStatus, cursor: Cursor, *, dry_run: bool
+) -> tuple[int, Cursor | None]:
+    """Remove the next transfers at a status, and count them in; how many were looked at, and what comes next.
+
+    :param found: what this run removed so far.
+    """
+    turn = reading_consistently if dry_run else writing
+    with turn(database.engine) as connection:
+        # The configuration may have changed since: an epoch that is longer needs more.
+        bound = min(found.before, needed_since(connection, database.clock()))
+        ids, further = next_prunable(connection, status, cursor, bound, BATCH)
+        batch = _Batch(connection, ids, bound)
+        if batch.spans and not dry_run:
+            remove_transfers(connection, batch.states, batch.change, database.clock())
+    found.add(batch)
+    return len(ids), further
 
 
 def _prune_others(database: Database, intake: Intake, before: datetime, *, dry_run: bool) -> Counter[str]:

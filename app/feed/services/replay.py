@@ -84,18 +84,10 @@ def replay(
     :raises NoEventLog: the transfers have no events.
     :raises AnotherReplay: another one began.
     """
-    with writing(database.engine) as connection:
-        refuse_grown(connection)
-        settle(connection, database.clock())
-        began = record(
-            connection, audit_keys, actor, _ACTION, _SUBJECT, now=database.clock(), detail=_STARTED
-        )
+    began = _begin(database, audit_keys, actor)
     count = repaired = 0
     for part in every_part(database):
-        with reading_consistently(database.engine) as connection:
-            differences = part.compare(connection)
-        if differences:
-            differences = _repair(database, part, differences, began)
+        differences = _repaired(database, part, began)
         for difference in differences:
             found(difference)
         repaired += len(differences)
@@ -105,6 +97,24 @@ def replay(
     detail = f"compared {count} transfers with the log, {repaired} rows differed and were repaired"
     record_alone(database, audit_keys, actor, _ACTION, _SUBJECT, detail=detail)
     return count
+
+
+def _begin(database: Database, audit_keys: AuditKeys, actor: Actor) -> int:
+    """Say in the audit log that a replay begins; the id of the record.
+
+    :raises NoEventLog: the transfers have no events.
+    """
+    with writing(database.engine) as connection:
+        refuse_grown(connection)
+        settle(connection, database.clock())
+        return record(connection, audit_keys, actor, _ACTION, _SUBJECT, now=database.clock(), detail=_STARTED)
+
+
+def _repaired(database: Database, part: Part, began: int) -> list[Difference]:
+    """Compare a part with the log, and repair it where it differs; what differed."""
+    with reading_consistently(database.engine) as connection:
+        differences = part.compare(connection)
+    return _repair(database, part, differences, began) if differences else differences
 
 
 def _repair(database: Database, part: Part, differences: list[Difference], began: int) -> list[Difference]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -54,12 +54,7 @@ def write(
                 raise_two_contents(connection, event, now)
         elif verdict.entry is not None:
             entries.append(verdict.entry)
-    may_turn_out_right = (
-        event
-        for event, verdict in zip(reported, verdicts, strict=True)
-        if isinstance(event, RefundSigned) and isinstance(verdict, Refused) and verdict.aside
-    )
-    keep_aside(connection, may_turn_out_right, reporter, now)
+    keep_aside(connection, _may_turn_out_right(reported, verdicts), reporter, now)
     touched = dict.fromkeys(e.event.transfer_id for e in entries if isinstance(e.event, TransferEvent))
     ahead = {entry.seq for entry in entries if is_ahead(entry.event, now)}
     histories = [known.histories[transfer_id] for transfer_id in touched]
@@ -74,6 +69,13 @@ def write(
         new = [event for event in new if not is_ahead(event, now)]
     _fold(connection, entries, new, now)
     drop_heads(connection, entries, reporter, known.max_reorg_blocks)
+
+
+def _may_turn_out_right(reported: Sequence[Event], verdicts: Sequence[Verdict]) -> Iterator[RefundSigned]:
+    """The refused signatures that a later request or validator set may make right."""
+    for event, verdict in zip(reported, verdicts, strict=True):
+        if isinstance(event, RefundSigned) and isinstance(verdict, Refused) and verdict.aside:
+            yield event
 
 
 def _fold(connection: Connection, entries: Sequence[LogEntry], new: Sequence[Event], now: datetime) -> None:

@@ -250,6 +250,12 @@ def read_list_request(
         spans=tuple((key, label) for key, (label, _) in WITHIN.items()),
         fields=({} if stuck is None else {"stuck": stuck.value}) | ({"seen": "1"} if seen_to else {}),
     )
+    asked.filters = _read_filters(asked, args, database.clock())
+    return asked
+
+
+def _read_filters(asked: ListRequest, args: MultiDict[str, str], now: datetime) -> TransferFilters:
+    """The filters among the arguments; ``asked`` notes the usable ones, and complains of the others."""
 
     def read(name: str, label: str, rule: Callable[[str], T], form: str) -> T | None:
         text = _text(args, name)
@@ -264,18 +270,17 @@ def read_list_request(
         return value
 
     span = read("within", "Last change", _within, "one of the periods")
-    asked.filters = TransferFilters(
+    return TransferFilters(
         statuses=read("status", "Status", _statuses, "a transfer status") or frozenset(),
         src_chain_id=read("src", "From chain", _chain_id, "a chain id"),
         dst_chain_id=read("dst", "To chain", _chain_id, "a chain id"),
         symbol=read("token", "Token", str, "a token"),
         account=read("account", "Account", _account, "an account"),
-        since=database.clock() - span
+        since=now - span
         if span
         else read("since", "Changed from", _moment, "a time such as 2026-01-31T12:00"),
         until=read("until", "Changed until", _moment, "a time such as 2026-01-31T12:00"),
     )
-    return asked
 
 
 def _text(args: MultiDict[str, str], name: str) -> str:

@@ -142,46 +142,51 @@ def acknowledge_stuck(
     :raises NoteRefused: there is no note, or it is too long.
     :raises Conflict: one of them has moved on since, or is gone.
     """
-    said = " ".join(note.replace("\0", " ").split())
-    if not 0 < len(said) <= ACKNOWLEDGEMENT_LENGTH:
-        raise NoteRefused(f"enter a note of 1 to {ACKNOWLEDGEMENT_LENGTH} characters: what was found or done")
+    said = _usable(note)
     with writing(database.engine) as connection:
         now = database.clock()
-        rows = {row.transfer_id: row for row in transfers_with_ids(connection, [*shown])}
-        for transfer_id, shown_fingerprint in shown.items():
-            row = rows.get(transfer_id)
-            if row is None:
-                raise Conflict(f"transfer 0x{transfer_id.hex()} does not exist any more", ())
-            require_unchanged(_subject(row), shown_fingerprint, _state(row))
-        upsert(
-            connection,
-            StuckAcknowledgement,
-            [
-                {
-                    "transfer_id": row.transfer_id,
-                    "status": row.status,
-                    "status_since": row.status_since,
-                    "note": said,
-                    "at": now,
-                    "by": actor.name,
-                }
-                for row in rows.values()
-            ],
-        )
+        rows = _unmoved(connection, shown)
+        columns = {"note": said, "at": now, "by": actor.name}
+        upsert(connection, StuckAcknowledgement, [_stored_state(row) | columns for row in rows])
         record_id = record(
             connection,
             audit_keys,
             actor,
             "transfer.acknowledge",
-            _what([*rows.values()]),
+            _what(rows),
             now=now,
             detail=said,
             changes=[
                 AuditedChange(_subject(row), _state(row) | {"note": None}, _state(row) | {"note": said})
-                for row in rows.values()
+                for row in rows
             ],
         )
-    return Saved((f"acknowledge {_what([*rows.values()])}",), record_id)
+    return Saved((f"acknowledge {_what(rows)}",), record_id)
+
+
+def _usable(note: str) -> str:
+    """The note in one line.
+
+    :raises NoteRefused: there is none, or it is too long.
+    """
+    said = " ".join(note.replace("\0", " ").split())
+    if not 0 < len(said) <= ACKNOWLEDGEMENT_LENGTH:
+        raise NoteRefused(f"enter a note of 1 to {ACKNOWLEDGEMENT_LENGTH} characters: what was found or done")
+    return said
+
+
+def _unmoved(connection: Connection, shown: Mapping[bytes, str]) -> list[ListedTransfer]:
+    """The transfers that were shown.
+
+    :raises Conflict: one of them has moved on since, or is gone.
+    """
+    rows = {row.transfer_id: row for row in transfers_with_ids(connection, [*shown])}
+    for transfer_id, shown_fingerprint in shown.items():
+        row = rows.get(transfer_id)
+        if row is None:
+            raise Conflict(f"transfer 0x{transfer_id.hex()} does not exist any more", ())
+        require_unchanged(_subject(row), shown_fingerprint, _state(row))
+    return [*rows.values()]
 
 
 def stuck_fingerprint(row: ListedTransfer) -> str:
@@ -191,6 +196,11 @@ def stuck_fingerprint(row: ListedTransfer) -> str:
 
 def _state(row: ListedTransfer) -> dict[str, Any]:
     return {"status": int(row.status), "status_since": row.status_since.isoformat()}
+
+
+def _stored_state(row: ListedTransfer) -> dict[str, Any]:
+    """The state that an acknowledgement is about, as columns."""
+    return {"transfer_id": row.transfer_id, "status": row.status, "status_since": row.status_since}
 
 
 def _subject(row: ListedTransfer) -> str:

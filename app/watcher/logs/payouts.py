@@ -99,25 +99,7 @@ def sent_event(
     :raises NotConfigured: where the chain is not known that a burn means.
     :raises Undecodable: where the contract would have given the send another id.
     """
-    symbol: str | None
-    match said:
-        case Send():
-            kind, sender, receiver = SendKind.POOL, said.sender, said.receiver
-            dst = ChainId(said.dst_chain_id)
-            symbol = network.pool_symbol(chain_id, said.token, dst)
-        case Deposited():
-            kind, sender, receiver = SendKind.DEPOSIT, said.depositor, said.mint_account
-            dst = ChainId(said.mint_chain_id)
-            symbol = network.deposit_symbol(chain_id, contract, said.token, dst)
-        case Burn():
-            kind, sender, receiver = SendKind.BURN, said.account, said.to_account
-            target = network.burn_target(chain_id, contract, said.token, said.to_chain_id)
-            if target is None and not said.to_chain_id:
-                raise NotConfigured(
-                    f"{account(said.token)} is not a configured token at contract {account(contract)}: its "
-                    "original chain is not known"
-                )
-            symbol, dst = target or (None, ChainId(said.to_chain_id))
+    ends = _ends(said, contract, chain_id, network)
     event = TransferSent(
         id=place.id,
         at=place.at,
@@ -125,14 +107,14 @@ def sent_event(
         block=place.block,
         block_hash=place.block_hash,
         log_index=place.log_index,
-        kind=kind,
+        kind=ends.kind,
         src_chain_id=chain_id,
-        dst_chain_id=dst,
-        symbol=symbol,
+        dst_chain_id=ends.dst_chain_id,
+        symbol=ends.symbol,
         token=account(said.token),
         amount=said.amount,
-        sender=account(sender),
-        receiver=account(receiver),
+        sender=account(ends.sender),
+        receiver=account(ends.receiver),
         src_tx_hash=place.tx_hash,
         nonce=None if said.nonce is None else str(said.nonce),
         max_slippage=said.max_slippage if isinstance(said, Send) else None,
@@ -141,6 +123,41 @@ def sent_event(
     if proof_of(event) is Proof.CONTRADICTED:
         raise Undecodable("its transfer id is not the one that the contract gives what it says")
     return event
+
+
+class _Ends(NamedTuple):
+    """Who sends what to whom, which each kind of send names in its own words."""
+
+    kind: SendKind
+    sender: bytes
+    receiver: bytes
+    symbol: str | None
+    dst_chain_id: ChainId
+
+
+def _ends(
+    said: Send | Deposited | Burn, contract: bytes, chain_id: ChainId, network: WatchedNetwork
+) -> _Ends:
+    """As :func:`sent_event` takes it and raises."""
+    symbol: str | None
+    match said:
+        case Send():
+            dst = ChainId(said.dst_chain_id)
+            symbol = network.pool_symbol(chain_id, said.token, dst)
+            return _Ends(SendKind.POOL, said.sender, said.receiver, symbol, dst)
+        case Deposited():
+            dst = ChainId(said.mint_chain_id)
+            symbol = network.deposit_symbol(chain_id, contract, said.token, dst)
+            return _Ends(SendKind.DEPOSIT, said.depositor, said.mint_account, symbol, dst)
+        case Burn():
+            target = network.burn_target(chain_id, contract, said.token, said.to_chain_id)
+            if target is None and not said.to_chain_id:
+                raise NotConfigured(
+                    f"{account(said.token)} is not a configured token at contract {account(contract)}: its "
+                    "original chain is not known"
+                )
+            symbol, dst = target or (None, ChainId(said.to_chain_id))
+            return _Ends(SendKind.BURN, said.account, said.to_account, symbol, dst)
 
 
 _SHORT: Final = bytes(8)

@@ -132,22 +132,12 @@ def translate(
     telling = Telling(network, chain, read_to, waiting)
     unreadable: list[Unreadable] = []
     read = list(_read(logs, unreadable))
-    queue: _Queue = frozenset(
-        (log.tx_hash, log.address, said.payout_id)
-        for log, said in read
-        if type(said) is values.DelayedTransferAdded
-    )
-    withdrawn = {own_reference(said, chain.chain_id) for _, said in read} | set(map(_withdrawn, waiting))
-    telling.look_up([transfer_id for transfer_id in withdrawn if transfer_id is not None])
+    queue = _queued(read)
+    telling.look_up(_all_withdrawn(read, waiting, chain.chain_id))
     for log, said in read:
         place = place_of(chain.chain_id, log, headers[log.block].at)
         try:
-            _tell(telling, said, log, place, queue)
-        except NotSent as error:
-            facts = {"transfer_id": error.transfer_id.hex(), "queued": _is_queued(said, log, queue)}
-            telling.unknown(place, str(error), facts_of_log(log) | facts)
-        except NotConfigured as error:
-            telling.unknown(place, str(error), facts_of_log(log))
+            _tell_or_wait(telling, said, log, place, queue)
         except Undecodable as error:
             unreadable.append(Unreadable(log, str(error)))
     for each in waiting:
@@ -159,12 +149,42 @@ def translate(
     return Translation(telling.events, list(telling.waiting.values()), list(telling.done), unreadable)
 
 
+def _queued(read: Sequence[tuple[Log, values.Said]]) -> _Queue:
+    return frozenset(
+        (log.tx_hash, log.address, said.payout_id)
+        for log, said in read
+        if type(said) is values.DelayedTransferAdded
+    )
+
+
+def _all_withdrawn(
+    read: Sequence[tuple[Log, values.Said]], waiting: Sequence[Waiting], chain_id: ChainId
+) -> list[TransferId]:
+    """The transfers that withdrawals name, those of the logs and those that wait."""
+    withdrawn = {own_reference(said, chain_id) for _, said in read} | set(map(_withdrawn, waiting))
+    return [transfer_id for transfer_id in withdrawn if transfer_id is not None]
+
+
 def _read(logs: Sequence[Log], unreadable: list[Unreadable]) -> Iterator[tuple[Log, values.Said]]:
     for log in logs:
         try:
             yield log, decode(log)
         except Undecodable as error:
             unreadable.append(Unreadable(log, str(error)))
+
+
+def _tell_or_wait(telling: Telling, said: values.Said, log: Log, place: Place, queue: _Queue) -> None:
+    """Tell what a log says, or let it wait for what it names and nobody knows yet.
+
+    :raises Undecodable: for one that no contract in its place should have logged.
+    """
+    try:
+        _tell(telling, said, log, place, queue)
+    except NotSent as error:
+        facts = {"transfer_id": error.transfer_id.hex(), "queued": _is_queued(said, log, queue)}
+        telling.unknown(place, str(error), facts_of_log(log) | facts)
+    except NotConfigured as error:
+        telling.unknown(place, str(error), facts_of_log(log))
 
 
 def _tell(telling: Telling, said: values.Said, log: Log, place: Place, queue: _Queue) -> None:

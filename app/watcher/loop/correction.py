@@ -61,18 +61,9 @@ def corrected(view: View, holding: Holding, reported: Reported, read_by: str) ->
     :param read_by: the name of the URL that read them first.
     """
     blocks, kept = holding.blocks, view.readings.waiting
-    live_to = view.readings.live_to
     inside = [each for each in kept if blocks.first <= each.block <= blocks.last]
     outside = [each for each in kept if not blocks.first <= each.block <= blocks.last]
-    told = translate(
-        view.network,
-        view.terms,
-        holding.logs,
-        holding.headers,
-        outside,
-        read_to=blocks.last if live_to is None else live_to.number,
-        final_to=view.settled_to,
-    )
+    told = _told_anew(view, holding, outside)
     paid = _paid_by_another_queue(inside, kept, told)
     known = {each.facts["id"] for each in inside if each.kind is WaitingKind.EXECUTED}
     found = _difference(holding, told, reported, paid, set(_unclear(view.terms.chain_id, outside, told)))
@@ -93,6 +84,23 @@ def corrected(view: View, holding: Holding, reported: Reported, read_by: str) ->
         calls=view.calls(),
     )
     return Told(step, told.unreadable)
+
+
+def _told_anew(view: View, holding: Holding, outside: Sequence[Waiting]) -> Translation:
+    """What the blocks say, as if they were read for the first time.
+
+    :param outside: what waits from other blocks.
+    """
+    live_to = view.readings.live_to
+    return translate(
+        view.network,
+        view.terms,
+        holding.logs,
+        holding.headers,
+        outside,
+        read_to=holding.blocks.last if live_to is None else live_to.number,
+        final_to=view.settled_to,
+    )
 
 
 def _gone(inside: Sequence[Waiting], told: Translation, paid: Iterable[str]) -> Iterator[WaitingKey]:

@@ -121,22 +121,8 @@ def subscribe(
         now = database.clock()
         if wanted.owner_key is not None:
             _refuse_too_many(connection, wanted.owner_key)
-        values: dict[str, Any] = {
-            "public_id": public_id,
-            "owner_key": wanted.owner_key,
-            "name": wanted.name,
-            "url": target.url,
-            "place": target.place,
-            "audience": wanted.audience.value,
-            "alerts": [kind.value for kind in wanted.alerts] or None,
-            "state": State.ACTIVE.value,
-            "state_reason": "",
-            "state_at": now,
-            "created_at": now,
-            "created_by": "its API key" if actor is None else actor.name[:ACTOR_LENGTH],
-            **new_salt(audit_keys),
-        }
-        connection.execute(insert(Subscription), values)
+        values = _columns(wanted, target, actor, now) | new_salt(audit_keys)
+        connection.execute(insert(Subscription), values | {"public_id": public_id})
         row = _row(connection, public_id, wanted.owner_key)
         if wanted.subjects:
             connection.execute(
@@ -146,6 +132,23 @@ def subscribe(
         _record(connection, database, audit_keys, actor, "create", row, before=None, after=after)
         secret = secrets_of(audit_keys, row, now)[0]
     return Made(public_id, secret_text(secret))
+
+
+def _columns(wanted: NewSubscription, target: Target, actor: Actor | None, now: datetime) -> dict[str, Any]:
+    """The columns of a new subscription, without its name and its secret."""
+    return {
+        "owner_key": wanted.owner_key,
+        "name": wanted.name,
+        "url": target.url,
+        "place": target.place,
+        "audience": wanted.audience.value,
+        "alerts": [kind.value for kind in wanted.alerts] or None,
+        "state": State.ACTIVE.value,
+        "state_reason": "",
+        "state_at": now,
+        "created_at": now,
+        "created_by": "its API key" if actor is None else actor.name[:ACTOR_LENGTH],
+    }
 
 
 def rotate(
@@ -194,17 +197,7 @@ def switch(
         row = _row(connection, public_id, owner_key)
         if row.state == state.value:
             return
-        if state is State.REMOVED:
-            connection.execute(delete(Subject).where(Subject.subscription_id == row.id))
-        now = database.clock()
-        _set(
-            connection,
-            row.id,
-            state=state.value,
-            state_reason=reason[:REASON_LENGTH],
-            state_at=now,
-            quiet_until=None,
-        )
+        _set_state(connection, row.id, state, reason, database.clock())
         before = {"state": row.state}
         _record(
             connection,
@@ -285,6 +278,16 @@ def _row(connection: Connection, public_id: str, owner_key: str | None) -> Subsc
 
 def _set(connection: Connection, subscription_id: int, **values: Any) -> None:
     connection.execute(update(Subscription).where(Subscription.id == subscription_id).values(**values))
+
+
+def _set_state(
+    connection: Connection, subscription_id: int, state: State, reason: str, now: datetime
+) -> None:
+    """Set the state; one that is removed keeps its row, and none of its subjects."""
+    if state is State.REMOVED:
+        connection.execute(delete(Subject).where(Subject.subscription_id == subscription_id))
+    columns = {"state": state.value, "state_reason": reason[:REASON_LENGTH], "state_at": now}
+    _set(connection, subscription_id, **columns, quiet_until=None)
 
 
 def _audited(row: SubscriptionRow) -> dict[str, Any]:
