@@ -16,8 +16,8 @@ from app import json_documents
 from app.api.door import LEGACY_PREFIX, PREFIX, current_door
 from app.http import public
 from app.http.public import MAX_QUESTION_BYTES, preflight
-from app.network.blocking import IPAddress
 from app.values.errors import BadRequest, UnsupportedFormat
+from app.values.ip_addresses import IPAddress
 
 _PUBLIC_PREFIXES: Final = (f"{PREFIX}/", f"{LEGACY_PREFIX}/", "/openapi.json")
 

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 from app.credentials.api_key import ApiKey
 from app.http.limit_counts import Limit, LimitStore
-from app.network.blocking import IPAddress, counted_network
 from app.values.codes import Reason
 from app.values.errors import GatewayError
+from app.values.ip_addresses import IPAddress, counted_network
 
 _LIMIT: Final = re.compile(
     r"\s*(\d+)\s*(?:/|per)\s*(\d*)\s*(second|minute|hour|day|month|year)s?\s*", re.IGNORECASE | re.ASCII

@@ -8,8 +8,8 @@ from flask import Response, g, request
 
 from app.credentials.api_key import ApiKey, Scope
 from app.http.headers import MEANT, NO_STORE, PROGRESS_HEADERS, REASON, REQUEST_ID
-from app.network.blocking import IPAddress, caller_address
 from app.values.errors import Forbidden, Unauthorized
+from app.values.ip_addresses import IPAddress, caller_address
 
 
 def keep_key(key: ApiKey) -> None:

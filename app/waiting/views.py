@@ -15,7 +15,6 @@ from app.api.errors import refusal
 from app.api.requests import apply_request_policy, caller, read_query
 from app.db.database import Database
 from app.http.later import Beginning, LaterResponse, Pause, Step, with_own
-from app.network.blocking import counted_network
 from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
 from app.parts import current
@@ -23,6 +22,7 @@ from app.transfers.status_changes import BEGINNING, STATUS_EVENT, Position, pars
 from app.transfers.status_stream import PlacedChange
 from app.values.errors import BadRequest
 from app.values.identifiers import account_key
+from app.values.ip_addresses import counted_network
 from app.waiting.register import Waiting
 from app.waiting.schemas import EventsQuery, WaitQuery
 from app.waiting.services import (
