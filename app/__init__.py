@@ -11,9 +11,9 @@ from app.cooperation import collect_seldom
 from app.db.base import db, migrate
 from app.db.database import engine_settings, open_database
 from app.features import add_features
+from app.http.bodies import bound_requests
 from app.http.hosts import GatewayFlask
 from app.http.request_log import RequestLog
-from app.http.requests import bound_requests
 from app.interfaces import open_interfaces
 from app.observability.counters import NOTHING_COUNTED, Counters
 from app.observability.private import PRIVATE

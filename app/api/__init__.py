@@ -9,7 +9,6 @@ from flask import Flask
 from app.api import errors, health, limits, views
 from app.api.docs import views as docs
 from app.api.door import LEGACY_PREFIX, PREFIX, WAIT_PATH, open_door
-from app.api.sessions import LazySessions
 from app.http import transport
 from app.network.views import configs
 from app.refunds.views import evidence
@@ -28,7 +27,6 @@ def register_always(app: Flask, *, trusted_proxies: int) -> None:
     """What every process serves, whatever doors it opens: health, version, errors as JSON, hints of https."""
     errors.register(app)
     transport.register(app, trusted_proxies=trusted_proxies)
-    app.session_interface = LazySessions(trusted_proxies)
     app.register_blueprint(health.health)
     app.register_blueprint(health.release)
 
