@@ -48,7 +48,7 @@ AREAS: Final[dict[str, tuple[str, ...]]] = {
     "fuzz": (*_SERVER, *_CONSOLE, "app/grpcweb/"),
     "grpcweb": ("app/grpcweb/", "proto/", *_ANSWERS),
     "ingest": ("app/credentials/", *_SERVER),
-    "limits": _SERVER,
+    "limits": (*_SERVER, "app/credentials/"),
     "logs": _SERVER,
     "metrics": _SERVER,
     "migrating": ("migrations/", *_COMMANDS, "deploy/nginx/", "tests/load/"),

@@ -13,18 +13,12 @@ from marshmallow import Schema, ValidationError, fields
 from werkzeug.exceptions import RequestEntityTooLarge, UnsupportedMediaType
 
 from app import json_documents
-from app.api.door import LEGACY_PREFIX, PREFIX, current_door
 from app.http import public
+from app.http.interface import PublicInterface
 from app.http.public import MAX_QUESTION_BYTES, preflight
+from app.parts import current
 from app.values.errors import BadRequest, UnsupportedFormat
 from app.values.ip_addresses import IPAddress
-
-_PUBLIC_PREFIXES: Final = (f"{PREFIX}/", f"{LEGACY_PREFIX}/", "/openapi.json")
-
-
-def is_public(path: str) -> bool:
-    """Whether pages of any origin may read the answers of this path (docs/interface.md#cors)."""
-    return path.startswith(_PUBLIC_PREFIXES)
 
 
 def apply_request_policy() -> Response | None:
@@ -51,7 +45,7 @@ def _bound_body() -> None:
 
 def caller() -> IPAddress | None:
     """The caller's address as ``TRUSTED_PROXIES`` defines it (docs/interface.md#caller)."""
-    return public.caller(current_door().trusted_proxies)
+    return public.caller(current(PublicInterface).trusted_proxies)
 
 
 _JSON: Final = "application/json"
@@ -67,13 +61,12 @@ def read_query(schema: Schema) -> dict[str, Any]:
     return _read_encoded(schema, request.environ.get("QUERY_STRING", ""))
 
 
-def read_query_or_body(schema: Schema, *, any_content_type: bool = False) -> dict[str, Any]:
+def read_query_or_body(schema: Schema) -> dict[str, Any]:
     """The same fields, each as the schema's field reads it: from the query of a GET, from the body of a POST.
 
     The body is a JSON object, or a form, which is written and read like a query. Of a POST the query is not
     looked at.
 
-    :param any_content_type: read every body that is not a form as JSON (``COMPAT_CLIENTS``).
     :raises BadRequest: naming every field that is missing or of the wrong form.
     :raises UnsupportedFormat: the body does not say that it is one of the two.
     """
@@ -82,26 +75,23 @@ def read_query_or_body(schema: Schema, *, any_content_type: bool = False) -> dic
     if request.mimetype == _FORM:
         return _read_encoded(schema, request.get_data().decode("latin-1"))
     try:
-        return read_body(schema, any_content_type=any_content_type)
+        return read_body(schema)
     except UnsupportedMediaType:
         raise UnsupportedFormat(f"send the body with Content-Type: {_JSON} or {_FORM}") from None
 
 
-def read_body(
-    schema: Schema, *, any_content_type: bool = False, otherwise: Schema | None = None
-) -> dict[str, Any]:
+def read_body(schema: Schema, *, otherwise: Schema | None = None) -> dict[str, Any]:
     """The members of the JSON object in the body, each as the schema's field reads it.
 
     As in a query, members that the schema does not know are not looked at, and an empty one counts as left
-    out, as does null.
+    out, as does null. With ``COMPAT_CLIENTS`` whatever is no form counts as JSON.
 
-    :param any_content_type: do not ask for ``application/json`` (``COMPAT_CLIENTS``).
     :param otherwise: reads a body that has members of this schema and none of the first.
     :raises BadRequest: the body is not one JSON object, or not of the schema's form.
     :raises UnsupportedMediaType: it does not say that it is JSON.
     """
     declared = request.environ.get("CONTENT_TYPE")
-    if declared != _JSON and not any_content_type and request.mimetype != _JSON:
+    if declared != _JSON and not current(PublicInterface).compat_clients and request.mimetype != _JSON:
         raise UnsupportedMediaType
     try:
         document = json_documents.loads(request.get_data(), nul_allowed=True)
