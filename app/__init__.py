@@ -5,15 +5,15 @@ from __future__ import annotations
 from flask import Flask
 
 import app.tables  # noqa: F401  tables register themselves
-from app import api
 from app.cli import COMMANDS, CommandLine
 from app.cooperation import collect_seldom
 from app.db.base import db, migrate
 from app.db.database import engine_settings, open_database
 from app.features import add_features
+from app.http.bodies import bound_requests
 from app.http.hosts import GatewayFlask
+from app.http.interface import PUBLIC_PREFIXES
 from app.http.request_log import RequestLog
-from app.http.requests import bound_requests
 from app.interfaces import open_interfaces
 from app.observability.counters import NOTHING_COUNTED, Counters
 from app.observability.private import PRIVATE
@@ -40,7 +40,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
         SECRET_KEY_FALLBACKS=list(settings.secret_keys_old),
         **engine_settings(settings.database_url, settings.database_replica_url),
     )
-    app.public_prefixes = api.limits.PUBLIC_PREFIXES
+    app.public_prefixes = PUBLIC_PREFIXES
     bound_requests(app)
     counters: Counters = NOTHING_COUNTED if settings.metrics_port is None else count(app)
     db.init_app(app)

@@ -9,6 +9,7 @@ from flask import Flask
 from app.accounts.proposal import TwoPersons
 from app.audit.anchors import Anchors, place_of
 from app.audit.keys import AuditKeys
+from app.credentials.callers import RequestLimits
 from app.credentials.ingest_token import EnvironmentTokens, environment_token
 from app.credentials.key_uses import KeyUses
 from app.db.database import Database
@@ -16,7 +17,7 @@ from app.estimates.counts import EstimateCounts
 from app.feed.queries.facts import FactsCache, share_facts
 from app.feed.services.ingest import Intake
 from app.http.limit_counts import LimitStore
-from app.http.limits import AskLimit, RequestLimits
+from app.http.limits import AskLimit
 from app.monitoring.readiness import ClockSkew, FeedAges, Readiness, look
 from app.network.services import NetworkSnapshots
 from app.network.snapshot import SnapshotSource

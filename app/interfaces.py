@@ -8,7 +8,10 @@ from typing import Final
 from flask import Flask
 
 from app import api, grpcweb
+from app.credentials import callers
 from app.feed.views import register_ingest
+from app.http.interface import PublicInterface
+from app.parts import add_part
 from app.transfer_page.views import open_pages
 from config import DOCS_SITE, Door, Settings
 
@@ -17,22 +20,16 @@ def open_interfaces(app: Flask, settings: Settings) -> None:
     """Serve those that the settings name, and what every process serves."""
     # A doubled slash is never answered with a redirect, which would be HTML.
     app.url_map.merge_slashes = False
+    add_part(app, PublicInterface, PublicInterface(settings.trusted_proxies, settings.compat_clients))
     api.register_always(app, trusted_proxies=settings.trusted_proxies)
     for door in settings.doors:
         INTERFACES[door](app, settings)
     if not set(PUBLIC).isdisjoint(settings.doors):
-        api.limits.register(
-            app, counts_everybody=bool(settings.rate_limit), trusted_proxies=settings.trusted_proxies
-        )
+        callers.register(app, counts_everybody=bool(settings.rate_limit))
 
 
 def _open_api(app: Flask, settings: Settings) -> None:
-    api.register_api(
-        app,
-        trusted_proxies=settings.trusted_proxies,
-        compat_clients=settings.compat_clients,
-        site=DOCS_SITE,
-    )
+    api.register_api(app, site=DOCS_SITE)
     open_pages(
         app,
         trusted_proxies=settings.trusted_proxies,
@@ -42,8 +39,8 @@ def _open_api(app: Flask, settings: Settings) -> None:
     )
 
 
-def _open_wait(app: Flask, settings: Settings) -> None:
-    api.register_wait(app, trusted_proxies=settings.trusted_proxies, compat_clients=settings.compat_clients)
+def _open_wait(app: Flask, _settings: Settings) -> None:
+    api.register_wait(app)
 
 
 def _open_grpcweb(app: Flask, settings: Settings) -> None:

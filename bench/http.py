@@ -16,8 +16,8 @@ from pathlib import Path
 import orjson
 import psutil
 
-from app.api.answers import PUBLIC_HEADERS
 from app.http.headers import AS_OF, NEXT_ACTOR, TERMINAL
+from app.http.public import PUBLIC_HEADERS
 from bench.contenders import Contender, Kind, Server, Setting, command, settings_for
 from bench.duels.bars import MATCHES, Match
 from bench.duels.report import Line, duel_lines, print_bars, print_contestants, steady_line

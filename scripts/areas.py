@@ -55,7 +55,7 @@ AREAS: Final[dict[str, tuple[str, ...]]] = {
     "http": (),
     "journeys": _FEATURES,
     "latency": ("app/latency/",),
-    "limits": _SERVER,
+    "limits": (*_SERVER, "app/credentials/"),
     "logs": _SERVER,
     "metrics": _SERVER,
     "migrating": ("migrations/", *_COMMANDS, "deploy/nginx/", "tests/load/"),

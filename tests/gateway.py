@@ -10,6 +10,7 @@ from sqlalchemy import Engine
 
 from app.accounts.proposal import TwoPersons
 from app.audit.keys import AuditKeys
+from app.credentials.callers import RequestLimits
 from app.credentials.ingest_token import EnvironmentTokens
 from app.credentials.key_uses import KeyUses
 from app.db.cached_reads import KeptReads
@@ -18,7 +19,7 @@ from app.db.replica import PublicReads
 from app.estimates.counts import EstimateCounts
 from app.feed.services.ingest import Intake
 from app.http.limit_counts import LimitStore
-from app.http.limits import AskLimit, RequestLimits
+from app.http.limits import AskLimit
 from app.monitoring.readiness import Readiness
 from app.network.snapshot import SnapshotSource
 from app.parts import add_part, part_of

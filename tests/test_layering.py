@@ -46,7 +46,13 @@ PLANTED = {
         "app/transfers/queries/planted_bench.py": "from bench import grow\n",
         "app/http/planted.py": "from config import Settings\n",
     },
-    "gatherers": {"app/feed/services/planted_page.py": "from app.admin import dashboard\n"},
+    "gatherers": {
+        "app/feed/services/planted_page.py": "from app.admin import dashboard\n",
+        "app/latency/planted_health.py": "from app.api import health\n",
+        "app/http/planted_metrics.py": "from app.monitoring import figures\n",
+        "app/console/planted_frames.py": "from app.grpcweb import frames\n",
+    },
+    "http-alone": {"app/http/planted_feature.py": "from app.network import terms\n"},
     "cycles": {
         "app/sandbox/planted_one.py": "from app.sandbox import planted_two\n",
         "app/sandbox/planted_two.py": "from app.sandbox import planted_one\n",

@@ -43,9 +43,9 @@ from app.approvals.operators import AccountRequest, AccountWish, request_account
 from app.audit.keys import AuditKeys
 from app.audit.services import Saved
 from app.console.access import ADMIN_BUTTON, ADMINISTER, OWN, OWN_GRAVE, READ, Access, Audience
+from app.console.caller import actor
 from app.console.formats import pill, sentence, when
 from app.console.lists import Choice, Flag, ListView
-from app.console.requests import actor
 from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
 from app.parts import current

@@ -16,7 +16,7 @@ from app.accounts.sign_in.passkeys import passkeys_work_here
 from app.accounts.sign_in.setup import PREFIX, secure
 from app.admin.freshness import shows_sandbox
 from app.admin.pages import VIEWS, HomeView
-from app.console import formats, requests, responses
+from app.console import caller, formats, responses
 from app.console.access import SECURITY_RULES, Access, Rules, guard, may
 from app.console.views import menu
 from app.db.database import Database
@@ -55,7 +55,7 @@ def open_console(
         return
     before = {name: list(getattr(app, name).get(None, ())) for name in _CHAINS_OF_HOOKS}
     blueprints = set(app.blueprints)
-    requests.register(app)
+    caller.register(app)
     csrf = secure(app, secret_key, secret_keys_old)
     assets = Blueprint(
         "console", "app.console", url_prefix=PREFIX, static_folder="static", template_folder="templates"

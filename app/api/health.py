@@ -2,15 +2,109 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response
+from typing import Final
 
-from app.api.answers import PRIVATE_HEADERS, body
-from app.api.door import READY, READY_PATH, VERSION_PATH, VERSION_SHAPE
+from flask import Blueprint, Response
+from marshmallow import Schema, fields
+
 from app.db.schema import newest_schema
+from app.http.headers import PRIVATE_HEADERS
+from app.http.public import body
+from app.http.schemas import Answer, Shape, describe
 from app.monitoring.readiness import Readiness
 from app.parts import current
 from app.release import API_VERSIONS, Release
 from app.values.errors import Unavailable
+
+
+class WatchedChainShape(Shape):
+    """How far a chain is read that the gateway reads itself."""
+
+    chain_id = fields.Integer(metadata=describe("The chain.", 1))
+    state = fields.String(
+        metadata=describe(
+            "`reading`; `standing`: its newest block is old; `not_read`: no watcher reads it; `stopped`: an "
+            "operator has to resume it.",
+            "reading",
+        )
+    )
+    head = fields.Integer(allow_none=True, metadata=describe("Newest block that a node reported.", 21000000))
+    head_at = fields.DateTime("iso", allow_none=True, metadata=describe("Time of that block."))
+    read_to = fields.Integer(allow_none=True, metadata=describe("Last block read.", 20999999))
+    backfill_left = fields.Integer(allow_none=True, metadata=describe("Older blocks still to be read.", 0))
+    reread_to = fields.Integer(
+        allow_none=True,
+        metadata=describe("Last block up to which every final block was read a second time.", 20999900),
+    )
+    reread_at = fields.DateTime("iso", allow_none=True, metadata=describe("When that block was reached."))
+    proven_to = fields.Integer(
+        allow_none=True,
+        metadata=describe(
+            "Last block up to which two nodes agreed, or the logs match the blocks' headers.", 20999900
+        ),
+    )
+    proven_at = fields.DateTime("iso", allow_none=True, metadata=describe("When that block was reached."))
+
+
+class StaleFeedShape(Shape):
+    """A chain of which nothing new was told for longer than its operator allows."""
+
+    chain_id = fields.Integer(metadata=describe("The chain.", 1))
+    newest_at = fields.DateTime(
+        "iso", allow_none=True, metadata=describe("Time of its newest accepted event. null: there is none.")
+    )
+    max_age_seconds = fields.Integer(metadata=describe("How old that may be.", 600))
+
+
+class ReadyAnswer(Answer):
+    """Whether the gateway can serve, how far it has read watched chains, and which feeds are stale."""
+
+    watching = fields.List(
+        fields.Nested(WatchedChainShape),
+        dump_default=[],
+        metadata=describe("Chains configured to be watched. Their state never causes a 503."),
+    )
+    stale_feeds = fields.List(
+        fields.Nested(StaleFeedShape),
+        dump_default=[],
+        metadata=describe(
+            "Chains in service whose newest event is older than FEED_MAX_AGE_SECONDS allows. Where "
+            "FEED_STALE is fail, one is enough for a 503."
+        ),
+    )
+
+
+class VersionAnswer(Answer):
+    """Which version of the gateway answers."""
+
+    version = fields.String(
+        dump_default="", metadata=describe("The release, by Semantic Versioning.", "0.1.0")
+    )
+    commit = fields.String(
+        dump_default=None,
+        allow_none=True,
+        metadata=describe(
+            "The commit that it was built from; null where the build did not say.", "3f9c1d2e4b5a"
+        ),
+    )
+    schema = fields.String(
+        dump_default="",
+        metadata=describe("The revision of the database's schema that this release is made for.", "0031"),
+    )
+    api_versions = fields.List(
+        fields.String(),
+        dump_default=[],
+        metadata=describe("Versions of the operations that are served here, as in their paths.", ["v2"]),
+    )
+
+
+READY_PATH: Final = "/readyz"
+READY: Final = ReadyAnswer()
+VERSION_PATH: Final = "/version"
+VERSION_SHAPE: Final = VersionAnswer()
+
+ANSWERS: Final[dict[str, Schema]] = {READY_PATH: READY, VERSION_PATH: VERSION_SHAPE}
+"""The shape of each path's answer."""
 
 release = Blueprint("release", __name__)
 

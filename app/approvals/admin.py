@@ -27,9 +27,9 @@ from app.audit.keys import AuditKeys
 from app.audit.records import AuditedChange, read_changes
 from app.audit.services import Conflict, EditRefused, Saved
 from app.console.access import READ, Access, Audience
+from app.console.caller import actor
 from app.console.formats import sentence
 from app.console.forms.base import REASON, ConsoleForm
-from app.console.requests import actor
 from app.console.views import ConsoleView, flash_saved
 from app.db.database import Database
 from app.network.admin.names import row_title

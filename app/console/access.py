@@ -17,7 +17,7 @@ from app.accounts.roles import Role
 from app.accounts.sign_in.kept import keep_after_end, keep_after_stale_token, sent_by_own_page
 from app.accounts.sign_in.sessions import leave_ended_session, sets_up_second_factor
 from app.accounts.sign_in.step_up import step_up
-from app.console.requests import allow_forms
+from app.console.caller import allow_forms
 
 _log = logging.getLogger(__name__)
 

@@ -15,9 +15,9 @@ from markupsafe import Markup
 
 from app.audit.services import EditRefused, Saved
 from app.console.access import READ, Access, may
+from app.console.caller import want_forms
 from app.console.formats import sentence
 from app.console.forms.base import PreviewedForm
-from app.console.requests import want_forms
 from app.network.edits.results import NotConfirmed
 from app.values.amounts import grouped
 

@@ -6,8 +6,10 @@ It uses the same calculation and checks as the answer (``pricing``, ``checks``).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Final
 
 from app.estimates.advice import largest_passing, smallest_passing
 from app.estimates.checks import pass_checks
@@ -189,3 +191,25 @@ def _checks(transfer: TransferTerms | None, refusal: Refusal | None) -> tuple[Ch
         else:
             results.append(CheckResult(check, outcome))
     return tuple(results)
+
+
+ACCESS: Final = "access"
+
+_OF_BLOCKS: Final = (Check.CALLER_NETWORK, Check.ADDRESS)
+
+CHECK_NAMES: Final = (ACCESS, *(check.value for check in Check if check not in _OF_BLOCKS))
+"""What the public is told. The two that look for blocks are one: which of them it was is told by nothing but
+the code that the estimate itself answers."""
+
+
+def check_name(check: Check) -> str:
+    """The name of a check, one of ``CHECK_NAMES``."""
+    return ACCESS if check in _OF_BLOCKS else check.value
+
+
+def check_outcomes(results: Sequence[CheckResult]) -> list[tuple[str, CheckOutcome]]:
+    """Each check with its outcome, in their order."""
+    blocks = {result.outcome for result in results if result.check in _OF_BLOCKS}
+    access = CheckOutcome.REFUSED if CheckOutcome.REFUSED in blocks else CheckOutcome.PASSED
+    others = [(result.check.value, result.outcome) for result in results if result.check not in _OF_BLOCKS]
+    return [(ACCESS, access), *others]

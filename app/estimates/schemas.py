@@ -1,86 +1,152 @@
-"""The public shapes of explained estimates and of figures about latencies. Amounts and terms are strings.
-
-The first two, which look for blocks, are one here: which of them it was is told by nothing but the code that
-the estimate itself answers.
-"""
+"""The public shapes of estimates and of how they come about. Amounts and terms are strings."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from marshmallow import fields
+from marshmallow import fields, post_load
 
-from app.api.fields import BoundedText, Number
-from app.api.schemas import Answer, LatencyQuery, Shape, describe, enumerated
-from app.estimates.explanation import CheckOutcome, CheckResult, PassingRange, Refusal
+from app.estimates.explanation import (
+    CHECK_NAMES,
+    CheckOutcome,
+    PassingRange,
+    Refusal,
+    check_name,
+    check_outcomes,
+)
 from app.estimates.inputs import BaseFee
-from app.estimates.refusals import Check
 from app.estimates.services import ExplainedEstimate
 from app.estimates.terms import Limit, Term
-from app.latency.services import LatencyStats
+from app.http.schemas import (
+    AmountString,
+    Answer,
+    BoundedText,
+    Flag,
+    Question,
+    Rate,
+    Shape,
+    Uint,
+    describe,
+    enumerated,
+)
 from app.values.amounts import MAX_UINT256
 from app.values.codes import BridgeType, ErrCode, Reason
 from app.values.times import rfc3339
-from app.values.wire_values import MAX_SYMBOL_CHARACTERS
-
-ACCESS: Final = "access"
-
-_OF_BLOCKS: Final = (Check.CALLER_NETWORK, Check.ADDRESS)
-
-CHECK_NAMES: Final = (ACCESS, *(check.value for check in Check if check not in _OF_BLOCKS))
+from app.values.wire_values import MAX_ADDRESS_CHARACTERS, MAX_SYMBOL_CHARACTERS
 
 
-def check_name(check: Check) -> str:
-    """The name of a check, one of ``CHECK_NAMES``."""
-    return ACCESS if check in _OF_BLOCKS else check.value
+class EstimateQuery(Question):
+    """Parameters of an estimate."""
+
+    src_chain_id = Uint(
+        32, required=True, metadata=describe("Source chain id, from the transfer configs.", 1)
+    )
+    dst_chain_id = Uint(
+        32, required=True, metadata=describe("Destination chain id, from the transfer configs.", 56)
+    )
+    token_symbol = BoundedText(
+        MAX_SYMBOL_CHARACTERS,
+        required=True,
+        metadata=describe("Token symbol, from the transfer configs.", "USDT"),
+    )
+    amt = AmountString(
+        required=True,
+        metadata=describe(
+            "Amount in the source token's smallest unit: 1,000 USDT with 6 decimals are 1000000000. "
+            "Digits only, up to 2^256-1.",
+            "1000000000",
+            pattern="^[0-9]{1,78}$",
+        ),
+    )
+    usr_addr = BoundedText(
+        MAX_ADDRESS_CHARACTERS,
+        metadata=describe("The user's wallet address. Any text; letter case does not matter."),
+    )
+    slippage_tolerance = Uint(
+        32,
+        required=True,
+        metadata=describe(
+            "Tolerated slippage in parts per million, an integer from 1 to 999999: 3000 is 0.3 %. "
+            "Outside this range, a pool transfer gets code 1012; a pegged transfer ignores it.",
+            3000,
+        ),
+    )
+    is_pegged = Flag(
+        metadata=describe(
+            "true for a transfer of a pegged token. If omitted, the pegged pair configs decide. "
+            "Also written 1, 0, t or f, in any case.",
+        )
+    )
 
 
-def check_outcomes(results: Sequence[CheckResult]) -> list[tuple[str, CheckOutcome]]:
-    """Each check with its outcome, in their order."""
-    blocks = {result.outcome for result in results if result.check in _OF_BLOCKS}
-    access = CheckOutcome.REFUSED if CheckOutcome.REFUSED in blocks else CheckOutcome.PASSED
-    others = [(result.check.value, result.outcome) for result in results if result.check not in _OF_BLOCKS]
-    return [(ACCESS, access), *others]
+class CompatEstimateQuery(EstimateQuery):
+    """The usual one: some clients leave the tolerance out (docs/interface.md#compat-clients)."""
+
+    slippage_tolerance = Uint(
+        32,
+        metadata=describe(
+            "Tolerated slippage in parts per million: 3000 is 0.3 %. If omitted, it is 0, which is "
+            "accepted. A value that is sent must be from 1 to 999999; otherwise a pool transfer gets code "
+            "1012.",
+            3000,
+        ),
+    )
+
+    @post_load
+    def _default_to_zero(self, values: dict[str, Any], **_: Any) -> dict[str, Any]:
+        left_out = "slippage_tolerance" not in values
+        return {"slippage_tolerance": 0, "tolerance_left_out": left_out} | values
+
+
+_QUERIES: Final = {False: EstimateQuery(), True: CompatEstimateQuery()}
+
+
+def estimate_query(compat_clients: bool) -> EstimateQuery:
+    """The shape of what is asked, by ``COMPAT_CLIENTS``."""
+    return _QUERIES[compat_clients]
+
+
+class EstimateAnswer(Answer):
+    """What the transfer would bring. Amounts are strings in smallest units."""
+
+    eq_value_token_amt = AmountString(
+        dump_default="",
+        metadata=describe("The amount sent, in destination units, before fees.", "1000001000000000000000"),
+    )
+    bridge_rate = Rate(
+        dump_default=0,
+        metadata=describe("Rate between the chains, for display; it is not used in calculations.", 1.000001),
+    )
+    perc_fee = AmountString(dump_default="", metadata=describe("Protocol fee, in destination units.", "0"))
+    base_fee = AmountString(
+        dump_default="",
+        metadata=describe("Fee for the destination chain's gas, in destination units.", "605437528092011966"),
+    )
+    slippage_tolerance = fields.Integer(
+        dump_default=0, metadata=describe("Echo of the request's slippage_tolerance.", 3000)
+    )
+    max_slippage = fields.Integer(
+        dump_default=0,
+        metadata=describe(
+            "Parts per million, for the on-chain send of a pool transfer; 0 for a pegged one.", 3604
+        ),
+    )
+    estimated_receive_amt = AmountString(
+        dump_default="",
+        metadata=describe(
+            "eq_value_token_amt - perc_fee - base_fee, in destination units.", "999395562471907988034"
+        ),
+    )
+    drop_gas_amt = AmountString(
+        dump_default="", metadata=describe("Native gas token dropped on the destination chain.", "0")
+    )
 
 
 _NULLABLE: Final[dict[str, Any]] = {"allow_none": True, "dump_default": None}
 _MODELS: Final = ("fixed", "stableswap", "pegged", "")
 _SOURCES: Final = ("configured", "reported", "pinned", "")
 _EXACT: Final = "An integer, or an exact fraction written `a/b`."
-
-
-class LatencyStatsQuery(LatencyQuery):
-    """Parameters of a question about latencies."""
-
-    token_symbol = BoundedText(
-        MAX_SYMBOL_CHARACTERS,
-        metadata=describe("Only transfers of this token. If omitted, those of all tokens.", "USDT"),
-    )
-
-
-class LatencyStatsAnswer(Answer):
-    """How long transfers took, in seconds."""
-
-    count = fields.Integer(dump_default=0, metadata=describe("Number of transfers.", 1204))
-    window_seconds = fields.Integer(
-        dump_default=0,
-        metadata=describe(
-            "They were released in the last so many seconds: 604800, or fewer for a token of a busy pair.",
-            604800,
-        ),
-    )
-    median = Number(dump_default=0, metadata=describe("Median.", 612.5))
-    p90 = Number(dump_default=0, metadata=describe("90 of 100 transfers took at most as long.", 840.25))
-    p99 = Number(dump_default=0, metadata=describe("99 of 100 transfers took at most as long.", 2460))
-    as_of = fields.String(
-        dump_default="",
-        metadata=describe(
-            "When the gateway received its newest event (RFC 3339); empty before the first.",
-            "2026-11-21T12:00:00Z",
-        ),
-    )
 
 
 class TermInput(Shape):
@@ -240,18 +306,6 @@ class ExplainedAnswer(Answer):
             "How long ago the pools' balances and the reported fee were read; null if they do not count.", 0.4
         ),
     )
-
-
-def latency_stats_json(stats: LatencyStats) -> dict[str, Any]:
-    """The figures in the shape of :class:`LatencyStatsAnswer`."""
-    return {
-        "count": stats.count,
-        "window_seconds": stats.window_seconds,
-        "median": stats.median,
-        "p90": stats.p90,
-        "p99": stats.p99,
-        "as_of": _time(stats.as_of) or "",
-    }
 
 
 def explained_json(explained: ExplainedEstimate) -> dict[str, Any]:

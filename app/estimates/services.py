@@ -26,12 +26,12 @@ from app.estimates.pricing import is_pegged
 from app.estimates.queries import EstimateFacts, estimate_facts
 from app.estimates.refusals import Check
 from app.network.base_fees import base_fee_now
-from app.network.blocking import IPAddress
 from app.network.snapshot import NetworkSnapshot, SnapshotSource
 from app.network.terms import NetworkTerms, in_any_case
 from app.values.codes import BridgeType, Reason
 from app.values.errors import GatewayError
 from app.values.identifiers import ChainId, PoolKey, RouteKey
+from app.values.ip_addresses import IPAddress
 from app.values.times import Epoch
 
 

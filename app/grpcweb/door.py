@@ -15,7 +15,6 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.routing import BaseConverter, Rule
 
 from app.db.database import Database
-from app.db.writes import is_unavailable
 from app.feed.services.ahead import settle_what_is_due
 from app.grpcweb.frames import (
     BINARY,
@@ -164,7 +163,7 @@ def refuse(error: Exception, method: Method | None) -> Response:
         return respond(GrpcStatus.UNIMPLEMENTED, text=text, reason=Reason.UNSUPPORTED_MEDIA_TYPE)
     if isinstance(error, DeadlineExceeded):
         return respond(GrpcStatus.DEADLINE_EXCEEDED, text="the deadline of grpc-timeout has passed")
-    answered = as_gateway_error(error, is_unavailable)
+    answered = as_gateway_error(error)
     status, reason = GRPC_STATUS[answered.kind], answered.reason
     if status in (GrpcStatus.INTERNAL, GrpcStatus.UNAVAILABLE):
         _log(error, status)

@@ -23,13 +23,13 @@ from app.grpcweb.gateway_pb2 import (
     TransferHistoryResponse,
     WithdrawEstimate,
 )
-from app.network.blocking import IPAddress
 from app.network.snapshot import TransferConfigs
 from app.transfers.services.lookups import HistoryPage, Leg, ListedTransfer
 from app.transfers.services.status import TransferStatus
 from app.values.amounts import rate_as_number
 from app.values.codes import ErrCode
 from app.values.errors import BadRequest
+from app.values.ip_addresses import IPAddress
 from app.values.wire_values import bounded_uint
 
 

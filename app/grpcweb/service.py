@@ -29,7 +29,6 @@ from app.grpcweb.messages import (
     status_answer,
     withdraw_estimate,
 )
-from app.http.headers import progress_headers
 from app.http.limits import AskLimit
 from app.latency.services import median_latency
 from app.network.services import transfer_configs
@@ -37,6 +36,7 @@ from app.network.snapshot import SnapshotSource, TransferConfigs
 from app.parts import current
 from app.refunds.services import ask_for_refund
 from app.refunds.user_request import read_withdraw_request
+from app.transfers.schemas.status_answers import progress_headers
 from app.transfers.services.lookups import transfer_history
 from app.transfers.services.status import transfer_status
 from app.values.amounts import parse_uint256
@@ -152,7 +152,7 @@ def get_transfer_status(call: Call) -> Message:
     """Where is this transfer?"""
     asked = read_question(pb.GetTransferStatusRequest, call.message, _STATUS_RULES)
     status = transfer_status(current(Database), current(SnapshotSource), asked["transfer_id"])
-    call.headers.extend(progress_headers(status.progress, status.as_of))
+    call.headers.extend(progress_headers(status))
     return status_answer(status)
 
 

@@ -1,19 +1,29 @@
-"""Any exception as an error of the gateway, for the doors that are open to everybody.
+"""Any exception as an error of the gateway, and every error of every path as an answer in JSON.
 
-Which exception is which error is decided here; each door answers the kinds of errors in its own protocol.
+Which exception is which error is decided here for all interfaces that are open to everybody; each of them
+answers the kinds of errors in its own protocol.
 No message tells anything about the inside of the gateway: the log has the cause (docs/interface.md#errors).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
 from typing import Final
 
+from flask import Flask, Response, current_app, request
 from werkzeug import exceptions as framework
 
+from app.db.writes import is_unavailable
+from app.http.headers import PRIVATE_HEADERS, REASON, meant_header
+from app.http.interface import DOCS, answer_shape, is_public
+from app.http.pages import page_of_error
+from app.http.public import PUBLIC_HEADERS, refusal_body
+from app.observability.outages import FAILURES
 from app.values.codes import Reason
 from app.values.error_catalogue import ErrorKind
-from app.values.errors import GatewayError
+from app.values.errors import BadRequest, GatewayError
+
+log = logging.getLogger(__name__)
 
 UNREADABLE: Final = "the request cannot be read"
 
@@ -38,11 +48,10 @@ _ANYWHERE: Final = {"HEAD", "OPTIONS"}
 """Methods that paths support besides those that they are for."""
 
 
-def as_gateway_error(error: Exception, is_unavailable: Callable[[Exception], bool]) -> GatewayError:
+def as_gateway_error(error: Exception) -> GatewayError:
     """The error itself where it is the gateway's own; else the one that says what it means.
 
-    :param is_unavailable: says of an exception whether it means that trying again may succeed. Whatever else
-        is not known here is a fault of the gateway.
+    What is not known here is a fault of the gateway.
     """
     if isinstance(error, GatewayError):
         return error
@@ -67,3 +76,81 @@ def retry_after(error: GatewayError) -> int | None:
     if error.retry_after is not None:
         return error.retry_after
     return RETRY_SECONDS if error.kind is ErrorKind.UNAVAILABLE else None
+
+
+HTTP_STATUS: Final[dict[ErrorKind, int]] = {
+    ErrorKind.ANSWERED: 200,
+    ErrorKind.BAD_REQUEST: 400,
+    ErrorKind.UNAUTHORIZED: 401,
+    ErrorKind.FORBIDDEN: 403,
+    ErrorKind.NOT_FOUND: 404,
+    ErrorKind.METHOD_NOT_ALLOWED: 405,
+    ErrorKind.TOO_LARGE: 413,
+    ErrorKind.UNSUPPORTED_MEDIA: 415,
+    ErrorKind.RATE_LIMITED: 429,
+    ErrorKind.INTERNAL: 500,
+    ErrorKind.UNAVAILABLE: 503,
+}
+
+
+def register(app: Flask) -> None:
+    """Answer every error of the application, of the routing too: in the envelope, or with a page."""
+    app.register_error_handler(Exception, lambda error: page_of_error(error) or refuse(error))
+
+
+def refuse(error: Exception) -> Response:
+    """The error in the shape of the path's answer, every other field at its zero value."""
+    return refusal(error, request.method, request.path)
+
+
+def refusal(error: Exception, method: str, path: str) -> Response:
+    """As :func:`refuse`, in the context of the application alone: a request may be over before its answer."""
+    status, answered = status_and_error(error)
+    expected = answered.reason is Reason.WAIT_BUSY
+    if not expected and (status >= 500 or answered.kind is ErrorKind.UNAUTHORIZED):
+        _log(error, method, path, status, answered.reason)
+    msg = answered.msg
+    if answered.reason is Reason.PATH_NOT_FOUND and DOCS in current_app.blueprints:
+        msg += ": the operations are described at /docs/ and in /openapi.json"
+    body = refusal_body(answer_shape(path), answered.code, msg)
+    response = Response(body, status, PUBLIC_HEADERS if is_public(path) else PRIVATE_HEADERS)
+    response.headers[REASON] = answered.reason.value
+    _add_hints(response, error, answered)
+    return response
+
+
+def status_and_error(error: Exception) -> tuple[int, GatewayError]:
+    """The HTTP status of the answer, and the error in it."""
+    answered = as_gateway_error(error)
+    if answered.kind is ErrorKind.INTERNAL and isinstance(error, framework.HTTPException):
+        status = error.code or 500
+        if 400 <= status < 500:  # a status without a reason of its own, such as 408 or 416
+            return status, BadRequest(UNREADABLE)
+    return HTTP_STATUS[answered.kind], answered
+
+
+def _log(error: Exception, method: str, path: str, status: int, reason: Reason) -> None:
+    """Log the cause, which the caller of a 5xx does not learn; of refused tokens, too, one a minute."""
+    level = logging.ERROR if reason is Reason.INTERNAL else logging.WARNING
+    FAILURES.report(
+        log,
+        level,
+        "%s %s answered %d",
+        method,
+        path,
+        status,
+        error=error,
+        traced=reason is not Reason.UNAUTHORIZED,
+    )
+
+
+def _add_hints(response: Response, error: Exception, answered: GatewayError) -> None:
+    """Add the headers that say what the caller can do instead."""
+    if isinstance(error, framework.MethodNotAllowed) and error.valid_methods:
+        response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
+    if answered.kind is ErrorKind.UNAUTHORIZED:
+        response.headers["WWW-Authenticate"] = "Bearer"
+    response.headers.extend(meant_header(answered.meant))
+    seconds = retry_after(answered)
+    if seconds:
+        response.headers["Retry-After"] = str(seconds)

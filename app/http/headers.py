@@ -7,8 +7,6 @@ import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
-from functools import lru_cache
 from itertools import count
 from typing import Any, Final
 
@@ -17,9 +15,7 @@ from flask import Response
 
 from app.observability.logs import SERVED, Served
 from app.observability.private import PRIVATE
-from app.transfers.progress import Progress
 from app.values.identifiers import TransferId
-from app.values.times import rfc3339
 
 REASON: Final = "X-Gateway-Reason"
 """The header of a refusal that names its cause (docs/interface.md#reasons)."""
@@ -56,33 +52,6 @@ MEANT: Final = "X-Transfer-Id"
 def meant_header(meant: TransferId | None) -> list[tuple[str, str]]:
     """The header that names the transfer which was meant, where another id was sent."""
     return [] if meant is None else [(MEANT, f"0x{meant.hex()}")]
-
-
-def progress_headers(progress: Progress | None, as_of: datetime | None) -> list[tuple[str, str]]:
-    """Names and values.
-
-    Where the transfer is over, there is no time of the next question; where it is not, no reason why it is.
-    There is no time of the newest fact where nothing was taken in.
-    """
-    headers: list[tuple[str, str]] = []
-    if progress is not None:
-        headers = [
-            (TERMINAL, "true" if progress.terminal else "false"),
-            (NEXT_ACTOR, progress.next_actor.value),
-        ]
-        if progress.final_by is not None:
-            headers.append((FINAL_BY, progress.final_by.value))
-        if progress.next_poll_seconds:
-            headers.append((NEXT_POLL, str(progress.next_poll_seconds)))
-    if as_of is not None:
-        headers.append((AS_OF, _written(as_of)))
-    return headers
-
-
-@lru_cache(maxsize=64)
-def _written(at: datetime) -> str:
-    """Many answers in a row have the same time, and writing it costs more than all else here."""
-    return rfc3339(at, "seconds")
 
 
 REQUEST_ID: Final = "X-Request-Id"

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from app.credentials.api_key import ApiKey
 from app.http.limit_counts import Limit, LimitStore
-from app.network.blocking import IPAddress, counted_network
 from app.values.codes import Reason
 from app.values.errors import GatewayError
+from app.values.ip_addresses import IPAddress, counted_network
 
 _LIMIT: Final = re.compile(
     r"\s*(\d+)\s*(?:/|per)\s*(\d*)\s*(second|minute|hour|day|month|year)s?\s*", re.IGNORECASE | re.ASCII
@@ -79,27 +78,6 @@ class Windows:
         return Standing(limit.amount, max(0, left), max(1, -(-milliseconds // 1000)), left < 0)
 
 
-class RequestLimits:
-    """Counts the requests of each caller and of each key, over all public operations and doors together."""
-
-    def __init__(self, limit: str, store: LimitStore) -> None:
-        """
-        :param limit: of each caller without a key, such as ``100/minute;1000/hour``; empty is none.
-        """
-        self._limits = limits_of(limit)
-        self._windows = Windows("requests", store)
-
-    def count(self, key: ApiKey | None, caller: IPAddress | None) -> Standing | None:
-        """Count a request; None where nothing limits it.
-
-        A request with a key counts for its key only, wherever it comes from.
-        """
-        limits = self._limits if key is None else limits_of(key.rate_limit)
-        if not limits:
-            return None
-        return self._windows.count(limits, _counted(caller) if key is None else f"key:{key.key_id}")
-
-
 class AskLimit:
     """Counts the refund requests of each caller, over both doors together: each can cost a write."""
 
@@ -115,7 +93,7 @@ class AskLimit:
 
         :raises GatewayError: this caller sends too many.
         """
-        standing = self._windows.count(self._limits, _counted(caller))
+        standing = self._windows.count(self._limits, counted(caller))
         if standing.is_over:
             raise GatewayError(
                 "too many refund requests: one for each transfer is enough",
@@ -124,6 +102,6 @@ class AskLimit:
             )
 
 
-def _counted(caller: IPAddress | None) -> str:
+def counted(caller: IPAddress | None) -> str:
     """Those whose address is not known count as one."""
     return counted_network(caller) if caller is not None else "unknown"

@@ -1,52 +1,19 @@
-"""What the public interfaces share: limits, origins (docs/interface.md#cors), the caller and their key."""
+"""What the public interfaces share: origins (docs/interface.md#cors), the caller, and answers in JSON."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable
+from typing import Any, Final
 
-from flask import Response, g, request
+import orjson
+from flask import Response, request
+from marshmallow import Schema
+from werkzeug.datastructures import Headers
 
-from app.credentials.api_key import ApiKey, Scope
-from app.http.headers import MEANT, NO_STORE, PROGRESS_HEADERS, REASON, REQUEST_ID
-from app.network.blocking import IPAddress, caller_address
-from app.values.errors import Forbidden, Unauthorized
-
-
-def keep_key(key: ApiKey) -> None:
-    """Keep what was recognised, for as long as the request lasts."""
-    g.api_key = key
-
-
-def current_key() -> ApiKey | None:
-    """The valid key that came with the request; None where none did."""
-    key: ApiKey | None = g.get("api_key")
-    return key
-
-
-def require_key(scope: Scope) -> ApiKey:
-    """The key that came with the request, for an operation that needs one.
-
-    :raises Unauthorized: none did.
-    :raises Forbidden: it does not have the scope.
-    """
-    key = current_key()
-    if key is None:
-        raise Unauthorized(f"an API key with the scope {scope} is required: send Authorization: Bearer gwk_…")
-    require_scope(key, scope)
-    return key
-
-
-def require_scope(key: ApiKey, scope: Scope) -> None:
-    """Make sure that the key's bearer may do it.
-
-    :raises Forbidden: the key does not have the scope.
-    """
-    if not key.may(scope):
-        has = ", ".join(sorted(key.scopes))
-        raise Forbidden(
-            f"the API key lacks the scope {scope}, it has {has}: ask the operator for another key"
-        )
-
+from app import json_documents
+from app.http.headers import MEANT, NO_STORE, PRIVATE_HEADERS, PROGRESS_HEADERS, REASON, REQUEST_ID
+from app.values.codes import ErrCode
+from app.values.ip_addresses import IPAddress, caller_address
 
 MAX_QUESTION_BYTES: Final = 64 * 1024
 """The largest JSON body or protobuf message that is read (docs/interface.md#limits)."""
@@ -60,6 +27,10 @@ EXPOSED_HEADERS: Final = ", ".join(
     (REQUEST_ID, REASON, "Retry-After", "ETag", *RATE_LIMIT_HEADERS, *PROGRESS_HEADERS, MEANT)
 )
 """Headers of an answer that pages of other origins may read, on every door."""
+
+EXPOSED: Final = ("Access-Control-Expose-Headers", EXPOSED_HEADERS)
+
+PUBLIC_HEADERS: Final = (*PRIVATE_HEADERS, ANY_ORIGIN, EXPOSED)
 
 _ALLOWED_HEADERS: Final = (
     "content-type, cache-control, if-none-match, last-event-id, x-grpc-web, x-user-agent, grpc-timeout, "
@@ -89,3 +60,35 @@ def caller(trusted_proxies: int) -> IPAddress | None:
     """The caller's address as ``TRUSTED_PROXIES`` defines it (docs/interface.md#caller)."""
     environ = request.environ
     return caller_address(environ.get("REMOTE_ADDR"), environ.get("HTTP_X_FORWARDED_FOR"), trusted_proxies)
+
+
+def body(shape: Schema, values: Any) -> bytes:
+    """The body of a successful answer: ``values`` (an object or a mapping) in this shape, ``err`` null."""
+    return orjson.dumps(json_documents.dump(shape, values))
+
+
+class _PublicHeaders(Headers):
+    """The headers of the public door. Werkzeug would check each of them again for each answer."""
+
+    def __init__(self, more: Iterable[tuple[str, str]]) -> None:
+        self._list = [*PUBLIC_HEADERS, *more]
+
+
+class _CompleteResponse(Response):
+    """A response whose headers are complete: werkzeug does not copy and check them again."""
+
+    def get_wsgi_headers(self, environ: Any) -> Headers:
+        return self.headers
+
+
+def refusal_body(shape: Schema, code: ErrCode, msg: str) -> bytes:
+    """The body of an error: every field of the shape at its zero value, but for ``err``."""
+    return orjson.dumps(shape.dump({"err": {"code": code, "msg": msg}}))
+
+
+def answer(shape: Schema, values: Any, headers: Iterable[tuple[str, str]] = ()) -> Response:
+    """A successful answer: :func:`body` with the headers of the public door.
+
+    :param headers: more of them, names and values as they are sent.
+    """
+    return _CompleteResponse(body(shape, values), 200, _PublicHeaders(headers))

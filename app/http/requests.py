@@ -1,120 +1,171 @@
-"""Requests whose bodies are bounded before anything of them is read or parsed, on every door."""
+"""Reading requests strictly, and what holds for every public one: origins, sizes of bodies, the caller."""
 
 from __future__ import annotations
 
-import io
-from typing import IO, Any, Final
+import re
+from collections.abc import Container, Iterator
+from functools import cache
+from typing import Any, Final
+from urllib.parse import unquote_to_bytes
 
-from flask import Flask, Request
-from werkzeug.datastructures import MultiDict
-from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
-from werkzeug.formparser import FormDataParser
-from werkzeug.utils import cached_property
-from werkzeug.wsgi import get_input_stream
+from flask import Response, request
+from marshmallow import Schema, ValidationError, fields
+from werkzeug.exceptions import RequestEntityTooLarge, UnsupportedMediaType
 
-from app.http.public import MAX_QUESTION_BYTES
-from app.values.amounts import is_ascii_digits
-
-MAX_PARTS: Final = 100
-"""Fields of a form, where nothing else is said."""
-
-_FEW_DIGITS: Final = 5
-"""Of a Content-Length: a body that one read takes."""
-
-
-class BrokenBody(OSError):
-    """The body cannot be read to its end: it breaks off, its chunks are malformed, or it comes too slowly."""
+from app import json_documents
+from app.http import public
+from app.http.interface import PublicInterface
+from app.http.public import MAX_QUESTION_BYTES, preflight
+from app.parts import current
+from app.values.errors import BadRequest, UnsupportedFormat
+from app.values.ip_addresses import IPAddress
 
 
-class _Body(io.RawIOBase):
-    """What the server hands over as the body. Each server raises errors of its own; here they are one."""
+def apply_request_policy() -> Response | None:
+    """Before every public operation: answer a preflight, refuse a body that is too large.
 
-    def __init__(self, source: IO[bytes]) -> None:
-        self._source = source
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        try:
-            data = self._source.read(len(buffer))
-        except Exception as error:
-            raise BrokenBody(str(error)) from error
-        buffer[: len(data)] = data
-        return len(data)
-
-
-class _FormParser(FormDataParser):
-    """Counts the fields of any form before it takes them apart; the library does so for multipart alone."""
-
-    def parse(
-        self, stream: IO[bytes], mimetype: str, content_length: int | None, options: Any = None
-    ) -> tuple[IO[bytes], MultiDict[str, str], MultiDict[str, Any]]:
-        if mimetype == "application/x-www-form-urlencoded":
-            body = stream.read()
-            stream.read(1)  # where the limit ended the body, asking for more says so
-            if self.max_form_parts is not None and body.count(b"&") >= self.max_form_parts:
-                raise RequestEntityTooLarge
-            stream = io.BytesIO(body)
-        return super().parse(stream, mimetype, content_length, options)
-
-
-class BoundedRequest(Request):
-    """A request of this application. A door that takes more than the default says so for each request."""
-
-    form_data_parser_class = _FormParser
-
-    @cached_property
-    def stream(self) -> IO[bytes]:
-        """The body, at most ``max_content_length`` bytes of it.
-
-        Reading raises ``ClientDisconnected``, a bad request, where the body is broken.
-        """
-        self.environ["wsgi.input"] = _Body(self.environ["wsgi.input"])
-        return get_input_stream(self.environ, max_content_length=self.max_content_length)
-
-    def get_data(self, *args: Any, **kwargs: Any) -> Any:
-        """As the framework's. A small body of declared length is read in one piece, without three streams."""
-        length = self.environ.get("CONTENT_LENGTH", "")
-        is_small = is_ascii_digits(length) and len(length) <= _FEW_DIGITS
-        if is_small and not (args or kwargs) and self._is_unread():
-            self.stream = io.BytesIO(self._read_whole(int(length)))
-        return super().get_data(*args, **kwargs)
-
-    def _is_unread(self) -> bool:
-        return not ("HTTP_TRANSFER_ENCODING" in self.environ or "stream" in self.__dict__)
-
-    def _read_whole(self, length: int) -> bytes:
-        """
-        :param length: as the client declared it.
-        :raises RequestEntityTooLarge: it is longer than ``max_content_length``.
-        :raises ClientDisconnected: it is broken.
-        """
-        if self.max_content_length is not None and length > self.max_content_length:
-            raise RequestEntityTooLarge
-        try:
-            data: bytes = self.environ["wsgi.input"].read(length)
-        except Exception as error:
-            raise ClientDisconnected from error
-        if len(data) < length:
-            raise ClientDisconnected
-        return data
-
-    @property
-    def is_json(self) -> bool:
-        """No library reads JSON where a form is expected; the public door reads its JSON itself, strictly."""
-        return False
-
-
-def bound_requests(app: Flask) -> None:
-    """Make all requests of an application bounded ones.
-
-    Whatever is not raised by a door is as small as a question of the public.
+    It reads the WSGI environment directly, as most requests are neither.
     """
-    app.request_class = BoundedRequest
-    app.config.update(
-        # One byte more than allowed: otherwise a body cut off at the limit would look complete.
-        MAX_CONTENT_LENGTH=MAX_QUESTION_BYTES + 1,
-        MAX_FORM_MEMORY_SIZE=MAX_QUESTION_BYTES,
-        MAX_FORM_PARTS=MAX_PARTS,
-    )
+    environ = request.environ
+    if environ["REQUEST_METHOD"] == "OPTIONS":
+        return preflight(204)
+    if environ.get("CONTENT_LENGTH") or "HTTP_TRANSFER_ENCODING" in environ:
+        _bound_body()
+    return None
+
+
+def _bound_body() -> None:
+    """Refuse a body over the limit. One of undeclared length (chunked) is read here to measure it."""
+    length = request.content_length
+    if length is None:
+        length = len(request.get_data())
+    if length > MAX_QUESTION_BYTES:
+        raise RequestEntityTooLarge
+
+
+def caller() -> IPAddress | None:
+    """The caller's address as ``TRUSTED_PROXIES`` defines it (docs/interface.md#caller)."""
+    return public.caller(current(PublicInterface).trusted_proxies)
+
+
+_JSON: Final = "application/json"
+_FORM: Final = "application/x-www-form-urlencoded"
+_BROKEN_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+def read_query(schema: Schema) -> dict[str, Any]:
+    """The parameters of the query string, each as the schema's field reads it.
+
+    :raises BadRequest: naming every parameter that is missing or of the wrong form.
+    """
+    return _read_encoded(schema, request.environ.get("QUERY_STRING", ""))
+
+
+def read_query_or_body(schema: Schema) -> dict[str, Any]:
+    """The same fields, each as the schema's field reads it: from the query of a GET, from the body of a POST.
+
+    The body is a JSON object, or a form, which is written and read like a query. Of a POST the query is not
+    looked at.
+
+    :raises BadRequest: naming every field that is missing or of the wrong form.
+    :raises UnsupportedFormat: the body does not say that it is one of the two.
+    """
+    if request.method != "POST":
+        return read_query(schema)
+    if request.mimetype == _FORM:
+        return _read_encoded(schema, request.get_data().decode("latin-1"))
+    try:
+        return read_body(schema)
+    except UnsupportedMediaType:
+        raise UnsupportedFormat(f"send the body with Content-Type: {_JSON} or {_FORM}") from None
+
+
+def read_body(schema: Schema, *, otherwise: Schema | None = None) -> dict[str, Any]:
+    """The members of the JSON object in the body, each as the schema's field reads it.
+
+    As in a query, members that the schema does not know are not looked at, and an empty one counts as left
+    out, as does null. With ``COMPAT_CLIENTS`` whatever is no form counts as JSON.
+
+    :param otherwise: reads a body that has members of this schema and none of the first.
+    :raises BadRequest: the body is not one JSON object, or not of the schema's form.
+    :raises UnsupportedMediaType: it does not say that it is JSON.
+    """
+    declared = request.environ.get("CONTENT_TYPE")
+    if declared != _JSON and not current(PublicInterface).compat_clients and request.mimetype != _JSON:
+        raise UnsupportedMediaType
+    try:
+        document = json_documents.loads(request.get_data(), nul_allowed=True)
+    except ValueError as error:
+        raise BadRequest(f"body: {error}") from None
+    if not isinstance(document, dict):
+        raise BadRequest("body: must be a JSON object")
+    members = {name: value for name, value in document.items() if value not in (None, "")}
+    if otherwise is not None and members.keys().isdisjoint(schema.load_fields):
+        schema = schema if members.keys().isdisjoint(otherwise.load_fields) else otherwise
+    return _load(schema, members)
+
+
+def _read_encoded(schema: Schema, encoded: str) -> dict[str, Any]:
+    """The fields of a query or a form, as :func:`query_values` takes it; a list may be there repeatedly."""
+    return _load(schema, query_values(encoded, *_names(schema)))
+
+
+@cache
+def _names(schema: Schema) -> tuple[frozenset[str], frozenset[str]]:
+    """The names of a schema's fields, and those of its lists."""
+    names = {field.data_key or name: field for name, field in schema.load_fields.items()}
+    return frozenset(names), frozenset(n for n, field in names.items() if isinstance(field, fields.List))
+
+
+def query_values(query: str, known: Container[str], lists: Container[str] = ()) -> dict[str, Any]:
+    """Name and decoded value of every known parameter that is not empty.
+
+    Values of unknown parameters are not decoded. An empty value counts as left out.
+
+    :param query: as WSGI has it: percent-encoded, other bytes as Latin-1.
+    :param lists: names that may be there more than once; their value is the list of what was sent.
+    :raises BadRequest: another parameter is there twice, or one is not UTF-8.
+    """
+    values: dict[str, Any] = {}
+    for part in query.split("&"):
+        name, _, value = part.partition("=")
+        if name not in known:
+            name = _decoded(name) or ""
+            if name not in known:
+                continue
+        if name in values and name not in lists:
+            raise BadRequest(f"{name}: must be given once")
+        text = _decoded(value)
+        if text is None:
+            raise BadRequest(f"{name}: is not percent-encoded UTF-8")
+        values[name] = [*values.get(name, ()), *filter(None, [text])] if name in lists else text
+    return {name: value for name, value in values.items() if value}
+
+
+def _decoded(text: str) -> str | None:
+    """The percent-decoded text; None where it is not valid UTF-8 or not validly encoded."""
+    if text.isascii() and "%" not in text:
+        return text.replace("+", " ")
+    if _BROKEN_ESCAPE.search(text):
+        return None
+    try:
+        return unquote_to_bytes(text.replace("+", " ").encode("latin-1")).decode()
+    except UnicodeError:
+        return None
+
+
+def _load(schema: Schema, values: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return json_documents.load(schema, values)
+    except ValidationError as error:
+        faults = {name: ", ".join(_texts(found)) for name, found in error.messages_dict.items()}
+        raise BadRequest.naming(faults) from None
+
+
+def _texts(found: Any) -> Iterator[str]:
+    """What is wrong with a field; of a list's members, with the place of each, counted from 1."""
+    if isinstance(found, dict):
+        for place, texts in found.items():
+            yield f"number {place + 1} {', '.join(_texts(texts))}"
+    else:
+        yield from found

@@ -1,4 +1,4 @@
-"""Whether a request came over https, and what every answer then says about it."""
+"""Whether a request came over https, what every answer then says about it, and the cookie of the console."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from functools import partial
 from ipaddress import ip_address
 from typing import Final
 
-from flask import Flask, Response, request
+from flask import Flask, Request, Response, request
+from flask.sessions import SecureCookieSession, SecureCookieSessionInterface, SessionMixin
 
 from app.http.headers import AS_IT_IS, NO_STORE
 
@@ -37,8 +38,46 @@ def needs_secure_cookies(trusted_proxies: int) -> bool:
     return not _is_loopback(request.host)
 
 
+SECURE_PREFIX: Final = "__Secure-"
+"""Browsers take a cookie whose name begins like this over https alone, and only with Secure."""
+
+
+class LazySessions(SecureCookieSessionInterface):
+    """Flask's own signed cookies, without setting up the signing for requests that have no cookie.
+
+    Over https the cookie has a name of its own, so that none that was planted over http counts there.
+    """
+
+    def __init__(self, trusted_proxies: int) -> None:
+        self._trusted_proxies = trusted_proxies
+
+    def open_session(self, app: Flask, request: Request) -> SecureCookieSession | None:
+        """The session of the request's cookie; an empty one, without signing keys, where there is none."""
+        if "HTTP_COOKIE" not in request.environ and app.secret_key:
+            return self.session_class()
+        return super().open_session(app, request)
+
+    def save_session(self, app: Flask, session: SessionMixin, response: Response) -> None:
+        """Save the session, unless it is empty and was neither read nor changed."""
+        if session or session.accessed or session.modified:
+            super().save_session(app, session, response)
+
+    def get_cookie_name(self, app: Flask) -> str:
+        """The cookie's name for the scheme of the request."""
+        name = super().get_cookie_name(app)
+        return f"{SECURE_PREFIX}{name}" if over_https(self._trusted_proxies) else name
+
+    def get_cookie_secure(self, app: Flask) -> bool:
+        """Whether the cookie is for https alone."""
+        return needs_secure_cookies(self._trusted_proxies)
+
+
 def register(app: Flask, *, trusted_proxies: int) -> None:
-    """Let every answer over https say that https alone is to be used, and redirects keep to the scheme."""
+    """Let every answer over https say that https alone is to be used, and redirects keep to the scheme.
+
+    Sessions cost requests without cookies nothing.
+    """
+    app.session_interface = LazySessions(trusted_proxies)
     app.after_request(partial(_protect, trusted_proxies))
 
 

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import orjson
 
-from app.api.answers import PUBLIC_HEADERS
-from app.api.door import READY, VERSION_SHAPE, ApiDoor
+from app.api import health, public_answers
 from app.http.errors import RETRY_SECONDS
 from app.http.headers import REASON, REQUEST_ID, id_of_unread
+from app.http.public import PUBLIC_HEADERS
 from app.values.codes import ErrCode, Reason
 
 _REMEDIES: Final = {
@@ -54,6 +54,5 @@ def refusal(status: int, complaint: str) -> tuple[list[tuple[str, str]], bytes]:
 @cache
 def every_field() -> dict[str, Any]:
     """The fields of all public answers at their zero values. No two answers disagree about one."""
-    door = ApiDoor.make(trusted_proxies=0, compat_clients=True)
-    shapes = (READY, VERSION_SHAPE, *door.answers.values())
+    shapes = (*health.ANSWERS.values(), *public_answers(True).values())
     return {name: zero for shape in shapes for name, zero in shape.dump({}).items()}

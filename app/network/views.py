@@ -5,13 +5,20 @@ from __future__ import annotations
 from typing import Final
 
 from flask import Blueprint, Response, request
+from marshmallow import Schema
 
-from app.api.answers import ANY_ORIGIN, AS_IT_IS, EXPOSED, JSON
-from app.api.door import CONFIGS_PATHS
-from app.api.requests import apply_request_policy
+from app.http.headers import AS_IT_IS, JSON
+from app.http.public import ANY_ORIGIN, EXPOSED
+from app.http.requests import apply_request_policy
+from app.network.schemas.config_answers import ConfigsAnswer
 from app.network.services import transfer_configs
 from app.network.snapshot import SnapshotSource
 from app.parts import current
+
+CONFIGS_PATHS: Final = ("/getTransferConfigs", "/getTransferConfigsForAll")
+
+ANSWERS: Final[dict[str, Schema]] = dict.fromkeys(CONFIGS_PATHS, ConfigsAnswer())
+"""The shape of each path's answer."""
 
 _REVALIDATED: Final = ("Cache-Control", "no-cache")
 """Caches must ask each time whether their copy is current: a disabled token must show at once."""

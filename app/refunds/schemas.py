@@ -13,11 +13,11 @@ from typing import Any, Final
 
 from marshmallow import ValidationError, fields
 
-from app.api.fields import AmountString
-from app.api.schemas import Answer, Question, Shape, StatusBody, describe, enumerated
+from app.http.schemas import AmountString, Answer, Question, Shape, describe, enumerated
 from app.refunds.call import Funds
 from app.refunds.explanation import own_reasons
 from app.refunds.user_request import INSTEAD, decode_base64, read_withdraw_request
+from app.transfers.schemas.status_answers import StatusBody
 from app.values.codes import SendKind, TransferHistoryStatus
 from app.values.wire_values import MISSING
 

@@ -17,7 +17,6 @@ from app.feed.queries.facts import load_network_facts
 from app.feed.queries.histories import has_events, load_histories
 from app.feed.queries.pruned import newest_seq
 from app.http.limits import AskLimit
-from app.network.blocking import IPAddress
 from app.network.facts import NetworkFacts
 from app.network.snapshot import SnapshotSource
 from app.network.terms import ChainInfo
@@ -36,6 +35,7 @@ from app.values.codes import REFUND_STATUSES, Reason, TransferHistoryStatus
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.errors import GatewayError
 from app.values.identifiers import ChainId, TransferId
+from app.values.ip_addresses import IPAddress
 from app.values.times import rfc3339
 
 PAGE: Final = 500

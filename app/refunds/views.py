@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response
+from typing import Final
 
-from app.api.answers import answer
-from app.api.door import ASK_PATHS, EVIDENCE_PATH, current_door
-from app.api.requests import apply_request_policy, caller, read_body, read_query
+from flask import Blueprint, Response
+from marshmallow import Schema
+
 from app.db.database import Database
 from app.http.limits import AskLimit
+from app.http.public import answer
+from app.http.requests import apply_request_policy, caller, read_body, read_query
 from app.network.snapshot import SnapshotSource
 from app.parts import current
+from app.refunds.schemas import EvidenceAnswer, EvidenceQuery, WithdrawAnswer, WithdrawBody
 from app.refunds.services import ask_for_refund, refund_evidence
+
+EVIDENCE_PATH: Final = "/getRefundEvidence"
+ASK_PATHS: Final = ("/withdrawLiquidity", "/withdrawLiquidity ")
+"""One client writes a space after the path."""
+
+_EVIDENCE_QUERY: Final = EvidenceQuery()
+_EVIDENCE_ANSWER: Final = EvidenceAnswer()
+_ASK_BODY: Final = WithdrawBody()
+_ASK_ANSWER: Final = WithdrawAnswer()
+
+ANSWERS: Final[dict[str, Schema]] = {
+    EVIDENCE_PATH: _EVIDENCE_ANSWER,
+    **dict.fromkeys(ASK_PATHS, _ASK_ANSWER),
+}
+"""The shape of each path's answer."""
 
 evidence = Blueprint("evidence", __name__)
 evidence.before_request(apply_request_policy)
@@ -20,21 +38,17 @@ evidence.before_request(apply_request_policy)
 @evidence.get(EVIDENCE_PATH)
 def get_refund_evidence() -> Response:
     """Would the contract pay this refund, and why or why not?"""
-    door = current_door()
-    asked = read_query(door.evidence_query)
-    return answer(
-        door.evidence_answer,
-        refund_evidence(current(Database), current(SnapshotSource), asked["transfer_id"]),
-    )
+    asked = read_query(_EVIDENCE_QUERY)
+    explained = refund_evidence(current(Database), current(SnapshotSource), asked["transfer_id"])
+    return answer(_EVIDENCE_ANSWER, explained)
 
 
 @evidence.post(ASK_PATHS[0])
 @evidence.post(ASK_PATHS[1])
 def withdraw_liquidity() -> Response:
     """Pay this transfer back."""
-    door = current_door()
-    asked = read_body(door.ask_body, any_content_type=door.compat_clients)
+    asked = read_body(_ASK_BODY)
     number = ask_for_refund(
         current(Database), current(SnapshotSource), current(AskLimit), asked["withdraw_req"], caller()
     )
-    return answer(door.ask_answer, {"seq_num": str(number)})
+    return answer(_ASK_ANSWER, {"seq_num": str(number)})

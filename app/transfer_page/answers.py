@@ -10,7 +10,6 @@ from typing import Any, Final
 from flask import Flask, Response, current_app, request, url_for
 from werkzeug.exceptions import HTTPException
 
-from app.db.writes import is_unavailable
 from app.http.errors import as_gateway_error, retry_after
 from app.http.headers import NO_STORE, REASON, failed_request
 from app.http.pages import KEPT_FOR_EVER, digest
@@ -130,7 +129,7 @@ def protect(response: Response) -> Response:
 
 def answer_error(error: Exception) -> Response:
     """A page that says what is wrong and what to do, in the look of the others."""
-    answered = as_gateway_error(error, is_unavailable)
+    answered = as_gateway_error(error)
     words = _words(error, answered)
     if words.status >= 500:
         level = logging.ERROR if words.status == 500 else logging.WARNING

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from app.api.fields import BoundedText, TransferIdHex, Uint
-from app.api.schemas import TRANSFER_ID_PATTERN, Question, describe
+from app.http.schemas import TRANSFER_ID_PATTERN, BoundedText, Question, TransferIdHex, Uint, describe
 from app.values.wire_values import MAX_ADDRESS_CHARACTERS
 from app.waiting.services import LONGEST_SECONDS
 

@@ -8,21 +8,24 @@ from typing import Any, Final
 
 import orjson
 from flask import Blueprint, Response, current_app, request
+from marshmallow import Schema
 
-from app.api.answers import ANY_ORIGIN, AS_IT_IS, EXPOSED, NO_STORE, PUBLIC_HEADERS, status_response
-from app.api.door import EVENTS_PATH, PREFIX, WAIT_DOOR, WAIT_PATH, ApiDoor, current_door
-from app.api.errors import refusal
-from app.api.requests import apply_request_policy, caller, read_query
 from app.db.database import Database
+from app.http.errors import refusal
+from app.http.headers import AS_IT_IS, NO_STORE
+from app.http.interface import PREFIX, PublicInterface
 from app.http.later import Beginning, LaterResponse, Pause, Step, with_own
-from app.network.blocking import counted_network
+from app.http.public import ANY_ORIGIN, EXPOSED, PUBLIC_HEADERS, answer
+from app.http.requests import apply_request_policy, caller, read_query
 from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
 from app.parts import current
+from app.transfers.schemas.status_answers import StatusAnswer, progress_headers, status_answer
 from app.transfers.status_changes import BEGINNING, STATUS_EVENT, Position, parse_position
 from app.transfers.status_stream import PlacedChange
 from app.values.errors import BadRequest
 from app.values.identifiers import account_key
+from app.values.ip_addresses import counted_network
 from app.waiting.register import Waiting
 from app.waiting.schemas import EventsQuery, WaitQuery
 from app.waiting.services import (
@@ -37,6 +40,9 @@ from app.waiting.services import (
     told_after,
     wait_for_status,
 )
+
+WAIT_PATH: Final = "/waitTransferStatus"
+EVENTS_PATH: Final = "/transferEvents"
 
 RETRY_MILLISECONDS: Final = 2_000
 """When a client whose connection broke comes again."""
@@ -110,14 +116,14 @@ class LastAnswer:
 class StatusSource:
     """The answer to one who waits for another status."""
 
-    __slots__ = ("_database", "_door", "_last", "_refuse", "_snapshots", "_waiter", "_waiting")
+    __slots__ = ("_database", "_last", "_refuse", "_shape", "_snapshots", "_waiter", "_waiting")
 
     def __init__(
         self,
         database: Database,
         snapshots: SnapshotSource,
         waiting: Waiting,
-        door: ApiDoor,
+        shape: StatusAnswer,
         waiter: StatusWaiter,
         refuse: Refuse,
         last: LastAnswer,
@@ -126,7 +132,7 @@ class StatusSource:
         self._snapshots = snapshots
         self._waiting = waiting
         self._last = last
-        self._door = door
+        self._shape = shape
         self._waiter = waiter
         self._refuse = refuse
 
@@ -139,9 +145,8 @@ class StatusSource:
 
     def _answer(self) -> Beginning:
         try:
-            made = status_response(
-                self._door.status_answer, status_at_last(self._database, self._snapshots, self._waiter)
-            )
+            status = status_at_last(self._database, self._snapshots, self._waiter)
+            made = answer(self._shape, status, progress_headers(status))
         except Exception as error:
             made = self._refuse(error)
         return Beginning(made.status, made.headers.to_wsgi_list(), made.get_data())
@@ -212,14 +217,19 @@ _LAST: Final = "last_awaited_answer"
 _WAIT_QUERY: Final = WaitQuery()
 _EVENTS_QUERY: Final = EventsQuery()
 
-wait = Blueprint(WAIT_DOOR, __name__)
+wait = Blueprint("wait", __name__)
 wait.before_request(apply_request_policy)
+
+
+def answers(compat_clients: bool) -> dict[str, Schema]:
+    """The shape of the path's answer that is no stream."""
+    return {WAIT_PATH: status_answer(compat_clients)}
 
 
 @wait.get(WAIT_PATH)
 def wait_transfer_status() -> Response:
     """Is this transfer at another status by now?"""
-    door = current_door()
+    shape = status_answer(current(PublicInterface).compat_clients)
     database = current(Database)
     snapshots = current(SnapshotSource)
     waiting = current(Waiting)
@@ -228,10 +238,10 @@ def wait_transfer_status() -> Response:
     after = asked.get("after_status") if request.method == "GET" else None
     found = wait_for_status(database, snapshots, waiting, asked["transfer_id"], after, seconds, _network())
     if not isinstance(found, StatusWaiter):
-        return status_response(door.status_answer, found)
+        return answer(shape, found, progress_headers(found))
     last = current_app.extensions.setdefault(_LAST, LastAnswer())
     source = StatusSource(
-        database, snapshots, waiting, door, found, _refuse_later(current_app.app_context), last
+        database, snapshots, waiting, shape, found, _refuse_later(current_app.app_context), last
     )
     return LaterResponse(source, PUBLIC_HEADERS)
 

@@ -11,8 +11,8 @@ from flask_admin import expose
 
 from app.audit.keys import AuditKeys
 from app.console.access import Access, Audience
+from app.console.caller import actor
 from app.console.formats import grouped, sentence
-from app.console.requests import actor
 from app.console.views import ConsoleView
 from app.db.database import Database
 from app.parts import current

@@ -6,8 +6,17 @@ from typing import Final
 
 from marshmallow import fields, validate
 
-from app.api.fields import BoundedText, Flag, TransferIdHex, WatchedAccount
-from app.api.schemas import TRANSFER_ID_PATTERN, Answer, Question, Shape, describe
+from app.http.schemas import (
+    TRANSFER_ID_PATTERN,
+    Answer,
+    BoundedText,
+    Flag,
+    Question,
+    Shape,
+    TransferIdHex,
+    WatchedAccount,
+    describe,
+)
 from app.values.wire_values import WATCHED_ACCOUNT
 from app.webhooks.addresses import MAX_URL
 from app.webhooks.subscription import MAX_NAME, MAX_SUBJECTS, State

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from flask import Blueprint, Response
+from marshmallow import Schema
 
-from app.api.answers import answer
-from app.api.door import WEBHOOKS_PATH, current_door
-from app.api.requests import apply_request_policy, read_body, read_query
 from app.audit.keys import AuditKeys
 from app.credentials.api_key import Scope
+from app.credentials.callers import require_key, require_scope
 from app.db.database import Database
-from app.http.public import require_key, require_scope
+from app.http.public import answer
+from app.http.requests import apply_request_policy, read_body, read_query
 from app.parts import current
 from app.values.codes import Reason
 from app.values.errors import BadRequest, GatewayError
 from app.values.times import rfc3339
 from app.webhooks.addresses import AllowedNetworks
+from app.webhooks.schemas import WebhookBody, WebhookQuery, WebhooksAnswer
 from app.webhooks.services.shown import Shown, list_subscriptions
 from app.webhooks.services.subscriptions import (
     NewSubscription,
@@ -29,6 +30,15 @@ from app.webhooks.services.subscriptions import (
 )
 from app.webhooks.subscription import Audience, State, subjects_of
 
+WEBHOOKS_PATH: Final = "/webhooks"
+
+_BODY: Final = WebhookBody()
+_QUERY: Final = WebhookQuery()
+_ANSWER: Final = WebhooksAnswer()
+
+ANSWERS: Final[dict[str, Schema]] = {WEBHOOKS_PATH: _ANSWER}
+"""The shape of each path's answer."""
+
 webhooks = Blueprint("webhooks_api", __name__)
 webhooks.before_request(apply_request_policy)
 
@@ -37,15 +47,14 @@ webhooks.before_request(apply_request_policy)
 def list_webhooks() -> Response:
     """Which webhooks does this key have?"""
     key = require_key(Scope.WEBHOOKS)
-    return answer(current_door().webhooks_answer, _listed(key.key_id))
+    return answer(_ANSWER, _listed(key.key_id))
 
 
 @webhooks.post(WEBHOOKS_PATH)
 def create_webhook() -> Response:
     """Tell this URL what becomes of these transfers."""
     key = require_key(Scope.WEBHOOKS)
-    door = current_door()
-    asked = read_body(door.webhook_body, any_content_type=door.compat_clients)
+    asked = read_body(_BODY)
     everything = asked.get("everything", False)
     if everything:
         require_scope(key, Scope.ALL_WEBHOOKS)
@@ -61,15 +70,14 @@ def create_webhook() -> Response:
         made = subscribe(current(Database), current(AuditKeys), current(AllowedNetworks), wanted, actor=None)
     except SubscriptionRefused as refused:
         raise BadRequest(f"{refused.field}: {refused}" if refused.field else str(refused)) from None
-    return answer(door.webhooks_answer, _listed(key.key_id, made.public_id) | {"secret": made.secret})
+    return answer(_ANSWER, _listed(key.key_id, made.public_id) | {"secret": made.secret})
 
 
 @webhooks.delete(WEBHOOKS_PATH)
 def remove_webhook() -> Response:
     """Tell it nothing more."""
     key = require_key(Scope.WEBHOOKS)
-    door = current_door()
-    public_id = read_query(door.webhook_query)["id"]
+    public_id = read_query(_QUERY)["id"]
     try:
         switch(
             current(Database), current(AuditKeys), public_id, State.REMOVED, actor=None, owner_key=key.key_id
@@ -78,7 +86,7 @@ def remove_webhook() -> Response:
         raise GatewayError(
             "this API key has no webhook with this id: list them with GET", reason=Reason.WEBHOOK_NOT_FOUND
         ) from None
-    return answer(door.webhooks_answer, _listed(key.key_id))
+    return answer(_ANSWER, _listed(key.key_id))
 
 
 def _listed(owner_key: str, only: str | None = None) -> dict[str, Any]:

@@ -12,10 +12,10 @@ from sqlalchemy import select
 from app.approvals.api_keys import request_key
 from app.credentials.api_key import ApiKey as Key
 from app.credentials.api_key import Scope
+from app.credentials.callers import current_key, keep_key, require_key
 from app.credentials.models import ApiKey
 from app.credentials.services.api_keys import revoke_key
 from app.db.engine import reading
-from app.http.public import current_key, keep_key, require_key
 from app.values.errors import Forbidden, Unauthorized, Unavailable
 from tests.actors import TESTER
 from tests.api.shapes import CONFIGS, LATENCY, STATUS, assert_refused

@@ -10,10 +10,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug import exceptions as http
 
-from app.api import views
-from app.api.errors import HTTP_STATUS, status_and_error
 from app.db.writes import DATABASE_UNAVAILABLE
-from app.http.errors import FRAMEWORK_ERRORS
+from app.http.errors import FRAMEWORK_ERRORS, HTTP_STATUS, status_and_error
+from app.latency import views as latency
+from app.transfers import views as transfers
 from app.values.codes import Reason
 from app.values.error_catalogue import ErrorKind
 from app.values.errors import BadRequest, GatewayError, TooLarge, Unauthorized, Unavailable, UnsupportedFormat
@@ -37,8 +37,8 @@ def failing(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> Any:
         def raise_it(*_: object) -> None:
             raise error
 
-        monkeypatch.setattr(views, "median_latency", raise_it)
-        monkeypatch.setattr(views, "transfer_status", raise_it)
+        monkeypatch.setattr(latency, "median_latency", raise_it)
+        monkeypatch.setattr(transfers, "transfer_status", raise_it)
         if path == STATUS:
             return client.post(STATUS, json={"transfer_id": "0" * 64})
         return client.get(LATENCY, query_string={"src_chain_id": 1, "dst_chain_id": 56})
@@ -55,7 +55,7 @@ def test_faults(
     message = assert_refused(response, status, reason, path)
     assert "hunter2" not in response.get_data(as_text=True)
     assert message.lower() == message[0].lower() + message[1:].lower()
-    logged = [record for record in caplog.records if record.name == "app.api.errors"]
+    logged = [record for record in caplog.records if record.name == "app.http.errors"]
     assert bool(logged) == (status >= 500)
     if logged:
         assert logged[0].levelno == (logging.ERROR if status == 500 else logging.WARNING)

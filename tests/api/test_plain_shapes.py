@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, make_dataclass
+from dataclasses import make_dataclass
 from typing import Any
 
 import pytest
@@ -10,17 +10,36 @@ from marshmallow import Schema, ValidationError
 from marshmallow.fields import List
 
 from app import json_documents
-from app.api.door import ApiDoor
+from app.api import public_answers
+from app.estimates.schemas import EstimateAnswer, estimate_query
+from app.latency.schemas import LatencyAnswer, LatencyQuery, LatencyStatsQuery
+from app.refunds.schemas import EvidenceQuery, WithdrawBody
+from app.transfers.schemas.look_ups import AnyFindQuery, AnyHistoryQuery
+from app.transfers.schemas.status_answers import StatusBody, StatusesBody, TransactionBody, status_answer
+from app.webhooks.schemas import WebhookBody, WebhookQuery
 
-DOORS = [ApiDoor.make(trusted_proxies=0, compat_clients=compat) for compat in (False, True)]
-SHAPES = {
-    f"{name}-{'compat' if door.compat_clients else 'plain'}": getattr(door, name)
-    for door in DOORS
-    for name in (field.name for field in fields(ApiDoor))
-    if isinstance(getattr(door, name), Schema)
+KINDS = (
+    AnyFindQuery,
+    AnyHistoryQuery,
+    EvidenceQuery,
+    LatencyQuery,
+    LatencyStatsQuery,
+    StatusBody,
+    StatusesBody,
+    TransactionBody,
+    WebhookBody,
+    WebhookQuery,
+    WithdrawBody,
+)
+QUESTIONS: dict[str, Schema] = {
+    type(shape).__name__: shape
+    for shape in (*(kind() for kind in KINDS), *(estimate_query(compat) for compat in (False, True)))
 }
-QUESTIONS = {name: shape for name, shape in SHAPES.items() if "answer" not in name}
-ANSWERS = {name: shape for name, shape in SHAPES.items() if "answer" in name}
+ANSWERS = {
+    type(shape).__name__: shape
+    for compat in (False, True)
+    for shape in public_answers(compat_clients=compat).values()
+}
 WRONG: tuple[Any, ...] = (
     "",
     "0",
@@ -91,10 +110,9 @@ def test_the_three_operations_are_read_and_written_plainly(monkeypatch: pytest.M
     def by_marshmallow(*_: Any, **__: Any) -> Any:
         raise AssertionError("marshmallow was asked")
 
-    door = DOORS[0]
     monkeypatch.setattr(Schema, "load", by_marshmallow)
     monkeypatch.setattr(Schema, "dump", by_marshmallow)
-    for question in (door.estimate_query, door.status_body, door.latency_query):
+    for question in (estimate_query(compat_clients=False), StatusBody(), LatencyQuery()):
         assert json_documents.load(question, examples(question))
-    for shape in (door.estimate_answer, door.status_answer, door.latency_answer):
+    for shape in (EstimateAnswer(), status_answer(compat_clients=False), LatencyAnswer()):
         assert json_documents.dump(shape, {})["err"] is None

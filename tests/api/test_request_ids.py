@@ -12,9 +12,9 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.datastructures import Headers
 
-from app.api import views
 from app.http.headers import REQUEST_ID
 from app.http.later import LEFT, Beginning, Later, Pause, Step
+from app.latency import views
 from app.observability.logs import EntryFormatter
 from app.observability.private import Private
 from tests.api.shapes import LATENCY, STATUS

@@ -9,8 +9,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app.api.limits import PUBLIC_PREFIXES
-from app.api.requests import caller
+from app.http.interface import PUBLIC_PREFIXES
+from app.http.requests import caller
 from config import ConfigError, load_settings
 from tests.api.shapes import CONFIGS, ESTIMATE, LATENCY, STATUS, assert_refused
 from tests.api.world import configure

@@ -137,7 +137,7 @@ def test_it_shows_a_change_by_itself(phone: Visit, happen: Happen) -> None:
     assert len(asked) == before, "a finished transfer is not asked about"
 
 
-@pytest.mark.soak("a server of its own; tests/pages has what the page says of the doors")
+@pytest.mark.soak("a server of its own; tests/transfer_page has what the page says of the doors")
 def test_where_waiting_is_not_served_nobody_asks_for_it(
     browser: Browser, sandbox: SharedSqlite, server: Server, happen: Happen, tmp_path: Path
 ) -> None:
@@ -204,7 +204,7 @@ def test_where_nothing_waits_it_asks_again(phone: Visit) -> None:
     phone.complaints = [each for each in phone.complaints if not re.search("503|404|ERR_FAILED", each)]
 
 
-@pytest.mark.soak("seconds of a browser; tests/pages has what can be copied")
+@pytest.mark.soak("seconds of a browser; tests/transfer_page has what can be copied")
 def test_what_is_copied_is_whole_and_times_are_the_readers(phone: Visit) -> None:
     phone.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = look_at(phone, f"/transfer/{sandbox_id(Status.TRANSFER_REFUND_TO_BE_CONFIRMED)}")
@@ -221,7 +221,7 @@ def test_what_is_copied_is_whole_and_times_are_the_readers(phone: Visit) -> None
     assert str(time.text_content()).endswith(expected)
 
 
-@pytest.mark.soak("seconds of a browser; tests/pages has the button")
+@pytest.mark.soak("seconds of a browser; tests/transfer_page has the button")
 def test_a_refund_is_requested_with_the_keyboard(phone: Visit) -> None:
     wanted = sandbox_id(Status.TRANSFER_TO_BE_REFUNDED, 3)
     page = look_at(phone, f"/transfer/{wanted}")
@@ -231,7 +231,7 @@ def test_a_refund_is_requested_with_the_keyboard(phone: Visit) -> None:
     assert page.url.endswith(f"/transfer/{wanted}")
 
 
-@pytest.mark.soak("seconds of a browser; tests/pages has the page")
+@pytest.mark.soak("seconds of a browser; tests/transfer_page has the page")
 def test_without_a_script_it_is_all_there(browser: Browser, server: Server) -> None:
     moving = sandbox_id(Status.TRANSFER_WAITING_FOR_NET_CONFIRMATION, 1)
     context = browser.new_context(java_script_enabled=False, viewport={"width": 390, "height": 800})

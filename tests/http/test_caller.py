@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.network.blocking import caller_address, counted_network
+from app.values.ip_addresses import caller_address, counted_network
 
 CASES = [
     # peer, X-Forwarded-For, trusted proxies, caller

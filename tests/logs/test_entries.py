@@ -105,12 +105,12 @@ def test_nothing_steers_a_terminal(hidden: str) -> None:
 def test_an_entry_says_when_where_and_what() -> None:
     at = datetime(2026, 11, 22, 14, 5, 6, 7, tzinfo=UTC)
     entry = formatted(
-        name="app.api.errors", levelname="ERROR", created=at.timestamp(), process=7, msg="%s!", args=("hm",)
+        name="app.http.errors", levelname="ERROR", created=at.timestamp(), process=7, msg="%s!", args=("hm",)
     )
     assert entry == {
         "time": "2026-11-22T14:05:06.000007Z",
         "level": "ERROR",
-        "logger": "app.api.errors",
+        "logger": "app.http.errors",
         "pid": 7,
         "message": "hm!",
     }
@@ -159,7 +159,7 @@ def test_heads_are_found_in_both_formats() -> None:
     )
     parts = json.loads(genuine)
     others = [
-        json.dumps(parts | {"logger": "app.api.errors"}),
+        json.dumps(parts | {"logger": "app.http.errors"}),
         json.dumps(parts | {"level": "WARNING"}),
         json.dumps(parts | {"message": f"x {message}"}),
         json.dumps(parts | {"message": [message]}),

@@ -10,8 +10,8 @@ from flask import Flask, Response
 from flask.testing import FlaskClient
 from prometheus_client import CollectorRegistry, generate_latest
 
-from app.api.errors import HTTP_STATUS
 from app.grpcweb.door import GRPC_STATUS, GrpcStatus
+from app.http.errors import HTTP_STATUS
 from app.observability.counters import NOTHING_COUNTED
 from app.observability.logs import OPERATION, Served
 from app.observability.request_metrics import RequestMetrics

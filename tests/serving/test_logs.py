@@ -98,7 +98,7 @@ def test_every_line_is_an_entry_and_tells_no_secret(tmp_path: Path, database: st
     assert {entry["logger"] for entry in entries} >= {
         "gunicorn.error",
         "app.http.request_log",
-        "app.api.errors",
+        "app.http.errors",
     }
     requests = [entry for entry in entries if entry["logger"] == "app.http.request_log"]
     assert [entry["code"] for entry in requests] == [200, 200, *statuses]

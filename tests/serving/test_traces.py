@@ -61,7 +61,7 @@ def test_spans_of_both_workers_come_to_the_collector(tmp_path: Path, sqlite_temp
     entries = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     assert {entry.get("trace_id") for entry in entries if entry.get("code") == 404} == {TRACE}
     assert all("trace_id" in entry for entry in entries if "code" in entry)
-    assert {entry["logger"] for entry in entries if entry["level"] != "INFO"} <= {"app.api.errors"}
+    assert {entry["logger"] for entry in entries if entry["level"] != "INFO"} <= {"app.http.errors"}
 
 
 def test_what_operators_are_told_to_install_is_what_was_tried() -> None:

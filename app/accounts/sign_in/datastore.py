@@ -31,7 +31,7 @@ from app.accounts.services.passkeys import (
 )
 from app.accounts.sign_in.sessions import sets_up_second_factor
 from app.audit.keys import AuditKeys
-from app.console.requests import actor, actor_named
+from app.console.caller import actor, actor_named
 from app.db.database import Database
 from app.parts import current
 

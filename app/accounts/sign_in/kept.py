@@ -18,7 +18,7 @@ from app.accounts.services.sessions import EndedSession
 from app.accounts.services.throttle import Guess, reserve
 from app.accounts.sign_in.forms import place_for
 from app.audit.keys import AuditKeys
-from app.console.requests import TOKEN_FIELD, allow_forms, network
+from app.console.caller import TOKEN_FIELD, allow_forms, network
 from app.db.database import Database
 from app.parts import current
 

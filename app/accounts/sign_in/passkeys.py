@@ -38,7 +38,7 @@ from wtforms import HiddenField, StringField
 from app.accounts.services.passkeys import MOST_PASSKEYS, Passkey, use_passkey, why_passkey_stays
 from app.audit.keys import AuditKeys
 from app.audit.services import record_alone
-from app.console.requests import actor_unknown
+from app.console.caller import actor_unknown
 from app.db.database import Database
 from app.parts import current
 

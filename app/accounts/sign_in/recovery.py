@@ -13,7 +13,7 @@ from wtforms.validators import DataRequired
 from app.accounts.services.factors import recovery_codes_left, use_recovery_code
 from app.accounts.sign_in.forms import Throttled
 from app.audit.keys import AuditKeys
-from app.console.requests import actor_named
+from app.console.caller import actor_named
 from app.db.database import Database
 from app.parts import current
 

@@ -16,7 +16,7 @@ from app.accounts.services.sessions import (
     session_is_open,
 )
 from app.audit.keys import AuditKeys
-from app.console.requests import actor_named
+from app.console.caller import actor_named
 from app.db.database import Database
 from app.parts import current
 

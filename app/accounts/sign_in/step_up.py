@@ -21,7 +21,7 @@ from app.accounts.services.sessions import note_proof, proved_lately
 from app.accounts.sign_in.forms import Throttled
 from app.accounts.sign_in.passkeys import ANSWERED_WITHIN, AnsweredForm, passkeys_work_here, step_up_options
 from app.accounts.sign_in.sessions import SECRET
-from app.console.requests import TOKEN_FIELD
+from app.console.caller import TOKEN_FIELD
 from app.db.database import Database
 from app.parts import current
 

@@ -13,10 +13,12 @@ from flask import Blueprint, Flask, Response, current_app, request, send_from_di
 from werkzeug.exceptions import NotFound
 from werkzeug.security import safe_join
 
-from app.api.answers import ANY_ORIGIN, AS_IT_IS, EXPOSED, JSON
-from app.api.door import DOCS, WAIT_DOOR, ApiDoor, current_door
 from app.api.openapi.document import document
-from app.http.public import preflight
+from app.http.headers import AS_IT_IS, JSON
+from app.http.interface import DOCS, PublicInterface
+from app.http.public import ANY_ORIGIN, EXPOSED, preflight
+from app.parts import current
+from app.waiting.views import wait
 
 PLAIN: Final = "files/"
 """Below it there are files of the repository that pages link to. They are shown as text."""
@@ -96,9 +98,8 @@ def register(app: Flask, site: Path) -> None:
 
 @cache
 def document_bytes(*, compat_clients: bool, waiting: bool) -> bytes:
-    """The document of a door with these settings, as JSON."""
-    door = ApiDoor.make(trusted_proxies=0, compat_clients=compat_clients)
-    return orjson.dumps(document(door, waiting=waiting))
+    """The document of an interface with these settings, as JSON."""
+    return orjson.dumps(document(compat_clients=compat_clients, waiting=waiting))
 
 
 @docs.route("/openapi.json", methods=["OPTIONS"])
@@ -110,8 +111,8 @@ def ask_first() -> Response:
 @docs.get("/openapi.json")
 def openapi() -> Response:
     """The document, readable from pages of any origin."""
-    waiting = WAIT_DOOR in current_app.blueprints
-    body = document_bytes(compat_clients=current_door().compat_clients, waiting=waiting)
+    waiting = wait.name in current_app.blueprints
+    body = document_bytes(compat_clients=current(PublicInterface).compat_clients, waiting=waiting)
     response = Response(body, headers=(JSON, _REVALIDATED, *AS_IT_IS, ANY_ORIGIN, EXPOSED))
     response.add_etag()
     response.make_conditional(request)

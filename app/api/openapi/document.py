@@ -9,22 +9,7 @@ from apispec import APISpec
 from apispec.ext.marshmallow import MarshmallowPlugin
 from marshmallow import Schema
 
-from app.api.door import (
-    ASK_PATHS,
-    CONFIGS_PATHS,
-    ESTIMATE_PATH,
-    EVIDENCE_PATH,
-    LATENCY_PATH,
-    NOTHING_BUT_ERR,
-    PREFIX,
-    READY,
-    READY_PATH,
-    STATUS_PATH,
-    VERSION_PATH,
-    VERSION_SHAPE,
-    WEBHOOKS_PATH,
-    ApiDoor,
-)
+from app.api.health import READY, READY_PATH, VERSION_PATH, VERSION_SHAPE
 from app.api.openapi.examples import (
     ESTIMATE_EXAMPLES,
     EVIDENCE_EXAMPLES,
@@ -53,6 +38,18 @@ from app.api.openapi.responses import (
     unread_types,
 )
 from app.api.openapi.text import INTRODUCTION
+from app.estimates.schemas import EstimateAnswer, estimate_query
+from app.estimates.views import ESTIMATE_PATH
+from app.http.interface import NOTHING_BUT_ERR, PREFIX
+from app.latency.schemas import LatencyAnswer, LatencyQuery
+from app.latency.views import LATENCY_PATH
+from app.network.schemas.config_answers import ConfigsAnswer
+from app.network.views import CONFIGS_PATHS
+from app.refunds.schemas import EvidenceAnswer, EvidenceQuery
+from app.refunds.views import ASK_PATHS, EVIDENCE_PATH
+from app.transfers.schemas.status_answers import StatusBody, TransactionBody, status_answer
+from app.transfers.views import STATUS_PATH
+from app.webhooks.views import WEBHOOKS_PATH
 
 _KEY: Final = "apiKey"
 _KEY_SCHEME: Final = {
@@ -69,19 +66,19 @@ _IGNORED_HEADER: Final = {
 }
 
 
-def document(door: ApiDoor, *, waiting: bool = False) -> dict[str, Any]:
-    """The whole document of a door, made from the schemas that it reads and answers with.
+def document(*, compat_clients: bool, waiting: bool = False) -> dict[str, Any]:
+    """The whole document of an interface, made from the schemas that it reads and answers with.
 
     /v1 is left out: it has the same operations, and one description of each is enough.
 
-    :param waiting: whether the door ``wait`` is open as well: what is announced is served at this address.
+    :param waiting: whether ``wait`` is served as well: what is announced is served at this address.
     """
     spec = _begun()
     spec.components.security_scheme(_KEY, _KEY_SCHEME)
     for name, header in HEADERS.items():
         spec.components.header(name, header)
-    spec.components.schema("EstimateQuery", schema=door.estimate_query)
-    _add_operations(spec, door, waiting=waiting)
+    spec.components.schema("EstimateQuery", schema=estimate_query(compat_clients))
+    _add_operations(spec, compat_clients=compat_clients, waiting=waiting)
     return _completed(spec.to_dict())
 
 
@@ -109,18 +106,23 @@ def _begun() -> APISpec:
     )
 
 
-def _add_operations(spec: APISpec, door: ApiDoor, *, waiting: bool) -> None:
-    spec.path(PREFIX + ESTIMATE_PATH, operations={"get": _estimate(door), "post": _estimate_by_post(door)})
-    spec.path(PREFIX + STATUS_PATH, operations={"post": _status(door)})
-    spec.path(PREFIX + LATENCY_PATH, operations={"get": _latency(door)})
-    spec.path(PREFIX + EVIDENCE_PATH, operations={"get": _evidence(door)})
-    spec.path(PREFIX + ASK_PATHS[0], operations={"post": ask_operation(door)})
-    waiting_too = waiting_operations(door) if waiting else ()
-    for path, operations in chain(transfer_operations(door), insight_operations(door), waiting_too):
+def _add_operations(spec: APISpec, *, compat_clients: bool, waiting: bool) -> None:
+    spec.path(
+        PREFIX + ESTIMATE_PATH,
+        operations={"get": _estimate(compat_clients), "post": _estimate_by_post(compat_clients)},
+    )
+    spec.path(PREFIX + STATUS_PATH, operations={"post": _status(compat_clients)})
+    spec.path(PREFIX + LATENCY_PATH, operations={"get": _latency()})
+    spec.path(PREFIX + EVIDENCE_PATH, operations={"get": _evidence()})
+    spec.path(PREFIX + ASK_PATHS[0], operations={"post": ask_operation(compat_clients)})
+    waiting_too = waiting_operations(compat_clients) if waiting else ()
+    for path, operations in chain(
+        transfer_operations(compat_clients), insight_operations(compat_clients), waiting_too
+    ):
         spec.path(PREFIX + path, operations=operations)
-    spec.path(PREFIX + WEBHOOKS_PATH, operations=webhook_operations(door, [{_KEY: []}]))
+    spec.path(PREFIX + WEBHOOKS_PATH, operations=webhook_operations([{_KEY: []}], compat_clients))
     for path in CONFIGS_PATHS:
-        spec.path(PREFIX + path, operations={"get": _configs(door, path)})
+        spec.path(PREFIX + path, operations={"get": _configs(path)})
     for path in ("/healthz", READY_PATH):
         spec.path(path, operations={"get": _health(path)})
     spec.path(VERSION_PATH, operations={"get": _version()})
@@ -152,7 +154,7 @@ def _component_name(schema: type[Schema] | Schema | str) -> str:
     return kind.__name__.removeprefix("Compat")
 
 
-def _estimate(door: ApiDoor) -> dict[str, Any]:
+def _estimate(compat_clients: bool) -> dict[str, Any]:
     return {
         "operationId": "estimateAmt",
         "tags": ["Transfers"],
@@ -162,12 +164,12 @@ def _estimate(door: ApiDoor) -> dict[str, Any]:
             "send. Follow the rules for clients in the overview: compare `max_slippage` with the "
             "contract's minimum, and request the estimate again just before the final submit."
         ),
-        "parameters": [{"in": "query", "schema": door.estimate_query}],
-        "responses": responses(door.estimate_answer, ESTIMATE_EXAMPLES, *READ),
+        "parameters": [{"in": "query", "schema": estimate_query(compat_clients)}],
+        "responses": responses(EstimateAnswer, ESTIMATE_EXAMPLES, *READ),
     }
 
 
-def _estimate_by_post(door: ApiDoor) -> dict[str, Any]:
+def _estimate_by_post(compat_clients: bool) -> dict[str, Any]:
     content: dict[str, Any] = {
         JSON: {"schema": {"$ref": "#/components/schemas/EstimateBody"}},
         _FORM: {"schema": {"$ref": "#/components/schemas/EstimateForm"}},
@@ -183,12 +185,12 @@ def _estimate_by_post(door: ApiDoor) -> dict[str, Any]:
         # With two bodies and nothing optional, openapi-python-client 0.29 leaves out an import that it needs.
         "parameters": [_IGNORED_HEADER],
         "requestBody": body_of(content),
-        "responses": responses(door.estimate_answer, ESTIMATE_EXAMPLES, *READ, *unread_types(door)),
+        "responses": responses(EstimateAnswer, ESTIMATE_EXAMPLES, *READ, *unread_types(compat_clients)),
     }
 
 
-def _status(door: ApiDoor) -> dict[str, Any]:
-    content = {JSON: {"schema": {"anyOf": [door.status_body, door.transaction_body]}}}
+def _status(compat_clients: bool) -> dict[str, Any]:
+    content = {JSON: {"schema": {"anyOf": [StatusBody, TransactionBody]}}}
     return {
         "operationId": "getTransferStatus",
         "tags": ["Transfers"],
@@ -202,16 +204,16 @@ def _status(door: ApiDoor) -> dict[str, Any]:
         ),
         "requestBody": body_of(content),
         "responses": responses(
-            door.status_answer,
-            compat_status_examples() if door.compat_clients else STATUS_EXAMPLES,
+            status_answer(compat_clients),
+            compat_status_examples() if compat_clients else STATUS_EXAMPLES,
             *READ,
-            *unread_types(door),
+            *unread_types(compat_clients),
             more_headers=PROGRESS,
         ),
     }
 
 
-def _latency(door: ApiDoor) -> dict[str, Any]:
+def _latency() -> dict[str, Any]:
     return {
         "operationId": "getLatest7DayTransferLatencyForQuery",
         "tags": ["Transfers"],
@@ -220,12 +222,12 @@ def _latency(door: ApiDoor) -> dict[str, Any]:
             "Returns the exact median time from send to release of the transfers between the two chains "
             "that were released in the last 7 days."
         ),
-        "parameters": [{"in": "query", "schema": door.latency_query}],
-        "responses": responses(door.latency_answer, LATENCY_EXAMPLES, *READ),
+        "parameters": [{"in": "query", "schema": LatencyQuery}],
+        "responses": responses(LatencyAnswer, LATENCY_EXAMPLES, *READ),
     }
 
 
-def _evidence(door: ApiDoor) -> dict[str, Any]:
+def _evidence() -> dict[str, Any]:
     return {
         "operationId": "getRefundEvidence",
         "tags": ["Transfers"],
@@ -237,12 +239,12 @@ def _evidence(door: ApiDoor) -> dict[str, Any]:
             "transfer's status is 8; then `call` has the arguments, and `call.data` is what a wallet sends "
             "to `contract` on chain `chain_id`."
         ),
-        "parameters": [{"in": "query", "schema": door.evidence_query}],
-        "responses": responses(door.evidence_answer, EVIDENCE_EXAMPLES, *READ),
+        "parameters": [{"in": "query", "schema": EvidenceQuery}],
+        "responses": responses(EvidenceAnswer, EVIDENCE_EXAMPLES, *READ),
     }
 
 
-def _configs(door: ApiDoor, path: str) -> dict[str, Any]:
+def _configs(path: str) -> dict[str, Any]:
     return {
         "operationId": path[1:],
         "tags": ["Transfers"],
@@ -265,7 +267,7 @@ def _configs(door: ApiDoor, path: str) -> dict[str, Any]:
             }
         ],
         "responses": {"304": {"description": "Not modified.", "headers": ETAG}}
-        | responses(door.configs_answer, {}, *READ[1:], more_headers=ETAG),
+        | responses(ConfigsAnswer, {}, *READ[1:], more_headers=ETAG),
     }
 
 

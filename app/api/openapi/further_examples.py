@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from app.estimates.schemas import CHECK_NAMES
+from app.estimates.explanation import CHECK_NAMES
 from app.values.codes import BridgeType
 
 _SRC: Final = "smallest units of USDT on Ethereum"

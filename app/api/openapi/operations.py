@@ -5,17 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from app.api.door import (
-    EVENTS_PATH,
-    EXPLAIN_PATH,
-    FIND_PATH,
-    HISTORY_PATH,
-    LATENCY_STATS_PATH,
-    NOTHING_BUT_ERR,
-    STATUSES_PATH,
-    WAIT_PATH,
-    ApiDoor,
-)
 from app.api.openapi.examples import STATUS_EXAMPLES, compat_status_examples
 from app.api.openapi.further_examples import (
     EXPLAIN_EXAMPLES,
@@ -25,17 +14,27 @@ from app.api.openapi.further_examples import (
     STATUSES_EXAMPLES,
 )
 from app.api.openapi.responses import JSON, READ, body_of, responses, unread_types
-from app.transfers.schemas import FindQuery, HistoryQuery
+from app.estimates.schemas import ExplainedAnswer, estimate_query
+from app.estimates.views import EXPLAIN_PATH
+from app.http.interface import NOTHING_BUT_ERR
+from app.latency.schemas import LatencyStatsAnswer, LatencyStatsQuery
+from app.latency.views import LATENCY_STATS_PATH
+from app.refunds.schemas import WithdrawAnswer, WithdrawBody
+from app.transfers.schemas.look_ups import FindAnswer, FindQuery, HistoryAnswer, HistoryQuery
+from app.transfers.schemas.status_answers import StatusesAnswer, StatusesBody, status_answer
+from app.transfers.views import FIND_PATH, HISTORY_PATH, STATUSES_PATH
 from app.waiting.schemas import EventsQuery, WaitQuery
+from app.waiting.views import EVENTS_PATH, WAIT_PATH
+from app.webhooks.schemas import WebhookBody, WebhookQuery, WebhooksAnswer
 
 
-def insight_operations(door: ApiDoor) -> Iterator[tuple[str, dict[str, Any]]]:
+def insight_operations(compat_clients: bool) -> Iterator[tuple[str, dict[str, Any]]]:
     """Each path, without its prefix, and its operations by method."""
-    yield EXPLAIN_PATH, {"get": _explain(door)}
-    yield LATENCY_STATS_PATH, {"get": _latency_stats(door)}
+    yield EXPLAIN_PATH, {"get": _explain(compat_clients)}
+    yield LATENCY_STATS_PATH, {"get": _latency_stats()}
 
 
-def _explain(door: ApiDoor) -> dict[str, Any]:
+def _explain(compat_clients: bool) -> dict[str, Any]:
     return {
         "operationId": "explainEstimate",
         "tags": ["Transfers"],
@@ -46,12 +45,12 @@ def _explain(door: ApiDoor) -> dict[str, Any]:
             "If the estimate is refused, `refusal` has its code, reason and message, the check that refused "
             "and the nearest amounts that pass; `err` is null. A blocked caller gets no numbers."
         ),
-        "parameters": [{"in": "query", "schema": door.estimate_query}],
-        "responses": responses(door.explained_answer, EXPLAIN_EXAMPLES, *READ),
+        "parameters": [{"in": "query", "schema": estimate_query(compat_clients)}],
+        "responses": responses(ExplainedAnswer, EXPLAIN_EXAMPLES, *READ),
     }
 
 
-def _latency_stats(door: ApiDoor) -> dict[str, Any]:
+def _latency_stats() -> dict[str, Any]:
     return {
         "operationId": "getTransferLatencyStats",
         "tags": ["Transfers"],
@@ -61,8 +60,8 @@ def _latency_stats(door: ApiDoor) -> dict[str, Any]:
             "to release, in seconds, of the transfers between the two chains that were released in the last "
             "7 days. Of a token of a very busy pair the window is shorter, as `window_seconds` says."
         ),
-        "parameters": [{"in": "query", "schema": door.latency_stats_query}],
-        "responses": responses(door.latency_stats_answer, LATENCY_STATS_EXAMPLES, *READ),
+        "parameters": [{"in": "query", "schema": LatencyStatsQuery}],
+        "responses": responses(LatencyStatsAnswer, LATENCY_STATS_EXAMPLES, *READ),
     }
 
 
@@ -82,7 +81,7 @@ ASK_EXAMPLES: Final[dict[str, Any]] = {
 }
 
 
-def ask_operation(door: ApiDoor) -> dict[str, Any]:
+def ask_operation(compat_clients: bool) -> dict[str, Any]:
     """The operation."""
     return {
         "operationId": "withdrawLiquidity",
@@ -95,19 +94,19 @@ def ask_operation(door: ApiDoor) -> dict[str, Any]:
             "may send a few requests a minute. No signature is needed: the refund is paid to the sender of "
             "the transfer, whoever requests it."
         ),
-        "requestBody": body_of({JSON: {"schema": door.ask_body}}),
-        "responses": responses(door.ask_answer, ASK_EXAMPLES, *READ, *unread_types(door)),
+        "requestBody": body_of({JSON: {"schema": WithdrawBody}}),
+        "responses": responses(WithdrawAnswer, ASK_EXAMPLES, *READ, *unread_types(compat_clients)),
     }
 
 
-def transfer_operations(door: ApiDoor) -> Iterator[tuple[str, dict[str, Any]]]:
+def transfer_operations(compat_clients: bool) -> Iterator[tuple[str, dict[str, Any]]]:
     """Each path, without its prefix, and its operations by method."""
-    yield HISTORY_PATH, {"get": _history(door)}
-    yield FIND_PATH, {"get": _find(door)}
-    yield STATUSES_PATH, {"post": _statuses(door)}
+    yield HISTORY_PATH, {"get": _history()}
+    yield FIND_PATH, {"get": _find()}
+    yield STATUSES_PATH, {"post": _statuses(compat_clients)}
 
 
-def _history(door: ApiDoor) -> dict[str, Any]:
+def _history() -> dict[str, Any]:
     return {
         "operationId": "transferHistory",
         "tags": ["Transfers"],
@@ -119,11 +118,11 @@ def _history(door: ApiDoor) -> dict[str, Any]:
             "has an empty history."
         ),
         "parameters": [{"in": "query", "schema": HistoryQuery}],
-        "responses": responses(door.history_answer, HISTORY_EXAMPLES, *READ),
+        "responses": responses(HistoryAnswer, HISTORY_EXAMPLES, *READ),
     }
 
 
-def _find(door: ApiDoor) -> dict[str, Any]:
+def _find() -> dict[str, Any]:
     return {
         "operationId": "getTransfer",
         "tags": ["Transfers"],
@@ -134,11 +133,11 @@ def _find(door: ApiDoor) -> dict[str, Any]:
             "a later block may still become known. Chain nodes are not queried."
         ),
         "parameters": [{"in": "query", "schema": FindQuery}],
-        "responses": responses(door.find_answer, FIND_EXAMPLES, *READ),
+        "responses": responses(FindAnswer, FIND_EXAMPLES, *READ),
     }
 
 
-def _statuses(door: ApiDoor) -> dict[str, Any]:
+def _statuses(compat_clients: bool) -> dict[str, Any]:
     return {
         "operationId": "getTransferStatuses",
         "tags": ["Transfers"],
@@ -147,8 +146,8 @@ def _statuses(door: ApiDoor) -> dict[str, Any]:
             "Returns what `getTransferStatus` returns for each of up to 100 ids, in the order requested, "
             "all of one moment. Each has its own `err`."
         ),
-        "requestBody": body_of({JSON: {"schema": door.statuses_body}}),
-        "responses": responses(door.statuses_answer, STATUSES_EXAMPLES, *READ, *unread_types(door)),
+        "requestBody": body_of({JSON: {"schema": StatusesBody}}),
+        "responses": responses(StatusesAnswer, STATUSES_EXAMPLES, *READ, *unread_types(compat_clients)),
     }
 
 
@@ -166,13 +165,13 @@ _STREAM_EXAMPLE: Final = (
 )
 
 
-def waiting_operations(door: ApiDoor) -> Iterator[tuple[str, dict[str, Any]]]:
+def waiting_operations(compat_clients: bool) -> Iterator[tuple[str, dict[str, Any]]]:
     """Each path, without its prefix, and its operations by method."""
-    yield WAIT_PATH, {"get": _wait(door)}
+    yield WAIT_PATH, {"get": _wait(compat_clients)}
     yield EVENTS_PATH, {"get": _events()}
 
 
-def _wait(door: ApiDoor) -> dict[str, Any]:
+def _wait(compat_clients: bool) -> dict[str, Any]:
     return {
         "operationId": "waitTransferStatus",
         "tags": ["Transfers"],
@@ -184,8 +183,8 @@ def _wait(door: ApiDoor) -> dict[str, Any]:
         ),
         "parameters": [{"in": "query", "schema": WaitQuery}],
         "responses": responses(
-            door.status_answer,
-            compat_status_examples() if door.compat_clients else STATUS_EXAMPLES,
+            status_answer(compat_clients),
+            compat_status_examples() if compat_clients else STATUS_EXAMPLES,
             *READ,
         ),
     }
@@ -240,12 +239,14 @@ REMOVED: Final = _example("removed", "None is left", {}) | _example(
 )
 
 
-def webhook_operations(door: ApiDoor, security: list[dict[str, list[str]]]) -> dict[str, dict[str, Any]]:
+def webhook_operations(
+    security: list[dict[str, list[str]]], compat_clients: bool
+) -> dict[str, dict[str, Any]]:
     """The operations by method. Each needs an API key.
 
     :param security: how the key is sent.
     """
-    made_by = body_of({JSON: {"schema": door.webhook_body}})
+    made_by = body_of({JSON: {"schema": WebhookBody}})
     return {
         "get": {
             "operationId": "listWebhooks",
@@ -253,7 +254,7 @@ def webhook_operations(door: ApiDoor, security: list[dict[str, list[str]]]) -> d
             "security": security,
             "summary": "webhooks: list yours",
             "description": "Returns the webhooks of the API key, the oldest first.",
-            "responses": responses(door.webhooks_answer, LISTED, *READ),
+            "responses": responses(WebhooksAnswer, LISTED, *READ),
         },
         "post": {
             "operationId": "createWebhook",
@@ -266,7 +267,7 @@ def webhook_operations(door: ApiDoor, security: list[dict[str, list[str]]]) -> d
                 "are signed as Standard Webhooks specifies, with the `secret` of this answer."
             ),
             "requestBody": made_by,
-            "responses": responses(door.webhooks_answer, MADE, *READ, *unread_types(door)),
+            "responses": responses(WebhooksAnswer, MADE, *READ, *unread_types(compat_clients)),
         },
         "delete": {
             "operationId": "removeWebhook",
@@ -274,7 +275,7 @@ def webhook_operations(door: ApiDoor, security: list[dict[str, list[str]]]) -> d
             "security": security,
             "summary": "webhooks by DELETE: remove one",
             "description": "Sends nothing more to it. Returns the webhooks that are left.",
-            "parameters": [{"in": "query", "schema": door.webhook_query}],
-            "responses": responses(door.webhooks_answer, REMOVED, *READ),
+            "parameters": [{"in": "query", "schema": WebhookQuery}],
+            "responses": responses(WebhooksAnswer, REMOVED, *READ),
         },
     }

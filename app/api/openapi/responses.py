@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from marshmallow import Schema
 
-from app.api.door import ApiDoor
 from app.http.headers import (
     AS_OF,
     FINAL_BY,
@@ -40,9 +39,9 @@ def body_of(content: dict[str, Any]) -> dict[str, Any]:
     return {"required": True, "content": content}
 
 
-def unread_types(door: ApiDoor) -> tuple[int, ...]:
+def unread_types(compat_clients: bool) -> tuple[int, ...]:
     """How a POST fails whose body is declared as another type, with ``COMPAT_CLIENTS=0``."""
-    return () if door.compat_clients else (415,)
+    return () if compat_clients else (415,)
 
 
 _TEXTS: Final = {
@@ -204,7 +203,10 @@ _STANDING: Final = _headers(*RATE_LIMIT_HEADERS)
 
 
 def responses(
-    shape: Schema, examples: dict[str, Any], *failures: int, more_headers: dict[str, Any] | None = None
+    shape: type[Schema] | Schema,
+    examples: dict[str, Any],
+    *failures: int,
+    more_headers: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The answers of an operation: the good one, and ``default`` for every failure. Both have one shape.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from app.api.errors import HTTP_STATUS
+from app.http.errors import HTTP_STATUS
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.codes import XferStatus
 from app.values.error_catalogue import CODE_CAUSES, ERRORS, ErrorKind, ErrorRow

@@ -9,9 +9,9 @@ from flask_wtf import FlaskForm
 from wtforms import Field, FormField, HiddenField, StringField, SubmitField
 
 from app.accounts.services.proposals import LONGEST_REASON
+from app.console.caller import unexpected_field_complaint
 from app.console.forms.amounts import WithUnit
 from app.console.forms.fields import FieldIds, TextValueField, locate
-from app.console.requests import unexpected_field_complaint
 from app.network.edits.results import FieldError
 from app.network.edits.saving import LONGEST_NOTE
 

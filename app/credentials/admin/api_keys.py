@@ -20,9 +20,9 @@ from app.approvals.admin import MayWaitForm
 from app.approvals.api_keys import request_key
 from app.audit.keys import AuditKeys
 from app.console.access import ADMIN_BUTTON, ADMINISTER, Access, Audience
+from app.console.caller import actor
 from app.console.formats import pill, sentence, when
 from app.console.lists import ListView, Present
-from app.console.requests import actor
 from app.credentials.api_key import Scope
 from app.credentials.models import ApiKey
 from app.credentials.queries import key_by_id, last_days, uses_of

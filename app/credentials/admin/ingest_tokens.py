@@ -22,10 +22,10 @@ from app.approvals.admin import MayWaitForm
 from app.approvals.ingest_tokens import request_rotation, request_token
 from app.audit.keys import AuditKeys
 from app.console.access import ADMIN_BUTTON, ADMINISTER, Access, Audience
+from app.console.caller import actor
 from app.console.formats import pill, sentence, when
 from app.console.forms.numbers import CountField
 from app.console.lists import ListView, Present
-from app.console.requests import actor
 from app.credentials.ingest_token import EnvironmentTokens
 from app.credentials.models import IngestToken
 from app.credentials.queries import token_by_id

@@ -19,13 +19,13 @@ from app.db.database import Database
 from app.estimates.admin.explained import Suggestion, estimate_view
 from app.estimates.inputs import EstimateRequest
 from app.estimates.services import estimate_inputs
-from app.network.blocking import IPAddress
 from app.network.snapshot import SnapshotSource
 from app.network.terms import NetworkTerms
 from app.parts import current
 from app.transfers.admin.components import AmountText
 from app.values.amounts import MAX_UINT256, format_units, is_ascii_digits
 from app.values.identifiers import ChainId, PoolKey
+from app.values.ip_addresses import IPAddress
 from app.values.wire_values import bounded_uint, user_address
 
 _PERCENT_PLACES: Final = 4

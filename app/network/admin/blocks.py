@@ -11,9 +11,9 @@ from flask_admin import expose
 from app.accounts.proposal import TwoPersons
 from app.audit.keys import AuditKeys
 from app.console.access import EDIT
+from app.console.caller import actor
 from app.console.formats import pill, when
 from app.console.lists import ChainIs, Choice, Flag, SymbolIs
-from app.console.requests import actor
 from app.console.views import flash_saved
 from app.db.database import Database
 from app.network.admin.editing import LONGEST_GIVEN, NetworkView, concerned_transfers

@@ -18,11 +18,11 @@ from app.accounts.sign_in.step_up import step_up
 from app.audit.keys import AuditKeys
 from app.audit.services import Conflict, EditRefused
 from app.console.access import EDIT, Access, Audience, may
+from app.console.caller import actor
 from app.console.formats import cut, pill, sentence
 from app.console.forms.base import PreviewedForm
 from app.console.forms.fields import ReasonField
 from app.console.lists import Flag
-from app.console.requests import actor
 from app.console.views import after_saving, note_unconfirmed
 from app.db.database import Database
 from app.db.engine import reading

@@ -18,11 +18,11 @@ from app.accounts.services.proposals import ReasonMissing, TooManyProposals
 from app.audit.keys import AuditKeys
 from app.audit.services import Conflict
 from app.console.access import Access, Audience
+from app.console.caller import actor, read_id
 from app.console.formats import sentence
 from app.console.forms.amounts import SMALLEST, TOKENS, UnitField
 from app.console.forms.fields import FieldIds, FlagField, LineField, TextValueField, WholeField
 from app.console.forms.numbers import number_text, without_spaces
-from app.console.requests import actor, read_id
 from app.console.views import ConsoleView, flash_saved, note_unconfirmed
 from app.db.database import Database
 from app.network.admin.forms import ChainForm

@@ -17,10 +17,10 @@ from app.accounts.services.proposals import ReasonMissing, TooManyProposals
 from app.audit.keys import AuditKeys
 from app.audit.services import Conflict
 from app.console.access import READ, Access, Audience
+from app.console.caller import actor
 from app.console.forms.base import PreviewedForm
 from app.console.forms.fields import NoteField
 from app.console.forms.numbers import written_time
-from app.console.requests import actor
 from app.console.views import ConsoleView, after_saving, note_unconfirmed
 from app.db.database import Database
 from app.json_documents import read_time

@@ -16,9 +16,9 @@ from app.accounts.services.proposals import ReasonMissing, TooManyProposals
 from app.audit.keys import AuditKeys
 from app.audit.services import Conflict, Saved, shown_values
 from app.console.access import EDIT, READ, Access, Audience
+from app.console.caller import actor
 from app.console.forms.base import PreviewedForm, inputs_of
 from app.console.lists import ListView
-from app.console.requests import actor
 from app.console.views import after_saving, confirmed, note_unconfirmed
 from app.db.database import Database
 from app.db.engine import reading

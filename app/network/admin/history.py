@@ -12,7 +12,7 @@ from flask_admin import expose
 from app.audit.records import AuditedChange
 from app.audit.services import show_audit
 from app.console.access import READ
-from app.console.requests import read_id
+from app.console.caller import read_id
 from app.console.views import ConsoleView
 from app.db.database import Database
 from app.network.admin.document import typed_time

@@ -17,9 +17,9 @@ from app.accounts.services.proposals import ReasonMissing, TooManyProposals
 from app.audit.keys import AuditKeys
 from app.audit.services import Conflict
 from app.console.access import EDIT, Access
+from app.console.caller import actor
 from app.console.formats import pill, span, when
 from app.console.lists import ChainIs, Choice, SymbolIs
-from app.console.requests import actor
 from app.console.views import after_saving, confirmed, note_unconfirmed
 from app.db.database import Database
 from app.db.engine import reading

@@ -13,10 +13,10 @@ from app.accounts.services.proposals import ReasonMissing, TooManyProposals
 from app.audit.keys import AuditKeys
 from app.audit.services import Conflict
 from app.console.access import ADMINISTER, READ
+from app.console.caller import actor
 from app.console.forms.base import PreviewedForm
 from app.console.forms.fields import NoteField
 from app.console.forms.numbers import whole_digits
-from app.console.requests import actor
 from app.console.views import ConsoleView, after_saving, note_unconfirmed
 from app.db.database import Database
 from app.network.admin.names import chain_names, percent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from marshmallow import fields
 
-from app.api.schemas import Answer, Shape, describe
+from app.http.schemas import Answer, Shape, describe
 
 
 class Chain(Shape):

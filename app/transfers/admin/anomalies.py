@@ -12,9 +12,9 @@ from markupsafe import Markup
 from app.audit.keys import AuditKeys
 from app.audit.services import Conflict
 from app.console.access import Access, Audience, may
+from app.console.caller import actor, read_id
 from app.console.formats import pill, when
 from app.console.lists import ChainIs, Choice, ListView, Present
-from app.console.requests import actor, read_id
 from app.console.views import flash_saved
 from app.db.database import Database
 from app.parts import current

@@ -16,8 +16,8 @@ from app.accounts.roles import Role
 from app.audit.keys import AuditKeys
 from app.audit.services import EditRefused
 from app.console.access import READ, Access, Audience
+from app.console.caller import actor, page_of_user
 from app.console.csv_files import transfers_csv
-from app.console.requests import actor, page_of_user
 from app.console.views import ConsoleView, flash_saved
 from app.db.database import Database
 from app.latency.admin import middles_of_the_week

@@ -11,8 +11,10 @@ from flask import Flask
 from sqlalchemy.exc import OperationalError
 from werkzeug.test import TestResponse
 
-from app.api import views
+from app.estimates import views as estimates
+from app.latency import views as latency
 from app.monitoring.unread import unread_answer
+from app.transfers import views as transfers
 from tests.api.world import configure, network, sent, tell
 from tests.applications import OpenApp
 from tests.contract.clients.readers import Refused, number, one_of, parse, uint, zod_object
@@ -117,8 +119,9 @@ def test_faults_of_the_gateway_are_read(
     def fail(*_: Any) -> Any:
         raise fault
 
-    for name in ("transfer_status", "estimate_transfer", "median_latency"):
-        monkeypatch.setattr(views, name, fail)
+    monkeypatch.setattr(transfers, "transfer_status", fail)
+    monkeypatch.setattr(estimates, "estimate_transfer", fail)
+    monkeypatch.setattr(latency, "median_latency", fail)
     for operation in ("getTransferStatus", "estimateAmt", "getLatest7DayTransferLatencyForQuery"):
         response = asked(app, "/v2/", operation)
         assert response.status_code == status

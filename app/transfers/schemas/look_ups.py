@@ -8,30 +8,35 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any, Final
 
-from marshmallow import ValidationError, fields, post_load, validate
+from marshmallow import ValidationError, fields, post_load
 
-from app.api.fields import PageToken, Ready, TransferIdHex, TxHash, Uint
-from app.api.schemas import (
+from app.http.schemas import (
+    TX_HASH_PATTERN,
+    Answer,
+    PageToken,
+    Question,
+    Ready,
+    Shape,
+    TxHash,
+    Uint,
+    describe,
+)
+from app.network.schemas.config_answers import Chain, Token
+from app.transfers.schemas.status_answers import (
     BLOCK_DELAY,
     BRIDGE_TYPE,
     DST_BLOCK_TX_LINK,
+    ID_EXAMPLE,
     POWERS,
     REFUND_REASON,
     SIGNERS,
     SORTED_SIGS,
     SRC_BLOCK_TX_LINK,
     STATUS,
-    TRANSFER_ID_PATTERN,
-    TX_HASH_PATTERN,
     WD_ONCHAIN,
-    Answer,
-    CompatStatusAnswer,
-    Question,
-    Shape,
-    describe,
+    ProgressFields,
+    progress_json,
 )
-from app.network.schemas.config_answers import Chain, Token
-from app.transfers.progress import FinalBy, NextActor
 from app.transfers.services.lookups import (
     MAX_PAGE,
     FoundTransfers,
@@ -41,14 +46,10 @@ from app.transfers.services.lookups import (
     TransferKnowledge,
 )
 from app.transfers.services.status import TransferStatus
-from app.values.errors import GatewayError
-from app.values.identifiers import TransferId
 from app.values.times import rfc3339
-from app.values.wire_values import MAX_ACCOUNTS, MAX_ADDRESS_CHARACTERS, MAX_STATUSES, MISSING, parse_accounts
+from app.values.wire_values import MAX_ACCOUNTS, MAX_ADDRESS_CHARACTERS, MISSING, parse_accounts
 
 _ACCOUNT_PATTERN: Final = r"^[^\u0000]*[^\u0000 \t\n\r\f\v,][^\u0000]*$"
-_ID_EXAMPLE: Final = "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6"
-_IDS: Final = f"must be a list of 1 to {MAX_STATUSES} transfer ids"
 _MILLISECONDS: Final = "Milliseconds since 1970, as a string."
 
 
@@ -116,7 +117,7 @@ class TransferInfo(Shape):
 class HistoryTransfer(Shape):
     """A transfer of a history."""
 
-    transfer_id = fields.String(metadata=describe("The transfer's id.", _ID_EXAMPLE))
+    transfer_id = fields.String(metadata=describe("The transfer's id.", ID_EXAMPLE))
     src_send_info = fields.Nested(TransferInfo, metadata=describe("What was sent."))
     dst_received_info = fields.Nested(TransferInfo, metadata=describe("What was paid out."))
     ts = fields.String(
@@ -153,7 +154,7 @@ class FindQuery(Question):
         metadata=describe(
             "A transfer's id, or the hash of a transaction of a transfer on any of its chains. Also "
             "accepted: `transfer_id`, which is not looked at beside a `key`.",
-            _ID_EXAMPLE,
+            ID_EXAMPLE,
             pattern=TX_HASH_PATTERN,
         ),
     )
@@ -176,46 +177,6 @@ class AnyFindQuery(FindQuery):
         if "key" not in values and otherwise is None:
             raise ValidationError({"key": [MISSING]})
         return {"key": otherwise} | values
-
-
-class ProgressFields(Shape):
-    """How far a transfer has come: the headers of a single status as fields."""
-
-    terminal = fields.Boolean(
-        dump_default=False,
-        metadata=describe(
-            "Whether the transfer is over: at status 2, 5 or 10, and the block that this rests on is final.",
-            True,
-        ),
-    )
-    final_by = fields.String(
-        dump_default="",
-        metadata=describe(
-            "Why it is over: its `block` is final, or it was `reported` without a block. "
-            "Empty while it is not.",
-            FinalBy.BLOCK.value,
-            enum=[why.value for why in FinalBy] + [""],
-        ),
-    )
-    next_actor = fields.String(
-        dump_default="",
-        metadata=describe(
-            "Who acts next: the network, the user (who asks for a refund or submits it), or nobody.",
-            NextActor.NOBODY.value,
-            enum=[actor.value for actor in NextActor] + [""],
-        ),
-    )
-    next_poll_seconds = fields.Integer(
-        dump_default=0,
-        metadata=describe("When to ask again, in seconds; 0 when the transfer is over.", 0),
-    )
-    as_of = fields.String(
-        dump_default="",
-        metadata=describe(
-            "When the gateway received its newest event (RFC 3339); empty before the first.",
-            "2026-11-21T12:00:00Z",
-        ),
-    )
 
 
 class FoundTransfer(HistoryTransfer, ProgressFields):
@@ -257,35 +218,6 @@ class FindAnswer(Answer):
     )
 
 
-class StatusesBody(Question):
-    """Body of a question for the status of several transfers."""
-
-    transfer_ids = fields.List(
-        TransferIdHex(metadata={"pattern": TRANSFER_ID_PATTERN}),
-        required=True,
-        validate=validate.Length(1, MAX_STATUSES, error=_IDS),
-        error_messages={
-            "invalid": _IDS,
-            "required": MISSING,
-        },
-        metadata=describe(
-            f"1 to {MAX_STATUSES} transfer ids, in the form of getTransferStatus.", [_ID_EXAMPLE]
-        ),
-    )
-
-
-class OneStatus(CompatStatusAnswer, ProgressFields):
-    """The status of one of them, or why there is none."""
-
-    transfer_id = fields.String(metadata=describe("The transfer's id.", _ID_EXAMPLE))
-
-
-class StatusesAnswer(Answer):
-    """The status of each transfer, in the order asked."""
-
-    statuses = Ready(fields.Nested(OneStatus), dump_default=list)
-
-
 def history_json(page: HistoryPage) -> dict[str, Any]:
     """A page in the shape of :class:`HistoryAnswer`."""
     return {
@@ -300,7 +232,7 @@ def found_json(found: FoundTransfers) -> dict[str, Any]:
     return {
         "state": found.state.value,
         "transfers": [
-            _history_transfer(transfer) | _evidence_json(transfer.status) | _progress_json(transfer.status)
+            _history_transfer(transfer) | _evidence_json(transfer.status) | progress_json(transfer.status)
             for transfer in found.transfers
         ],
         "read_to": {
@@ -310,51 +242,10 @@ def found_json(found: FoundTransfers) -> dict[str, Any]:
     }
 
 
-_ONE_STATUS: Final = OneStatus()
-
-
-def statuses_json(
-    transfer_ids: list[TransferId], statuses: list[TransferStatus | GatewayError]
-) -> dict[str, Any]:
-    """The statuses in the shape of :class:`StatusesAnswer`."""
-    return {
-        "statuses": [
-            _one_status(status) | {"transfer_id": _hex(transfer_id)}
-            for transfer_id, status in zip(transfer_ids, statuses, strict=True)
-        ]
-    }
-
-
-def _one_status(status: TransferStatus | GatewayError) -> dict[str, Any]:
-    values = _refusal(status) if isinstance(status, GatewayError) else status
-    fields: dict[str, Any] = _ONE_STATUS.dump(values)
-    return fields if isinstance(status, GatewayError) else fields | _progress_json(status)
-
-
-def _progress_json(status: TransferStatus) -> dict[str, Any]:
-    """In the shape of :class:`ProgressFields`."""
-    progress = status.progress
-    known = (
-        {}
-        if progress is None
-        else {
-            "terminal": progress.terminal,
-            "final_by": "" if progress.final_by is None else progress.final_by.value,
-            "next_actor": progress.next_actor.value,
-            "next_poll_seconds": progress.next_poll_seconds,
-        }
-    )
-    return known | {"as_of": "" if status.as_of is None else rfc3339(status.as_of, "seconds")}
-
-
-def _refusal(error: GatewayError) -> dict[str, Any]:
-    return {"err": {"code": error.code, "msg": error.msg}}
-
-
 def _history_transfer(transfer: ListedTransfer) -> dict[str, Any]:
     status = transfer.status
     return {
-        "transfer_id": _hex(transfer.transfer_id),
+        "transfer_id": f"0x{transfer.transfer_id.hex()}",
         "src_send_info": _leg(transfer.sent),
         "dst_received_info": _leg(transfer.received),
         "ts": str(transfer.began_ms),
@@ -382,7 +273,3 @@ def _evidence_json(status: TransferStatus) -> dict[str, Any]:
 
 def _leg(leg: Leg) -> dict[str, Any]:
     return {"chain": leg.chain, "token": leg.token, "amount": str(leg.amount)}
-
-
-def _hex(transfer_id: TransferId) -> str:
-    return "0x" + transfer_id.hex()

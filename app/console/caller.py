@@ -12,7 +12,7 @@ from werkzeug.routing import IntegerConverter, ValidationError
 from app.audit.records import Actor, Source
 from app.http import public
 from app.http.pages import TRANSFER_PAGES
-from app.network.blocking import IPAddress, counted_network
+from app.values.ip_addresses import IPAddress, counted_network
 
 LARGEST_ID: Final = (1 << 63) - 1
 """The largest that both databases hold."""

@@ -1,4 +1,7 @@
-"""Marshmallow fields of public requests and answers.
+"""What the schemas of public requests and answers are made of: fields, bases, and what documents them.
+
+``dump_default`` is a field's zero value. An error is the schema dumped with nothing but ``err``, so it has
+every field (docs/interface.md#json-envelope).
 
 Values of a query or a form are text; a JSON body may also write an integer as a number and a flag as true or
 false. Python's ``int`` accepts signs, spaces, underscores and the digits of every script as well; requests
@@ -7,11 +10,14 @@ may use none of them (docs/interface.md#integers).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from enum import IntEnum
 from typing import Any, Final
 
-from marshmallow import ValidationError, fields
+from marshmallow import EXCLUDE, Schema, ValidationError, fields
 
 from app.values.amounts import is_ascii_digits, parse_uint256, rate_as_number
+from app.values.codes import ErrCode
 from app.values.wire_values import (
     MISSING,
     bounded_text,
@@ -21,6 +27,9 @@ from app.values.wire_values import (
     parse_tx_hash,
     watched_account,
 )
+
+TRANSFER_ID_PATTERN: Final = "^(0[xX])?[0-9a-fA-F]{64}$"
+TX_HASH_PATTERN: Final = "^[0-9A-Za-z_-]{1,128}$"
 
 _MAX_DIGITS: Final = 78
 _TOO_LARGE: Final = 1 << 64
@@ -186,3 +195,60 @@ class Number(fields.Float):
 
     def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:
         return value
+
+
+def describe(description: str, example: Any = None, **more: Any) -> dict[str, Any]:
+    """What the OpenAPI document says about a field."""
+    return {"description": description} | ({} if example is None else {"example": example}) | more
+
+
+class Question(Schema):
+    """What clients send. Unknown fields are ignored."""
+
+    class Meta:
+        """Options of every question."""
+
+        unknown = EXCLUDE
+
+
+class Shape(Schema):
+    """Any object in an answer. Clients must expect fields that are added later, so none are ruled out."""
+
+    class Meta:
+        """Options of every object in an answer."""
+
+        unknown = EXCLUDE
+
+
+def enumerated(values: Iterable[IntEnum]) -> dict[str, Any]:
+    """An enum's numbers and, for generated clients, its names."""
+    members = list(values)
+    return {
+        "enum": [value.value for value in members],
+        "x-enum-varnames": [value.name for value in members],
+    }
+
+
+class Err(Shape):
+    """Why there is no answer."""
+
+    code = fields.Integer(
+        required=True,
+        metadata=describe("ErrCode.", 500) | enumerated(code for code in ErrCode if code),
+    )
+    msg = fields.String(
+        required=True,
+        metadata=describe("For people: what is wrong, and what to send instead.", "amount should > 0"),
+    )
+
+
+class Answer(Shape):
+    """What every answer has."""
+
+    err = fields.Nested(
+        Err, allow_none=True, dump_default=None, metadata=describe("null when the call succeeded.")
+    )
+
+
+class PlainAnswer(Answer):
+    """Nothing but ``err``: the answer to a path that does not exist."""

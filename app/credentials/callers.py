@@ -1,0 +1,151 @@
+"""Who calls the public interfaces, by their API key, and how often they may.
+
+Callers without a key may call by ``RATE_LIMIT``, each key by its own limit. A request without a key, where
+there is no ``RATE_LIMIT``, is not looked at.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from flask import Flask, Response, after_this_request, g, request
+
+from app.credentials.api_key import ApiKey, Scope
+from app.credentials.key_uses import KeyUses
+from app.credentials.services.api_keys import presented_key
+from app.db.database import Database
+from app.http.interface import LEGACY_PREFIX, PREFIX, PUBLIC_PREFIXES
+from app.http.limit_counts import LimitStore
+from app.http.limits import Standing, Windows, counted, limits_of
+from app.http.public import RATE_LIMIT_HEADERS
+from app.http.requests import caller
+from app.parts import current
+from app.values.codes import Reason
+from app.values.errors import Forbidden, GatewayError, Unauthorized
+from app.values.ip_addresses import IPAddress
+
+_OF_WEBHOOKS: Final = (f"{PREFIX}/webhooks", f"{LEGACY_PREFIX}/webhooks")
+"""What needs the scope of webhooks; everything else that is public is read."""
+
+TOO_MANY: Final = "too many requests: wait before trying again"
+
+
+class RequestLimits:
+    """Counts the requests of each caller and of each key, over all public interfaces together."""
+
+    def __init__(self, limit: str, store: LimitStore) -> None:
+        """
+        :param limit: of each caller without a key, such as ``100/minute;1000/hour``; empty is none.
+        """
+        self._limits = limits_of(limit)
+        self._windows = Windows("requests", store)
+
+    def count(self, key: ApiKey | None, caller: IPAddress | None) -> Standing | None:
+        """Count a request; None where nothing limits it.
+
+        A request with a key counts for its key only, wherever it comes from.
+        """
+        limits = self._limits if key is None else limits_of(key.rate_limit)
+        if not limits:
+            return None
+        return self._windows.count(limits, counted(caller) if key is None else f"key:{key.key_id}")
+
+
+def keep_key(key: ApiKey) -> None:
+    """Keep what was recognised, for as long as the request lasts."""
+    g.api_key = key
+
+
+def current_key() -> ApiKey | None:
+    """The valid key that came with the request; None where none did."""
+    key: ApiKey | None = g.get("api_key")
+    return key
+
+
+def require_key(scope: Scope) -> ApiKey:
+    """The key that came with the request, for an operation that needs one.
+
+    :raises Unauthorized: none did.
+    :raises Forbidden: it does not have the scope.
+    """
+    key = current_key()
+    if key is None:
+        raise Unauthorized(f"an API key with the scope {scope} is required: send Authorization: Bearer gwk_…")
+    require_scope(key, scope)
+    return key
+
+
+def require_scope(key: ApiKey, scope: Scope) -> None:
+    """Make sure that the key's bearer may do it.
+
+    :raises Forbidden: the key does not have the scope.
+    """
+    if not key.may(scope):
+        has = ", ".join(sorted(key.scopes))
+        raise Forbidden(
+            f"the API key lacks the scope {scope}, it has {has}: ask the operator for another key"
+        )
+
+
+def register(app: Flask, *, counts_everybody: bool) -> None:
+    """Recognise keys and count the requests of all public operations together, before any of them runs.
+
+    :param counts_everybody: whether there is a ``RATE_LIMIT``.
+    """
+
+    @app.before_request
+    def count() -> None:
+        environ = request.environ
+        authorization = environ.get("HTTP_AUTHORIZATION")
+        if (counts_everybody or authorization is not None) and _is_counted():
+            _count(authorization or "")
+
+
+def _is_counted() -> bool:
+    return (
+        request.endpoint is not None
+        and request.method != "OPTIONS"
+        and request.path.startswith(PUBLIC_PREFIXES)
+    )
+
+
+def _count(authorization: str) -> None:
+    """
+    :raises Unauthorized: what is presented as a key is none. It counts as a request without a key.
+    :raises Forbidden: the key is not for this operation.
+    :raises GatewayError: too many requests.
+    """
+    database = current(Database)
+    key_uses = current(KeyUses)
+    request_limits = current(RequestLimits)
+    key, not_valid = _recognised(database, authorization)
+    standing = request_limits.count(key, caller())
+    is_over = standing is not None and standing.is_over
+    if key is not None:
+        key_uses.used(key.id, limited=is_over)
+    if standing is not None:
+        after_this_request(partial(_tell, standing))
+        if is_over:
+            raise GatewayError(TOO_MANY, reason=Reason.RATE_LIMITED, retry_after=standing.reset_seconds)
+    if not_valid is not None:
+        raise not_valid
+    if key is not None:
+        require_scope(key, Scope.WEBHOOKS if request.path.startswith(_OF_WEBHOOKS) else Scope.READ)
+        keep_key(key)
+
+
+def _recognised(database: Database, authorization: str) -> tuple[ApiKey | None, Unauthorized | None]:
+    """The key that is presented, and why what is presented as one is none."""
+    try:
+        return presented_key(database, authorization), None
+    except Unauthorized as not_valid:
+        return None, not_valid
+
+
+def _tell(standing: Standing, response: Response) -> Response:
+    """Say in an answer how the limit stands (docs/interface.md#rate-limits)."""
+    told = (standing.limit, standing.remaining, standing.reset_seconds)
+    for name, number in zip(RATE_LIMIT_HEADERS, told, strict=True):
+        response.headers.add(name, str(number))  # nobody else sets them, so none has to be looked for
+    return response

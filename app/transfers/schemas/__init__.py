@@ -1,0 +1,1 @@
+"""The public shapes of transfers, and what fills them."""

@@ -1,0 +1,280 @@
+"""The public shapes of statuses, of one transfer and of several, and what fills them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Final
+
+from marshmallow import fields, validate
+
+from app.http.headers import AS_OF, FINAL_BY, NEXT_ACTOR, NEXT_POLL, TERMINAL
+from app.http.schemas import (
+    TRANSFER_ID_PATTERN,
+    TX_HASH_PATTERN,
+    Answer,
+    Question,
+    Ready,
+    Shape,
+    TransferIdHex,
+    TxHash,
+    Uint,
+    describe,
+    enumerated,
+)
+from app.transfers.progress import FinalBy, NextActor
+from app.transfers.services.status import TransferStatus
+from app.values.codes import BridgeType, TransferHistoryStatus, XferStatus
+from app.values.errors import GatewayError
+from app.values.identifiers import TransferId
+from app.values.times import rfc3339
+from app.values.wire_values import MAX_STATUSES, MISSING
+
+ID_EXAMPLE: Final = "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6"
+_IDS: Final = f"must be a list of 1 to {MAX_STATUSES} transfer ids"
+
+
+class StatusBody(Question):
+    """Body of a status question."""
+
+    transfer_id = TransferIdHex(
+        required=True,
+        metadata=describe(
+            "The transfer's id: 32 bytes in hex, with or without 0x, in any case.",
+            ID_EXAMPLE,
+            pattern=TRANSFER_ID_PATTERN,
+        ),
+    )
+
+
+class TransactionBody(Question):
+    """Body of a status question that names the transaction of the send (docs/interface.md#by-transaction)."""
+
+    tx_hash = TxHash(
+        required=True,
+        metadata=describe(
+            "Transaction of the send. If it sent several transfers, the first one is returned.",
+            "0x5817041ff87994234a74edbff7f25afb659a5519c1ce0b90b7d886aca67eaccc",
+            pattern=TX_HASH_PATTERN,
+        ),
+    )
+    src_chain_id = Uint(32, required=True, metadata=describe("The chain of the transaction.", 1))
+
+
+# What a status has, histories and look-ups have too.
+STATUS: Final = fields.Integer(
+    dump_default=0, metadata=describe("TransferHistoryStatus.", 5) | enumerated(TransferHistoryStatus)
+)
+WD_ONCHAIN: Final = fields.String(
+    allow_none=True,
+    dump_default=None,
+    metadata=describe("Serialized on-chain withdraw request, base64. Filled while status is 8."),
+)
+SORTED_SIGS: Final = fields.List(
+    fields.String(),
+    dump_default=list,
+    metadata=describe("Signatures over wd_onchain, base64, sorted by signer. Filled while status is 8.", []),
+)
+SIGNERS: Final = fields.List(
+    fields.String(),
+    dump_default=list,
+    metadata=describe(
+        "The source chain's whole validator set, base64 of 20 bytes. Filled while status is 8.", []
+    ),
+)
+POWERS: Final = fields.List(
+    fields.String(),
+    dump_default=list,
+    metadata=describe(
+        "Each signer's power, base64 of a big-endian integer without leading zeros; 0 is one zero byte. "
+        "Filled while status is 8.",
+        [],
+    ),
+)
+REFUND_REASON: Final = fields.Integer(
+    dump_default=0,
+    metadata=describe("XferStatus, while status is 6; otherwise 0.", 0) | enumerated(XferStatus),
+)
+BLOCK_DELAY: Final = fields.Integer(
+    dump_default=0, metadata=describe("Blocks that the transfer waits on the source chain.", 30)
+)
+SRC_BLOCK_TX_LINK: Final = fields.String(
+    dump_default="",
+    metadata=describe(
+        "Link to the source transaction in an explorer.", "https://ftmscan.com/tx/0x5817041ff879…"
+    ),
+)
+DST_BLOCK_TX_LINK: Final = fields.String(
+    dump_default="",
+    metadata=describe(
+        "Link to the destination transaction in an explorer.", "https://arbiscan.io/tx/0xe73db1fff740…"
+    ),
+)
+BRIDGE_TYPE: Final = fields.Integer(
+    dump_default=0, metadata=describe("BridgeType.", 1) | enumerated(BridgeType)
+)
+
+
+class StatusAnswer(Answer):
+    """Where a transfer is, and the evidence for a refund where one is to be confirmed."""
+
+    status = STATUS
+    wd_onchain = WD_ONCHAIN
+    sorted_sigs = SORTED_SIGS
+    signers = SIGNERS
+    powers = POWERS
+    refund_reason = REFUND_REASON
+    block_delay = BLOCK_DELAY
+    src_block_tx_link = SRC_BLOCK_TX_LINK
+    dst_block_tx_link = DST_BLOCK_TX_LINK
+
+
+class CompatStatusAnswer(StatusAnswer):
+    """The usual one: some clients need the type of the bridge (docs/interface.md#compat-clients)."""
+
+    bridge_type = BRIDGE_TYPE
+
+
+_STATUS_ANSWERS: Final = {False: StatusAnswer(), True: CompatStatusAnswer()}
+
+
+def status_answer(compat_clients: bool) -> StatusAnswer:
+    """The shape of a status, by ``COMPAT_CLIENTS``."""
+    return _STATUS_ANSWERS[compat_clients]
+
+
+class ProgressFields(Shape):
+    """How far a transfer has come: the headers of a single status as fields."""
+
+    terminal = fields.Boolean(
+        dump_default=False,
+        metadata=describe(
+            "Whether the transfer is over: at status 2, 5 or 10, and the block that this rests on is final.",
+            True,
+        ),
+    )
+    final_by = fields.String(
+        dump_default="",
+        metadata=describe(
+            "Why it is over: its `block` is final, or it was `reported` without a block. "
+            "Empty while it is not.",
+            FinalBy.BLOCK.value,
+            enum=[why.value for why in FinalBy] + [""],
+        ),
+    )
+    next_actor = fields.String(
+        dump_default="",
+        metadata=describe(
+            "Who acts next: the network, the user (who asks for a refund or submits it), or nobody.",
+            NextActor.NOBODY.value,
+            enum=[actor.value for actor in NextActor] + [""],
+        ),
+    )
+    next_poll_seconds = fields.Integer(
+        dump_default=0,
+        metadata=describe("When to ask again, in seconds; 0 when the transfer is over.", 0),
+    )
+    as_of = fields.String(
+        dump_default="",
+        metadata=describe(
+            "When the gateway received its newest event (RFC 3339); empty before the first.",
+            "2026-11-21T12:00:00Z",
+        ),
+    )
+
+
+class StatusesBody(Question):
+    """Body of a question for the status of several transfers."""
+
+    transfer_ids = fields.List(
+        TransferIdHex(metadata={"pattern": TRANSFER_ID_PATTERN}),
+        required=True,
+        validate=validate.Length(1, MAX_STATUSES, error=_IDS),
+        error_messages={
+            "invalid": _IDS,
+            "required": MISSING,
+        },
+        metadata=describe(
+            f"1 to {MAX_STATUSES} transfer ids, in the form of getTransferStatus.", [ID_EXAMPLE]
+        ),
+    )
+
+
+class OneStatus(CompatStatusAnswer, ProgressFields):
+    """The status of one of them, or why there is none."""
+
+    transfer_id = fields.String(metadata=describe("The transfer's id.", ID_EXAMPLE))
+
+
+class StatusesAnswer(Answer):
+    """The status of each transfer, in the order asked."""
+
+    statuses = Ready(fields.Nested(OneStatus), dump_default=list)
+
+
+_ONE_STATUS: Final = OneStatus()
+
+
+def statuses_json(
+    transfer_ids: list[TransferId], statuses: list[TransferStatus | GatewayError]
+) -> dict[str, Any]:
+    """The statuses in the shape of :class:`StatusesAnswer`."""
+    return {
+        "statuses": [
+            _one_status(status) | {"transfer_id": f"0x{transfer_id.hex()}"}
+            for transfer_id, status in zip(transfer_ids, statuses, strict=True)
+        ]
+    }
+
+
+def _one_status(status: TransferStatus | GatewayError) -> dict[str, Any]:
+    values = _refusal(status) if isinstance(status, GatewayError) else status
+    fields: dict[str, Any] = _ONE_STATUS.dump(values)
+    return fields if isinstance(status, GatewayError) else fields | progress_json(status)
+
+
+def progress_json(status: TransferStatus) -> dict[str, Any]:
+    """In the shape of :class:`ProgressFields`."""
+    progress = status.progress
+    known = (
+        {}
+        if progress is None
+        else {
+            "terminal": progress.terminal,
+            "final_by": "" if progress.final_by is None else progress.final_by.value,
+            "next_actor": progress.next_actor.value,
+            "next_poll_seconds": progress.next_poll_seconds,
+        }
+    )
+    return known | {"as_of": "" if status.as_of is None else rfc3339(status.as_of, "seconds")}
+
+
+def _refusal(error: GatewayError) -> dict[str, Any]:
+    return {"err": {"code": error.code, "msg": error.msg}}
+
+
+def progress_headers(status: TransferStatus) -> list[tuple[str, str]]:
+    """The progress in the headers of a single status: names and values.
+
+    Where the transfer is over, there is no time of the next question; where it is not, no reason why it is.
+    There is no time of the newest fact where nothing was taken in.
+    """
+    progress, headers = status.progress, list[tuple[str, str]]()
+    if progress is not None:
+        headers = [
+            (TERMINAL, "true" if progress.terminal else "false"),
+            (NEXT_ACTOR, progress.next_actor.value),
+        ]
+        if progress.final_by is not None:
+            headers.append((FINAL_BY, progress.final_by.value))
+        if progress.next_poll_seconds:
+            headers.append((NEXT_POLL, str(progress.next_poll_seconds)))
+    if status.as_of is not None:
+        headers.append((AS_OF, _written(status.as_of)))
+    return headers
+
+
+@lru_cache(maxsize=64)
+def _written(at: datetime) -> str:
+    """Many answers in a row have the same time, and writing it costs more than all else here."""
+    return rfc3339(at, "seconds")
