@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 from sqlalchemy import Connection, DateTime, String, Text, cast, column, func, inspect, select, table
 
 from app.db.models import SchemaFloor
-from app.feed.models import Event
 from app.network.models import Chain
+from app.transfers.models import Event
 
 
 def is_empty(connection: Connection) -> bool:

@@ -10,10 +10,9 @@ from typing import Final, NamedTuple
 from sqlalchemy import Connection, func, select, union_all
 
 from app.db.types import is_one_of
-from app.feed.models import PrunedWithdraw
-from app.refunds.models import RefundAsk
+from app.refunds.models import PrunedWithdraw, RefundAsk, WithdrawDone, WithdrawId
 from app.refunds.request import NO_TRANSFER
-from app.transfers.models import Transfer, WithdrawDone, WithdrawId
+from app.transfers.models import Transfer
 from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import ChainId, TransferId
 

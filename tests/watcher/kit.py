@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.feed.models import PoolCounter
+from app.estimates.models import PoolCounter
 from app.network.watch_terms import WatchedNetwork, WatchTerms
 from app.transfers.ids import pool_transfer_id
 from app.transfers.models import Transfer

@@ -14,11 +14,11 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, exists, 
 
 from app.db.types import UtcTime, is_one_of
 from app.feed.codec import decode_event
-from app.feed.models import ChainProgress, Event, EventAhead, RetractedEvent, TransferBlock
+from app.feed.models import TransferBlock
 from app.feed.queries.retractions import retracted_keys
 from app.transfers.event_types import EventType
 from app.transfers.events import ChainEvent
-from app.transfers.models import Transfer
+from app.transfers.models import ChainProgress, Event, EventAhead, RetractedEvent, Transfer
 from app.transfers.reorganisations import ChainReading, Logged, Reorg
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 

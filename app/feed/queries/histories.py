@@ -12,7 +12,6 @@ from sqlalchemy import Connection, exists, or_, select
 
 from app.db.types import is_one_of
 from app.feed.codec import decode_event
-from app.feed.models import Event, EventAhead
 from app.feed.queries.chains import Reach, load_reorgs
 from app.feed.queries.retractions import retracted_of_transfers
 from app.refunds.models import SignatureNotNeeded
@@ -28,7 +27,7 @@ from app.transfers.events import (
     TransferSent,
     TransferSubmitted,
 )
-from app.transfers.models import RefundBasis
+from app.transfers.models import Event, EventAhead, RefundBasis
 from app.transfers.reorganisations import Logged, Reorg, as_told_last
 from app.transfers.reported import TransferHistory
 from app.values.identifiers import ChainId, TransferId

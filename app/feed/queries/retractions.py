@@ -10,10 +10,10 @@ from sqlalchemy import ColumnElement, Connection, Row, func, select, true
 
 from app.db.types import is_one_of
 from app.feed.codec import MOST_IN_STATEMENT, decode_event, with_keys
-from app.feed.models import Event, RetractedEvent, RetractionTarget
 from app.feed.queries.log import first_acceptances
 from app.transfers.event_types import EventType
 from app.transfers.events import EventsRetracted
+from app.transfers.models import Event, RetractedEvent, RetractionTarget
 from app.transfers.reorganisations import Logged, Retraction
 from app.transfers.subjects import OPERATORS, EventKey
 

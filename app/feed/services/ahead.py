@@ -16,7 +16,6 @@ from app.db.database import Database
 from app.db.engine import writing
 from app.feed import models as log
 from app.feed.lines import MAX_AHEAD
-from app.feed.models import EventAhead
 from app.feed.projection import chains, pools
 from app.feed.projection.signatures import fold_all_signatures
 from app.feed.projection.sums import find_progress
@@ -44,6 +43,7 @@ from app.transfers.events import (
     ValidatorsUpdated,
     WithdrawDone,
 )
+from app.transfers.models import EventAhead
 from app.values.identifiers import ChainId, RouteKey
 
 CHUNK = 500

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from sqlalchemy import Connection, delete, select
 
-from app.feed.models import ChainProgress, PoolCounter, ReportedFee, RetractedEvent, RetractionTarget
+from app.estimates.models import PoolCounter, ReportedFee
 from app.feed.projection import pools
 from app.feed.projection.anomalies import Subject, anomaly_row
 from app.feed.projection.chains import WITHDRAWS, fold_validators, fold_withdraws
@@ -21,12 +21,13 @@ from app.feed.queries.retractions import every_retracted_key, every_retraction, 
 from app.feed.services.retract import rebuild_retracted
 from app.feed.verifying.differences import Difference, Values, differences, rows_of
 from app.network.models import ReportedValidatorSet
+from app.refunds.models import WithdrawDone as UsedWithdraw
 from app.refunds.queries import transfers_with_ids
 from app.transfers import models as table
 from app.transfers.anomalies import AnomalyKind, anomalies_of_rotations
 from app.transfers.event_types import EventType
 from app.transfers.events import ValidatorsUpdated, WithdrawDone
-from app.transfers.models import WithdrawDone as UsedWithdraw
+from app.transfers.models import ChainProgress, RetractedEvent, RetractionTarget
 from app.transfers.reorganisations import retracted_by
 from app.transfers.status_history import reported_set
 from app.values.identifiers import ChainId, RouteKey

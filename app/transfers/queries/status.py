@@ -25,8 +25,7 @@ from sqlalchemy import (
 )
 
 from app.db.direct import DirectSelect
-from app.feed.models import PrunedTransfer
-from app.transfers.models import Refund, StuckAcknowledgement, Transfer
+from app.transfers.models import PrunedTransfer, Refund, StuckAcknowledgement, Transfer
 from app.transfers.queries.lists import COLUMNS, Cursor, ListedTransfer, at_most
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 

@@ -18,7 +18,6 @@ from sqlalchemy import ColumnElement, insert, select
 
 from app.credentials.ingest_token import Scope
 from app.db.engine import reading, writing
-from app.feed.models import Event
 from app.feed.projection.transfers import refold
 from app.feed.queries.facts import load_network_facts
 from app.feed.services.ingest import ingest_lines
@@ -27,6 +26,7 @@ from app.feed.services.retract import NothingToRetract, retract_ids
 from app.network.document import NetworkRefused, import_network
 from app.refunds.models import RefundAsk
 from app.transfers.event_types import EventType
+from app.transfers.models import Event
 from app.values.codes import SendKind
 from tests.actors import TESTER
 from tests.builders import network as build

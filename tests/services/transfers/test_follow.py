@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from app.db.engine import reading, writing
-from app.feed.models import Event
 from app.feed.services.retract import retract_ids
 from app.refunds import services
-from app.transfers.models import Transfer
+from app.transfers.models import Event, Transfer
 from app.transfers.status_changes import BEGINNING, Position, parse_position
 from app.transfers.status_stream import PlacedChange
 from app.values.codes import TransferHistoryStatus as Status
