@@ -13,11 +13,11 @@ from app.credentials.ingest_token import EnvironmentTokens, environment_token
 from app.credentials.key_uses import KeyUses
 from app.db.database import Database
 from app.estimates.counts import EstimateCounts
-from app.feed.queries.facts import FactsCache, share_facts
 from app.feed.services.ingest import Intake
 from app.http.limit_counts import LimitStore
 from app.http.limits import AskLimit, RequestLimits
 from app.monitoring.readiness import ClockSkew, FeedAges, Readiness, look
+from app.network.queries import FactsCache, share_facts
 from app.network.services import NetworkSnapshots
 from app.network.snapshot import SnapshotSource
 from app.observability.counters import Counters

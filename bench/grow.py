@@ -25,10 +25,10 @@ from app.feed.models import GrownDatabase, TransferBlock
 from app.feed.projection.latencies import recount
 from app.feed.projection.sums import advance, apply_shared
 from app.feed.projection.transfers import Folds, project
-from app.feed.queries.facts import load_network_facts
 from app.latency.models import LatencyRecord
 from app.network.document import import_within, read_document
 from app.network.pools import PoolCounters
+from app.network.queries import load_network_facts
 from app.sandbox.loader import SandboxRefused
 from app.sandbox.network import network_document
 from app.transfers.effects import CourseKey, Courses, SharedChange

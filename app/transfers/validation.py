@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from app.feed.pruned import Pruned, PrunedMatch
 from app.network.facts import NetworkFacts
 from app.transfers.contents import agree, together
 from app.transfers.event_types import EventType
@@ -27,6 +26,7 @@ from app.transfers.events import (
     ValidatorsUpdated,
 )
 from app.transfers.ids import Proof, proof_of
+from app.transfers.pruned import Pruned, PrunedMatch
 from app.transfers.reorganisations import Logged, Origin, as_told_last, origin_of
 from app.transfers.reported import TransferHistory
 from app.transfers.signatures import NotTaken, request_refusal, signature_refusal

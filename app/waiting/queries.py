@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import ColumnElement, Connection, func, or_, select
 
 from app.db.types import is_one_of
-from app.feed.codec import decode_event
 from app.feed.models import TransferBlock
 from app.refunds.models import RefundAsk
+from app.transfers.codec import decode_event
 from app.transfers.event_types import EventType
 from app.transfers.events import EventsRetracted
 from app.transfers.models import Event, Transfer, TransferAccount

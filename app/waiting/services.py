@@ -12,8 +12,8 @@ from sqlalchemy import Connection
 
 from app.cooperation import in_turns
 from app.db.database import Database
-from app.feed.queries.facts import load_network_facts, load_opening_sets
 from app.network.facts import NetworkFacts
+from app.network.queries import load_network_facts, load_opening_sets
 from app.network.snapshot import SnapshotSource
 from app.transfers.events import RefundPrepared
 from app.transfers.queries.status import TransferRow, transfer_row

@@ -22,10 +22,10 @@ from app.feed.queries.chains import (
     transfers_by_block,
     transfers_by_update,
 )
-from app.feed.queries.histories import load_histories
 from app.feed.queries.pools import load_counters, load_volumes
 from app.feed.queries.pruned import pruned_readings, pruned_up_to
 from app.network.pools import PoolCounters
+from app.refunds.queries import load_histories
 from app.transfers.effects import CourseKey, Courses, SharedChange, VolumeKey
 from app.transfers.events import EVENT_CLASSES, ChainEvent
 from app.transfers.models import ChainProgress, CourseCount

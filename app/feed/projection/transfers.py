@@ -19,9 +19,9 @@ from app.feed.projection.anomalies import sync_transfer_anomalies
 from app.feed.projection.latencies import write_latencies
 from app.feed.projection.signatures import with_signatures_now
 from app.feed.projection.sums import advance, apply_shared, find_progress
-from app.feed.queries.histories import load_histories
 from app.feed.queries.transfers import STATE_COLUMNS, load_states, refund_basis
 from app.network.facts import NetworkFacts
+from app.refunds.queries import load_histories
 from app.refunds.used_ids import WithdrawIds
 from app.transfers.effects import AccountEntry, Latency, SharedChange, account_entries, latency_of
 from app.transfers.models import Refund, RefundBasis, Transfer, TransferAccount, TransferHash

@@ -11,10 +11,10 @@ from sqlalchemy import Connection, Row, exists, func, select
 from sqlalchemy.orm import aliased
 
 from app.db.types import is_one_of
-from app.feed.codec import MOST_IN_STATEMENT, decode_event, with_keys
 from app.feed.models import GrownDatabase
 from app.network.models import ReportedValidatorSet
 from app.transfers import models as log
+from app.transfers.codec import MOST_IN_STATEMENT, decode_event, with_keys
 from app.transfers.event_types import EventType
 from app.transfers.events import Event, ValidatorsUpdated
 from app.transfers.subjects import EventKey, subject_of_chain

@@ -12,12 +12,12 @@ from sqlalchemy import ColumnElement, Connection, Row, exists, func, literal, se
 
 from app.db.types import Hash32, UtcTime, is_one_of
 from app.feed import models as table
-from app.feed.pruned import id_digest, subject_digest
-from app.feed.queries.chains import IS_REORG
 from app.feed.queries.pools import LIQUIDITY
 from app.network.models import Pool
 from app.transfers import models as log
 from app.transfers.models import Anomaly, Event, PrunedReporter, PrunedTransfer, RetractedEvent, Transfer
+from app.transfers.pruned import id_digest, subject_digest
+from app.transfers.queries.logged import IS_REORG
 from app.transfers.reorganisations import ChainReading
 from app.transfers.subjects import EventKey
 from app.values.codes import TransferHistoryStatus
@@ -247,8 +247,3 @@ def load_positions(connection: Connection) -> LogPositions:
         last_reversal=max(row.reorg or 0, row.retraction or 0),
         any_pruned=bool(row.any_pruned),
     )
-
-
-def newest_seq(connection: Connection) -> int:
-    """The position of the newest acceptance that is still kept; 0 where there is none."""
-    return connection.scalar(select(func.max(log.Event.seq))) or 0

@@ -21,7 +21,6 @@ from app.feed.projection.signatures import fold_all_signatures
 from app.feed.projection.sums import find_progress
 from app.feed.projection.transfers import refold
 from app.feed.queries.chains import chains_of_transfers
-from app.feed.queries.facts import load_network_facts
 from app.feed.queries.log import (
     due_positions,
     events_at,
@@ -31,6 +30,7 @@ from app.feed.queries.log import (
     received_later,
 )
 from app.feed.queries.pools import Part
+from app.network.queries import load_network_facts
 from app.observability.outages import FAILURES
 from app.transfers.events import (
     ChainEvent,

@@ -15,10 +15,10 @@ from app.db.engine import reading, writing
 from app.db.models import BackfillProgress
 from app.db.upserts import upsert
 from app.feed.projection.transfers import refold
-from app.feed.queries.facts import load_network_facts
 from app.feed.queries.retractions import targets_are_noted
 from app.feed.queries.verifying import IS_UNLISTED, IS_UNSETTLED, next_incomplete
 from app.feed.services.log import note_every_target, refuse_grown
+from app.network.queries import load_network_facts
 from app.webhooks.services.outbox import tell_nothing
 
 

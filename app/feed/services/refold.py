@@ -12,8 +12,8 @@ from sqlalchemy import Connection
 from app.feed.projection.anomalies import judge_pools
 from app.feed.projection.chains import fold_validators
 from app.feed.projection.transfers import refold
-from app.feed.queries.facts import load_network_facts
 from app.network.changes import Change
+from app.network.queries import load_network_facts
 from app.network.sections import Row
 from app.transfers.queries.usage import (
     paid_out_on_routes,

@@ -16,14 +16,11 @@ from sqlalchemy import Connection, Row, delete, insert
 from app.db.upserts import upsert
 from app.estimates.models import PoolVolume
 from app.feed import models as table
-from app.feed.codec import decode_event, encode_event
 from app.feed.models import TransferBlock
 from app.feed.projection.latencies import write_latencies
 from app.feed.projection.sums import apply_courses, apply_volumes
 from app.feed.projection.transfers import latencies_of, write_account_entries
-from app.feed.pruned import content_digest, id_digest, subject_digest
 from app.feed.queries.chains import standing_of_chain
-from app.feed.queries.histories import load_histories
 from app.feed.queries.log import latest_acceptances
 from app.feed.queries.pools import old_fees, outranked_fees
 from app.feed.queries.pruned import (
@@ -35,11 +32,14 @@ from app.feed.queries.pruned import (
     pruned_pools,
 )
 from app.refunds.models import RefundAsk, SignatureAside, SignatureNotNeeded
+from app.refunds.queries import load_histories
 from app.refunds.used_ids import keep_paid_ids
 from app.transfers import models as log
+from app.transfers.codec import decode_event, encode_event
 from app.transfers.effects import SharedChange
 from app.transfers.events import ChainEvent
 from app.transfers.models import Anomaly, Event, StuckAcknowledgement, Transfer, TransferHash, TransferNote
+from app.transfers.pruned import content_digest, id_digest, subject_digest
 from app.transfers.reorganisations import Logged
 from app.transfers.state import TransferState
 from app.transfers.subjects import EventKey

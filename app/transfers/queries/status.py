@@ -244,3 +244,8 @@ def acknowledgements_of(connection: Connection, transfer_ids: Collection[bytes])
         .where(table.transfer_id.in_(transfer_ids))
     )
     return list(connection.execute(query))
+
+
+def status_of(connection: Connection, transfer_id: TransferId) -> int | None:
+    """The status that the transfer has now, None for an unknown id."""
+    return connection.scalar(select(Transfer.status).where(Transfer.transfer_id == transfer_id))

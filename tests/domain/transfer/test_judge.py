@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from app.feed.pruned import Pruned, content_digest
 from app.network.facts import NetworkFacts, TokenFacts
 from app.network.validators import ValidatorSet
 from app.refunds.request import RefundRequest, encode_request
@@ -25,6 +24,7 @@ from app.transfers.events import (
     TransferReleased,
     ValidatorsUpdated,
 )
+from app.transfers.pruned import Pruned, content_digest
 from app.transfers.reorganisations import Origin, Reorg
 from app.transfers.validation import (
     Accepted,

@@ -12,8 +12,8 @@ from flask import Flask
 
 from app.db.engine import reading
 from app.feed.lines import ReadLine, read_line
-from app.feed.queries.facts import load_network_facts, load_opening_sets
 from app.network.facts import NetworkFacts
+from app.network.queries import load_network_facts, load_opening_sets
 from app.transfers import status_history
 from app.transfers.contents import agree, together
 from app.transfers.events import TransferEvent, TransferSent, ValidatorsUpdated
