@@ -15,11 +15,11 @@ from marshmallow import fields
 from app.api.fields import BoundedText, Number
 from app.api.schemas import Answer, LatencyQuery, Shape, describe, enumerated
 from app.estimates.explanation import CheckOutcome, CheckResult, PassingRange, Refusal
-from app.estimates.inputs import BaseFee
 from app.estimates.refusals import Check
 from app.estimates.services import ExplainedEstimate
 from app.estimates.terms import Limit, Term
 from app.latency.services import LatencyStats
+from app.network.base_fees import BaseFee
 from app.values.amounts import MAX_UINT256
 from app.values.codes import BridgeType, ErrCode, Reason
 from app.values.times import rfc3339

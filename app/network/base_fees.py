@@ -5,13 +5,35 @@ The order, and how long a fee counts, are in docs/interface.md#base-fee-age.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from app.estimates.inputs import BaseFee, PinnedFee
-
 LONGEST_PIN: Final = timedelta(days=30)
 """How far ahead a pin may end: forgotten, it would hide the feed for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class BaseFee:
+    """The fee that pays the destination chain's gas, in destination units.
+
+    ``since``: when it was set, None where that is not known. ``reported``: a standing ``fee.updated`` event
+    set it, which takes precedence over the configured value. ``pinned_until``: an operator set it until then;
+    it takes precedence over both, and is never too old.
+    """
+
+    amount: int
+    since: datetime | None = None
+    reported: bool = False
+    pinned_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedFee:
+    """A base fee that an operator set over the feed, in destination units. It counts before ``until``."""
+
+    amount: int
+    until: datetime
 
 
 Reported = tuple[int, datetime]

@@ -47,6 +47,49 @@ ID_END_BYTES = 2
 ID_END = f"substr(transfer_id, {33 - ID_END_BYTES}, {ID_END_BYTES})"
 """They, in the words of the index. A query says them in these very words, or the index does not serve."""
 
+MAX_SUBJECT = 96
+"""Characters of a subject: a route of two chain ids and a symbol has up to 92."""
+
+_REORG = text("type = 'chain.reorged'")
+_HEAD = text("type = 'chain.head'")
+_FEE = text("type = 'fee.updated'")
+
+
+class Event(Base):
+    """One acceptance of one event.
+
+    ``seq`` is the order of acceptance, which is the order of commits (one writer). ``event_id`` is
+    unique within its ``subject``. An event that was retracted and comes again, or of which more is told,
+    is a further ``occurrence``. Rows are never updated.
+    """
+
+    __tablename__ = "events"
+    __table_args__ = (
+        UniqueConstraint("event_id", "subject", "occurrence"),
+        Index("ix_events_transfer_id_seq", "transfer_id", "seq"),
+        Index("ix_events_chain_id_type_block", "chain_id", "type", "block"),
+        Index("ix_events_reporter_seq", "reporter", "seq"),
+        Index("ix_events_reorgs", "seq", "chain_id", sqlite_where=_REORG, postgresql_where=_REORG),
+        Index("ix_events_heads", "reporter", "chain_id", "block", sqlite_where=_HEAD, postgresql_where=_HEAD),
+        Index("ix_events_fees", "subject", "at", sqlite_where=_FEE, postgresql_where=_FEE),
+    )
+
+    seq: Mapped[int] = mapped_column(BigId, primary_key=True, autoincrement=False)
+    event_id: Mapped[str] = mapped_column(String(256))
+    subject: Mapped[str] = mapped_column(String(MAX_SUBJECT), doc="transfer:0x…, chain:1, route:1:56:USDT")
+    occurrence: Mapped[int]
+    type: Mapped[str] = mapped_column(String(32))
+    at: Mapped[datetime] = mapped_column(UtcTime)
+    received_at: Mapped[datetime] = mapped_column(UtcTime)
+    reporter: Mapped[str] = mapped_column(String(64), doc="name of the ingest token, or cli")
+    transfer_id: Mapped[TransferId | None] = mapped_column(Hash32, doc="set for events about a transfer")
+    chain_id: Mapped[ChainId | None] = mapped_column(Uint64, doc="set for events about a chain")
+    block: Mapped[BlockNumber | None] = mapped_column(BigInteger, doc="from_block of a reorg")
+    limited_to: Mapped[frozenset[int] | None] = mapped_column(
+        ChainIds, doc="the chains of the reporter of an event about a transfer; NULL: all"
+    )
+    body: Mapped[str] = mapped_column(Text, doc="canonical JSON of every known field")
+
 
 class Transfer(Base):
     """A transfer as its standing events have it (``domain.transfer.state.TransferState``).
@@ -225,51 +268,6 @@ class StuckAcknowledgement(Base):
     note: Mapped[str] = mapped_column(String(ACKNOWLEDGEMENT_LENGTH))
     at: Mapped[datetime] = mapped_column(UtcTime)
     by: Mapped[str] = mapped_column(String(ACTOR_LENGTH), doc="the account's email")
-
-
-MAX_SUBJECT = 96
-"""Characters of a subject: a route of two chain ids and a symbol has up to 92."""
-
-
-_REORG = text("type = 'chain.reorged'")
-_HEAD = text("type = 'chain.head'")
-_FEE = text("type = 'fee.updated'")
-
-
-class Event(Base):
-    """One acceptance of one event.
-
-    ``seq`` is the order of acceptance, which is the order of commits (one writer). ``event_id`` is
-    unique within its ``subject``. An event that was retracted and comes again, or of which more is told,
-    is a further ``occurrence``. Rows are never updated.
-    """
-
-    __tablename__ = "events"
-    __table_args__ = (
-        UniqueConstraint("event_id", "subject", "occurrence"),
-        Index("ix_events_transfer_id_seq", "transfer_id", "seq"),
-        Index("ix_events_chain_id_type_block", "chain_id", "type", "block"),
-        Index("ix_events_reporter_seq", "reporter", "seq"),
-        Index("ix_events_reorgs", "seq", "chain_id", sqlite_where=_REORG, postgresql_where=_REORG),
-        Index("ix_events_heads", "reporter", "chain_id", "block", sqlite_where=_HEAD, postgresql_where=_HEAD),
-        Index("ix_events_fees", "subject", "at", sqlite_where=_FEE, postgresql_where=_FEE),
-    )
-
-    seq: Mapped[int] = mapped_column(BigId, primary_key=True, autoincrement=False)
-    event_id: Mapped[str] = mapped_column(String(256))
-    subject: Mapped[str] = mapped_column(String(MAX_SUBJECT), doc="transfer:0x…, chain:1, route:1:56:USDT")
-    occurrence: Mapped[int]
-    type: Mapped[str] = mapped_column(String(32))
-    at: Mapped[datetime] = mapped_column(UtcTime)
-    received_at: Mapped[datetime] = mapped_column(UtcTime)
-    reporter: Mapped[str] = mapped_column(String(64), doc="name of the ingest token, or cli")
-    transfer_id: Mapped[TransferId | None] = mapped_column(Hash32, doc="set for events about a transfer")
-    chain_id: Mapped[ChainId | None] = mapped_column(Uint64, doc="set for events about a chain")
-    block: Mapped[BlockNumber | None] = mapped_column(BigInteger, doc="from_block of a reorg")
-    limited_to: Mapped[frozenset[int] | None] = mapped_column(
-        ChainIds, doc="the chains of the reporter of an event about a transfer; NULL: all"
-    )
-    body: Mapped[str] = mapped_column(Text, doc="canonical JSON of every known field")
 
 
 class EventAhead(Base):

@@ -18,14 +18,12 @@ from app.values.identifiers import TransferId
 
 IS_REORG = text("type = 'chain.reorged'")  # spelled like the partial index, so that it serves
 
-
 IS_NOT_RETRACTED: Final = ~exists().where(
     RetractedEvent.event_id == Event.event_id,
     RetractedEvent.subject == Event.subject,
     RetractedEvent.seq >= Event.seq,
 )
 """Of an acceptance in the log: no standing retraction names it."""
-
 
 IS_NOT_AHEAD: Final = ~exists().where(EventAhead.seq == Event.seq)
 """Of an acceptance in the log: its time has come."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from app.estimates.inputs import BaseFee
 from app.estimates.models import ReportedFee
 from app.estimates.services import estimate_inputs, estimate_transfer
+from app.network.base_fees import BaseFee
 from app.network.document import NetworkRefused, export_network, import_network
 from app.network.edits.results import Invalid, Severity
 from app.network.edits.rows import preview_edit, save_edit
