@@ -12,7 +12,7 @@ from sqlalchemy import Connection, insert
 from app.credentials.ingest_token import Scope
 from app.db.database import Database
 from app.db.engine import ask, writing
-from app.feed.projection.transfers import refold
+from app.db.handed_in import HandedIn
 from app.http.limits import AskLimit
 from app.network.blocking import IPAddress
 from app.network.facts import NetworkFacts
@@ -37,6 +37,9 @@ from app.values.codes import TransferHistoryStatus as Status
 from app.values.errors import GatewayError
 from app.values.identifiers import ChainId, TransferId
 from app.values.times import rfc3339
+
+REQUEST_STORED: Final = HandedIn[[TransferId, datetime]]("refund_request")
+"""A refund was requested. Told: of which transfer, and when."""
 
 PAGE: Final = 500
 """Asks that one answer looks at."""
@@ -102,7 +105,7 @@ def _keep(connection: Connection, transfer_id: TransferId, now: datetime) -> Non
     if status is not None and _is_new(Status(status)):
         place = newest_seq(connection)
         connection.execute(insert(RefundAsk), {"transfer_id": transfer_id, "at": now, "log_seq": place})
-        refold(connection, [transfer_id], load_network_facts(connection), now)
+        REQUEST_STORED(connection, transfer_id, now)
 
 
 @dataclass(frozen=True, slots=True)

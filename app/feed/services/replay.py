@@ -16,6 +16,7 @@ from app.db.database import Database
 from app.db.engine import reading_consistently, writing
 from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
 from app.feed.models import TransferBlock
+from app.feed.projection.transfers import tell_nothing
 from app.feed.services.ahead import settle
 from app.feed.services.log import refuse_grown
 from app.feed.verifying.differences import Difference, Part
@@ -34,7 +35,6 @@ from app.transfers.models import (
     TransferAccount,
     TransferHash,
 )
-from app.webhooks.services.outbox import tell_nothing
 
 PROJECTIONS: tuple[type[Base], ...] = (
     LatencyRecord, Refund, RefundBasis, WithdrawId, TransferAccount, TransferBlock, TransferHash, Transfer,
