@@ -18,7 +18,6 @@ from sqlalchemy import Connection, Table, insert
 from app.audit.records import Actor
 from app.audit.services import record
 from app.db.engine import writing
-from app.db.queries import is_empty
 from app.estimates.models import PoolVolume
 from app.feed.lines import ReadLine, read_line
 from app.feed.models import GrownDatabase, TransferBlock
@@ -34,6 +33,7 @@ from app.sandbox.network import network_document
 from app.transfers.effects import CourseKey, Courses, SharedChange
 from app.transfers.events import TransferEvent
 from app.transfers.models import Refund, Transfer, TransferAccount, TransferHash
+from app.transfers.queries.logged import is_empty
 from app.transfers.reorganisations import ChainReading, Logged
 from app.transfers.reported import TransferHistory
 from app.values.identifiers import BlockNumber, ChainId, PoolKey, TransferId, account_key

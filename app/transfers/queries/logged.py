@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select, text, true
 
 from app.db.types import is_one_of
+from app.network.models import Chain
 from app.transfers import models as log
 from app.transfers.codec import with_keys
 from app.transfers.models import Event, EventAhead, RetractedEvent
@@ -100,3 +101,13 @@ def has_events(connection: Connection, transfer_id: TransferId) -> bool:
     """Whether the log has anything about the transfer that counts without its send."""
     counts = Event.limited_to.is_(None)
     return bool(connection.scalar(select(exists().where(Event.transfer_id == transfer_id, counts))))
+
+
+def is_empty(connection: Connection) -> bool:
+    """Whether no event was ever accepted and no chain is configured."""
+    return all(connection.execute(select(model).limit(1)).first() is None for model in (Event, Chain))
+
+
+def first_reporter(connection: Connection) -> str | None:
+    """Who reported the first event of the log; None while the log is empty. One index read."""
+    return connection.scalar(select(Event.reporter).order_by(Event.seq).limit(1))

@@ -25,8 +25,9 @@ from sqlalchemy import (
 )
 
 from app.db.direct import DirectSelect
+from app.db.types import at_most
 from app.transfers.models import PrunedTransfer, Refund, StuckAcknowledgement, Transfer
-from app.transfers.queries.lists import COLUMNS, Cursor, ListedTransfer, at_most
+from app.transfers.queries.lists import COLUMNS, Cursor, ListedTransfer
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 
 
