@@ -43,8 +43,7 @@ from app.audit.records import (
     seal,
 )
 from app.db.database import Database
-from app.db.engine import after_commit, reading, reading_consistently, writing
-from app.db.handed_in import HandedIn
+from app.db.engine import HandedIn, after_commit, reading, reading_consistently, writing
 from app.values.differences import FieldDifference, difference
 
 __all__ = ["AuditFilter", "AuditRow", "RecordUnreadable"]

@@ -29,8 +29,7 @@ from app.estimates.pricing import (
     wants_pegged,
 )
 from app.estimates.refusals import Check
-from app.network.base_fees import overdue_by_limit
-from app.network.route_terms import ChainTerms, FixedRate, RouteBlock
+from app.network.route_terms import ChainTerms, FixedRate, RouteBlock, overdue_by_limit
 from app.values.amounts import MAX_UINT256, PPM
 
 

@@ -19,7 +19,7 @@ from app.estimates.refusals import Check
 from app.estimates.services import ExplainedEstimate
 from app.estimates.terms import Limit, Term
 from app.latency.services import LatencyStats
-from app.network.base_fees import BaseFee
+from app.network.route_terms import BaseFee
 from app.values.amounts import MAX_UINT256
 from app.values.codes import BridgeType, ErrCode, Reason
 from app.values.times import rfc3339

@@ -17,10 +17,9 @@ from app.estimates.inputs import EstimateInputs, EstimateRequest
 from app.estimates.pricing import is_pegged
 from app.estimates.queries import EstimateFacts, estimate_facts
 from app.estimates.refusals import Check
-from app.network.base_fees import BaseFee, base_fee_now
 from app.network.blocking import IPAddress
 from app.network.pools import PoolState
-from app.network.route_terms import FixedRate, RouteBlock
+from app.network.route_terms import BaseFee, FixedRate, RouteBlock, base_fee_now
 from app.network.snapshot import NetworkSnapshot, SnapshotSource
 from app.network.terms import in_any_case
 from app.values.codes import BridgeType, Reason

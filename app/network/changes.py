@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Table, bindparam, delete, insert, update
 
 from app.audit.records import AuditedChange
 from app.cooperation import in_turns
-from app.db.handed_in import HandedIn
+from app.db.engine import HandedIn
 from app.db.upserts import upsert
 from app.network.models import NetworkPart
 from app.network.queries import load_versions

@@ -21,11 +21,11 @@ from app.audit.services import record
 from app.db.database import Database
 from app.db.engine import reading_consistently, writing
 from app.json_documents import UnreadableJson, loads
-from app.network.base_fees import LONGEST_PIN
 from app.network.changes import Change, apply, audited, compare, in_brief
 from app.network.edits.saving import sections_that_wait
 from app.network.guards import faults, refusals
 from app.network.queries import load_rows, token_decimals
+from app.network.route_terms import LONGEST_PIN
 from app.network.schemas.sections import DOCUMENT_VERSION, NetworkDocumentSchema
 from app.network.sections import SECTIONS, Row
 

@@ -9,13 +9,14 @@ from datetime import datetime
 from itertools import permutations
 from typing import Any, Final, TypeVar
 
-from app.network.base_fees import BaseFee, PinnedFee
 from app.network.pools import PoolState, opening_counters
 from app.network.route_terms import (
+    BaseFee,
     ChainTerms,
     FeeTier,
     FixedRate,
     PeggedTerms,
+    PinnedFee,
     RouteBlock,
     RouteTerms,
     StableSwapRate,

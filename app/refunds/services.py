@@ -11,8 +11,7 @@ from sqlalchemy import Connection, insert
 
 from app.credentials.ingest_token import Scope
 from app.db.database import Database
-from app.db.engine import ask, writing
-from app.db.handed_in import HandedIn
+from app.db.engine import HandedIn, ask, writing
 from app.http.limits import AskLimit
 from app.network.blocking import IPAddress
 from app.network.facts import NetworkFacts

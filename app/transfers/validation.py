@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from app.network.facts import NetworkFacts
-from app.transfers.contents import agree, together
+from app.transfers.contents import Pruned, PrunedMatch, agree, together
 from app.transfers.event_types import EventType
 from app.transfers.events import (
     BlockEvent,
@@ -26,7 +26,6 @@ from app.transfers.events import (
     ValidatorsUpdated,
 )
 from app.transfers.ids import Proof, proof_of
-from app.transfers.pruned import Pruned, PrunedMatch
 from app.transfers.reorganisations import Logged, Origin, as_told_last, origin_of
 from app.transfers.reported import TransferHistory
 from app.transfers.signatures import NotTaken, request_refusal, signature_refusal

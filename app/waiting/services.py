@@ -27,12 +27,12 @@ from app.transfers.services.status import (
 )
 from app.transfers.status_changes import BEGINNING, Position
 from app.transfers.status_history import Past
-from app.transfers.status_stream import PlacedChange, changes_after
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import TransferId
 from app.waiting.past import load_pasts
 from app.waiting.queries import MOST_TO_READ, Heads, load_heads, transfers_of_account
 from app.waiting.register import Key, Waiter, Waiting
+from app.waiting.status_stream import PlacedChange, changes_after
 
 _NO_FACTS = NetworkFacts(tokens={}, pool_bridges={}, pairs=(), validators={})
 """Enough for transfers without refund requests: nothing else of the configuration decides a status."""

@@ -20,7 +20,6 @@ from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
 from app.parts import current
 from app.transfers.status_changes import BEGINNING, STATUS_EVENT, Position, parse_position
-from app.transfers.status_stream import PlacedChange
 from app.values.errors import BadRequest
 from app.values.identifiers import account_key
 from app.waiting.register import Waiting
@@ -37,6 +36,7 @@ from app.waiting.services import (
     told_after,
     wait_for_status,
 )
+from app.waiting.status_stream import PlacedChange
 
 RETRY_MILLISECONDS: Final = 2_000
 """When a client whose connection broke comes again."""

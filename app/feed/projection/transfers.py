@@ -12,7 +12,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, bindparam, delete, insert
 
 from app.cooperation import in_turns
-from app.db.handed_in import HandedIn
+from app.db.engine import HandedIn
 from app.db.types import is_one_of
 from app.db.upserts import append, upsert
 from app.feed.models import TransferBlock

@@ -23,6 +23,7 @@ from app.network.facts import NetworkFacts
 from app.network.queries import load_network_facts
 from app.refunds.queries import load_histories
 from app.transfers.codec import encode_event
+from app.transfers.contents import Pruned
 from app.transfers.event_types import EventType
 from app.transfers.events import (
     ChainEvent,
@@ -33,7 +34,6 @@ from app.transfers.events import (
     TransferEvent,
     ValidatorsUpdated,
 )
-from app.transfers.pruned import Pruned
 from app.transfers.queries.logged import retracted_keys
 from app.transfers.reorganisations import Logged
 from app.transfers.reported import TransferHistory

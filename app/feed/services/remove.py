@@ -36,10 +36,10 @@ from app.refunds.queries import load_histories
 from app.refunds.used_ids import keep_paid_ids
 from app.transfers import models as log
 from app.transfers.codec import decode_event, encode_event
+from app.transfers.contents import content_digest, id_digest, subject_digest
 from app.transfers.effects import SharedChange
 from app.transfers.events import ChainEvent
 from app.transfers.models import Anomaly, Event, StuckAcknowledgement, Transfer, TransferHash, TransferNote
-from app.transfers.pruned import content_digest, id_digest, subject_digest
 from app.transfers.reorganisations import Logged
 from app.transfers.state import TransferState
 from app.transfers.subjects import EventKey

@@ -28,11 +28,11 @@ from app.network.admin.editing import Beside, NetworkView
 from app.network.admin.forms import RouteForm
 from app.network.admin.names import NOT_KNOWN, amount_cell, chain_cell, decimals_by_pool, tiers_cell
 from app.network.admin.row_forms import BaseFeesForm
-from app.network.base_fees import BaseFee, PinnedFee, Reported, base_fee_now, overdue_by_limit
 from app.network.edits.consequences import is_open
 from app.network.edits.fees import preview_fees, save_fees
 from app.network.edits.results import Invalid
 from app.network.models import Route
+from app.network.route_terms import BaseFee, PinnedFee, Reported, base_fee_now, overdue_by_limit
 from app.network.snapshot import SnapshotSource
 from app.parts import current
 from app.values.identifiers import ChainId, RouteKey

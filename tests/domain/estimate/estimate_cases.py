@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 
 from app.estimates.inputs import EstimateInputs, EstimateRequest
-from app.network.base_fees import BaseFee
 from app.network.pools import PoolCounters, PoolState
 from app.network.route_terms import (
+    BaseFee,
     ChainTerms,
     FeeTier,
     FixedRate,

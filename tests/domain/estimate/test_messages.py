@@ -15,8 +15,8 @@ import pytest
 from app.estimates import checks
 from app.estimates.estimate import Check, EstimateRefused, estimate
 from app.estimates.inputs import EstimateInputs, EstimateRequest
-from app.network.base_fees import BaseFee
 from app.network.route_terms import (
+    BaseFee,
     ChainTerms,
     FeeTier,
     FixedRate,

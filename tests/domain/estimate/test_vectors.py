@@ -10,8 +10,7 @@ import pytest
 
 from app.estimates.estimate import EstimateRefused, estimate
 from app.estimates.inputs import EstimateInputs, EstimateRequest
-from app.network.base_fees import BaseFee
-from app.network.route_terms import ChainTerms, FeeTier, FixedRate, RouteTerms, TokenTerms
+from app.network.route_terms import BaseFee, ChainTerms, FeeTier, FixedRate, RouteTerms, TokenTerms
 from app.values.amounts import rate_as_number
 from app.values.codes import BridgeType
 from tests.domain.estimate.estimate_cases import NOW, ask, pool_with

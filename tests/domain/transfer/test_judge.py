@@ -12,6 +12,7 @@ from app.network.facts import NetworkFacts, TokenFacts
 from app.network.validators import ValidatorSet
 from app.refunds.request import RefundRequest, encode_request
 from app.refunds.request_rules import signing_digest
+from app.transfers.contents import Pruned, content_digest
 from app.transfers.events import (
     ChainReorged,
     Event,
@@ -24,7 +25,6 @@ from app.transfers.events import (
     TransferReleased,
     ValidatorsUpdated,
 )
-from app.transfers.pruned import Pruned, content_digest
 from app.transfers.reorganisations import Origin, Reorg
 from app.transfers.validation import (
     Accepted,

@@ -22,9 +22,9 @@ from app.transfers.reported import TransferHistory
 from app.transfers.state import status_answer
 from app.transfers.status_changes import BEGINNING, Position, StatusThen, account_keys
 from app.transfers.status_history import Ask, KeyedReorg, Past, reported_set
-from app.transfers.status_stream import changes_after
 from app.transfers.subjects import OPERATORS, EventKey, subject_of_chain, subject_of_transfer
 from app.values.identifiers import BlockNumber, ChainId, TransferId
+from app.waiting.status_stream import changes_after
 from tests.databases import SharedDatabase
 from tests.everyday import volume
 from tests.gateway import Gateway

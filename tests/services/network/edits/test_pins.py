@@ -10,10 +10,10 @@ import pytest
 
 from app.estimates.models import ReportedFee
 from app.estimates.services import estimate_inputs, estimate_transfer
-from app.network.base_fees import BaseFee
 from app.network.document import NetworkRefused, export_network, import_network
 from app.network.edits.results import Invalid, Severity
 from app.network.edits.rows import preview_edit, save_edit
+from app.network.route_terms import BaseFee
 from tests.actors import TESTER
 from tests.gateway import Gateway, parts
 from tests.services.network import network_kit as kit
