@@ -36,6 +36,8 @@ from app.db.base import db
 from app.db.database import Database
 from app.db.pooler import check_pooler
 from app.http.limit_counts import LimitStore
+from app.monitoring.process_metrics import ProcessMetrics, keep_telling
+from app.monitoring.request_metrics import counts
 from app.monitoring.reserved import (
     HEALTH,
     METRICS,
@@ -59,8 +61,6 @@ from app.observability.logs import (
     wait_for_nobody,
 )
 from app.observability.metric_files import files_of_this_server
-from app.observability.process_metrics import ProcessMetrics, keep_telling
-from app.observability.request_metrics import counts
 from app.parts import part_of
 from app.waiting.register import Waiting
 from config import INSTANCE, load_settings, named_log_format

@@ -15,9 +15,9 @@ from app.http.hosts import GatewayFlask
 from app.http.interface import PUBLIC_PREFIXES
 from app.http.request_log import RequestLog
 from app.interfaces import open_interfaces
+from app.monitoring.request_metrics import count
 from app.observability.counters import NOTHING_COUNTED, Counters
 from app.observability.private import PRIVATE
-from app.observability.request_metrics import count
 from app.values.times import Clock, system_clock
 from config import Settings, load_settings
 

@@ -9,32 +9,36 @@ from flask import Flask
 from app.accounts.proposal import TwoPersons
 from app.audit.anchors import Anchors, place_of
 from app.audit.keys import AuditKeys
+from app.audit.services import HEAD_WRITTEN
 from app.credentials.callers import RequestLimits
 from app.credentials.ingest_token import EnvironmentTokens, environment_token
 from app.credentials.key_uses import KeyUses
 from app.db.database import Database
 from app.estimates.counts import EstimateCounts
-from app.feed.queries.facts import FactsCache, share_facts
+from app.feed.projection.transfers import PROJECTED
 from app.feed.services.ingest import Intake
+from app.feed.services.refold import follow_network_changes, follow_refund_request
 from app.http.limit_counts import LimitStore
 from app.http.limits import AskLimit
 from app.monitoring.readiness import ClockSkew, FeedAges, Readiness, look
+from app.network.changes import NETWORK_CHANGED
+from app.network.queries import FactsCache, share_facts
 from app.network.services import NetworkSnapshots
 from app.network.snapshot import SnapshotSource
 from app.observability.counters import Counters
 from app.parts import add_part
+from app.refunds.services import REQUEST_STORED
 from app.release import Release
 from app.values.times import system_clock
 from app.waiting.register import Waiting
 from app.webhooks.addresses import AllowedNetworks, parse_networks
+from app.webhooks.services.outbox import tell_changes, tell_head
 from config import MADE_AUDIT_KEY, Settings
 
 
 def add_features(app: Flask, settings: Settings, database: Database, counters: Counters) -> None:
     """Have the application hold the parts of all features."""
-    facts = FactsCache()
-    for engine in (database.engine, database.feed):
-        share_facts(engine, facts)
+    _share(database)
     snapshots = NetworkSnapshots(
         database.engine, settings.config_max_age_seconds, reads=database.reads, clock=database.clock
     )
@@ -63,3 +67,14 @@ def add_features(app: Flask, settings: Settings, database: Database, counters: C
     look_now = partial(look, database, snapshots, clock_skew, feed_ages)
     add_part(app, Readiness, Readiness(database.answers, look_now))
     add_part(app, Release, Release(commit=settings.build_commit or None))
+
+
+def _share(database: Database) -> None:
+    """Give those who write what they last read of the network, and what features above them do then."""
+    facts = FactsCache()
+    for engine in (database.engine, database.feed):
+        share_facts(engine, facts)
+        HEAD_WRITTEN.hand_in(engine, tell_head)
+        NETWORK_CHANGED.hand_in(engine, follow_network_changes)
+        REQUEST_STORED.hand_in(engine, follow_refund_request)
+        PROJECTED.hand_in(engine, tell_changes)

@@ -18,20 +18,22 @@ from sqlalchemy import Connection, Table, insert
 from app.audit.records import Actor
 from app.audit.services import record
 from app.db.engine import writing
-from app.db.queries import is_empty
+from app.estimates.models import PoolVolume
 from app.feed.lines import ReadLine, read_line
-from app.feed.models import GrownDatabase, PoolVolume, TransferBlock
+from app.feed.models import GrownDatabase, TransferBlock
 from app.feed.projection.latencies import recount
 from app.feed.projection.sums import advance, apply_shared
 from app.feed.projection.transfers import Folds, project
-from app.feed.queries.facts import load_network_facts
+from app.latency.models import LatencyRecord
 from app.network.document import import_within, read_document
 from app.network.pools import PoolCounters
+from app.network.queries import load_network_facts
 from app.sandbox.loader import SandboxRefused
 from app.sandbox.network import network_document
 from app.transfers.effects import CourseKey, Courses, SharedChange
 from app.transfers.events import TransferEvent
-from app.transfers.models import LatencyRecord, Refund, Transfer, TransferAccount, TransferHash
+from app.transfers.models import Refund, Transfer, TransferAccount, TransferHash
+from app.transfers.queries.logged import is_empty
 from app.transfers.reorganisations import ChainReading, Logged
 from app.transfers.reported import TransferHistory
 from app.values.identifiers import BlockNumber, ChainId, PoolKey, TransferId, account_key

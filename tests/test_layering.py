@@ -40,7 +40,22 @@ PLANTED = {
         "app/values/planted_sql.py": "import sqlalchemy\n",
         "app/values/planted_web.py": "from flask import request\n",
     },
-    "pure-order": {"app/refunds/user_request.py": "from app.webhooks import schedule\n"},
+    "pure-order": {"app/refunds/user_request.py": "from app.transfers import status\n"},
+    "order": {
+        "app/db/planted_up.py": "from app.network import terms\n",
+        "app/network/planted_up.py": "from app.transfers import status\n",
+        "app/transfers/planted_up.py": "from app.refunds import services\n",
+        "app/estimates/planted_up.py": "from app.feed import lines\n",
+        "app/feed/projection/planted_up.py": "from app.webhooks import subscription\n",
+    },
+    "edges": {
+        "app/transfers/services/planted_page.py": "from app.latency import admin\n",
+        "app/feed/services/planted_refunds.py": "from app.refunds import commands\n",
+    },
+    "known-by-services": {
+        "app/watcher/planted_select.py": "from app.latency import queries\n",
+        "app/grpcweb/planted_view.py": "from app.refunds import views\n",
+    },
     "root": {"app/sandbox/planted_root.py": "from app import create_app\n"},
     "outside": {
         "app/transfers/queries/planted_bench.py": "from bench import grow\n",

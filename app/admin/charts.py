@@ -14,7 +14,7 @@ from app.console.formats import figure
 from app.db.database import Database
 from app.db.engine import reading
 from app.estimates.admin.summary import EstimateSummary
-from app.estimates.inputs import TokenTerms
+from app.network.route_terms import TokenTerms
 from app.network.snapshot import SnapshotSource
 from app.network.terms import NetworkTerms
 from app.transfers.effects import Courses

@@ -13,7 +13,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from app.audit.models import SUBJECT_LENGTH, AuditRecord, AuditSubject
 from app.audit.records import NETWORK_CHANGES, SANDBOX_LOADED
-from app.transfers.queries.lists import at_most
+from app.db.types import at_most
 
 CHUNK = 100
 """Records read at a time. A single one can be large: an import may change a hundred thousand rows."""

@@ -43,12 +43,8 @@ from app.audit.records import (
     seal,
 )
 from app.db.database import Database
-from app.db.engine import after_commit, reading, reading_consistently, writing
-from app.db.upserts import append
+from app.db.engine import HandedIn, after_commit, reading, reading_consistently, writing
 from app.values.differences import FieldDifference, difference
-from app.webhooks.models import Delivery, delivery_row
-from app.webhooks.queries import of_alerts
-from app.webhooks.subscription import AUDIT_LOG, AlertKind, event_body
 
 __all__ = ["AuditFilter", "AuditRow", "RecordUnreadable"]
 """What the console and the commands need of the selects."""
@@ -121,18 +117,8 @@ def shown_values(shown: str | None) -> dict[str, Any] | None:
     return values if isinstance(values, dict) else None
 
 
-def tell_head(connection: Connection, head: str, now: datetime) -> None:
-    """Write what operators are to keep of a new record of the audit log. The caller is the only writer.
-
-    :param head: ``ID:MAC``.
-    """
-    heard = [i for i, kinds in of_alerts(connection) if AlertKind.AUDIT_HEAD in kinds]
-    if not heard:
-        return
-    type_ = f"alert.{AlertKind.AUDIT_HEAD}"
-    body = event_body(type_, now, {"subject": AUDIT_LOG, "detail": head, "holds": True})
-    append(connection, Delivery, [delivery_row(i, type_, AUDIT_LOG, body, now) for i in heard])
-
+HEAD_WRITTEN: Final = HandedIn[[str, datetime]]("audit_head")
+"""A new record is the end of the log. Told: its head as ``ID:MAC``, and the time."""
 
 DETAIL_LENGTH = 1000
 
@@ -177,7 +163,7 @@ def record(
     head = head_text(new.id, mac)
     after_commit(connection, lambda: _log.info("audit head %s %s by %s", head, action, new.actor))
     after_commit(connection, lambda: keys.anchors.note(head, now))
-    tell_head(connection, head, now)
+    HEAD_WRITTEN(connection, head, now)
     return new.id
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,10 +16,21 @@ from markupsafe import Markup, escape
 
 from app.http.pages import digest
 from app.json_documents import read_time
-from app.transfers.admin.labels import Tone
 from app.values import amounts
 from app.values.amounts import format_units
 from app.values.times import rfc3339, span_in_words
+
+
+class Tone(StrEnum):
+    """How a status looks: it sets the shape and colour of the pill beside the label."""
+
+    UNKNOWN = "unknown"
+    MOVING = "moving"
+    DONE = "done"
+    FAILED = "failed"
+    REFUND = "refund"
+    WAITING_FOR_USER = "waiting_for_user"
+
 
 # Browsers name those before them, too: Edge says Chrome and Safari, Chrome says Safari. First match counts.
 _BROWSERS: Final = (
@@ -172,3 +186,27 @@ def sentence(text: str) -> str:
 def pill(text: Any, kind: str = "plain") -> Markup:
     """A state as a pill; ``kind`` is good, warn, bad, busy or plain."""
     return Markup('<span class="pill pill-{}">{}</span>').format(escape(kind), text)
+
+
+_RUN_BY_SPREADSHEETS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
+
+
+def neutral_cell(value: Any) -> str:
+    """The value of a CSV cell, so that no spreadsheet runs it as a formula (OWASP, CSV injection).
+
+    An apostrophe before it makes a spreadsheet take it as text. Numbers stay as they are.
+    """
+    text = "" if value is None else str(value)
+    if text.startswith(_RUN_BY_SPREADSHEETS) and not _NUMBER.fullmatch(text):
+        return f"'{text}"
+    return text
+
+
+def csv_line(cells: Iterable[Any]) -> str:
+    """A line of a CSV file; no cell of it is a formula."""
+    buffer = io.StringIO()
+    csv.writer(buffer).writerow([neutral_cell(cell) for cell in cells])
+    return buffer.getvalue()

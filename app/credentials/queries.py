@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, RowMapping, bindparam, func, select
 
 from app.credentials.models import ApiKey, ApiKeyUse, IngestToken, IngestUsage
-from app.feed.models import Event, PrunedReporter
+from app.transfers.models import Event, PrunedReporter
 
 _VALID = select(ApiKey.id, ApiKey.key_id, ApiKey.name, ApiKey.digest, ApiKey.scopes, ApiKey.rate_limit).where(
     ApiKey.revoked_at.is_(None)

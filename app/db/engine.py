@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import DBAPIError
@@ -196,3 +196,26 @@ def reading_consistently(engine: Engine) -> Iterator[Connection]:
     level = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
     with engine.connect().execution_options(**level) as connection, connection.begin():
         yield connection
+
+
+class HandedIn(Generic[P]):
+    """A moment in a feature's transactions in which those above it, which it does not know, do something.
+
+    Subscribers are told of changes in the transaction that makes them, and stored events are judged again in
+    that of a change of the network. Whoever comes to the moment calls this, with the transaction and with
+    what has happened. What is done then ``app/features.py`` hands in, and the connections of an engine carry.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._option = f"gateway_handed_in_{name}"
+
+    def hand_in(self, engine: Engine, act: Callable[Concatenate[Connection, P], None]) -> None:
+        """Have this done in the transactions of an engine."""
+        engine.update_execution_options(**{self._option: act})
+
+    def __call__(self, connection: Connection, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Do what was handed in.
+
+        :raises KeyError: nothing was: the engine was opened without the features.
+        """
+        connection.get_execution_options()[self._option](connection, *args, **kwargs)

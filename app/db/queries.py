@@ -1,4 +1,4 @@
-"""The state of a database: its migration, its settings, whether it holds anything."""
+"""The state of a database: its migration, its server, its settings."""
 
 from __future__ import annotations
 
@@ -8,19 +8,6 @@ from typing import Final, NamedTuple
 from sqlalchemy import Connection, DateTime, String, Text, cast, column, func, inspect, select, table
 
 from app.db.models import SchemaFloor
-from app.feed.models import Event
-from app.network.models import Chain
-
-
-def is_empty(connection: Connection) -> bool:
-    """Whether no event was ever accepted and no chain is configured."""
-    return all(connection.execute(select(model).limit(1)).first() is None for model in (Event, Chain))
-
-
-def first_reporter(connection: Connection) -> str | None:
-    """Who reported the first event of the log; None while the log is empty. One index read."""
-    return connection.scalar(select(Event.reporter).order_by(Event.seq).limit(1))
-
 
 _VERSIONS = select(column("version_num", String)).select_from(table("alembic_version"))
 

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.estimates.curve import CurveUnsettled
-from app.estimates.inputs import EstimateInputs, FixedRate
+from app.estimates.inputs import EstimateInputs
 from app.estimates.pricing import Price, TransferTerms, minimum_times_ppm, price_of, tier_at
 from app.estimates.refusals import Check, EstimateRefused
+from app.network.route_terms import FixedRate
 from app.values.amounts import MAX_UINT256, PPM, format_units, mul_div_down, ppm_up
 from app.values.codes import Reason
 from app.values.times import Epoch, rfc3339

@@ -18,7 +18,7 @@ from app.estimates.advice import (
     slippage_too_high,
 )
 from app.estimates.curve import CurveUnsettled
-from app.estimates.inputs import ChainTerms, EstimateInputs, FixedRate, RouteBlock
+from app.estimates.inputs import EstimateInputs
 from app.estimates.pricing import (
     Calculation,
     Price,
@@ -29,7 +29,7 @@ from app.estimates.pricing import (
     wants_pegged,
 )
 from app.estimates.refusals import Check
-from app.network.base_fees import overdue_by_limit
+from app.network.route_terms import ChainTerms, FixedRate, RouteBlock, overdue_by_limit
 from app.values.amounts import MAX_UINT256, PPM
 
 

@@ -1,11 +1,15 @@
-"""What became of the estimates that were asked for."""
+"""What became of estimates, and what they are made of beside the network: pools and reported fees."""
 
 from __future__ import annotations
+
+from datetime import datetime
 
 from sqlalchemy import BigInteger, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db.base import Base
+from app.db.types import ExactInteger, Uint64, Uint256, UtcTime
+from app.values.identifiers import ChainId
 
 
 class EstimateCount(Base):
@@ -19,3 +23,42 @@ class EstimateCount(Base):
     code: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, doc="ErrCode; 0 is an estimate")
     reason: Mapped[str] = mapped_column(String(32), primary_key=True, doc="Reason; empty for an estimate")
     count: Mapped[int] = mapped_column(BigInteger)
+
+
+class PoolCounter(Base):
+    """Sums of what standing events moved through one token's pool on one chain."""
+
+    __tablename__ = "pool_counters"
+
+    chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
+    symbol: Mapped[str] = mapped_column(String(64), primary_key=True)
+    added: Mapped[int] = mapped_column(ExactInteger)
+    sent: Mapped[int] = mapped_column(ExactInteger)
+    relayed: Mapped[int] = mapped_column(ExactInteger)
+    withdrawn: Mapped[int] = mapped_column(ExactInteger)
+
+
+class PoolVolume(Base):
+    """Standing pool sends by whole minute of their time: what epoch volumes are summed from."""
+
+    __tablename__ = "pool_volumes"
+
+    chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
+    symbol: Mapped[str] = mapped_column(String(64), primary_key=True)
+    minute: Mapped[int] = mapped_column(
+        BigInteger, primary_key=True, autoincrement=False, doc="Unix time // 60"
+    )
+    amount: Mapped[int] = mapped_column(ExactInteger)
+
+
+class ReportedFee(Base):
+    """The latest standing ``fee.updated`` of a route; outranks the configured base fee."""
+
+    __tablename__ = "fed_fees"
+
+    symbol: Mapped[str] = mapped_column(String(64), primary_key=True)
+    src_chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
+    dst_chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
+    base_fee: Mapped[int] = mapped_column(Uint256, doc="destination units")
+    at: Mapped[datetime] = mapped_column(UtcTime)
+    event_id: Mapped[str] = mapped_column(String(256))

@@ -14,15 +14,9 @@ from operator import attrgetter
 from typing import Final, Protocol
 
 from app.estimates.curve import CURVE_DECIMALS, invariant, swap_output
-from app.estimates.inputs import (
-    ChainTerms,
-    EstimateInputs,
-    FeeTier,
-    FixedRate,
-    PoolState,
-    StableSwapRate,
-    TokenTerms,
-)
+from app.estimates.inputs import EstimateInputs
+from app.network.pools import PoolState
+from app.network.route_terms import ChainTerms, FeeTier, FixedRate, StableSwapRate, TokenTerms
 from app.values.amounts import PPM, mul_div_down, mul_div_up, ppm_up, scale_down, scale_factors
 from app.values.codes import BridgeType
 

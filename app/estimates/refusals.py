@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from app.estimates.inputs import ChainTerms, EstimateInputs, RouteBlock
+from app.estimates.inputs import EstimateInputs
+from app.network.route_terms import ChainTerms, RouteBlock
 from app.values.codes import Reason
 from app.values.errors import GatewayError
 

@@ -15,7 +15,6 @@ from app.estimates.explanation import (
     check_name,
     check_outcomes,
 )
-from app.estimates.inputs import BaseFee
 from app.estimates.services import ExplainedEstimate
 from app.estimates.terms import Limit, Term
 from app.http.schemas import (
@@ -30,6 +29,7 @@ from app.http.schemas import (
     describe,
     enumerated,
 )
+from app.network.route_terms import BaseFee
 from app.values.amounts import MAX_UINT256
 from app.values.codes import BridgeType, ErrCode, Reason
 from app.values.times import rfc3339

@@ -13,19 +13,12 @@ from app.estimates import refusals as refuse
 from app.estimates.counts import EstimateCounts
 from app.estimates.estimate import Estimate, Explanation, estimate, explain
 from app.estimates.explanation import CheckOutcome, PassingRange, passing_range
-from app.estimates.inputs import (
-    BaseFee,
-    EstimateInputs,
-    EstimateRequest,
-    FixedRate,
-    PoolState,
-    RouteBlock,
-    RouteTerms,
-)
+from app.estimates.inputs import EstimateInputs, EstimateRequest
 from app.estimates.pricing import is_pegged
 from app.estimates.queries import EstimateFacts, estimate_facts
 from app.estimates.refusals import Check
-from app.network.base_fees import base_fee_now
+from app.network.pools import PoolState
+from app.network.route_terms import BaseFee, FixedRate, RouteBlock, RouteTerms, base_fee_now
 from app.network.snapshot import NetworkSnapshot, SnapshotSource
 from app.network.terms import NetworkTerms, in_any_case
 from app.values.codes import BridgeType, Reason

@@ -9,9 +9,10 @@ from typing import Final
 
 from app.estimates.advice import largest_paid
 from app.estimates.curve import CURVE_DECIMALS
-from app.estimates.inputs import FixedRate, PoolState
 from app.estimates.pricing import Calculation, CurvePrice, Price, TransferTerms
 from app.estimates.refusals import Check
+from app.network.pools import PoolState
+from app.network.route_terms import FixedRate
 from app.values.amounts import MAX_UINT256, PPM
 
 Value = int | Fraction | str

@@ -1,17 +1,19 @@
-"""How many transfers took about how long: what a median is found by (feed/projection/latencies.py)."""
+"""How long transfers took, and how many took about how long: what a median is found by."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import BigInteger, SmallInteger
+from sqlalchemy import BigInteger, ForeignKey, Index, SmallInteger, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db.base import Base
-from app.db.types import Uint64, UtcTime
+from app.db.types import Hash32, Uint64, UtcTime
 from app.latency.median import FINE
-from app.values.identifiers import ChainId
+from app.values.identifiers import ChainId, TransferId
+
+_PAIR: Final = ("src_chain_id", "dst_chain_id")
 
 WIDTHS: Final = (25, FINE)
 """A record is counted in each. Only the release before reads the wide ones, and they end with it."""
@@ -40,3 +42,28 @@ class LatencyWindow(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     since: Mapped[datetime] = mapped_column(UtcTime)
+
+
+class LatencyRecord(Base):
+    """How long a completed transfer took, from its send to its release."""
+
+    __tablename__ = "latency_records"
+    __table_args__ = (
+        Index("ix_latency_records_pair_released_at", *_PAIR, "released_at", "latency_us"),
+        Index(
+            "ix_latency_records_pair_fine",
+            *_PAIR,
+            text(f"(latency_us >> {FINE})"),
+            "released_at",
+            "latency_us",
+        ),
+        Index("ix_latency_records_released_at", "released_at"),
+    )
+
+    transfer_id: Mapped[TransferId] = mapped_column(
+        Hash32, ForeignKey("transfers.transfer_id", ondelete="CASCADE"), primary_key=True
+    )
+    src_chain_id: Mapped[ChainId] = mapped_column(Uint64)
+    dst_chain_id: Mapped[ChainId] = mapped_column(Uint64)
+    released_at: Mapped[datetime] = mapped_column(UtcTime)
+    latency_us: Mapped[int] = mapped_column(BigInteger, doc="microseconds, never negative")

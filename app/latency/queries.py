@@ -38,8 +38,8 @@ from sqlalchemy import (
 from app.db.direct import DirectSelect
 from app.db.types import UtcTime
 from app.latency.median import FINE, middle_ranks
-from app.latency.models import LatencyCount, LatencyWindow
-from app.transfers.models import LatencyRecord, Transfer
+from app.latency.models import LatencyCount, LatencyRecord, LatencyWindow
+from app.transfers.models import Transfer
 from app.values.identifiers import ChainId
 
 Pair = tuple[ChainId, ChainId]

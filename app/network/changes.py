@@ -12,11 +12,15 @@ from sqlalchemy import Connection, Table, bindparam, delete, insert, update
 
 from app.audit.records import AuditedChange
 from app.cooperation import in_turns
+from app.db.engine import HandedIn
 from app.db.upserts import upsert
 from app.network.models import NetworkPart
 from app.network.queries import load_versions
 from app.network.sections import SECTIONS, Part, Row, Section
 from app.values.amounts import tokens_text
+
+NETWORK_CHANGED: Final = HandedIn[["Sequence[Change]", datetime]]("network_change")
+"""Rows of the network were changed. Told: the changes, and the time."""
 
 
 def raise_versions(connection: Connection, parts: Iterable[Part], now: datetime) -> None:
@@ -184,7 +188,10 @@ def compare(section: Section, present: Iterable[Row], wanted: Iterable[Row]) -> 
 
 
 def apply(connection: Connection, changes: Sequence[Change], now: datetime) -> None:
-    """Write the changes: remove rows from the last section to the first, then add in document order."""
+    """Write the changes, raise the versions of what they are in, and have done what follows from them.
+
+    Rows are removed from the last section to the first, then added in the document's order.
+    """
     by_section: dict[str, list[Change]] = {}
     for change in changes:
         by_section.setdefault(change.section.name, []).append(change)
@@ -192,6 +199,8 @@ def apply(connection: Connection, changes: Sequence[Change], now: datetime) -> N
         _delete(connection, section, by_section.get(section.name, ()))
     for section in SECTIONS:
         _write(connection, section, by_section.get(section.name, ()), now)
+    raise_versions(connection, {change.section.part for change in changes}, now)
+    NETWORK_CHANGED(connection, changes, now)
 
 
 def _delete(connection: Connection, section: Section, changes: Iterable[Change]) -> None:

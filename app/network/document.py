@@ -20,13 +20,12 @@ from app.audit.records import Actor
 from app.audit.services import record
 from app.db.database import Database
 from app.db.engine import reading_consistently, writing
-from app.feed.services.refold import FactsChanged, refold_after_network_change
 from app.json_documents import UnreadableJson, loads
-from app.network.base_fees import LONGEST_PIN
-from app.network.changes import Change, apply, audited, compare, in_brief, raise_versions
+from app.network.changes import Change, apply, audited, compare, in_brief
 from app.network.edits.saving import sections_that_wait
 from app.network.guards import faults, refusals
 from app.network.queries import load_rows, token_decimals
+from app.network.route_terms import LONGEST_PIN
 from app.network.schemas.sections import DOCUMENT_VERSION, NetworkDocumentSchema
 from app.network.sections import SECTIONS, Row
 
@@ -194,8 +193,6 @@ def import_within(
     changes = _changes(connection, document, now, only_first=only_first)
     if changes:
         apply(connection, changes, now)
-        raise_versions(connection, {change.section.part for change in changes}, now)
-        refold_after_network_change(connection, FactsChanged.by(changes), now)
     return changes
 
 

@@ -23,8 +23,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db.base import Base
 from app.db.types import Address, BigId, FeeTiers, Uint64, Uint256, UtcTime
-from app.network.watch_terms import DEFAULT_POLL_SECONDS
-from app.transfers.progress import Finality
+from app.network.watch_terms import DEFAULT_POLL_SECONDS, Finality
 from app.values.identifiers import BlockNumber, ChainId
 
 URL_LENGTH = 2048

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -58,3 +58,44 @@ def opening_counters(row: Mapping[str, Any]) -> PoolCounters:
         int(row["liquidity_relayed"]),
         int(row["liquidity_withdrawn"]),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class PoolState:
+    """A pool with its caps, in the smallest units of its own token.
+
+    A cap of ``None`` is no cap. ``epoch_volume`` was sent from the pool in the current epoch;
+    ``epoch_seconds`` is only named in the refusal for a reached epoch cap.
+    """
+
+    counters: PoolCounters = field(default_factory=PoolCounters)
+    total_cap: int | None = None
+    epoch_cap: int | None = None
+    epoch_volume: int = 0
+    epoch_seconds: int | None = None
+
+    @property
+    def balance(self) -> int:
+        """What the pool holds, at least 0: events may be missing (docs/interface.md#pools)."""
+        return max(0, self.counters.balance)
+
+    @property
+    def inbound_limit(self) -> int:
+        """The largest amount that the pool takes in with one transfer, at least 0."""
+        return max(0, self.counters.inbound_limit)
+
+    @property
+    def epoch_rest(self) -> int | None:
+        """What may still be sent from the pool in this epoch; under 0 where the cap was lowered since."""
+        return None if self.epoch_cap is None else self.epoch_cap - self.epoch_volume
+
+    @property
+    def total_rest(self) -> int | None:
+        """What the pool takes until it is at its total cap; under 0 where it is over it."""
+        return None if self.total_cap is None else self.total_cap - self.balance
+
+    def moved_by(self, change: PoolCounters, epoch_volume: int = 0) -> PoolState:
+        """The pool after events: counters changed, and what was sent from it in the current epoch."""
+        return PoolState(
+            self.counters + change, self.total_cap, self.epoch_cap, epoch_volume, self.epoch_seconds
+        )

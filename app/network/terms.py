@@ -9,21 +9,20 @@ from datetime import datetime
 from itertools import permutations
 from typing import Any, Final, TypeVar
 
-from app.estimates.inputs import (
+from app.network.pools import PoolState, opening_counters
+from app.network.route_terms import (
     BaseFee,
     ChainTerms,
     FeeTier,
     FixedRate,
     PeggedTerms,
     PinnedFee,
-    PoolState,
     RouteBlock,
     RouteTerms,
     StableSwapRate,
     TokenTerms,
 )
-from app.network.pools import opening_counters
-from app.transfers.progress import Finality
+from app.network.watch_terms import Finality
 from app.values.codes import BridgeType
 from app.values.identifiers import ChainId, PoolKey, RouteKey
 

@@ -6,12 +6,17 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
-from app.transfers.progress import Finality
 from app.values.codes import SendKind
 from app.values.crypto import parse_evm_address
 from app.values.identifiers import BlockNumber, ChainId, PoolKey, TransferId
+
+FINALIZED: Final = "finalized"
+"""The finality of chains whose nodes know it themselves: the tag that they answer for it."""
+
+Finality = int | Literal["finalized"]
+"""How many blocks deep a block is final, or the node's own word for it."""
 
 RPC_NAME: Final = re.compile(r"RPC_URL_[A-Z0-9_]+")
 """Names of environment variables that may hold the URL of a node. No other variable can be named."""

@@ -1,4 +1,4 @@
-"""What is counted as it happens; app/observability/request_metrics.py makes metrics of it."""
+"""What is counted as it happens; app/monitoring/request_metrics.py makes metrics of it."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""Refunds that users requested, and signatures that count for no refund yet."""
+"""Refunds that users requested, ids that payments use up, and signatures that do not count."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import BigInteger, LargeBinary, String
+from sqlalchemy import BigInteger, ForeignKey, LargeBinary, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db.base import Base
-from app.db.types import BigId, Hash32, UtcTime
-from app.values.identifiers import TransferId
+from app.db.types import BigId, Hash32, Uint64, UtcTime
+from app.values.identifiers import ChainId, TransferId
 
 
 class RefundAsk(Base):
@@ -51,3 +51,43 @@ class SignatureNotNeeded(Base):
 
     seq: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     transfer_id: Mapped[TransferId] = mapped_column(Hash32, index=True)
+
+
+class PrunedWithdraw(Base):
+    """A withdraw id under which the refund of a pruned transfer was paid: nothing is paid under it again."""
+
+    __tablename__ = "pruned_withdraws"
+
+    withdraw_id: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
+    transfer_id: Mapped[TransferId] = mapped_column(Hash32, primary_key=True)
+
+
+class WithdrawId(Base):
+    """The id that a refund request of a transfer has in the pool bridge, and whether it was paid under it.
+
+    The contract pays an id once, whatever transfer the request refers to.
+    """
+
+    __tablename__ = "withdraw_ids"
+
+    transfer_id: Mapped[TransferId] = mapped_column(
+        Hash32, ForeignKey("transfers.transfer_id", ondelete="CASCADE"), primary_key=True
+    )
+    withdraw_id: Mapped[bytes] = mapped_column(Hash32, primary_key=True, index=True)
+    paid: Mapped[bool] = mapped_column(
+        doc="the contract took the refund, final or not, and by this request or one of several"
+    )
+
+
+class WithdrawDone(Base):
+    """A withdraw id that was used up in a block, by a refund or a withdrawal of liquidity.
+
+    By the standing event that says so. The same id on another chain is another id.
+    """
+
+    __tablename__ = "withdraws_done"
+
+    withdraw_id: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
+    chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
+    event_id: Mapped[str] = mapped_column(String(256), primary_key=True)
+    ref_id: Mapped[TransferId | None] = mapped_column(Hash32, doc="the transfer; null for liquidity")

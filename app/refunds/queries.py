@@ -1,26 +1,35 @@
-"""Whose refund was requested, and which withdraw ids do refund requests have?"""
+"""What have the log and the requests for refunds about these transfers, and what was paid for which?"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Final, NamedTuple
+from itertools import chain
+from typing import Any, Final, NamedTuple, cast
 
-from sqlalchemy import Connection, func, select, union_all
+from sqlalchemy import Connection, Select, exists, func, or_, select, union_all
 
 from app.db.types import is_one_of
-from app.feed.models import PrunedWithdraw
-from app.refunds.models import RefundAsk
-from app.refunds.request import NO_TRANSFER
-from app.transfers.models import Transfer, WithdrawDone, WithdrawId
+from app.refunds.models import PrunedWithdraw, RefundAsk, SignatureNotNeeded, WithdrawDone, WithdrawId
+from app.refunds.request import NO_TRANSFER, PaidIds, paid_elsewhere, withdraw_ids_of
+from app.transfers.codec import decode_event
+from app.transfers.event_types import EventType
+from app.transfers.events import (
+    BlockEvent,
+    NetworkStatus,
+    PlacedEvent,
+    RefundPrepared,
+    TransferEvent,
+    TransferSent,
+    TransferSubmitted,
+)
+from app.transfers.models import Event, EventAhead, RefundBasis, Transfer
+from app.transfers.queries.logged import Reach, load_reorgs, retracted_of_transfers
+from app.transfers.reorganisations import Logged, Reorg, as_told_last
+from app.transfers.reported import TransferHistory
 from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import ChainId, TransferId
-
-
-def status_of(connection: Connection, transfer_id: TransferId) -> int | None:
-    """The status that the transfer has now, None for an unknown id."""
-    return connection.scalar(select(Transfer.status).where(Transfer.transfer_id == transfer_id))
 
 
 def asked_at(connection: Connection, transfer_ids: Collection[bytes]) -> dict[bytes, datetime]:
@@ -151,3 +160,184 @@ def refunded_by_one_of_several(connection: Connection, src_chain_ids: Collection
             Transfer.status.in_(_TAKEN),
         )
     ).all()
+
+
+_REFUND_TYPES: Final = (EventType.REFUND_PREPARED.value, EventType.REFUND_SIGNED.value)
+
+
+_IS_BASIS: Final = exists().where(
+    RefundBasis.transfer_id == Event.transfer_id, RefundBasis.event_id == Event.event_id
+)
+
+
+def load_histories(
+    connection: Connection,
+    transfer_ids: Iterable[bytes],
+    arriving: Collection[TransferEvent] = (),
+    *,
+    basis_only: bool = False,
+    every_signature: bool = False,
+) -> dict[bytes, TransferHistory]:
+    """The whole log of each transfer, with the reorgs that may reach it; empty for unknown ones.
+
+    Without the signatures that are not needed: those beside which another one of their signer counts.
+
+    :param arriving: events that may be logged next. They may tell on which chains a transfer is, so the
+        reorgs of those chains are loaded, too.
+    :param every_signature: with those that are not needed, too.
+    :param basis_only: of the refund requests and signatures only those that the refund rests on. Status and
+        evidence follow from these alone.
+    """
+    ids = set(transfer_ids)
+    logs, ahead = _logs(
+        connection, ids, _logged(connection, ids, basis_only=basis_only, every_signature=every_signature)
+    )
+    reorgs = _reorgs_reaching(connection, logs, arriving)
+    paid_ids = paid_ids_of(connection, logs)
+    asked = _asked_at(connection, logs, arriving)
+    retracted = retracted_of_transfers(connection, ids)
+    return {
+        transfer_id: TransferHistory(
+            TransferId(transfer_id),
+            as_told_last(events),
+            reorgs[transfer_id],
+            retracted[transfer_id],
+            paid_ids.get(transfer_id, {}),
+            asked.get(transfer_id),
+            frozenset(ahead.get(transfer_id, ())),
+        )
+        for transfer_id, events in logs.items()
+    }
+
+
+def _logged(
+    connection: Connection, ids: Collection[bytes], *, basis_only: bool, every_signature: bool
+) -> Select[*tuple[Any, ...]]:
+    """The events of these transfers, in the order of the log; the parameters as of :func:`load_histories`."""
+    query: Select[*tuple[Any, ...]] = (
+        select(
+            Event.seq,
+            Event.transfer_id,
+            Event.event_id,
+            Event.type,
+            Event.body,
+            Event.limited_to,
+            EventAhead.at,
+        )
+        .outerjoin(EventAhead, EventAhead.seq == Event.seq)
+        .where(is_one_of(connection, Event.transfer_id, ids))
+        .order_by(Event.seq)
+    )
+    if not every_signature:
+        query = query.outerjoin(SignatureNotNeeded, SignatureNotNeeded.seq == Event.seq)
+        query = query.where(SignatureNotNeeded.seq.is_(None))
+    if basis_only:
+        query = query.where(or_(Event.type.not_in(_REFUND_TYPES), _IS_BASIS))
+    return query
+
+
+def _logs(
+    connection: Connection, ids: Collection[bytes], query: Select[*tuple[Any, ...]]
+) -> tuple[dict[bytes, list[Logged[TransferEvent]]], dict[bytes, set[int]]]:
+    """The events by transfer, empty for those without any, and the positions of those that are ahead."""
+    logs: dict[bytes, list[Logged[TransferEvent]]] = {transfer_id: [] for transfer_id in ids}
+    ahead: dict[bytes, set[int]] = defaultdict(set)
+    for row in connection.execute(query):
+        event = cast("TransferEvent", decode_event(row.event_id, row.type, row.body))
+        logs[row.transfer_id].append(Logged(row.seq, event, row.limited_to))
+        if row.at is not None:
+            ahead[row.transfer_id].add(row.seq)
+    return logs, ahead
+
+
+def _asked_at(
+    connection: Connection,
+    logs: dict[bytes, list[Logged[TransferEvent]]],
+    arriving: Collection[TransferEvent],
+) -> dict[bytes, datetime]:
+    """When refunds were asked for. Nothing counts of an ask for a transfer that the network never refused."""
+    logged = (each.event for events in logs.values() for each in events)
+    refused = {
+        event.transfer_id
+        for event in chain(logged, arriving)
+        if isinstance(event, NetworkStatus) and event.xfer_status.is_bad
+    }
+    return asked_at(connection, refused) if refused else {}
+
+
+def paid_ids_of(
+    connection: Connection, logs: Mapping[bytes, Sequence[Logged[TransferEvent]]]
+) -> dict[bytes, PaidIds]:
+    """Of the transfers with refund requests the withdraw ids that were paid for others."""
+    ids: dict[bytes, dict[bytes, ChainId]] = {}
+    for transfer_id, events in logs.items():
+        requests = {each.event.wd_onchain for each in events if isinstance(each.event, RefundPrepared)}
+        if known := withdraw_ids_of(requests):
+            ids[transfer_id] = known
+    if not ids:
+        return {}
+    wanted = {each for known in ids.values() for each in known}
+    paid, used = paid_for(connection, wanted), used_on_chains(connection, wanted)
+    return {
+        transfer_id: paid_elsewhere(TransferId(transfer_id), known, paid, used)
+        for transfer_id, known in ids.items()
+    }
+
+
+def _reorgs_reaching(
+    connection: Connection,
+    logs: dict[bytes, list[Logged[TransferEvent]]],
+    arriving: Collection[TransferEvent],
+) -> dict[bytes, list[Reorg]]:
+    logged = {transfer_id: events for transfer_id, events in logs.items() if events}
+    chains = {
+        transfer_id: chains_named_by(each.event for each in events) for transfer_id, events in logged.items()
+    }
+    for event in arriving:
+        if event.transfer_id in chains:
+            chains[event.transfer_id] |= chains_named_by([event])
+    blocks = _highest_blocks(logged, arriving)
+    reaches: dict[int, Reach] = {}
+    for transfer_id, block in blocks.items():
+        for chain_id in chains[transfer_id]:
+            first, highest = reaches.get(chain_id, (logged[transfer_id][0].seq, block))
+            reaches[chain_id] = Reach(min(first, logged[transfer_id][0].seq), max(highest, block))
+    by_chain: dict[int, list[Reorg]] = defaultdict(list)
+    for reorg in load_reorgs(connection, reaches):
+        by_chain[reorg.chain_id].append(reorg)
+    return {
+        transfer_id: [
+            reorg
+            for chain_id in sorted(chains[transfer_id])
+            for reorg in by_chain[chain_id]
+            if reorg.seq > logged[transfer_id][0].seq and reorg.from_block <= blocks[transfer_id]
+        ]
+        if transfer_id in blocks
+        else []
+        for transfer_id in logs
+    }
+
+
+def _highest_blocks(
+    logged: dict[bytes, list[Logged[TransferEvent]]], arriving: Collection[TransferEvent]
+) -> dict[bytes, int]:
+    """The highest block that each transfer may have an event in, on whatever chain; none without a block.
+
+    An event that arrives may tell the block of one that is logged.
+    """
+    blocks: dict[bytes, int] = {}
+    for event in chain((each.event for events in logged.values() for each in events), arriving):
+        if isinstance(event, BlockEvent) and event.block is not None and event.transfer_id in logged:
+            blocks[event.transfer_id] = max(event.block, blocks.get(event.transfer_id, event.block))
+    return blocks
+
+
+def chains_named_by(events: Iterable[TransferEvent]) -> set[int]:
+    """Every chain that one of the events may turn out to be on: those that any of them names."""
+    chains: set[int | None] = set()
+    for event in events:
+        if isinstance(event, TransferSent | TransferSubmitted):
+            chains |= {event.src_chain_id, event.dst_chain_id}
+        elif isinstance(event, PlacedEvent):
+            chains.add(event.chain_id)
+    return {chain_id for chain_id in chains if chain_id is not None}

@@ -11,22 +11,21 @@ from sqlalchemy import Connection, insert
 
 from app.credentials.ingest_token import Scope
 from app.db.database import Database
-from app.db.engine import ask, writing
-from app.feed.projection.transfers import refold
-from app.feed.queries.facts import load_network_facts
-from app.feed.queries.histories import has_events, load_histories
-from app.feed.queries.pruned import newest_seq
+from app.db.engine import HandedIn, ask, writing
 from app.http.limits import AskLimit
 from app.network.facts import NetworkFacts
+from app.network.queries import load_network_facts
 from app.network.snapshot import SnapshotSource
 from app.network.terms import ChainInfo
 from app.refunds.call import DelayedFunds, Funds, delayed_funds
 from app.refunds.explanation import RefundExplanation, explain_refund
 from app.refunds.models import RefundAsk
-from app.refunds.queries import AskRow, asks_after, status_of
+from app.refunds.queries import AskRow, asks_after, load_histories
 from app.refunds.request_rules import RefundContext
 from app.refunds.user_request import WithdrawRequest
 from app.transfers.events import RefundDelayed, TransferDelayed, TransferSent
+from app.transfers.queries.logged import has_events, newest_seq
+from app.transfers.queries.status import status_of
 from app.transfers.reported import TransferHistory
 from app.transfers.services.status import transfer_not_found
 from app.transfers.state import judge_transfer_refund, transfer_state
@@ -37,6 +36,9 @@ from app.values.errors import GatewayError
 from app.values.identifiers import ChainId, TransferId
 from app.values.ip_addresses import IPAddress
 from app.values.times import rfc3339
+
+REQUEST_STORED: Final = HandedIn[[TransferId, datetime]]("refund_request")
+"""A refund was requested. Told: of which transfer, and when."""
 
 PAGE: Final = 500
 """Asks that one answer looks at."""
@@ -102,7 +104,7 @@ def _keep(connection: Connection, transfer_id: TransferId, now: datetime) -> Non
     if status is not None and _is_new(Status(status)):
         place = newest_seq(connection)
         connection.execute(insert(RefundAsk), {"transfer_id": transfer_id, "at": now, "log_seq": place})
-        refold(connection, [transfer_id], load_network_facts(connection), now)
+        REQUEST_STORED(connection, transfer_id, now)
 
 
 @dataclass(frozen=True, slots=True)

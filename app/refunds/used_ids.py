@@ -13,10 +13,9 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert
 
 from app.db.types import is_one_of
-from app.feed.models import PrunedWithdraw
+from app.refunds.models import PrunedWithdraw, WithdrawDone, WithdrawId
 from app.refunds.queries import UsedId, ids_of_transfers, paid_for, transfers_with_ids, used_on_chains
 from app.refunds.request import PaidIds, paid_elsewhere, withdraw_ids_of
-from app.transfers.models import WithdrawDone, WithdrawId
 from app.transfers.reported import TransferHistory
 from app.transfers.state import TransferState
 from app.values.identifiers import ChainId, TransferId

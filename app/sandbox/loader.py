@@ -13,13 +13,13 @@ from app.audit.records import SANDBOX_LOADED, Actor
 from app.audit.services import record, record_alone
 from app.db.database import Database
 from app.db.engine import reading, writing
-from app.db.queries import first_reporter, is_empty
 from app.feed.services.ingest import IngestResult, Intake, ingest_lines, ingest_within
 from app.latency.queries import newest_release
 from app.network.changes import audited
 from app.network.document import import_within, read_document
 from app.sandbox.feed import fresh_events, sandbox_events
 from app.sandbox.network import network_document
+from app.transfers.queries.logged import first_reporter, is_empty
 
 REPORTER = "sandbox"
 """The name kept with every event of the sandbox: by it a sandbox database is recognised."""

@@ -10,13 +10,13 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row
 
 from app.db.database import Database
-from app.feed.queries.facts import load_network_facts
-from app.feed.queries.histories import load_histories
 from app.latency.services import route_times
 from app.network.facts import NetworkFacts
+from app.network.queries import load_network_facts
 from app.network.snapshot import NetworkSnapshot, SnapshotSource
 from app.network.terms import NetworkTerms
 from app.refunds.explanation import RefundExplanation
+from app.refunds.queries import load_histories
 from app.refunds.services import evidence_of
 from app.transfer_page.shapes import (
     Claim,

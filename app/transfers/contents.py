@@ -1,16 +1,21 @@
-"""What an event says: whether two reports of one fact agree, and what they say together.
+"""What an event says: whether two reports agree, what they say together, what is left of a pruned one.
 
 Fields that may be missing tell more about a fact where they are there, and nothing where they are not. So
 reports agree unless a field that both have differs, and together they say what either has
-(docs/interface.md#event-ids).
+(docs/interface.md#event-ids). Of a pruned event, digests of its id and its content are stored.
 """
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields, replace
+from collections.abc import Callable, Mapping, Set
+from dataclasses import MISSING, dataclass, field, fields, replace
+from enum import Enum, auto
+from hashlib import blake2b
 from typing import Any, Final, TypeVar
 
-from app.transfers.events import EVENT_CLASSES, Event
+from app.transfers.events import EVENT_CLASSES, Event, TransferEvent, TransferSent
+from app.transfers.ids import is_proven
+from app.transfers.subjects import EventKey
 
 E = TypeVar("E", bound=Event)
 
@@ -51,3 +56,108 @@ def without_optional(event: E) -> E:
     """The event as a report with nothing but the required fields has it."""
     nothing: dict[str, Any] = dict.fromkeys(OPTIONAL_FIELDS[type(event)])
     return replace(event, **nothing)
+
+
+CONTENT_BYTES: Final = 8
+
+
+NAME_BYTES: Final = 2
+
+
+VALUE_BYTES: Final = 4
+
+
+Canonical = Callable[[Event], str]
+"""The text of an event, equal for equal content."""
+
+
+def id_digest(event_id: str) -> bytes:
+    """What is kept of a pruned event's id: 16 bytes, too many for two ids to meet by chance."""
+    return blake2b(event_id.encode(), digest_size=16).digest()
+
+
+def subject_digest(subject: str) -> bytes:
+    """What is kept of what a pruned event was about, to tell events of the same id apart."""
+    return blake2b(subject.encode(), digest_size=8).digest()
+
+
+def content_digest(event: Event, canonical: Canonical) -> bytes:
+    """What is kept of its content: enough to tell another content of the same id.
+
+    Eight bytes for what every report of the event has, and six for each further field: of its name and
+    of its value.
+    """
+    further = (
+        _digest(name, NAME_BYTES) + _digest(f"{name} {value!r}", VALUE_BYTES)
+        for name in OPTIONAL_FIELDS[type(event)]
+        if (value := getattr(event, name)) is not None
+    )
+    return whole_digest(without_optional(event), canonical) + b"".join(further)
+
+
+def whole_digest(event: Event, canonical: Canonical) -> bytes:
+    """The eight bytes that were kept of the whole content before fields could be missing."""
+    return _digest(f"{event.type} {canonical(event)}", CONTENT_BYTES)
+
+
+def _agrees(kept: bytes, event: Event, canonical: Canonical) -> bool:
+    """Whether the event can be the one of which this digest was kept."""
+    found = content_digest(event, canonical)
+    if kept[:CONTENT_BYTES] != found[:CONTENT_BYTES]:
+        if kept == whole_digest(event, canonical):
+            return True
+        if isinstance(event, TransferSent) and event.symbol is None and is_proven(event):
+            return True  # what was pruned named a symbol, and what a proven send says follows from its id
+        if kept[:CONTENT_BYTES] != _digest_with_symbol(event, canonical):
+            return False
+    known, reported = _further(kept), _further(found)
+    return all(known[name] == reported[name] for name in known.keys() & reported.keys())
+
+
+def _digest_with_symbol(event: Event, canonical: Canonical) -> bytes | None:
+    """What was kept of a send while its symbol was among what every report has."""
+    if not isinstance(event, TransferSent):
+        return None
+    return whole_digest(replace(without_optional(event), symbol=event.symbol), canonical)
+
+
+def _further(content: bytes) -> dict[bytes, bytes]:
+    size = NAME_BYTES + VALUE_BYTES
+    parts = (content[start : start + size] for start in range(CONTENT_BYTES, len(content), size))
+    return {part[:NAME_BYTES]: part[NAME_BYTES:] for part in parts}
+
+
+def _digest(text: str, size: int) -> bytes:
+    return blake2b(text.encode(), digest_size=size).digest()
+
+
+class PrunedMatch(Enum):
+    """What of an event was pruned."""
+
+    NOTHING = auto()
+    SAME_EVENT = auto()
+    OTHER_CONTENT = auto()
+    """An event with this id and another content."""
+    TRANSFER = auto()
+    """The transfer that the event is about, but not the event."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """Of some events and their transfers those that were pruned."""
+
+    contents: Mapping[EventKey, bytes] = field(default_factory=dict)
+    """Digests of contents."""
+    transfers: Set[bytes] = frozenset()
+    targets: Set[str] = frozenset()
+    """Ids that a retraction names and that were of pruned events."""
+    canonical: Canonical = repr
+
+    def match(self, event: Event) -> PrunedMatch:
+        """What of the event was pruned. Only whole transfers ever are."""
+        if not isinstance(event, TransferEvent) or event.transfer_id not in self.transfers:
+            return PrunedMatch.NOTHING
+        kept = self.contents.get(event.key)
+        if kept is None:
+            return PrunedMatch.TRANSFER
+        return PrunedMatch.SAME_EVENT if _agrees(kept, event, self.canonical) else PrunedMatch.OTHER_CONTENT

@@ -1,16 +1,36 @@
-"""What follows from the events of each transfer, and what operators note and acknowledge."""
+"""The event log, what follows from it for each transfer, and what operators note and acknowledge."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, text
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    SmallInteger,
+    String,
+    Text,
+    UniqueConstraint,
+    text,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.audit.models import ACTOR_LENGTH
 from app.db.base import Base
-from app.db.types import ACCOUNT_LENGTH, Address, BigId, ExactInteger, Hash32, Uint64, Uint256, UtcTime
-from app.latency.median import FINE
+from app.db.types import (
+    ACCOUNT_LENGTH,
+    Address,
+    BigId,
+    ChainIds,
+    ExactInteger,
+    Hash32,
+    Uint64,
+    Uint256,
+    UtcTime,
+)
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 
 NOTE_LENGTH = 2000
@@ -26,6 +46,49 @@ ID_END_BYTES = 2
 
 ID_END = f"substr(transfer_id, {33 - ID_END_BYTES}, {ID_END_BYTES})"
 """They, in the words of the index. A query says them in these very words, or the index does not serve."""
+
+MAX_SUBJECT = 96
+"""Characters of a subject: a route of two chain ids and a symbol has up to 92."""
+
+_REORG = text("type = 'chain.reorged'")
+_HEAD = text("type = 'chain.head'")
+_FEE = text("type = 'fee.updated'")
+
+
+class Event(Base):
+    """One acceptance of one event.
+
+    ``seq`` is the order of acceptance, which is the order of commits (one writer). ``event_id`` is
+    unique within its ``subject``. An event that was retracted and comes again, or of which more is told,
+    is a further ``occurrence``. Rows are never updated.
+    """
+
+    __tablename__ = "events"
+    __table_args__ = (
+        UniqueConstraint("event_id", "subject", "occurrence"),
+        Index("ix_events_transfer_id_seq", "transfer_id", "seq"),
+        Index("ix_events_chain_id_type_block", "chain_id", "type", "block"),
+        Index("ix_events_reporter_seq", "reporter", "seq"),
+        Index("ix_events_reorgs", "seq", "chain_id", sqlite_where=_REORG, postgresql_where=_REORG),
+        Index("ix_events_heads", "reporter", "chain_id", "block", sqlite_where=_HEAD, postgresql_where=_HEAD),
+        Index("ix_events_fees", "subject", "at", sqlite_where=_FEE, postgresql_where=_FEE),
+    )
+
+    seq: Mapped[int] = mapped_column(BigId, primary_key=True, autoincrement=False)
+    event_id: Mapped[str] = mapped_column(String(256))
+    subject: Mapped[str] = mapped_column(String(MAX_SUBJECT), doc="transfer:0x…, chain:1, route:1:56:USDT")
+    occurrence: Mapped[int]
+    type: Mapped[str] = mapped_column(String(32))
+    at: Mapped[datetime] = mapped_column(UtcTime)
+    received_at: Mapped[datetime] = mapped_column(UtcTime)
+    reporter: Mapped[str] = mapped_column(String(64), doc="name of the ingest token, or cli")
+    transfer_id: Mapped[TransferId | None] = mapped_column(Hash32, doc="set for events about a transfer")
+    chain_id: Mapped[ChainId | None] = mapped_column(Uint64, doc="set for events about a chain")
+    block: Mapped[BlockNumber | None] = mapped_column(BigInteger, doc="from_block of a reorg")
+    limited_to: Mapped[frozenset[int] | None] = mapped_column(
+        ChainIds, doc="the chains of the reporter of an event about a transfer; NULL: all"
+    )
+    body: Mapped[str] = mapped_column(Text, doc="canonical JSON of every known field")
 
 
 class Transfer(Base):
@@ -128,37 +191,6 @@ class Refund(Base):
     powers: Mapped[list[str]] = mapped_column(JSON, doc="base64 minimal big-endian, as signers")
 
 
-class WithdrawId(Base):
-    """The id that a refund request of a transfer has in the pool bridge, and whether it was paid under it.
-
-    The contract pays an id once, whatever transfer the request refers to.
-    """
-
-    __tablename__ = "withdraw_ids"
-
-    transfer_id: Mapped[TransferId] = mapped_column(
-        Hash32, ForeignKey("transfers.transfer_id", ondelete="CASCADE"), primary_key=True
-    )
-    withdraw_id: Mapped[bytes] = mapped_column(Hash32, primary_key=True, index=True)
-    paid: Mapped[bool] = mapped_column(
-        doc="the contract took the refund, final or not, and by this request or one of several"
-    )
-
-
-class WithdrawDone(Base):
-    """A withdraw id that was used up in a block, by a refund or a withdrawal of liquidity.
-
-    By the standing event that says so. The same id on another chain is another id.
-    """
-
-    __tablename__ = "withdraws_done"
-
-    withdraw_id: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
-    chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
-    event_id: Mapped[str] = mapped_column(String(256), primary_key=True)
-    ref_id: Mapped[TransferId | None] = mapped_column(Hash32, doc="the transfer; null for liquidity")
-
-
 class RefundBasis(Base):
     """A request or signature that the answer about a refund rests on, by its event id.
 
@@ -171,34 +203,6 @@ class RefundBasis(Base):
         Hash32, ForeignKey("transfers.transfer_id", ondelete="CASCADE"), primary_key=True
     )
     event_id: Mapped[str] = mapped_column(String(256), primary_key=True)
-
-
-_PAIR = ("src_chain_id", "dst_chain_id")
-
-
-class LatencyRecord(Base):
-    """How long a completed transfer took, from its send to its release."""
-
-    __tablename__ = "latency_records"
-    __table_args__ = (
-        Index("ix_latency_records_pair_released_at", *_PAIR, "released_at", "latency_us"),
-        Index(
-            "ix_latency_records_pair_fine",
-            *_PAIR,
-            text(f"(latency_us >> {FINE})"),
-            "released_at",
-            "latency_us",
-        ),
-        Index("ix_latency_records_released_at", "released_at"),
-    )
-
-    transfer_id: Mapped[TransferId] = mapped_column(
-        Hash32, ForeignKey("transfers.transfer_id", ondelete="CASCADE"), primary_key=True
-    )
-    src_chain_id: Mapped[ChainId] = mapped_column(Uint64)
-    dst_chain_id: Mapped[ChainId] = mapped_column(Uint64)
-    released_at: Mapped[datetime] = mapped_column(UtcTime)
-    latency_us: Mapped[int] = mapped_column(BigInteger, doc="microseconds, never negative")
 
 
 class TransferNote(Base):
@@ -264,3 +268,108 @@ class StuckAcknowledgement(Base):
     note: Mapped[str] = mapped_column(String(ACKNOWLEDGEMENT_LENGTH))
     at: Mapped[datetime] = mapped_column(UtcTime)
     by: Mapped[str] = mapped_column(String(ACTOR_LENGTH), doc="the account's email")
+
+
+class EventAhead(Base):
+    """An accepted event whose time is still to come: nothing follows from it until then."""
+
+    __tablename__ = "events_ahead"
+
+    seq: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    at: Mapped[datetime] = mapped_column(UtcTime, index=True)
+
+
+class RetractedEvent(Base):
+    """An event that a standing retraction names; acceptances up to ``seq`` are retracted."""
+
+    __tablename__ = "retracted_events"
+
+    event_id: Mapped[str] = mapped_column(String(256), primary_key=True)
+    subject: Mapped[str] = mapped_column(String(MAX_SUBJECT), primary_key=True)
+    seq: Mapped[int] = mapped_column(BigInteger, index=True, doc="of the latest standing retraction")
+    transfer_id: Mapped[TransferId | None] = mapped_column(Hash32, index=True)
+
+
+class RetractionTarget(Base):
+    """What a retraction in the log names, whether or not that retraction stands.
+
+    The retractions of a transfer are found by it, however many there are of others.
+    """
+
+    __tablename__ = "retraction_targets"
+
+    subject: Mapped[str] = mapped_column(String(MAX_SUBJECT), primary_key=True)
+    event_id: Mapped[str] = mapped_column(String(256), primary_key=True)
+    seq: Mapped[int] = mapped_column(
+        BigInteger, primary_key=True, autoincrement=False, index=True, doc="of the retraction"
+    )
+
+
+class ChainProgress(Base):
+    """How far a chain has been read, as its events report."""
+
+    __tablename__ = "chain_progress"
+
+    chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
+    highest_block: Mapped[BlockNumber | None] = mapped_column(BigInteger)
+    newest_at: Mapped[datetime] = mapped_column(UtcTime, doc="the newest accepted event's time")
+
+
+class CourseCount(Base):
+    """What became of transfers of one way that began within one span (``domain.transfer.effects.Courses``).
+
+    Each is counted twice, in its hour and in its day of UTC, so that a month is read in as few rows as a day.
+    """
+
+    __tablename__ = "course_counts"
+
+    hours: Mapped[int] = mapped_column(
+        SmallInteger, primary_key=True, autoincrement=False, doc="length of the span: 1 or 24"
+    )
+    span: Mapped[int] = mapped_column(
+        BigInteger, primary_key=True, autoincrement=False, doc="Unix time // 3600 // hours"
+    )
+    kind: Mapped[str] = mapped_column(String(8), primary_key=True, doc="SendKind; empty for a submission")
+    src_chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
+    dst_chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
+    symbol: Mapped[str] = mapped_column(String(64), primary_key=True)
+    begun: Mapped[int] = mapped_column(BigInteger)
+    completed: Mapped[int] = mapped_column(BigInteger)
+    refund: Mapped[int] = mapped_column(BigInteger)
+    failed: Mapped[int] = mapped_column(BigInteger)
+    sent: Mapped[int] = mapped_column(ExactInteger, doc="source units")
+    paid_for: Mapped[int] = mapped_column(ExactInteger, doc="source units, of what was paid out")
+    received: Mapped[int] = mapped_column(ExactInteger, doc="destination units")
+
+
+class PrunedTransfer(Base):
+    """A finished transfer whose events were removed; nothing more is taken about it."""
+
+    __tablename__ = "pruned_transfers"
+
+    transfer_id: Mapped[TransferId] = mapped_column(Hash32, primary_key=True)
+    status: Mapped[int]
+
+
+class PrunedPool(Base):
+    """What pruned transfers moved through a pool: where replay starts to count from."""
+
+    __tablename__ = "pruned_pools"
+
+    chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
+    symbol: Mapped[str] = mapped_column(String(64), primary_key=True)
+    sent: Mapped[int] = mapped_column(ExactInteger)
+    relayed: Mapped[int] = mapped_column(ExactInteger)
+
+
+class PrunedReporter(Base):
+    """The last of a reporter's events that were pruned: the cursor of one that has been silent since."""
+
+    __tablename__ = "pruned_reporters"
+
+    reporter: Mapped[str] = mapped_column(String(64), primary_key=True)
+    seq: Mapped[int] = mapped_column(BigInteger)
+    event_id: Mapped[str] = mapped_column(String(256))
+    type: Mapped[str] = mapped_column(String(32))
+    at: Mapped[datetime] = mapped_column(UtcTime)
+    received_at: Mapped[datetime] = mapped_column(UtcTime, doc="the newest of all that were pruned")

@@ -8,16 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Final
 
+from app.network.watch_terms import FINALIZED, Finality
 from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import BlockNumber
-
-FINALIZED: Final = "finalized"
-"""The finality of chains whose nodes know it themselves: the tag that they answer for it."""
-
-Finality = int | Literal["finalized"]
-"""How many blocks deep a block is final, or the node's own word for it."""
 
 
 class FinalBy(StrEnum):

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from app.feed.pruned import Pruned, PrunedMatch
 from app.network.facts import NetworkFacts
-from app.transfers.contents import agree, together
+from app.transfers.contents import Pruned, PrunedMatch, agree, together
 from app.transfers.event_types import EventType
 from app.transfers.events import (
     BlockEvent,

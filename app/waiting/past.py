@@ -13,14 +13,14 @@ from sqlalchemy import Connection, Row, func, select
 
 from app.cooperation import in_turns
 from app.db.types import is_one_of
-from app.feed.codec import decode_event
-from app.feed.models import Event
-from app.feed.queries.chains import IS_REORG
-from app.feed.queries.histories import chains_named_by, paid_ids_of
 from app.feed.queries.retractions import retractions_naming
 from app.refunds.models import RefundAsk, SignatureNotNeeded
+from app.refunds.queries import chains_named_by, paid_ids_of
+from app.transfers.codec import decode_event
 from app.transfers.event_types import EventType
 from app.transfers.events import RefundPrepared, TransferEvent, ValidatorsUpdated
+from app.transfers.models import Event
+from app.transfers.queries.logged import IS_REORG
 from app.transfers.reorganisations import Logged, Reorg, Retraction
 from app.transfers.status_changes import Position
 from app.transfers.status_history import Ask, KeyedReorg, Past

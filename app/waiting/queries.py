@@ -10,12 +10,12 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import ColumnElement, Connection, func, or_, select
 
 from app.db.types import is_one_of
-from app.feed.codec import decode_event
-from app.feed.models import Event, TransferBlock
+from app.feed.models import TransferBlock
 from app.refunds.models import RefundAsk
+from app.transfers.codec import decode_event
 from app.transfers.event_types import EventType
 from app.transfers.events import EventsRetracted
-from app.transfers.models import Transfer, TransferAccount
+from app.transfers.models import Event, Transfer, TransferAccount
 from app.transfers.status_changes import Position
 from app.transfers.subjects import transfer_of_subject
 from app.values.codes import TransferHistoryStatus as Status

@@ -12,8 +12,8 @@ from sqlalchemy import Connection
 
 from app.cooperation import in_turns
 from app.db.database import Database
-from app.feed.queries.facts import load_network_facts, load_opening_sets
 from app.network.facts import NetworkFacts
+from app.network.queries import load_network_facts, load_opening_sets
 from app.network.snapshot import SnapshotSource
 from app.transfers.events import RefundPrepared
 from app.transfers.queries.status import TransferRow, transfer_row
@@ -27,12 +27,12 @@ from app.transfers.services.status import (
 )
 from app.transfers.status_changes import BEGINNING, Position
 from app.transfers.status_history import Past
-from app.transfers.status_stream import PlacedChange, changes_after
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import TransferId
 from app.waiting.past import load_pasts
 from app.waiting.queries import MOST_TO_READ, Heads, load_heads, transfers_of_account
 from app.waiting.register import Key, Waiter, Waiting
+from app.waiting.status_stream import PlacedChange, changes_after
 
 _NO_FACTS = NetworkFacts(tokens={}, pool_bridges={}, pairs=(), validators={})
 """Enough for transfers without refund requests: nothing else of the configuration decides a status."""

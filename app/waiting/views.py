@@ -22,7 +22,6 @@ from app.observability.outages import FAILURES
 from app.parts import current
 from app.transfers.schemas.status_answers import StatusAnswer, progress_headers, status_answer
 from app.transfers.status_changes import BEGINNING, STATUS_EVENT, Position, parse_position
-from app.transfers.status_stream import PlacedChange
 from app.values.errors import BadRequest
 from app.values.identifiers import account_key
 from app.values.ip_addresses import counted_network
@@ -40,6 +39,7 @@ from app.waiting.services import (
     told_after,
     wait_for_status,
 )
+from app.waiting.status_stream import PlacedChange
 
 WAIT_PATH: Final = "/waitTransferStatus"
 EVENTS_PATH: Final = "/transferEvents"

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from app.network.watch_terms import WatchTerms
-from app.transfers.progress import FINALIZED
+from app.network.watch_terms import FINALIZED, WatchTerms
 from app.values.crypto import checksum_address
 from app.values.identifiers import BlockNumber
 from app.watcher.blocks import Header

@@ -9,14 +9,13 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import Connection, Row, func, or_, select
 
 from app.db.types import is_one_of
-from app.feed import models as log
-from app.feed.codec import decode_event
-from app.feed.queries.chains import Reach, load_reorgs
 from app.feed.queries.pruned import pruned_transfers
-from app.feed.queries.retractions import retracted_keys
 from app.network.watch_terms import KnownSend
+from app.transfers import models as log
+from app.transfers.codec import decode_event
 from app.transfers.events import EVENT_CLASSES, BlockEvent, ChainEvent, ChainReorged, Event
 from app.transfers.models import Transfer
+from app.transfers.queries.logged import Reach, load_reorgs, retracted_keys
 from app.transfers.subjects import EventKey
 from app.values.codes import SendKind
 from app.values.identifiers import BlockNumber, ChainId, TransferId

@@ -10,9 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, exists, func, literal, or_, select, update
 
 from app.credentials.models import ApiKey
-from app.db.types import is_one_of
-from app.feed.codec import MOST_IN_STATEMENT
-from app.transfers.queries.lists import at_most
+from app.db.types import at_most, is_one_of
+from app.transfers.codec import MOST_IN_STATEMENT
 from app.transfers.queries.status import COUNTED
 from app.webhooks.models import IS_WAITING, Alert, Delivery, Subject, Subscription
 from app.webhooks.subscription import AlertKind, Audience, DeliveryState, State

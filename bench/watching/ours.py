@@ -10,8 +10,8 @@ import orjson
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.feed.models import Event
 from app.network.document import import_network
+from app.transfers.models import Event
 from app.values.identifiers import ChainId
 from app.watcher.queries import watch_row
 from bench.watching.arena import Arena, Reading, begin, finish, module, running

@@ -8,7 +8,8 @@ from typing import Any
 from sqlalchemy import insert
 
 from app.db.engine import writing
-from app.transfers.models import LatencyRecord, Transfer
+from app.latency.models import LatencyRecord
+from app.transfers.models import Transfer
 from tests.feed.services.world import NOW
 from tests.gateway import Gateway
 

@@ -25,7 +25,7 @@ def test_every_cell_of_every_export_passes_the_guard(
     app: Flask, sandbox: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file that wrote its cells past the guard would show the bare value here."""
-    monkeypatch.setattr("app.console.csv_files.neutral_cell", lambda value: "guarded")
+    monkeypatch.setattr("app.console.formats.neutral_cell", lambda value: "guarded")
     admin = signed_in(app, Role.ADMIN)
     rules = [rule.rule for rule in app.url_map.iter_rules() if rule.rule.startswith("/admin/")]
     files = {rule for rule in rules if "csv" in rule or "<export_type>" in rule}

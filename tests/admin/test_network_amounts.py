@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.feed.models import ReportedFee
+from app.estimates.models import ReportedFee
 from tests.admin.forms import form_of, save, send
 from tests.admin.visitor import MovableClock, Visitor, again
 from tests.gateway import Gateway

@@ -11,7 +11,7 @@ from flask_admin import Admin, expose
 
 from app import create_app
 from app.accounts.roles import Role
-from app.console.csv_files import neutral_cell
+from app.console.formats import neutral_cell
 from app.console.views import ConsoleView
 from config import ALL_DOORS
 from tests.admin.visitor import Visitor, email_of, lose_database, signed_in

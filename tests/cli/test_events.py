@@ -14,8 +14,8 @@ from flask.testing import FlaskCliRunner
 from sqlalchemy import delete
 
 from app.db.engine import writing
+from app.estimates.models import PoolCounter
 from app.feed import commands
-from app.feed.models import PoolCounter
 from tests.databases import SharedDatabase
 from tests.feed.services.world import about, fill_network, released, sent
 from tests.gateway import current_gateway

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 
 from app.db.direct import DirectSelect
 from app.db.engine import reading, writing
-from app.feed.models import ReportedFee
+from app.estimates.models import ReportedFee
 from tests.gateway import current_gateway
 
 AT = datetime(2026, 3, 8, 12, 0, 0, 5, tzinfo=UTC)

@@ -12,7 +12,7 @@ from sqlalchemy.engine import make_url
 
 from app.db.engine import READER_OPTIONS, prepare, reading, writing
 from app.db.timeouts import CONSOLE
-from app.feed.models import ChainProgress
+from app.transfers.models import ChainProgress
 from tests.feed.services.world import NOW
 
 

@@ -12,9 +12,8 @@ from sqlalchemy.exc import DataError, IntegrityError, StatementError
 
 from app.db.engine import writing
 from app.db.upserts import add_up, append, upsert
-from app.feed.models import ChainProgress, Event
 from app.latency.models import LatencyCount
-from app.transfers.models import Refund, Transfer, TransferHash
+from app.transfers.models import ChainProgress, Event, Refund, Transfer, TransferHash
 from tests.gateway import current_gateway
 
 AT = datetime(2026, 3, 8, 12, 0, 0, 5, tzinfo=UTC)

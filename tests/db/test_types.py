@@ -9,7 +9,7 @@ from sqlalchemy import insert, select
 from app.db.base import Base
 from app.db.engine import reading, writing
 from app.db.types import Uint64, exact_sum
-from app.feed.models import PoolCounter, ReportedFee
+from app.estimates.models import PoolCounter, ReportedFee
 from tests.gateway import current_gateway
 
 HUGE = 2**256 - 1

@@ -9,7 +9,7 @@ from flask import Flask
 from sqlalchemy import func, select
 
 from app.db.engine import reading
-from app.feed.models import Event
+from app.transfers.models import Event
 from tests.applications import application
 from tests.faults.reporters import Events, Reporter
 from tests.feed.services.world import NOW, released, sent, transfer_id, write_network

@@ -15,8 +15,8 @@ import pytest
 from sqlalchemy import func, select
 
 from app.db.engine import reading
-from app.feed.models import PrunedTransfer
 from app.feed.services.replay import replay
+from app.transfers.models import PrunedTransfer
 from tests.actors import TESTER
 from tests.databases import BACKENDS
 from tests.everyday import volume

@@ -10,13 +10,13 @@ from flask import Flask
 from sqlalchemy import insert
 
 from app.db.engine import writing
-from app.feed.models import PrunedTransfer
 from app.latency.services import median_latency
 from app.refunds.services import refund_evidence
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.transfer_page.services import follow_transfer
 from app.transfer_page.shapes import FollowedTransfer, NotSeen
 from app.transfer_page.words import REFUSED_BECAUSE, StepName
+from app.transfers.models import PrunedTransfer
 from app.transfers.progress import NextActor
 from app.transfers.services.status import transfer_status
 from app.transfers.stages import Progress

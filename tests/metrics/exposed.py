@@ -19,9 +19,9 @@ from app.db.engine import writing
 from app.db.replica import PublicReads, Replica
 from app.monitoring import metrics
 from app.monitoring.metrics import Exposition, StateMetrics, parts_of_state
+from app.monitoring.process_metrics import ProcessMetrics
 from app.network.document import export_network, import_network
 from app.observability.metric_files import MetricFiles
-from app.observability.process_metrics import ProcessMetrics
 from app.sandbox.loader import load_sandbox
 from app.watcher.models import ChainWatch
 from tests.actors import TESTER

@@ -12,9 +12,9 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from app.grpcweb.door import GRPC_STATUS, GrpcStatus
 from app.http.errors import HTTP_STATUS
+from app.monitoring.request_metrics import RequestMetrics
 from app.observability.counters import NOTHING_COUNTED
 from app.observability.logs import OPERATION, Served
-from app.observability.request_metrics import RequestMetrics
 from app.transfers.event_types import EventType
 from app.values.codes import Reason
 from tests.applications import OpenApp

@@ -17,13 +17,12 @@ from prometheus_client.metrics_core import Metric
 from sqlalchemy import insert, update
 
 from app.db.engine import writing
-from app.feed.models import Event
 from app.monitoring import metrics
 from app.monitoring.metrics import Part, StateMetrics, parts_of_state
 from app.network.document import export_network, import_network
 from app.sandbox.loader import load_sandbox
 from app.transfers.anomalies import AnomalyKind
-from app.transfers.models import Anomaly
+from app.transfers.models import Anomaly, Event
 from app.transfers.services.acknowledging import NEW_FOR
 from app.watcher.models import ChainWatch
 from app.webhooks.models import Delivery, Subscription

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from app import create_app
 from app.db.engine import reading, writing
-from app.feed.models import CourseCount
+from app.transfers.models import CourseCount
 from tests.applications import close_connections, make_settings
 from tests.feed.services.world import NOW, about, build_network, event, feed, released, sent
 from tests.gateway import current_gateway

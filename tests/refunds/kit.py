@@ -16,9 +16,9 @@ from eth_abi import decode
 from flask.testing import FlaskClient
 
 from app.db.engine import reading_consistently
-from app.feed.queries.facts import load_network_facts
-from app.feed.queries.histories import load_histories
 from app.feed.services.ingest import IngestResult
+from app.network.queries import load_network_facts
+from app.refunds.queries import load_histories
 from app.refunds.services import evidence_of
 from app.transfers.state import transfer_state
 from app.values.codes import SendKind

@@ -16,9 +16,10 @@ from app.db.engine import reading
 from app.feed.services.prune import prune
 from app.feed.services.replay import replay
 from app.feed.services.retract import retract_ids
+from app.refunds.models import WithdrawId
 from app.refunds.request import withdraw_id_of
 from app.transfers.anomalies import AnomalyKind
-from app.transfers.models import Anomaly, WithdrawId
+from app.transfers.models import Anomaly
 from app.values.codes import SendKind
 from tests.actors import TESTER
 from tests.everyday import some

@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 
 from app.db.backup import back_up
 from app.db.engine import reading
-from app.feed.models import Event
+from app.transfers.models import Event
 from app.webhooks.services.delivering import CLAIM, take
 from tests.applications import application
 from tests.contract.recorded_answers import ROOT

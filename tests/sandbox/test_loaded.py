@@ -12,12 +12,13 @@ from flask import Flask
 from sqlalchemy import Connection, insert, select
 
 from app.db.engine import reading, writing
-from app.feed.models import PoolCounter, ReportedFee
+from app.estimates.models import PoolCounter, ReportedFee
 from app.feed.services.ingest import IngestResult, ingest_lines
+from app.latency.models import LatencyRecord
 from app.network.models import Chain, OpeningValidator, PeggedPair, Token
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.sandbox.feed import fresh_events
-from app.transfers.models import LatencyRecord, Refund, Transfer
+from app.transfers.models import Refund, Transfer
 from tests.gateway import Gateway, current_gateway
 from tests.sandbox.conftest import NOW, Reported
 

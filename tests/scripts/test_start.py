@@ -15,7 +15,7 @@ from sqlalchemy import func, select
 
 from app import create_app
 from app.db.engine import reading
-from app.feed.models import Event
+from app.transfers.models import Event
 from config import ALL_DOORS, Door, load_settings
 from scripts.docs_site import later
 from scripts.docs_site.build import ROOT

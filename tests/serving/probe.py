@@ -11,7 +11,7 @@ from sqlalchemy import func, insert, select, update
 
 from app import create_app
 from app.db.engine import reading, writing
-from app.feed.models import PoolCounter
+from app.estimates.models import PoolCounter
 from tests.gateway import current_gateway
 
 app = create_app()

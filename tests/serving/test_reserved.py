@@ -15,8 +15,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from app.monitoring.process_metrics import EVERY_SECONDS
 from app.monitoring.reserved import Address, further_addresses
-from app.observability.process_metrics import EVERY_SECONDS
 from tests.applications import make_settings
 from tests.everyday import volume
 from tests.metrics.counted import total, value

@@ -11,11 +11,10 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.feed.models import PoolCounter
-from app.network.watch_terms import WatchedNetwork, WatchTerms
+from app.estimates.models import PoolCounter
+from app.network.watch_terms import Finality, WatchedNetwork, WatchTerms
 from app.transfers.ids import pool_transfer_id
 from app.transfers.models import Transfer
-from app.transfers.progress import Finality
 from app.values.crypto import keccak256
 from app.values.identifiers import BlockNumber, ChainId, PoolKey
 from app.watcher.loop.reader import FaultBook, Reader, WriterShare

@@ -19,7 +19,7 @@ from wtforms.widgets import CheckboxInput, Select, TextArea, TextInput
 
 from app.console.forms.numbers import number_text, whole_digits, without_spaces
 from app.network.admin.names import Choices, chain_choices, chain_names, percent, symbol_choices
-from app.transfers.progress import FINALIZED
+from app.network.watch_terms import FINALIZED
 from app.values.amounts import is_ascii_digits
 
 _ITEM: Final = re.compile(r"\w+\[(\d+)\](?:\.(\w+))?")

@@ -22,11 +22,11 @@ from app.feed.queries.chains import (
     standing_of_chain,
     transfers_from_block,
 )
-from app.feed.queries.facts import load_network_facts, load_opening_sets
 from app.feed.queries.log import latest_rotation
 from app.feed.queries.pools import Part, conditions_of
 from app.feed.queries.transfers import transfers_in_status, transfers_with_aside
 from app.network.models import ReportedValidatorSet
+from app.network.queries import load_network_facts, load_opening_sets
 from app.network.validators import ValidatorSet
 from app.refunds.queries import UsedId, refunded_by_one_of_several, transfers_with_ids, used_by_events
 from app.refunds.used_ids import write_used

@@ -16,9 +16,8 @@ from sqlalchemy import Connection, Select, delete, func, insert, literal_column,
 
 from app.db.upserts import add_up, append, upsert
 from app.latency.median import FINE, window
-from app.latency.models import WIDTHS, LatencyCount, LatencyWindow
+from app.latency.models import WIDTHS, LatencyCount, LatencyRecord, LatencyWindow
 from app.transfers.effects import Latency
-from app.transfers.models import LatencyRecord
 from app.values.identifiers import ChainId, TransferId
 
 STEP: Final = timedelta(seconds=10)

@@ -8,7 +8,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Connection, delete
 
 from app.db.upserts import upsert
-from app.feed.models import ReportedFee
+from app.estimates.models import ReportedFee
 from app.feed.projection.sums import apply_shared
 from app.feed.queries.pools import Part, counting_fees, latest_fee, load_liquidity, standing_liquidity
 from app.network.pools import PoolCounters

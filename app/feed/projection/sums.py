@@ -11,7 +11,7 @@ from typing import Final
 from sqlalchemy import Connection, delete, tuple_, update
 
 from app.db.upserts import upsert
-from app.feed.models import ChainProgress, CourseCount, PoolCounter, PoolVolume
+from app.estimates.models import PoolCounter, PoolVolume
 from app.feed.projection.anomalies import judge_pools
 from app.feed.queries.chains import (
     HEADS,
@@ -22,12 +22,13 @@ from app.feed.queries.chains import (
     transfers_by_block,
     transfers_by_update,
 )
-from app.feed.queries.histories import load_histories
 from app.feed.queries.pools import load_counters, load_volumes
 from app.feed.queries.pruned import pruned_readings, pruned_up_to
 from app.network.pools import PoolCounters
+from app.refunds.queries import load_histories
 from app.transfers.effects import CourseKey, Courses, SharedChange, VolumeKey
 from app.transfers.events import EVENT_CLASSES, ChainEvent
+from app.transfers.models import ChainProgress, CourseCount
 from app.transfers.queries.trends import SPANS, SpanKey, load_courses
 from app.transfers.reorganisations import ChainReading
 from app.values.identifiers import BlockNumber, ChainId, PoolKey

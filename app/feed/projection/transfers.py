@@ -12,6 +12,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, bindparam, delete, insert
 
 from app.cooperation import in_turns
+from app.db.engine import HandedIn
 from app.db.types import is_one_of
 from app.db.upserts import append, upsert
 from app.feed.models import TransferBlock
@@ -19,9 +20,9 @@ from app.feed.projection.anomalies import sync_transfer_anomalies
 from app.feed.projection.latencies import write_latencies
 from app.feed.projection.signatures import with_signatures_now
 from app.feed.projection.sums import advance, apply_shared, find_progress
-from app.feed.queries.histories import load_histories
 from app.feed.queries.transfers import STATE_COLUMNS, load_states, refund_basis
 from app.network.facts import NetworkFacts
+from app.refunds.queries import load_histories
 from app.refunds.used_ids import WithdrawIds
 from app.transfers.effects import AccountEntry, Latency, SharedChange, account_entries, latency_of
 from app.transfers.models import Refund, RefundBasis, Transfer, TransferAccount, TransferHash
@@ -30,12 +31,24 @@ from app.transfers.reported import TransferHistory
 from app.transfers.state import TransferState, transfer_state
 from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import ChainId, TransferId
-from app.webhooks.services.outbox import tell_changes
 
 _STATE_VALUES: Final = attrgetter(*STATE_COLUMNS)
 
 CHUNK = 500
 """Transfers folded at a time: bounds memory and the length of a statement."""
+
+
+States = Mapping[TransferId, TransferState]
+
+PROJECTED: Final = HandedIn[[States, States, datetime]]("projected")
+"""Transfers are projected. Told: how they were, how they are now, and the time."""
+
+_SILENT: Final = "gateway_tells_nothing"
+
+
+def tell_nothing(connection: Connection) -> None:
+    """From here on this transaction changes what is stored of transfers, and nothing about themselves."""
+    connection.execution_options(**{_SILENT: True})
 
 
 class Folds:
@@ -94,7 +107,8 @@ def project(
     sync_transfer_anomalies(connection, new.values())
     _advance_chains(connection, new.values())
     _settle_chains(connection, known, new)
-    tell_changes(connection, old, new, now)
+    if not connection.get_execution_options().get(_SILENT):
+        PROJECTED(connection, old, new, now)
     refold(connection, sorted(withdraw_ids.others_to_fold(connection)), folds.facts, now)
 
 

@@ -4,66 +4,32 @@ transfers have a block of it?"""
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
 from typing import Any, Final, NamedTuple, cast
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, exists, func, or_, select, text, true
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, exists, func, or_, select, text, true
 
 from app.db.types import UtcTime, is_one_of
-from app.feed.codec import decode_event
-from app.feed.models import ChainProgress, Event, EventAhead, RetractedEvent, TransferBlock
-from app.feed.queries.retractions import retracted_keys
+from app.feed.models import TransferBlock
+from app.transfers.codec import decode_event
 from app.transfers.event_types import EventType
 from app.transfers.events import ChainEvent
-from app.transfers.models import Transfer
-from app.transfers.reorganisations import ChainReading, Logged, Reorg
+from app.transfers.models import ChainProgress, Event, Transfer
+from app.transfers.queries.logged import (
+    IS_NOT_AHEAD,
+    IS_NOT_RETRACTED,
+    IS_REORG,
+    Reach,
+    load_reorgs,
+    retracted_keys,
+)
+from app.transfers.reorganisations import ChainReading, Logged
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 
 PAGE = 500
-
-IS_REORG = text("type = 'chain.reorged'")  # spelled like the partial index, so that it serves
-
-IS_NOT_RETRACTED: Final = ~exists().where(
-    RetractedEvent.event_id == Event.event_id,
-    RetractedEvent.subject == Event.subject,
-    RetractedEvent.seq >= Event.seq,
-)
-"""Of an acceptance in the log: no standing retraction names it."""
-
-
-IS_NOT_AHEAD: Final = ~exists().where(EventAhead.seq == Event.seq)
-"""Of an acceptance in the log: its time has come."""
-
-
-class Reach(NamedTuple):
-    """Events of one chain that were accepted after a position in the log, up to a block."""
-
-    after_seq: int
-    up_to_block: int
-
-
-def load_reorgs(connection: Connection, reaches: Mapping[int, Reach]) -> list[Reorg]:
-    """Standing reorgs that may take back events of these chains, in the order of the log.
-
-    Those of blocks above reach none of the events: they are most of what came since, and are not read.
-
-    :param reaches: by chain.
-    """
-    if not reaches:
-        return []
-    may_reach = (
-        and_(Event.chain_id == chain_id, Event.seq > reach.after_seq, Event.block <= reach.up_to_block)
-        for chain_id, reach in reaches.items()
-    )
-    rows = connection.execute(
-        select(Event.seq, Event.chain_id, Event.block)
-        .where(IS_REORG, or_(*may_reach), IS_NOT_RETRACTED)
-        .order_by(Event.seq)
-    )
-    return [Reorg(row.seq, row.chain_id, row.block) for row in rows]
 
 
 def last_reorg(connection: Connection, chain_id: ChainId) -> BlockNumber | None:

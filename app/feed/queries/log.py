@@ -11,10 +11,10 @@ from sqlalchemy import Connection, Row, exists, func, select
 from sqlalchemy.orm import aliased
 
 from app.db.types import is_one_of
-from app.feed import models as log
-from app.feed.codec import MOST_IN_STATEMENT, decode_event, with_keys
 from app.feed.models import GrownDatabase
 from app.network.models import ReportedValidatorSet
+from app.transfers import models as log
+from app.transfers.codec import MOST_IN_STATEMENT, decode_event, with_keys
 from app.transfers.event_types import EventType
 from app.transfers.events import Event, ValidatorsUpdated
 from app.transfers.subjects import EventKey, subject_of_chain
@@ -34,7 +34,13 @@ def latest_acceptances(connection: Connection, keys: Iterable[EventKey]) -> dict
     found: dict[EventKey, LatestAcceptance] = {}
     for of_keys in with_keys(connection, log.Event.event_id, log.Event.subject, keys):
         rows = connection.execute(
-            select(log.Event.event_id, log.Event.seq, log.Event.occurrence, log.Event.type, log.Event.body)
+            select(
+                log.Event.event_id,
+                log.Event.seq,
+                log.Event.occurrence,
+                log.Event.type,
+                log.Event.body,
+            )
             .where(of_keys)
             .order_by(log.Event.seq)
         )
@@ -50,7 +56,11 @@ def first_acceptances(connection: Connection, event_ids: Collection[str]) -> dic
     ordered = sorted(event_ids)
     for start in range(0, len(ordered), MOST_IN_STATEMENT):
         rows = connection.execute(
-            select(log.Event.event_id, log.Event.subject, func.min(log.Event.seq).label("first"))
+            select(
+                log.Event.event_id,
+                log.Event.subject,
+                func.min(log.Event.seq).label("first"),
+            )
             .where(is_one_of(connection, log.Event.event_id, ordered[start : start + MOST_IN_STATEMENT]))
             .group_by(log.Event.event_id, log.Event.subject)
         )
@@ -127,7 +137,12 @@ def received_later(connection: Connection, now: datetime) -> Iterator[Row[*tuple
     """
     last = None
     while True:
-        query = select(log.Event.seq, log.Event.at, log.Event.type, log.Event.received_at)
+        query = select(
+            log.Event.seq,
+            log.Event.at,
+            log.Event.type,
+            log.Event.received_at,
+        )
         if last is not None:
             query = query.where(log.Event.seq < last)
         rows = connection.execute(query.order_by(log.Event.seq.desc()).limit(PAGE)).all()

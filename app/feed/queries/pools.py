@@ -35,14 +35,15 @@ from sqlalchemy.dialects.postgresql import JSON
 from sqlalchemy.orm import aliased
 
 from app.db.types import ExactInteger, exact_sum, is_one_of
-from app.feed.codec import decode_event, with_keys
-from app.feed.models import Event, PoolCounter, PoolVolume, ReportedFee
-from app.feed.queries.chains import IS_NOT_AHEAD, IS_NOT_RETRACTED, IS_REORG
+from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
 from app.network.models import Pool
 from app.network.pools import PoolCounters
+from app.transfers.codec import decode_event, with_keys
 from app.transfers.effects import VolumeKey
 from app.transfers.event_types import EventType
 from app.transfers.events import FeeUpdated
+from app.transfers.models import Event
+from app.transfers.queries.logged import IS_NOT_AHEAD, IS_NOT_RETRACTED, IS_REORG
 from app.transfers.subjects import EventKey, route_of_subject, subject_of_chain, subject_of_route
 from app.values.identifiers import ChainId, PoolKey, RouteKey
 

@@ -11,14 +11,13 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Row, exists, func, literal, select, tuple_
 
 from app.db.types import Hash32, UtcTime, is_one_of
-from app.feed import models as log
 from app.feed import models as table
-from app.feed.models import Event, PrunedReporter, PrunedTransfer, RetractedEvent
-from app.feed.pruned import id_digest, subject_digest
-from app.feed.queries.chains import IS_REORG
 from app.feed.queries.pools import LIQUIDITY
 from app.network.models import Pool
-from app.transfers.models import Anomaly, Transfer
+from app.transfers import models as log
+from app.transfers.contents import id_digest, subject_digest
+from app.transfers.models import Anomaly, Event, PrunedReporter, PrunedTransfer, RetractedEvent, Transfer
+from app.transfers.queries.logged import IS_REORG
 from app.transfers.reorganisations import ChainReading
 from app.transfers.subjects import EventKey
 from app.values.codes import TransferHistoryStatus
@@ -133,7 +132,7 @@ CHUNK = 5_000
 
 def pruned_transfers(connection: Connection, transfer_ids: Collection[bytes]) -> frozenset[bytes]:
     """Those of the transfers that were pruned."""
-    transfer_id = table.PrunedTransfer.transfer_id
+    transfer_id = log.PrunedTransfer.transfer_id
     return frozenset(
         connection.scalars(select(transfer_id).where(is_one_of(connection, transfer_id, transfer_ids)))
     )
@@ -178,8 +177,8 @@ def pruned_targets(connection: Connection, targets: Iterable[tuple[str | None, s
 
 def last_pruned_of(connection: Connection, reporter: str) -> datetime | None:
     """When the newest of a reporter's pruned events was received."""
-    of_reporter = table.PrunedReporter.reporter == reporter
-    return connection.scalar(select(table.PrunedReporter.received_at).where(of_reporter))
+    of_reporter = log.PrunedReporter.reporter == reporter
+    return connection.scalar(select(log.PrunedReporter.received_at).where(of_reporter))
 
 
 def pruned_up_to(connection: Connection, chain_id: ChainId) -> int | None:
@@ -204,19 +203,19 @@ def pruned_chains(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
 
 def pruned_pools(connection: Connection) -> dict[tuple[int, str], tuple[int, int]]:
     """What pruned transfers sent into and were relayed from each pool, by chain and symbol."""
-    rows = connection.execute(select(table.PrunedPool.__table__))
+    rows = connection.execute(select(log.PrunedPool.__table__))
     return {(row.chain_id, row.symbol): (row.sent, row.relayed) for row in rows}
 
 
 def last_pruned_seqs(connection: Connection) -> dict[str, int]:
     """The highest position in the log of each reporter's pruned events."""
-    rows = connection.execute(select(table.PrunedReporter.reporter, table.PrunedReporter.seq))
+    rows = connection.execute(select(log.PrunedReporter.reporter, log.PrunedReporter.seq))
     return {row.reporter: row.seq for row in rows}
 
 
 def count_pruned_transfers(connection: Connection) -> int:
     """How many transfers were ever pruned."""
-    return connection.scalar(select(func.count()).select_from(table.PrunedTransfer)) or 0
+    return connection.scalar(select(func.count()).select_from(log.PrunedTransfer)) or 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +247,3 @@ def load_positions(connection: Connection) -> LogPositions:
         last_reversal=max(row.reorg or 0, row.retraction or 0),
         any_pruned=bool(row.any_pruned),
     )
-
-
-def newest_seq(connection: Connection) -> int:
-    """The position of the newest acceptance that is still kept; 0 where there is none."""
-    return connection.scalar(select(func.max(log.Event.seq))) or 0

@@ -6,14 +6,14 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
-from sqlalchemy import ColumnElement, Connection, Row, func, select, true
+from sqlalchemy import ColumnElement, Connection, Row, func, select
 
 from app.db.types import is_one_of
-from app.feed.codec import MOST_IN_STATEMENT, decode_event, with_keys
-from app.feed.models import Event, RetractedEvent, RetractionTarget
 from app.feed.queries.log import first_acceptances
+from app.transfers.codec import MOST_IN_STATEMENT, decode_event, with_keys
 from app.transfers.event_types import EventType
 from app.transfers.events import EventsRetracted
+from app.transfers.models import Event, RetractedEvent, RetractionTarget
 from app.transfers.reorganisations import Logged, Retraction
 from app.transfers.subjects import OPERATORS, EventKey
 
@@ -138,37 +138,3 @@ def every_target(connection: Connection) -> dict[int, set[EventKey]]:
     for row in connection.execute(select(table.seq, table.subject, table.event_id)):
         found[row.seq].add(EventKey(row.subject, row.event_id))
     return found
-
-
-def retracted_keys(connection: Connection, keys: Iterable[EventKey]) -> dict[EventKey, int]:
-    """Of these keys those that a standing retraction names, and the retraction's position in the log."""
-    found: dict[EventKey, int] = {}
-    for of_keys in with_keys(connection, RetractedEvent.event_id, RetractedEvent.subject, keys):
-        found |= _positions(connection, of_keys)
-    return found
-
-
-def every_retracted_key(connection: Connection) -> dict[EventKey, int]:
-    """All that a standing retraction names, and the retraction's position in the log."""
-    return _positions(connection, true())
-
-
-def _positions(connection: Connection, condition: ColumnElement[bool]) -> dict[EventKey, int]:
-    table = RetractedEvent
-    rows = connection.execute(select(table.subject, table.event_id, table.seq).where(condition))
-    return {EventKey(row.subject, row.event_id): row.seq for row in rows}
-
-
-def retracted_of_transfers(
-    connection: Connection, transfer_ids: Collection[bytes]
-) -> dict[bytes, dict[str, int]]:
-    """The retracted ids of each of the transfers that has any, with the retractions' positions."""
-    retracted: dict[bytes, dict[str, int]] = defaultdict(dict)
-    rows = connection.execute(
-        select(RetractedEvent.transfer_id, RetractedEvent.event_id, RetractedEvent.seq).where(
-            is_one_of(connection, RetractedEvent.transfer_id, transfer_ids)
-        )
-    )
-    for row in rows:
-        retracted[row.transfer_id][row.event_id] = row.seq
-    return retracted

@@ -10,13 +10,12 @@ from sqlalchemy import ColumnElement, Connection, Row, func, select, tuple_
 
 from app.cooperation import in_turns
 from app.db.types import is_one_of
-from app.feed.codec import decode_event
-from app.feed.models import Event
 from app.refunds.models import SignatureAside, SignatureNotNeeded
 from app.transfers.anomalies import AnomalyKind
+from app.transfers.codec import decode_event
 from app.transfers.effects import AccountEntry
 from app.transfers.events import RefundSigned
-from app.transfers.models import Anomaly, RefundBasis, Transfer, TransferAccount
+from app.transfers.models import Anomaly, Event, RefundBasis, Transfer, TransferAccount
 from app.transfers.state import TransferState
 from app.transfers.subjects import EventKey
 from app.transfers.validation import LatestAcceptance

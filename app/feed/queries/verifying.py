@@ -10,21 +10,20 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Select, func, select, tuple_
 
-from app.feed.models import (
+from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
+from app.feed.models import PrunedChain, TransferBlock
+from app.feed.queries.pools import routes_with_fees
+from app.network.models import ReportedValidatorSet
+from app.refunds.models import WithdrawDone
+from app.transfers.effects import AccountEntry
+from app.transfers.models import (
     ChainProgress,
     CourseCount,
     Event,
-    PoolCounter,
-    PoolVolume,
-    PrunedChain,
     PrunedPool,
-    ReportedFee,
-    TransferBlock,
+    Transfer,
+    TransferAccount,
 )
-from app.feed.queries.pools import routes_with_fees
-from app.network.models import ReportedValidatorSet
-from app.transfers.effects import AccountEntry
-from app.transfers.models import Transfer, TransferAccount, WithdrawDone
 from app.transfers.queries.trends import DAILY
 from app.values.codes import FINISHED_STATUSES, SendKind
 from app.values.identifiers import ChainId, PoolKey, RouteKey, TransferId

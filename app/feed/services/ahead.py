@@ -16,13 +16,11 @@ from app.db.database import Database
 from app.db.engine import writing
 from app.feed import models as log
 from app.feed.lines import MAX_AHEAD
-from app.feed.models import EventAhead
 from app.feed.projection import chains, pools
 from app.feed.projection.signatures import fold_all_signatures
 from app.feed.projection.sums import find_progress
 from app.feed.projection.transfers import refold
 from app.feed.queries.chains import chains_of_transfers
-from app.feed.queries.facts import load_network_facts
 from app.feed.queries.log import (
     due_positions,
     events_at,
@@ -32,6 +30,7 @@ from app.feed.queries.log import (
     received_later,
 )
 from app.feed.queries.pools import Part
+from app.network.queries import load_network_facts
 from app.observability.outages import FAILURES
 from app.transfers.events import (
     ChainEvent,
@@ -44,6 +43,7 @@ from app.transfers.events import (
     ValidatorsUpdated,
     WithdrawDone,
 )
+from app.transfers.models import EventAhead
 from app.values.identifiers import ChainId, RouteKey
 
 CHUNK = 500

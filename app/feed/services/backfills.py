@@ -14,12 +14,11 @@ from app.db.database import Database
 from app.db.engine import reading, writing
 from app.db.models import BackfillProgress
 from app.db.upserts import upsert
-from app.feed.projection.transfers import refold
-from app.feed.queries.facts import load_network_facts
+from app.feed.projection.transfers import refold, tell_nothing
 from app.feed.queries.retractions import targets_are_noted
 from app.feed.queries.verifying import IS_UNLISTED, IS_UNSETTLED, next_incomplete
 from app.feed.services.log import note_every_target, refuse_grown
-from app.webhooks.services.outbox import tell_nothing
+from app.network.queries import load_network_facts
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from typing import Final
 from sqlalchemy import Connection, bindparam, delete
 
 from app.credentials.ingest_token import FROM_FILES
-from app.feed import models as log
 from app.feed.queries.chains import OUT_OF_REACH, HeadEntry, OutOfReach, load_progress, lowest_head
+from app.transfers import models as log
 from app.transfers.events import ChainHead, Event
 from app.transfers.subjects import EventKey
 from app.transfers.validation import LogEntry

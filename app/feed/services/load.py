@@ -8,11 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from sqlalchemy import Connection
 
 from app.credentials.ingest_token import OWN_REPORTERS
-from app.feed.codec import encode_event
-from app.feed.pruned import Pruned
 from app.feed.queries.chains import load_progress, standing_of_chain
-from app.feed.queries.facts import load_network_facts
-from app.feed.queries.histories import load_histories
 from app.feed.queries.log import count_rotations, latest_acceptances, taken_from
 from app.feed.queries.pruned import (
     load_positions,
@@ -21,10 +17,13 @@ from app.feed.queries.pruned import (
     pruned_transfers,
     pruned_up_to,
 )
-from app.feed.queries.retractions import retracted_keys
 from app.feed.queries.transfers import latest_not_needed
 from app.feed.services.heads import dropped_before
 from app.network.facts import NetworkFacts
+from app.network.queries import load_network_facts
+from app.refunds.queries import load_histories
+from app.transfers.codec import encode_event
+from app.transfers.contents import Pruned
 from app.transfers.event_types import EventType
 from app.transfers.events import (
     ChainEvent,
@@ -35,6 +34,7 @@ from app.transfers.events import (
     TransferEvent,
     ValidatorsUpdated,
 )
+from app.transfers.queries.logged import retracted_keys
 from app.transfers.reorganisations import Logged
 from app.transfers.reported import TransferHistory
 from app.transfers.subjects import EventKey

@@ -13,10 +13,10 @@ from app.cooperation import in_turns
 from app.db.database import Database
 from app.db.engine import reading, reading_consistently
 from app.db.upserts import append as append_rows
-from app.feed import models as log
-from app.feed.codec import encode_event
 from app.feed.queries.log import grown_transfers, log_page
 from app.feed.queries.retractions import every_retraction, named_by, targets_are_noted
+from app.transfers import models as log
+from app.transfers.codec import encode_event
 from app.transfers.events import ChainReorged, Event, EventsRetracted, TransferEvent, is_ahead
 from app.transfers.reorganisations import Logged, Retraction
 from app.transfers.validation import LogEntry

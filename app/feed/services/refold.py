@@ -1,4 +1,4 @@
-"""Judges kept events again after a change of the configuration that they are judged by."""
+"""Judges kept events again after a change of the network or a request for a refund."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from sqlalchemy import Connection
 from app.feed.projection.anomalies import judge_pools
 from app.feed.projection.chains import fold_validators
 from app.feed.projection.transfers import refold
-from app.feed.queries.facts import load_network_facts
 from app.network.changes import Change
+from app.network.queries import load_network_facts
 from app.network.sections import Row
 from app.transfers.queries.usage import (
     paid_out_on_routes,
@@ -23,7 +23,7 @@ from app.transfers.queries.usage import (
     transfers_of_tokens,
 )
 from app.values.amounts import parse_decimal
-from app.values.identifiers import ChainId, PoolKey, RouteKey
+from app.values.identifiers import ChainId, PoolKey, RouteKey, TransferId
 
 _PAIR_SIDES: Final = (("org_chain_id", "org_token"), ("pegged_chain_id", "pegged_token"))
 
@@ -156,8 +156,9 @@ def _contracts(row: Row | None, columns: tuple[str, ...]) -> frozenset[str]:
     return frozenset(contract for contracts in lists for contract in contracts if contract)
 
 
-def refold_after_network_change(connection: Connection, changed: FactsChanged, now: datetime) -> None:
-    """Judge those kept events again that the changed facts may concern, in the transaction of the change."""
+def follow_network_changes(connection: Connection, changes: Iterable[Change], now: datetime) -> None:
+    """Judge those kept events again that the changes may concern, in their transaction."""
+    changed = FactsChanged.by(changes)
     transfers = set(transfers_of_tokens(connection, changed.tokens) if changed.tokens else ())
     if changed.named:
         # A pool on the destination decides among symbols of one address on the source, which is any chain.
@@ -175,3 +176,8 @@ def refold_after_network_change(connection: Connection, changed: FactsChanged, n
     for chain_id in sorted(changed.chain_ids):
         fold_validators(connection, chain_id, now)
     judge_pools(connection, changed.pools, now)
+
+
+def follow_refund_request(connection: Connection, transfer_id: TransferId, now: datetime) -> None:
+    """Project the transfer again whose refund was requested, in the transaction of the request."""
+    refold(connection, [transfer_id], load_network_facts(connection), now)

@@ -14,15 +14,13 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row, delete, insert
 
 from app.db.upserts import upsert
+from app.estimates.models import PoolVolume
 from app.feed import models as table
-from app.feed.codec import decode_event, encode_event
-from app.feed.models import Event, PoolVolume, TransferBlock
+from app.feed.models import TransferBlock
 from app.feed.projection.latencies import write_latencies
 from app.feed.projection.sums import apply_courses, apply_volumes
 from app.feed.projection.transfers import latencies_of, write_account_entries
-from app.feed.pruned import content_digest, id_digest, subject_digest
 from app.feed.queries.chains import standing_of_chain
-from app.feed.queries.histories import load_histories
 from app.feed.queries.log import latest_acceptances
 from app.feed.queries.pools import old_fees, outranked_fees
 from app.feed.queries.pruned import (
@@ -34,10 +32,14 @@ from app.feed.queries.pruned import (
     pruned_pools,
 )
 from app.refunds.models import RefundAsk, SignatureAside, SignatureNotNeeded
+from app.refunds.queries import load_histories
 from app.refunds.used_ids import keep_paid_ids
+from app.transfers import models as log
+from app.transfers.codec import decode_event, encode_event
+from app.transfers.contents import content_digest, id_digest, subject_digest
 from app.transfers.effects import SharedChange
 from app.transfers.events import ChainEvent
-from app.transfers.models import Anomaly, StuckAcknowledgement, Transfer, TransferHash, TransferNote
+from app.transfers.models import Anomaly, Event, StuckAcknowledgement, Transfer, TransferHash, TransferNote
 from app.transfers.reorganisations import Logged
 from app.transfers.state import TransferState
 from app.transfers.subjects import EventKey
@@ -74,7 +76,7 @@ def _keep_ids(
     connection: Connection, states: Mapping[TransferId, TransferState], rows: Sequence[Row[*tuple[Any, ...]]]
 ) -> None:
     transfers = [{"transfer_id": i, "status": int(state.status)} for i, state in states.items()]
-    connection.execute(insert(table.PrunedTransfer), transfers)
+    connection.execute(insert(log.PrunedTransfer), transfers)
     # The last acceptance of an event tells the most of it.
     events = {(row.subject, row.event_id): row for row in rows}
     digests = [
@@ -101,7 +103,7 @@ def _keep_sums(connection: Connection, moved: SharedChange) -> None:
                 "relayed": relayed + change.relayed,
             }
         )
-    upsert(connection, table.PrunedPool, rows)
+    upsert(connection, log.PrunedPool, rows)
 
 
 def _keep_readings(connection: Connection, ids: Sequence[bytes]) -> None:
@@ -130,7 +132,7 @@ def keep_reporters(connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]]
     last: dict[str, Any] = {row.reporter: row for row in rows}  # in the order of the log
     upsert(
         connection,
-        table.PrunedReporter,
+        log.PrunedReporter,
         [
             {
                 "reporter": reporter,

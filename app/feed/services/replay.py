@@ -14,33 +14,27 @@ from app.audit.services import record, record_alone
 from app.db.base import Base
 from app.db.database import Database
 from app.db.engine import reading_consistently, writing
-from app.feed.models import (
-    ChainProgress,
-    CourseCount,
-    PoolCounter,
-    PoolVolume,
-    ReportedFee,
-    RetractedEvent,
-    RetractionTarget,
-    TransferBlock,
-)
+from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
+from app.feed.models import TransferBlock
+from app.feed.projection.transfers import tell_nothing
 from app.feed.services.ahead import settle
 from app.feed.services.log import refuse_grown
 from app.feed.verifying.differences import Difference, Part
 from app.feed.verifying.run import every_part
+from app.latency.models import LatencyRecord
 from app.network.models import ReportedValidatorSet
-from app.refunds.models import SignatureNotNeeded
+from app.refunds.models import SignatureNotNeeded, WithdrawDone, WithdrawId
 from app.transfers.models import (
-    LatencyRecord,
+    ChainProgress,
+    CourseCount,
     Refund,
     RefundBasis,
+    RetractedEvent,
+    RetractionTarget,
     Transfer,
     TransferAccount,
     TransferHash,
-    WithdrawDone,
-    WithdrawId,
 )
-from app.webhooks.services.outbox import tell_nothing
 
 PROJECTIONS: tuple[type[Base], ...] = (
     LatencyRecord, Refund, RefundBasis, WithdrawId, TransferAccount, TransferBlock, TransferHash, Transfer,

@@ -15,21 +15,15 @@ from app.audit.services import record
 from app.credentials.ingest_token import FROM_FILES
 from app.db.database import Database
 from app.db.engine import writing
-from app.feed import models as log
-from app.feed.codec import with_keys
 from app.feed.queries.log import first_acceptances, keys_reported, load_events
 from app.feed.queries.pruned import last_pruned_of, load_positions, pruned_targets
-from app.feed.queries.retractions import (
-    affected_by,
-    every_retracted_key,
-    every_retraction,
-    named_by,
-    retracted_keys,
-    retractions_naming,
-)
+from app.feed.queries.retractions import affected_by, every_retraction, named_by, retractions_naming
 from app.feed.services.ahead import fold_around, settle
 from app.feed.services.log import append, note_every_target, retractions_among
+from app.transfers import models as log
+from app.transfers.codec import with_keys
 from app.transfers.events import EventsRetracted
+from app.transfers.queries.logged import every_retracted_key, retracted_keys
 from app.transfers.reorganisations import retracted_by
 from app.transfers.subjects import EventKey, transfer_of_subject
 from app.transfers.validation import LogEntry

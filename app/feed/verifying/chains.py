@@ -8,25 +8,27 @@ from typing import Any, Final, cast
 
 from sqlalchemy import Connection, delete, select
 
-from app.feed.models import ChainProgress, PoolCounter, ReportedFee, RetractedEvent, RetractionTarget
+from app.estimates.models import PoolCounter, ReportedFee
 from app.feed.projection import pools
 from app.feed.projection.anomalies import Subject, anomaly_row
 from app.feed.projection.chains import WITHDRAWS, fold_validators, fold_withdraws
 from app.feed.projection.sums import find_progress, highest_of, newest_of
 from app.feed.projection.transfers import refold
 from app.feed.queries.chains import load_chain_events
-from app.feed.queries.facts import load_network_facts, load_opening_sets
 from app.feed.queries.pools import latest_fee, load_liquidity, standing_liquidity
-from app.feed.queries.retractions import every_retracted_key, every_retraction, every_target
+from app.feed.queries.retractions import every_retraction, every_target
 from app.feed.services.retract import rebuild_retracted
 from app.feed.verifying.differences import Difference, Values, differences, rows_of
 from app.network.models import ReportedValidatorSet
+from app.network.queries import load_network_facts, load_opening_sets
+from app.refunds.models import WithdrawDone as UsedWithdraw
 from app.refunds.queries import transfers_with_ids
 from app.transfers import models as table
 from app.transfers.anomalies import AnomalyKind, anomalies_of_rotations
 from app.transfers.event_types import EventType
 from app.transfers.events import ValidatorsUpdated, WithdrawDone
-from app.transfers.models import WithdrawDone as UsedWithdraw
+from app.transfers.models import ChainProgress, RetractedEvent, RetractionTarget
+from app.transfers.queries.logged import every_retracted_key
 from app.transfers.reorganisations import retracted_by
 from app.transfers.status_history import reported_set
 from app.values.identifiers import ChainId, RouteKey

@@ -9,7 +9,7 @@ from typing import Final
 
 from sqlalchemy import Connection, select
 
-from app.feed.models import CourseCount, PoolCounter, PoolVolume
+from app.estimates.models import PoolCounter, PoolVolume
 from app.feed.projection.anomalies import judge_pools, under_zero
 from app.feed.projection.latencies import counted_after, counted_since, recount
 from app.feed.projection.sums import add_to_spans, apply_shared, spans_of
@@ -22,7 +22,7 @@ from app.network.models import Pool
 from app.network.pools import PoolCounters
 from app.transfers.anomalies import AnomalyKind
 from app.transfers.effects import Courses, SharedChange
-from app.transfers.models import Anomaly, Transfer
+from app.transfers.models import Anomaly, CourseCount, Transfer
 from app.transfers.queries.trends import SpanKey, courses_between
 from app.values.codes import SendKind
 from app.values.identifiers import ChainId, PoolKey

@@ -23,25 +23,17 @@ from app.feed.projection.transfers import (
     transfer_row,
     write_account_entries,
 )
-from app.feed.queries.facts import load_network_facts
-from app.feed.queries.histories import load_histories
 from app.feed.queries.transfers import anomalies_of_subjects, load_states, stored_entries
 from app.feed.verifying.differences import Difference, Values, differences, rows_of
+from app.latency.models import LatencyRecord
 from app.network.facts import NetworkFacts
-from app.refunds.models import SignatureNotNeeded
-from app.refunds.queries import ids_of_transfers, transfers_with_ids
+from app.network.queries import load_network_facts
+from app.refunds.models import SignatureNotNeeded, WithdrawId
+from app.refunds.queries import ids_of_transfers, load_histories, transfers_with_ids
 from app.refunds.used_ids import WithdrawIds
 from app.transfers import models as table
 from app.transfers.effects import SharedChange, account_entries, latency_of
-from app.transfers.models import (
-    LatencyRecord,
-    Refund,
-    RefundBasis,
-    Transfer,
-    TransferAccount,
-    TransferHash,
-    WithdrawId,
-)
+from app.transfers.models import Refund, RefundBasis, Transfer, TransferAccount, TransferHash
 from app.transfers.reported import TransferHistory
 from app.transfers.signatures import not_needed, without
 from app.transfers.state import TransferState, transfer_state

@@ -23,17 +23,16 @@ from app.console.lists import ChainIs, Choice, SymbolIs
 from app.console.views import after_saving, confirmed, note_unconfirmed
 from app.db.database import Database
 from app.db.engine import reading
-from app.estimates.inputs import BaseFee, PinnedFee
 from app.estimates.queries import reported_fees
 from app.network.admin.editing import Beside, NetworkView
 from app.network.admin.forms import RouteForm
 from app.network.admin.names import NOT_KNOWN, amount_cell, chain_cell, decimals_by_pool, tiers_cell
 from app.network.admin.row_forms import BaseFeesForm
-from app.network.base_fees import Reported, base_fee_now, overdue_by_limit
 from app.network.edits.consequences import is_open
 from app.network.edits.fees import preview_fees, save_fees
 from app.network.edits.results import Invalid
 from app.network.models import Route
+from app.network.route_terms import BaseFee, PinnedFee, Reported, base_fee_now, overdue_by_limit
 from app.network.snapshot import SnapshotSource
 from app.parts import current
 from app.values.identifiers import ChainId, RouteKey

@@ -12,8 +12,7 @@ from sqlalchemy import Connection
 from app.db.database import Database
 from app.db.engine import reading_consistently
 from app.feed.queries.chains import load_chain_events
-from app.feed.queries.facts import load_opening_sets
-from app.network.queries import chain_names
+from app.network.queries import chain_names, load_opening_sets
 from app.network.validators import ValidatorSet
 from app.transfers.event_types import EventType
 from app.transfers.events import ValidatorsUpdated

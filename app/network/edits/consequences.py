@@ -8,9 +8,16 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Final, NamedTuple
 
-from app.estimates.inputs import BaseFee, FeeTier, FixedRate, StableSwapRate
-from app.network.base_fees import Reported, base_fee_now, outranking
 from app.network.edits.results import Effect, Severity, counted
+from app.network.route_terms import (
+    BaseFee,
+    FeeTier,
+    FixedRate,
+    Reported,
+    StableSwapRate,
+    base_fee_now,
+    outranking,
+)
 from app.network.sections import Row
 from app.network.terms import NetworkTerms, pegged_is_open, pool_is_open
 from app.network.watch_terms import WatchTerms, build_watching

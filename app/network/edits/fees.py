@@ -16,7 +16,6 @@ from app.audit.services import Saved, fingerprint, require_unchanged
 from app.db.database import Database
 from app.db.engine import reading_consistently, writing
 from app.estimates.queries import reported_fees
-from app.network.base_fees import outranking
 from app.network.changes import Change
 from app.network.edits.consequences import fee_effect, fee_times, route_text
 from app.network.edits.planning import EDITABLE
@@ -24,6 +23,7 @@ from app.network.edits.results import Effect, FieldError, Invalid, counted
 from app.network.edits.saving import Planned, save_or_propose, waits
 from app.network.models import Chain, Route, Token
 from app.network.queries import load_rows
+from app.network.route_terms import outranking
 from app.network.sections import Row
 from app.network.terms import pinned_fee
 from app.values.amounts import MAX_UINT256, mul_div_up

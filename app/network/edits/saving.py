@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import Connection
@@ -15,8 +14,7 @@ from app.audit.keys import AuditKeys
 from app.audit.records import Actor
 from app.audit.services import DETAIL_LENGTH, Saved, record
 from app.db.database import Database
-from app.feed.services.refold import FactsChanged, refold_after_network_change
-from app.network.changes import Change, Decimals, apply, audited, in_brief, raise_versions
+from app.network.changes import Change, Decimals, apply, audited, in_brief
 from app.network.edits.results import NotConfirmed
 from app.network.queries import token_decimals
 from app.network.sections import SECTIONS, Row
@@ -184,7 +182,7 @@ def save_changes(
     waiting = sections_that_wait(two_persons, changes)
     if waiting and approved is None:
         raise SecondPersonNeeded(waiting)
-    _write(connection, changes, now)
+    apply(connection, changes, now)
     by_two = f"{approved.by_two(actor.name)}: " if approved else ""
     words = planned.words or in_brief(changes, token_decimals(connection))
     record_id = record(
@@ -207,9 +205,3 @@ def with_note(words: str, note: str) -> str:
         return words
     room = DETAIL_LENGTH - len(line) - len(_NOTE)
     return f"{words if len(words) <= room else words[: room - 1] + '…'}{_NOTE}{line}"
-
-
-def _write(connection: Connection, changes: Sequence[Change], now: datetime) -> None:
-    apply(connection, changes, now)
-    raise_versions(connection, {change.section.part for change in changes}, now)
-    refold_after_network_change(connection, FactsChanged.by(changes), now)

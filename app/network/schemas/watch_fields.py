@@ -9,13 +9,14 @@ from marshmallow import ValidationError, fields
 from app.network.schemas.fields import ListOf
 from app.network.watch_terms import (
     DEFAULT_POLL_SECONDS,
+    FINALIZED,
     MAX_POLL_SECONDS,
     MAX_RPC_NAME,
     MAX_RPC_NAMES,
     MIN_POLL_SECONDS,
     RPC_NAME,
+    Finality,
 )
-from app.transfers.progress import FINALIZED, Finality
 
 MAX_DEPTH: Final = 1_000_000
 """Blocks: more than a week on chains with a block a second."""

@@ -14,12 +14,12 @@ from sqlalchemy import Connection
 
 from app.db.database import Database
 from app.db.engine import reading, reading_consistently
-from app.feed.queries.facts import load_network_facts
-from app.feed.queries.histories import load_histories
+from app.network.queries import load_network_facts
 from app.network.snapshot import SnapshotSource
 from app.network.terms import NetworkTerms
 from app.refunds.admin import RefundView, refund_view
 from app.refunds.explanation import RefundExplanation
+from app.refunds.queries import load_histories
 from app.refunds.services import evidence_of
 from app.transfer_page.words import THE_PAYOUT, YOUR_REFUND, YOUR_TRANSACTION, Situation, told
 from app.transfers.admin.components import (

@@ -9,10 +9,10 @@ from typing import Any, Final, TypeVar, cast
 
 from sqlalchemy import Connection, Row
 
-from app.feed.codec import decode_event
 from app.network.terms import NetworkTerms
 from app.transfers.admin.components import Transaction, amount_of, chain_name_of, transaction
 from app.transfers.admin.labels import EVENT_WORDS, KIND_WORDS, NETWORK_WORDS
+from app.transfers.codec import decode_event
 from app.transfers.event_types import EventType
 from app.transfers.events import (
     EventsRetracted,

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
+from app.console.formats import Tone
 from app.transfers.anomalies import AnomalyKind
 from app.transfers.event_types import EventType
 from app.transfers.progress import NextActor
 from app.transfers.stages import StageName
 from app.values.codes import SendKind, XferStatus
 from app.values.codes import TransferHistoryStatus as Status
-
-
-class Tone(StrEnum):
-    """How a status looks: it sets the shape and colour of the pill beside the label."""
-
-    UNKNOWN = "unknown"
-    MOVING = "moving"
-    DONE = "done"
-    FAILED = "failed"
-    REFUND = "refund"
-    WAITING_FOR_USER = "waiting_for_user"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,13 @@ from app.audit.keys import AuditKeys
 from app.audit.services import EditRefused
 from app.console.access import READ, Access, Audience
 from app.console.caller import actor, page_of_user
-from app.console.csv_files import transfers_csv
 from app.console.views import ConsoleView, flash_saved
 from app.db.database import Database
 from app.latency.admin import middles_of_the_week
 from app.network.snapshot import SnapshotSource
 from app.parts import current
 from app.transfers.admin.components import TransferLine
+from app.transfers.admin.csv_files import transfers_csv
 from app.transfers.admin.detail import line_without_log, reply_to_user, timeline_of, transfer_detail
 from app.transfers.admin.lists import ListRequest, list_transfers, read_list_request
 from app.transfers.admin.stuck import count_stuck, stuck_transfers

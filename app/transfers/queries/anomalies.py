@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, func, select
 
 from app.accounts.models import Operator
-from app.feed.models import Event
-from app.transfers.models import Anomaly, TransferNote
-from app.transfers.queries.lists import at_most
+from app.db.types import at_most
+from app.transfers.models import Anomaly, Event, TransferNote
 from app.transfers.queries.status import COUNTED
 from app.values.identifiers import TransferId
 

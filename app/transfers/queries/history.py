@@ -24,9 +24,8 @@ from sqlalchemy import (
 )
 
 from app.db.direct import DirectSelect
-from app.feed.models import Event
 from app.transfers.event_types import EventType
-from app.transfers.models import Refund, Transfer, TransferAccount, TransferHash
+from app.transfers.models import Event, Refund, Transfer, TransferAccount, TransferHash
 from app.transfers.queries.status import EVIDENCE_COLUMNS, STATUS_COLUMNS, TransferRow
 from app.values.identifiers import ChainId, TransferId
 

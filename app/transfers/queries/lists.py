@@ -12,15 +12,12 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from sqlalchemy import (
-    BindParameter,
     ColumnElement,
     Connection,
-    Integer,
     LargeBinary,
     Row,
     Select,
     TextClause,
-    bindparam,
     func,
     literal,
     literal_column,
@@ -32,6 +29,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import InstrumentedAttribute
 
+from app.db.types import at_most
 from app.transfers.models import (
     ID_END,
     ID_END_BYTES,
@@ -40,16 +38,6 @@ from app.transfers.models import (
     TransferHash,
     transfer_is_open,
 )
-
-
-def at_most(rows: int) -> BindParameter[int]:
-    """A LIMIT that is written into the statement.
-
-    Connections that read keep plans whatever the parameters are. A LIMIT that is a parameter then counts as
-    a tenth of the table, and a page of fifty transfers is planned as a sort of a hundred thousand.
-    """
-    return bindparam(None, rows, type_=Integer, literal_execute=True)
-
 
 SCANNED: Final = 5_000
 """Rows read for one page where a filter has no index; about 10 ms on PostgreSQL."""

@@ -25,9 +25,9 @@ from sqlalchemy import (
 )
 
 from app.db.direct import DirectSelect
-from app.feed.models import PrunedTransfer
-from app.transfers.models import Refund, StuckAcknowledgement, Transfer
-from app.transfers.queries.lists import COLUMNS, Cursor, ListedTransfer, at_most
+from app.db.types import at_most
+from app.transfers.models import PrunedTransfer, Refund, StuckAcknowledgement, Transfer
+from app.transfers.queries.lists import COLUMNS, Cursor, ListedTransfer
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 
 
@@ -245,3 +245,8 @@ def acknowledgements_of(connection: Connection, transfer_ids: Collection[bytes])
         .where(table.transfer_id.in_(transfer_ids))
     )
     return list(connection.execute(query))
+
+
+def status_of(connection: Connection, transfer_id: TransferId) -> int | None:
+    """The status that the transfer has now, None for an unknown id."""
+    return connection.scalar(select(Transfer.status).where(Transfer.transfer_id == transfer_id))

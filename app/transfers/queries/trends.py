@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import Connection, Row, Select, and_, bindparam, case, func, or_, select
 
 from app.db.types import exact_sum, is_one_of
-from app.feed.models import ChainProgress, CourseCount, Event
 from app.network.models import Chain
 from app.transfers.effects import CourseKey, Courses
+from app.transfers.models import ChainProgress, CourseCount, Event
 from app.transfers.progress import ChainDepth
 from app.values.codes import SendKind
 from app.values.identifiers import BlockNumber, ChainId, PoolKey

@@ -9,10 +9,9 @@ from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select, tuple_
 
-from app.feed.models import CourseCount, PrunedPool
+from app.db.types import at_most
 from app.network.models import Token
-from app.transfers.models import Transfer, TransferAccount, transfer_is_open
-from app.transfers.queries.lists import at_most
+from app.transfers.models import CourseCount, PrunedPool, Transfer, TransferAccount, transfer_is_open
 from app.transfers.queries.trends import HOURLY
 from app.values.codes import RESTING_STATUSES, SendKind, TransferHistoryStatus
 from app.values.identifiers import ChainId, PoolKey, RouteKey

@@ -15,9 +15,9 @@ from app.audit.records import Actor
 from app.audit.services import EditRefused, record
 from app.db.database import Database
 from app.db.engine import reading, writing
-from app.refunds.queries import status_of
 from app.transfers.models import NOTE_LENGTH, TransferNote
 from app.transfers.queries import anomalies as queries
+from app.transfers.queries.status import status_of
 from app.values.amounts import grouped
 from app.values.identifiers import TransferId
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from app.network.watch_terms import WatchTerms
-from app.transfers.progress import FINALIZED
+from app.network.watch_terms import FINALIZED, WatchTerms
 from app.values.identifiers import BlockNumber
 from app.watcher.blocks import Header
 from app.watcher.rpc.node import MOST_CALLS, Look

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.feed.services.retract import retractions_of
+from app.network.watch_terms import FINALIZED
 from app.transfers.events import Event
-from app.transfers.progress import FINALIZED
 from app.values.identifiers import BlockNumber
 from app.watcher.blocks import BlockId, Header
 from app.watcher.logs.translation import Translation, Unreadable, head_event, reorged_event, translate

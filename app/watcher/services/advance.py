@@ -13,9 +13,9 @@ from app.db.database import Database
 from app.db.engine import writing
 from app.db.upserts import upsert
 from app.feed.lines import TOO_FAR_AHEAD, RefusedLine
-from app.feed.queries.pruned import newest_seq
 from app.feed.services.ingest import IngestResult, Intake, ingest_events_within
 from app.transfers.events import ChainHead, ChainReorged
+from app.transfers.queries.logged import newest_seq
 from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.blocks import Header
 from app.watcher.models import WatchHeader, WatchMiss, WatchSpan, WatchWaiting

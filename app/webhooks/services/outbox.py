@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -14,15 +14,16 @@ from app.transfers.state import TransferState
 from app.transfers.status_changes import STATUS_EVENT, StatusChange
 from app.values.identifiers import TransferId
 from app.webhooks.models import Delivery, delivery_row
-from app.webhooks.queries import Listeners, by_subject, listeners
-from app.webhooks.subscription import account_subject, change_body, status_changes, transfer_subject
-
-_SILENT: Final = "gateway_tells_nothing"
-
-
-def tell_nothing(connection: Connection) -> None:
-    """From here on this transaction changes what is kept about transfers, and nothing about the transfers."""
-    connection.execution_options(**{_SILENT: True})
+from app.webhooks.queries import Listeners, by_subject, listeners, of_alerts
+from app.webhooks.subscription import (
+    AUDIT_LOG,
+    AlertKind,
+    account_subject,
+    change_body,
+    event_body,
+    status_changes,
+    transfer_subject,
+)
 
 
 def tell_changes(
@@ -36,7 +37,7 @@ def tell_changes(
     Without any subscription this is one look-up, and without a change of a status nothing.
     """
     changes = list(status_changes(old, new))
-    if not changes or connection.get_execution_options().get(_SILENT):
+    if not changes:
         return
     heard = listeners(connection)
     if not heard.of_everything and not heard.of_subjects:
@@ -71,3 +72,16 @@ def _told(
 
 def _subjects(change: StatusChange) -> list[str]:
     return [transfer_subject(change.transfer_id), *map(account_subject, change.accounts)]
+
+
+def tell_head(connection: Connection, head: str, now: datetime) -> None:
+    """Write what operators are to keep of a new record of the audit log. The caller is the only writer.
+
+    :param head: ``ID:MAC``.
+    """
+    heard = [i for i, kinds in of_alerts(connection) if AlertKind.AUDIT_HEAD in kinds]
+    if not heard:
+        return
+    type_ = f"alert.{AlertKind.AUDIT_HEAD}"
+    body = event_body(type_, now, {"subject": AUDIT_LOG, "detail": head, "holds": True})
+    append(connection, Delivery, [delivery_row(i, type_, AUDIT_LOG, body, now) for i in heard])

@@ -14,8 +14,7 @@ from app.admin.dashboard import Dashboard, anomalies_to_acknowledge, status_coun
 from app.admin.freshness import Reading, freshness, shows_sandbox
 from app.db.engine import reading, writing
 from app.estimates.admin.summary import estimate_summary
-from app.estimates.models import EstimateCount
-from app.feed.models import PoolCounter
+from app.estimates.models import EstimateCount, PoolCounter
 from app.latency.admin import middles_of_the_week, slowest_pairs
 from app.latency.median import WINDOW
 from app.latency.queries import ninth_tenths_by_pair, twice_medians_by_pair

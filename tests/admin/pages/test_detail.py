@@ -9,8 +9,8 @@ import pytest
 from flask import Flask
 
 from app.db.engine import reading
-from app.feed.queries.histories import load_histories
 from app.feed.services.retract import retract_ids
+from app.refunds.queries import load_histories
 from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.transfers.admin.detail import TransferDetail, reply_to_user, transfer_detail
 from app.transfers.admin.labels import (

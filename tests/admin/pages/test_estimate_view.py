@@ -13,9 +13,10 @@ from app.estimates.admin.explained import EstimateView, decimal_down, estimate_v
 from app.estimates.admin.summary import BRIDGE_TYPE_WORDS, CHECK_WORDS, OUTCOME_WORDS
 from app.estimates.estimate import EstimateRefused, estimate
 from app.estimates.explanation import passing_range
-from app.estimates.inputs import EstimateInputs, EstimateRequest, FeeTier
+from app.estimates.inputs import EstimateInputs, EstimateRequest
 from app.estimates.refusals import Check
 from app.estimates.services import estimate_inputs
+from app.network.route_terms import FeeTier
 from app.sandbox.catalogue import SANDBOX_ERRORS, SANDBOX_ESTIMATES
 from app.values.codes import BridgeType
 from tests.estimates.pure.estimate_cases import (

@@ -14,12 +14,10 @@ import app.estimates
 from app.admin.charts import Period, trend
 from app.db.engine import reading, writing
 from app.estimates.admin.summary import REFUSAL_WORDS
-from app.estimates.inputs import PoolState
-from app.feed.models import CourseCount
 from app.network.admin.pools import Severity, pool_lines, pool_warnings
 from app.network.models import Pool
-from app.network.pools import PoolCounters
-from app.transfers.models import Transfer
+from app.network.pools import PoolCounters, PoolState
+from app.transfers.models import CourseCount, Transfer
 from app.values.codes import REFUND_STATUSES, Reason
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.times import hour_of

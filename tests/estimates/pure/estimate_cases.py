@@ -12,21 +12,19 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
-from app.estimates.inputs import (
+from app.estimates.inputs import EstimateInputs, EstimateRequest
+from app.network.pools import PoolCounters, PoolState
+from app.network.route_terms import (
     BaseFee,
     ChainTerms,
-    EstimateInputs,
-    EstimateRequest,
     FeeTier,
     FixedRate,
     PeggedTerms,
-    PoolState,
     RouteBlock,
     RouteTerms,
     StableSwapRate,
     TokenTerms,
 )
-from app.network.pools import PoolCounters
 from app.values.codes import BridgeType
 from tests.everyday import volume
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from app.estimates.estimate import Check, EstimateRefused, estimate, explain
 from app.estimates.explanation import CheckOutcome
-from app.estimates.inputs import FeeTier
+from app.network.route_terms import FeeTier
 from app.values.codes import BridgeType
 from tests.estimates.pure.estimate_cases import (
     TOKEN,

@@ -14,11 +14,10 @@ import pytest
 
 from app.estimates import checks
 from app.estimates.estimate import Check, EstimateRefused, estimate
-from app.estimates.inputs import (
+from app.estimates.inputs import EstimateInputs, EstimateRequest
+from app.network.route_terms import (
     BaseFee,
     ChainTerms,
-    EstimateInputs,
-    EstimateRequest,
     FeeTier,
     FixedRate,
     RouteBlock,

@@ -10,8 +10,8 @@ from itertools import combinations
 import pytest
 
 from app.estimates.estimate import Check, EstimateRefused, estimate
-from app.estimates.inputs import BaseFee, FixedRate, PeggedTerms, RouteBlock
 from app.network.pools import PoolCounters
+from app.network.route_terms import BaseFee, FixedRate, PeggedTerms, RouteBlock
 from app.values.codes import BridgeType, ErrCode, Reason
 from tests.estimates.pure.estimate_cases import NOW, ask, on_curve, pegged, pool_with, usdt
 

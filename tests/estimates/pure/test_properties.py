@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from app.estimates.curve import CurveUnsettled
 from app.estimates.estimate import Estimate, EstimateRefused, estimate
-from app.estimates.inputs import EstimateInputs, FeeTier
+from app.estimates.inputs import EstimateInputs
 from app.estimates.pricing import calculate, price_of, transfer_terms
+from app.network.route_terms import FeeTier
 from tests.estimates.pure.estimate_cases import ask, pegged_cases, plausible
 from tests.everyday import volume
 

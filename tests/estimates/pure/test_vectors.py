@@ -9,16 +9,8 @@ from pathlib import Path
 import pytest
 
 from app.estimates.estimate import EstimateRefused, estimate
-from app.estimates.inputs import (
-    BaseFee,
-    ChainTerms,
-    EstimateInputs,
-    EstimateRequest,
-    FeeTier,
-    FixedRate,
-    RouteTerms,
-    TokenTerms,
-)
+from app.estimates.inputs import EstimateInputs, EstimateRequest
+from app.network.route_terms import BaseFee, ChainTerms, FeeTier, FixedRate, RouteTerms, TokenTerms
 from app.values.amounts import rate_as_number
 from app.values.codes import BridgeType
 from tests.estimates.pure.estimate_cases import NOW, ask, pool_with

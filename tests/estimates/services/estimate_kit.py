@@ -10,8 +10,8 @@ from sqlalchemy import insert
 from app.db.engine import writing
 from app.estimates.estimate import Estimate
 from app.estimates.inputs import EstimateRequest
+from app.estimates.models import PoolCounter, ReportedFee
 from app.estimates.services import estimate_transfer
-from app.feed.models import PoolCounter, ReportedFee
 from app.network.document import import_network
 from app.transfers.models import Transfer
 from tests.actors import TESTER

@@ -13,9 +13,9 @@ from sqlalchemy import event
 
 from app.estimates.estimate import EstimateRefused
 from app.estimates.inputs import EstimateRequest
+from app.estimates.models import PoolVolume
 from app.estimates.queries import Epoch
 from app.estimates.services import estimate_inputs
-from app.feed.models import PoolVolume
 from app.network.document import import_network
 from app.network.services import NetworkSnapshots
 from app.values.codes import BridgeType

@@ -12,8 +12,8 @@ from flask import Flask
 
 from app.estimates.estimate import EstimateRefused
 from app.estimates.inputs import EstimateRequest
+from app.estimates.models import PoolVolume
 from app.estimates.services import estimate_transfer
-from app.feed.models import PoolVolume
 from app.network.document import import_network
 from app.values.codes import ErrCode, Reason
 from tests.actors import TESTER

@@ -9,10 +9,9 @@ from typing import Any
 
 from app.db.cached_reads import KeptReads
 from app.db.writes import writes_of
-from app.estimates.inputs import PoolState
 from app.estimates.queries import EstimateFacts
 from app.estimates.services import kept_facts
-from app.network.pools import PoolCounters
+from app.network.pools import PoolCounters, PoolState
 from app.values.identifiers import RouteKey
 from app.values.times import Epoch
 from tests.feed.services.world import NOW, event, feed, sent

@@ -18,15 +18,15 @@ from sqlalchemy import ColumnElement, insert, select
 
 from app.credentials.ingest_token import Scope
 from app.db.engine import reading, writing
-from app.feed.models import Event
 from app.feed.projection.transfers import refold
-from app.feed.queries.facts import load_network_facts
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.prune import prune
 from app.feed.services.retract import NothingToRetract, retract_ids
 from app.network.document import NetworkRefused, import_network
+from app.network.queries import load_network_facts
 from app.refunds.models import RefundAsk
 from app.transfers.event_types import EventType
+from app.transfers.models import Event
 from app.values.codes import SendKind
 from tests.actors import TESTER
 from tests.builders import network as build

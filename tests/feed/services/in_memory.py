@@ -8,13 +8,13 @@ from typing import cast
 
 from sqlalchemy import Connection, select
 
-from app.feed.codec import decode_event
-from app.feed.models import Event
 from app.feed.queries.pools import LIQUIDITY
-from app.feed.queries.retractions import retracted_keys
 from app.network.pools import PoolCounters
+from app.transfers.codec import decode_event
 from app.transfers.event_types import EventType
 from app.transfers.events import LiquidityAdded, LiquidityWithdrawn
+from app.transfers.models import Event
+from app.transfers.queries.logged import retracted_keys
 from app.transfers.reorganisations import Logged, Reorg
 from app.transfers.subjects import EventKey, subject_of_chain
 from app.values.identifiers import ChainId

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.db.engine import reading
-from app.feed.models import Event
 from app.feed.projection import sums
 from app.feed.queries import chains as chain_progress
 from app.feed.services.replay import replay
 from app.feed.services.retract import NothingToRetract, retract_ids
+from app.transfers.models import Event
 from tests.actors import TESTER
 from tests.everyday import volume
 from tests.feed.services.any_order import (

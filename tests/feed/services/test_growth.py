@@ -10,10 +10,11 @@ import pytest
 from sqlalchemy import delete, select
 
 from app.db.engine import reading, writing
-from app.feed.models import ReportedFee, RetractionTarget
+from app.estimates.models import ReportedFee
 from app.feed.services.backfills import KNOWN, run_backfill
 from app.feed.services.retract import retract_ids, retract_reporter
 from app.network.document import import_network
+from app.transfers.models import RetractionTarget
 from app.transfers.status_changes import BEGINNING, Position
 from app.waiting.services import present_position, told_after
 from tests.actors import TESTER

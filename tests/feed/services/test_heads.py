@@ -12,12 +12,12 @@ from flask import Flask
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.feed.models import ChainProgress, Event
 from app.feed.schemas import OPERATOR_SCHEMAS
 from app.feed.services.ingest import cursor, ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.replay import replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
+from app.transfers.models import ChainProgress, Event
 from tests.actors import TESTER
 from tests.feed.services.world import NOW, about, event, feed, forget_events, sent
 from tests.gateway import Gateway

@@ -12,13 +12,13 @@ from flask import Flask
 from sqlalchemy import select
 
 from app.db.engine import reading, writing
-from app.feed.models import Event
 from app.feed.services.ahead import settle
 from app.feed.services.prune import prune
 from app.feed.services.replay import replay
 from app.feed.services.retract import retract_ids
 from app.feed.verifying.differences import Difference
 from app.feed.verifying.run import verify
+from app.transfers.models import Event
 from app.transfers.subjects import OPERATORS
 from tests.actors import TESTER
 from tests.everyday import SEED, volume

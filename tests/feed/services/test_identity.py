@@ -12,13 +12,13 @@ from sqlalchemy import insert, select
 
 from app.credentials.ingest_token import Scope
 from app.db.engine import reading, writing
-from app.feed.models import Event, PoolCounter, ReportedFee
+from app.estimates.models import PoolCounter, ReportedFee
 from app.feed.schemas import OPERATOR_SCHEMAS
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.replay import replay
 from app.feed.services.retract import NothingToRetract, retract_ids
-from app.transfers.models import Anomaly, Transfer
+from app.transfers.models import Anomaly, Event, Transfer
 from tests.actors import TESTER
 from tests.feed.services.world import (
     NOW,

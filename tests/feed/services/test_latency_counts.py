@@ -18,9 +18,8 @@ from app.feed.services.prune import prune
 from app.feed.services.replay import replay
 from app.feed.services.retract import NothingToRetract, retract_ids
 from app.latency.median import window
-from app.latency.models import WIDTHS, LatencyCount, LatencyWindow
+from app.latency.models import WIDTHS, LatencyCount, LatencyRecord, LatencyWindow
 from app.latency.queries import twice_median
-from app.transfers.models import LatencyRecord
 from tests.actors import TESTER
 from tests.everyday import volume
 from tests.feed.services.world import NOW, event, feed, released, sent

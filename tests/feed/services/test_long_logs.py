@@ -1,7 +1,7 @@
 """What is looked up for many events at once stays within what a statement can hold."""
 
 from app.db.engine import writing
-from app.feed.queries.retractions import retracted_keys
+from app.transfers.queries.logged import retracted_keys
 from app.transfers.subjects import EventKey
 from tests.feed.services.world import feed, sent
 from tests.gateway import Gateway

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import delete, select
 
 from app.db.engine import reading, writing
-from app.feed.models import PoolCounter
+from app.estimates.models import PoolCounter
 from app.network.document import export_network, import_network
 from app.network.models import Chain, OpeningValidator, PeggedPair, Token
 from tests.actors import TESTER

@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 from sqlalchemy import func, insert, select, update
 
 from app.db.engine import reading, writing
-from app.feed.models import Event, PoolCounter, PrunedEvent, PrunedTransfer
+from app.estimates.models import PoolCounter
+from app.feed.models import PrunedEvent
 from app.feed.services.ingest import cursor
 from app.feed.services.log import export_log
 from app.feed.services.prune import prune
 from app.feed.services.replay import replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
 from app.network.models import Pool
-from app.transfers.models import Anomaly
+from app.transfers.models import Anomaly, Event, PrunedTransfer
 from app.transfers.services.status import transfer_status
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.errors import GatewayError

@@ -13,10 +13,10 @@ from sqlalchemy import insert, select
 
 from app.db.engine import reading, writing
 from app.feed.projection.transfers import refold
-from app.feed.queries.facts import load_network_facts
 from app.feed.services.prune import prune
 from app.feed.services.replay import replay
 from app.feed.services.retract import retract_ids
+from app.network.queries import load_network_facts
 from app.refunds.models import RefundAsk
 from app.values.codes import XferStatus
 from tests.actors import TESTER

@@ -7,9 +7,11 @@ import pytest
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.feed.models import ChainProgress, Event, PoolCounter, TransferBlock
+from app.estimates.models import PoolCounter
+from app.feed.models import TransferBlock
 from app.feed.services.replay import replay
-from app.transfers.models import LatencyRecord
+from app.latency.models import LatencyRecord
+from app.transfers.models import ChainProgress, Event
 from app.values.crypto import address_of, checksum_address
 from tests.actors import TESTER
 from tests.feed.services.world import (

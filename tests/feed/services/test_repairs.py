@@ -9,10 +9,11 @@ import pytest
 from sqlalchemy import Connection, delete
 
 from app.db.engine import writing
-from app.feed.models import CourseCount, PoolVolume
+from app.estimates.models import PoolVolume
 from app.feed.services.replay import replay
 from app.feed.verifying import sums
 from app.feed.verifying.differences import Difference
+from app.transfers.models import CourseCount
 from tests.actors import TESTER
 from tests.feed.services.everything import everything
 from tests.feed.services.world import feed, sent

@@ -11,12 +11,13 @@ from sqlalchemy import select
 
 from app.db.base import db
 from app.db.engine import reading, writing
-from app.feed.models import ChainProgress, PoolCounter, ReportedFee
+from app.estimates.models import PoolCounter, ReportedFee
 from app.feed.schemas import OPERATOR_SCHEMAS
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.replay import replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
+from app.transfers.models import ChainProgress
 from tests.actors import TESTER
 from tests.feed.services.world import (
     KEYS,

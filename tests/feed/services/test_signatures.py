@@ -12,8 +12,6 @@ from coincurve import PrivateKey
 from sqlalchemy import func, select
 
 from app.db.engine import reading
-from app.feed.models import Event
-from app.feed.queries.histories import load_histories
 from app.feed.schemas import OPERATOR_SCHEMAS
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import export_log
@@ -21,7 +19,8 @@ from app.feed.services.replay import replay
 from app.feed.services.retract import retract_ids
 from app.refunds.evidence import signing_digest
 from app.refunds.models import SignatureAside, SignatureNotNeeded
-from app.transfers.models import Refund
+from app.refunds.queries import load_histories
+from app.transfers.models import Event, Refund
 from app.transfers.signatures import MAX_ASIDE, MAX_WAITING
 from app.values.codes import SendKind
 from app.values.crypto import CURVE_ORDER, address_of, checksum_address, keccak256

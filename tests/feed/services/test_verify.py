@@ -14,32 +14,26 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from sqlalchemy.exc import OperationalError
 
 from app.db.engine import reading, reading_consistently, writing
-from app.feed.models import (
-    ChainProgress,
-    CourseCount,
-    PoolCounter,
-    PoolVolume,
-    ReportedFee,
-    RetractedEvent,
-    RetractionTarget,
-    TransferBlock,
-)
+from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
+from app.feed.models import TransferBlock
 from app.feed.services.prune import prune
 from app.feed.services.replay import PROJECTIONS, AnotherReplay, replay
 from app.feed.services.retract import NothingToRetract, retract_ids
 from app.feed.verifying.run import every_part
-from app.latency.models import LatencyCount
+from app.latency.models import LatencyCount, LatencyRecord
 from app.network.models import ReportedValidatorSet
+from app.refunds.models import WithdrawDone, WithdrawId
 from app.transfers.models import (
     Anomaly,
-    LatencyRecord,
+    ChainProgress,
+    CourseCount,
     Refund,
     RefundBasis,
+    RetractedEvent,
+    RetractionTarget,
     Transfer,
     TransferAccount,
     TransferHash,
-    WithdrawDone,
-    WithdrawId,
 )
 from tests.actors import TESTER
 from tests.databases import SharedDatabase

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from sqlalchemy import select, update
 
 from app.db.engine import reading, writing
-from app.feed.models import Event, PoolCounter
-from app.feed.queries.histories import load_histories
+from app.estimates.models import PoolCounter
 from app.feed.queries.pools import load_liquidity, standing_liquidity
 from app.feed.services.retract import NothingToRetract, retract_ids
 from app.network.pools import PoolCounters
+from app.refunds.queries import load_histories
+from app.transfers.models import Event
 from app.transfers.reorganisations import standing_of_transfer
 from app.values.identifiers import ChainId
 from tests.actors import TESTER

@@ -11,21 +11,24 @@ from typing import Any
 from sqlalchemy import Connection, Engine, select, text
 
 from app.db.engine import writing
-from app.feed.models import ChainProgress, CourseCount, PoolCounter, PoolVolume, ReportedFee, TransferBlock
+from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
+from app.feed.models import TransferBlock
 from app.feed.services.ingest import IngestResult, ingest_lines
+from app.latency.models import LatencyRecord
 from app.network.document import import_within, read_document
 from app.network.models import ReportedValidatorSet
 from app.refunds.evidence import signing_digest
+from app.refunds.models import WithdrawDone
 from app.refunds.request import RefundRequest, encode_request
 from app.transfers.ids import pool_transfer_id
 from app.transfers.models import (
     Anomaly,
-    LatencyRecord,
+    ChainProgress,
+    CourseCount,
     Refund,
     Transfer,
     TransferAccount,
     TransferHash,
-    WithdrawDone,
 )
 from app.values.codes import SendKind
 from app.values.crypto import address_of, checksum_address, keccak256, sign_digest

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from werkzeug.test import TestResponse
 
 from app.db.engine import reading
-from app.feed import models as log
+from app.transfers import models as log
 from tests.gateway import Gateway
 
 EVENTS = "/ingest/v1/events"

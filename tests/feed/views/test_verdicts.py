@@ -11,8 +11,8 @@ from sqlalchemy import func, select
 
 from app.credentials.services.ingest_tokens import create_token
 from app.db.engine import reading
-from app.feed import models as log
 from app.feed.services import ingest
+from app.transfers import models as log
 from app.transfers.models import Anomaly
 from tests.actors import TESTER
 from tests.feed.services.world import about, event, released, sent, transfer_id

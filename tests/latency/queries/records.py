@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import insert
 
 from app.db.engine import writing
-from app.transfers.models import LatencyRecord, Transfer
+from app.latency.models import LatencyRecord
+from app.transfers.models import Transfer
 from app.values.codes import TransferHistoryStatus
 from tests.gateway import current_gateway
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.transfers.progress import FINALIZED, ChainDepth, Finality, is_final
+from app.network.watch_terms import FINALIZED, Finality
+from app.transfers.progress import ChainDepth, is_final
 from app.values.identifiers import BlockNumber
 
 BLOCK = BlockNumber(100)

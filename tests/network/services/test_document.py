@@ -13,7 +13,7 @@ from flask import Flask
 from sqlalchemy import insert, select
 
 from app.db.engine import reading, writing
-from app.network import document as network_document
+from app.network import changes
 from app.network.document import NetworkRefused, export_network, import_network
 from app.network.models import NetworkPart, Route
 from app.network.queries import load_versions
@@ -231,7 +231,7 @@ def test_a_failure_half_way_changes_nothing(gateway: Gateway, monkeypatch: pytes
     def fail(*_: object) -> None:
         raise RuntimeError("the disk is full")
 
-    monkeypatch.setattr(network_document, "raise_versions", fail)
+    monkeypatch.setattr(changes, "raise_versions", fail)
     with pytest.raises(RuntimeError):
         import_network(
             gateway.database, gateway.audit_keys, gateway.two_persons, b'{"version": 1}', actor=TESTER

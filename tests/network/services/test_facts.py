@@ -10,7 +10,7 @@ import pytest
 from flask import Flask
 
 from app.feed.services.refold import ContractsChanged, FactsChanged
-from app.network import document as network_document
+from app.network.changes import NETWORK_CHANGED
 from app.network.document import NetworkRefused, export_network, import_network
 from tests.actors import TESTER
 from tests.gateway import Gateway, current_gateway
@@ -95,12 +95,12 @@ def of_celr(org: int, pegged: int, addresses: set[str] | None) -> frozenset[Cont
     ],
 )
 def test_kept_events_are_judged_again_where_facts_changed(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, path: str, value: Any, facts: FactsChanged
+    gateway: Gateway, path: str, value: Any, facts: FactsChanged
 ) -> None:
     told: list[FactsChanged] = []
     import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
-    monkeypatch.setattr(
-        network_document, "refold_after_network_change", lambda _, change, _now: told.append(change)
+    NETWORK_CHANGED.hand_in(
+        gateway.database.engine, lambda _connection, changes, _now: told.append(FactsChanged.by(changes))
     )
     import_network(
         gateway.database,

@@ -16,10 +16,17 @@ from sqlalchemy import create_engine, delete, event
 from sqlalchemy.exc import OperationalError
 
 from app.db.engine import writing
-from app.estimates.inputs import FeeTier, FixedRate, PeggedTerms, RouteBlock, StableSwapRate, TokenTerms
 from app.network import services as network_snapshot
 from app.network.document import import_network
 from app.network.models import NetworkPart
+from app.network.route_terms import (
+    FeeTier,
+    FixedRate,
+    PeggedTerms,
+    RouteBlock,
+    StableSwapRate,
+    TokenTerms,
+)
 from app.network.services import NetworkSnapshots
 from app.network.snapshot import NetworkSnapshot
 from app.values.codes import BridgeType

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from app.feed.pruned import Pruned, content_digest
 from app.network.facts import NetworkFacts, TokenFacts
 from app.network.validators import ValidatorSet
 from app.refunds.request import RefundRequest, encode_request
 from app.refunds.request_rules import signing_digest
+from app.transfers.contents import Pruned, content_digest
 from app.transfers.events import (
     ChainReorged,
     Event,

@@ -11,17 +11,16 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from app.db.engine import reading, writing
-from app.feed.models import Event
 from app.feed.services.retract import retract_ids
 from app.refunds import services
-from app.transfers.models import Transfer
+from app.transfers.models import Event, Transfer
 from app.transfers.status_changes import BEGINNING, Position, parse_position
-from app.transfers.status_stream import PlacedChange
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import TransferId, account_key
 from app.waiting import queries as touched
 from app.waiting.register import Key
 from app.waiting.services import present_position, told_after
+from app.waiting.status_stream import PlacedChange
 from tests.actors import TESTER
 from tests.databases import SharedDatabase
 from tests.everyday import volume

@@ -12,8 +12,8 @@ from flask import Flask
 
 from app.db.engine import reading
 from app.feed.lines import ReadLine, read_line
-from app.feed.queries.facts import load_network_facts, load_opening_sets
 from app.network.facts import NetworkFacts
+from app.network.queries import load_network_facts, load_opening_sets
 from app.transfers import status_history
 from app.transfers.contents import agree, together
 from app.transfers.events import TransferEvent, TransferSent, ValidatorsUpdated
@@ -22,9 +22,9 @@ from app.transfers.reported import TransferHistory
 from app.transfers.state import status_answer
 from app.transfers.status_changes import BEGINNING, Position, StatusThen, account_keys
 from app.transfers.status_history import Ask, KeyedReorg, Past, reported_set
-from app.transfers.status_stream import changes_after
 from app.transfers.subjects import OPERATORS, EventKey, subject_of_chain, subject_of_transfer
 from app.values.identifiers import BlockNumber, ChainId, TransferId
+from app.waiting.status_stream import changes_after
 from tests.databases import SharedDatabase
 from tests.everyday import volume
 from tests.feed.services.any_order import SHARED, of_transfer

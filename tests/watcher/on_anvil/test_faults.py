@@ -14,7 +14,7 @@ from flask import Flask
 from sqlalchemy import func, select
 
 from app.db.engine import reading
-from app.feed.models import Event
+from app.transfers.models import Event
 from app.values.crypto import keccak256
 from app.watcher.models import WatchMiss
 from demo.chains import POOL

@@ -13,7 +13,7 @@ from flask import Flask
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.feed.models import Event
+from app.transfers.models import Event
 from app.values.codes import SendKind
 from app.values.crypto import checksum_address
 from demo.chains import LEFT, POOL, RIGHT, USDX, USERS

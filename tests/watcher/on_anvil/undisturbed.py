@@ -6,7 +6,8 @@ from flask import Flask
 from sqlalchemy import func, select
 
 from app.db.engine import reading
-from app.feed.models import Event, PoolCounter
+from app.estimates.models import PoolCounter
+from app.transfers.models import Event
 from demo.network import RPC_NAMES
 from tests.gateway import Gateway, gateway_of
 from tests.watcher.on_anvil.disturbing import undisturbed

@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import select, text
 
 from app.db.engine import reading
-from app.feed import models as log
-from app.feed.codec import encode_event
 from app.feed.lines import ReadLine, read_line
+from app.transfers import models as log
+from app.transfers.codec import encode_event
 from app.transfers.events import Event
 from app.transfers.models import Transfer
 from app.values.codes import SendKind

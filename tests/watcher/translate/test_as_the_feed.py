@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import orjson
 import pytest
 
-from app.feed.codec import encode_event
 from app.feed.lines import ReadLine, read_line
+from app.transfers.codec import encode_event
 from app.transfers.events import EVENT_CLASSES, Event
 from app.watcher.logs.translation import head_event, reorged_event
 from tests.watcher.logs import (

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import insert, select
 
 from app.db.engine import reading, writing
-from app.feed.models import PoolCounter
+from app.estimates.models import PoolCounter
 from app.network.edits.planning import EDITABLE, Edit
 from app.network.edits.results import InUse, Invalid, NotConfirmed
 from app.network.edits.rows import preview_edit, save_edit, show_row

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.feed.models import PoolCounter, PoolVolume, ReportedFee
+from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
 from app.network.edits.planning import Edit
 from app.network.edits.results import Preview, Severity
 from app.network.edits.rows import preview_edit, save_edit

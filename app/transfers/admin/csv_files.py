@@ -1,14 +1,12 @@
-"""CSV files: lines that no spreadsheet runs, and a list of transfers, read and sent page by page."""
+"""A list of transfers as a CSV file, read and sent page by page."""
 
 from __future__ import annotations
 
-import csv
-import io
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from app.console.formats import csv_line
 from app.db.database import Database
 from app.network.snapshot import SnapshotSource
 from app.transfers.admin.components import TransferLine
@@ -16,32 +14,12 @@ from app.transfers.admin.lists import ListRequest, list_transfers
 from app.transfers.admin.stuck import stuck_transfers
 from app.values.times import rfc3339
 
-_RUN_BY_SPREADSHEETS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
-_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
 _PAGE: Final = 1000
 _COLUMNS: Final = (
     "transfer_id", "status", "state", "refund_reason", "state_since", "changed_at", "sent_at", "released_at",
     "src_chain_id", "src_chain", "dst_chain_id", "dst_chain", "token", "amount", "amount_smallest_units",
     "sender", "receiver",
 )  # fmt: skip
-
-
-def neutral_cell(value: Any) -> str:
-    """The value of a CSV cell, so that no spreadsheet runs it as a formula (OWASP, CSV injection).
-
-    An apostrophe before it makes a spreadsheet take it as text. Numbers stay as they are.
-    """
-    text = "" if value is None else str(value)
-    if text.startswith(_RUN_BY_SPREADSHEETS) and not _NUMBER.fullmatch(text):
-        return f"'{text}"
-    return text
-
-
-def csv_line(cells: Iterable[Any]) -> str:
-    """A line of a CSV file; no cell of it is a formula."""
-    buffer = io.StringIO()
-    csv.writer(buffer).writerow([neutral_cell(cell) for cell in cells])
-    return buffer.getvalue()
 
 
 def transfers_csv(database: Database, snapshots: SnapshotSource, asked: ListRequest) -> Iterator[str]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
-from sqlalchemy import Engine
 
 from app.audit.keys import AuditKeys
 from app.db.database import Database
@@ -38,11 +37,10 @@ def connections_of(database: Database) -> Mapping[str, Connections]:
     engines = {"reads": database.reads, "feed": database.feed, "console": database.engine}
     if replica is not None:
         engines["replica"] = replica.engine
-    return {name: found for name, engine in engines.items() if (found := _of(engine)) is not None}
+    return {name: found for name, engine in engines.items() if (found := _of(engine.pool)) is not None}
 
 
-def _of(engine: Engine) -> Connections | None:
-    pool = engine.pool
+def _of(pool: object) -> Connections | None:
     if not isinstance(pool, FairPool):
         return None
     return Connections(pool.checkedout(), pool.checkedin(), pool.tickets.waiting, pool.tickets.refused)
