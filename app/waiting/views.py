@@ -8,12 +8,11 @@ from typing import Any, Final
 
 import orjson
 from flask import Blueprint, Response, current_app, request
-from marshmallow import Schema
 
 from app.db.database import Database
 from app.http.errors import refusal
 from app.http.headers import AS_IT_IS, NO_STORE
-from app.http.interface import PREFIX, PublicInterface
+from app.http.interface import PREFIX, Answers, PublicInterface
 from app.http.later import Beginning, LaterResponse, Pause, Step, with_own
 from app.http.public import ANY_ORIGIN, EXPOSED, PUBLIC_HEADERS, answer
 from app.http.requests import apply_request_policy, caller, read_query
@@ -221,7 +220,7 @@ wait = Blueprint("wait", __name__)
 wait.before_request(apply_request_policy)
 
 
-def answers(compat_clients: bool) -> dict[str, Schema]:
+def answers(compat_clients: bool) -> Answers:
     """The shape of the path's answer that is no stream."""
     return {WAIT_PATH: status_answer(compat_clients)}
 
