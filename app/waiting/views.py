@@ -229,19 +229,15 @@ def answers(compat_clients: bool) -> Answers:
 def wait_transfer_status() -> Response:
     """Is this transfer at another status by now?"""
     shape = status_answer(current(PublicInterface).compat_clients)
-    database = current(Database)
-    snapshots = current(SnapshotSource)
-    waiting = current(Waiting)
+    parts = current(Database), current(SnapshotSource), current(Waiting)
     asked = read_query(_WAIT_QUERY)
     seconds = min(asked.get("timeout", LONGEST_SECONDS), LONGEST_SECONDS)
     after = asked.get("after_status") if request.method == "GET" else None
-    found = wait_for_status(database, snapshots, waiting, asked["transfer_id"], after, seconds, _network())
+    found = wait_for_status(*parts, asked["transfer_id"], after, seconds, _network())
     if not isinstance(found, StatusWaiter):
         return answer(shape, found, progress_headers(found))
     last = current_app.extensions.setdefault(_LAST, LastAnswer())
-    source = StatusSource(
-        database, snapshots, waiting, shape, found, _refuse_later(current_app.app_context), last
-    )
+    source = StatusSource(*parts, shape, found, _refuse_later(current_app.app_context), last)
     return LaterResponse(source, PUBLIC_HEADERS)
 
 
