@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from flask import Blueprint, Flask
-from marshmallow import Schema
 
 from app.api import health
 from app.api.docs import views as docs
@@ -13,7 +12,7 @@ from app.db.database import Database
 from app.estimates import views as estimates
 from app.feed.services.ahead import settle_what_is_due
 from app.http import errors, transport
-from app.http.interface import LEGACY_PREFIX, PREFIX, PublicInterface, add_answers
+from app.http.interface import LEGACY_PREFIX, PREFIX, Answers, PublicInterface, add_answers
 from app.http.requests import apply_request_policy
 from app.latency import views as latency
 from app.network import views as configs
@@ -30,7 +29,7 @@ for feature in (transfers, estimates, latency):
     feature.add_operations(operations)
 
 
-def public_answers(compat_clients: bool) -> dict[str, Schema]:
+def public_answers(compat_clients: bool) -> Answers:
     """The shape of each public path's answer, without the paths' prefix."""
     return {
         **transfers.answers(compat_clients),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from flask import Blueprint, Response
-from marshmallow import Schema, fields
+from marshmallow import fields
 
 from app.db.schema import newest_schema
 from app.http.headers import PRIVATE_HEADERS
+from app.http.interface import Answers
 from app.http.public import body
 from app.http.schemas import Answer, Shape, describe
 from app.monitoring.readiness import Readiness
@@ -103,8 +104,7 @@ READY: Final = ReadyAnswer()
 VERSION_PATH: Final = "/version"
 VERSION_SHAPE: Final = VersionAnswer()
 
-ANSWERS: Final[dict[str, Schema]] = {READY_PATH: READY, VERSION_PATH: VERSION_SHAPE}
-"""The shape of each path's answer."""
+ANSWERS: Final[Answers] = {READY_PATH: READY, VERSION_PATH: VERSION_SHAPE}
 
 release = Blueprint("release", __name__)
 

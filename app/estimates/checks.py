@@ -1,6 +1,6 @@
 """The checks of an estimate in their order, each rule once (docs/interface.md#estimate-checks).
 
-The doors make check 1, whether the request can be read; these are 2 to 10.
+The interfaces make check 1, whether the request can be read; these are 2 to 10.
 """
 
 from __future__ import annotations

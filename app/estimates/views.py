@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import Any, Final
 
 from flask import Blueprint, Response
-from marshmallow import Schema
 
 from app.db.database import Database
 from app.estimates.counts import EstimateCounts
 from app.estimates.inputs import EstimateRequest
-from app.estimates.schemas import EstimateAnswer, ExplainedAnswer, estimate_query, explained_json
+from app.estimates.schemas import (
+    EstimateAnswer,
+    EstimateQuery,
+    ExplainedAnswer,
+    estimate_query,
+    explained_json,
+)
 from app.estimates.services import estimate_transfer, explain_estimate
-from app.http.interface import PublicInterface
+from app.http.interface import Answers, PublicInterface
 from app.http.public import answer
 from app.http.requests import caller, read_query, read_query_or_body
 from app.network.snapshot import SnapshotSource
@@ -25,8 +30,7 @@ EXPLAIN_PATH: Final = "/explainEstimate"
 _ESTIMATE_ANSWER: Final = EstimateAnswer()
 _EXPLAINED_ANSWER: Final = ExplainedAnswer()
 
-ANSWERS: Final[dict[str, Schema]] = {ESTIMATE_PATH: _ESTIMATE_ANSWER, EXPLAIN_PATH: _EXPLAINED_ANSWER}
-"""The shape of each path's answer."""
+ANSWERS: Final[Answers] = {ESTIMATE_PATH: _ESTIMATE_ANSWER, EXPLAIN_PATH: _EXPLAINED_ANSWER}
 
 
 def add_operations(operations: Blueprint) -> None:
@@ -47,7 +51,7 @@ def get_explained_estimate() -> Response:
     return answer(_EXPLAINED_ANSWER, explained_json(explain_estimate(*_arguments(asked))))
 
 
-def _query() -> Schema:
+def _query() -> EstimateQuery:
     return estimate_query(current(PublicInterface).compat_clients)
 
 

@@ -1,1 +1,1 @@
-"""What the HTTP doors share: headers, preflights, the caller, and errors."""
+"""What requests over HTTP and their answers share. It knows no feature."""

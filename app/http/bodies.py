@@ -1,4 +1,4 @@
-"""Requests whose bodies are bounded before anything of them is read or parsed, on every door."""
+"""Requests whose bodies are bounded before anything of them is read or parsed, on every interface."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class _FormParser(FormDataParser):
 
 
 class BoundedRequest(Request):
-    """A request of this application. A door that takes more than the default says so for each request."""
+    """A request of this application. An interface that takes more than the default says so each time."""
 
     form_data_parser_class = _FormParser
 
@@ -102,14 +102,14 @@ class BoundedRequest(Request):
 
     @property
     def is_json(self) -> bool:
-        """No library reads JSON where a form is expected; the public door reads its JSON itself, strictly."""
+        """No library reads JSON where a form is expected; the public interface reads it itself, strictly."""
         return False
 
 
 def bound_requests(app: Flask) -> None:
     """Make all requests of an application bounded ones.
 
-    Whatever is not raised by a door is as small as a question of the public.
+    Whatever is not raised by an interface is as small as a question of the public.
     """
     app.request_class = BoundedRequest
     app.config.update(

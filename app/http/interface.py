@@ -45,12 +45,15 @@ class PublicInterface:
     compat_clients: bool
 
 
+Answers = Mapping[str, Schema]
+"""The shape of each path's answer."""
+
 _ANSWERS: Final = "answers"
 
 NOTHING_BUT_ERR: Final = PlainAnswer()
 
 
-def add_answers(app: Flask, answers: Mapping[str, Schema], *, prefix: str = "") -> None:
+def add_answers(app: Flask, answers: Answers, *, prefix: str = "") -> None:
     """Note the shape of each path's answer, for errors that are raised outside of its view."""
     shapes = {prefix + path: shape for path, shape in answers.items()}
     app.extensions.setdefault(_ANSWERS, {}).update(shapes)

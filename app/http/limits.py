@@ -79,7 +79,7 @@ class Windows:
 
 
 class AskLimit:
-    """Counts the refund requests of each caller, over both doors together: each can cost a write."""
+    """Counts the refund requests of each caller, over both interfaces together: each can cost a write."""
 
     def __init__(self, limit: str, store: LimitStore) -> None:
         """

@@ -1,4 +1,4 @@
-"""What doors share that answer people with pages: static files, addresses, and whose page an error is."""
+"""What is shared where people are answered with pages: static files, addresses, whose page an error is."""
 
 from __future__ import annotations
 

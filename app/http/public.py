@@ -26,7 +26,7 @@ RATE_LIMIT_HEADERS: Final = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimi
 EXPOSED_HEADERS: Final = ", ".join(
     (REQUEST_ID, REASON, "Retry-After", "ETag", *RATE_LIMIT_HEADERS, *PROGRESS_HEADERS, MEANT)
 )
-"""Headers of an answer that pages of other origins may read, on every door."""
+"""Headers of an answer that pages of other origins may read, on every interface."""
 
 EXPOSED: Final = ("Access-Control-Expose-Headers", EXPOSED_HEADERS)
 
@@ -68,7 +68,7 @@ def body(shape: Schema, values: Any) -> bytes:
 
 
 class _PublicHeaders(Headers):
-    """The headers of the public door. Werkzeug would check each of them again for each answer."""
+    """The headers of the public interface. Werkzeug would check each of them again for each answer."""
 
     def __init__(self, more: Iterable[tuple[str, str]]) -> None:
         self._list = [*PUBLIC_HEADERS, *more]
@@ -87,7 +87,7 @@ def refusal_body(shape: Schema, code: ErrCode, msg: str) -> bytes:
 
 
 def answer(shape: Schema, values: Any, headers: Iterable[tuple[str, str]] = ()) -> Response:
-    """A successful answer: :func:`body` with the headers of the public door.
+    """A successful answer: :func:`body` with the headers of the public interface.
 
     :param headers: more of them, names and values as they are sent.
     """

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from flask import Blueprint, Response
-from marshmallow import Schema
 
 from app.db.database import Database
+from app.http.interface import Answers
 from app.http.public import answer
 from app.http.requests import read_query
 from app.latency.schemas import (
@@ -29,8 +29,7 @@ _LATENCY_ANSWER: Final = LatencyAnswer()
 _STATS_QUERY: Final = LatencyStatsQuery()
 _STATS_ANSWER: Final = LatencyStatsAnswer()
 
-ANSWERS: Final[dict[str, Schema]] = {LATENCY_PATH: _LATENCY_ANSWER, LATENCY_STATS_PATH: _STATS_ANSWER}
-"""The shape of each path's answer."""
+ANSWERS: Final[Answers] = {LATENCY_PATH: _LATENCY_ANSWER, LATENCY_STATS_PATH: _STATS_ANSWER}
 
 
 def add_operations(operations: Blueprint) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from flask import Blueprint, Response, request
-from marshmallow import Schema
 
 from app.http.headers import AS_IT_IS, JSON
+from app.http.interface import Answers
 from app.http.public import ANY_ORIGIN, EXPOSED
 from app.http.requests import apply_request_policy
 from app.network.schemas.config_answers import ConfigsAnswer
@@ -17,8 +17,7 @@ from app.parts import current
 
 CONFIGS_PATHS: Final = ("/getTransferConfigs", "/getTransferConfigsForAll")
 
-ANSWERS: Final[dict[str, Schema]] = dict.fromkeys(CONFIGS_PATHS, ConfigsAnswer())
-"""The shape of each path's answer."""
+ANSWERS: Final[Answers] = dict.fromkeys(CONFIGS_PATHS, ConfigsAnswer())
 
 _REVALIDATED: Final = ("Cache-Control", "no-cache")
 """Caches must ask each time whether their copy is current: a disabled token must show at once."""

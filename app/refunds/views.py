@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from flask import Blueprint, Response
-from marshmallow import Schema
 
 from app.db.database import Database
+from app.http.interface import Answers
 from app.http.limits import AskLimit
 from app.http.public import answer
 from app.http.requests import apply_request_policy, caller, read_body, read_query
@@ -25,11 +25,10 @@ _EVIDENCE_ANSWER: Final = EvidenceAnswer()
 _ASK_BODY: Final = WithdrawBody()
 _ASK_ANSWER: Final = WithdrawAnswer()
 
-ANSWERS: Final[dict[str, Schema]] = {
+ANSWERS: Final[Answers] = {
     EVIDENCE_PATH: _EVIDENCE_ANSWER,
     **dict.fromkeys(ASK_PATHS, _ASK_ANSWER),
 }
-"""The shape of each path's answer."""
 
 evidence = Blueprint("evidence", __name__)
 evidence.before_request(apply_request_policy)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from flask import Blueprint, Response
-from marshmallow import Schema
 
 from app.db.database import Database
-from app.http.interface import PublicInterface
+from app.http.interface import Answers, PublicInterface
 from app.http.public import answer
 from app.http.requests import read_body, read_query
 from app.network.snapshot import SnapshotSource
@@ -48,7 +47,7 @@ _FIND_QUERY: Final = AnyFindQuery()
 _FIND_ANSWER: Final = FindAnswer()
 
 
-def answers(compat_clients: bool) -> dict[str, Schema]:
+def answers(compat_clients: bool) -> Answers:
     """The shape of each path's answer."""
     return {
         STATUS_PATH: status_answer(compat_clients),

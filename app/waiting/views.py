@@ -8,12 +8,11 @@ from typing import Any, Final
 
 import orjson
 from flask import Blueprint, Response, current_app, request
-from marshmallow import Schema
 
 from app.db.database import Database
 from app.http.errors import refusal
 from app.http.headers import AS_IT_IS, NO_STORE
-from app.http.interface import PREFIX, PublicInterface
+from app.http.interface import PREFIX, Answers, PublicInterface
 from app.http.later import Beginning, LaterResponse, Pause, Step, with_own
 from app.http.public import ANY_ORIGIN, EXPOSED, PUBLIC_HEADERS, answer
 from app.http.requests import apply_request_policy, caller, read_query
@@ -221,7 +220,7 @@ wait = Blueprint("wait", __name__)
 wait.before_request(apply_request_policy)
 
 
-def answers(compat_clients: bool) -> dict[str, Schema]:
+def answers(compat_clients: bool) -> Answers:
     """The shape of the path's answer that is no stream."""
     return {WAIT_PATH: status_answer(compat_clients)}
 
@@ -230,19 +229,15 @@ def answers(compat_clients: bool) -> dict[str, Schema]:
 def wait_transfer_status() -> Response:
     """Is this transfer at another status by now?"""
     shape = status_answer(current(PublicInterface).compat_clients)
-    database = current(Database)
-    snapshots = current(SnapshotSource)
-    waiting = current(Waiting)
+    parts = current(Database), current(SnapshotSource), current(Waiting)
     asked = read_query(_WAIT_QUERY)
     seconds = min(asked.get("timeout", LONGEST_SECONDS), LONGEST_SECONDS)
     after = asked.get("after_status") if request.method == "GET" else None
-    found = wait_for_status(database, snapshots, waiting, asked["transfer_id"], after, seconds, _network())
+    found = wait_for_status(*parts, asked["transfer_id"], after, seconds, _network())
     if not isinstance(found, StatusWaiter):
         return answer(shape, found, progress_headers(found))
     last = current_app.extensions.setdefault(_LAST, LastAnswer())
-    source = StatusSource(
-        database, snapshots, waiting, shape, found, _refuse_later(current_app.app_context), last
-    )
+    source = StatusSource(*parts, shape, found, _refuse_later(current_app.app_context), last)
     return LaterResponse(source, PUBLIC_HEADERS)
 
 

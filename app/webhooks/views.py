@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from flask import Blueprint, Response
-from marshmallow import Schema
 
 from app.audit.keys import AuditKeys
-from app.credentials.api_key import Scope
+from app.credentials.api_key import ApiKey, Scope
 from app.credentials.callers import require_key, require_scope
 from app.db.database import Database
+from app.http.interface import Answers
 from app.http.public import answer
 from app.http.requests import apply_request_policy, read_body, read_query
 from app.parts import current
@@ -36,8 +36,7 @@ _BODY: Final = WebhookBody()
 _QUERY: Final = WebhookQuery()
 _ANSWER: Final = WebhooksAnswer()
 
-ANSWERS: Final[dict[str, Schema]] = {WEBHOOKS_PATH: _ANSWER}
-"""The shape of each path's answer."""
+ANSWERS: Final[Answers] = {WEBHOOKS_PATH: _ANSWER}
 
 webhooks = Blueprint("webhooks_api", __name__)
 webhooks.before_request(apply_request_policy)
@@ -54,18 +53,7 @@ def list_webhooks() -> Response:
 def create_webhook() -> Response:
     """Tell this URL what becomes of these transfers."""
     key = require_key(Scope.WEBHOOKS)
-    asked = read_body(_BODY)
-    everything = asked.get("everything", False)
-    if everything:
-        require_scope(key, Scope.ALL_WEBHOOKS)
-    subjects = subjects_of(asked.get("accounts", ()), asked.get("transfer_ids", ()))
-    wanted = NewSubscription(
-        url=asked["url"],
-        name=asked.get("name", ""),
-        audience=Audience.EVERYTHING if everything else Audience.SUBJECTS,
-        subjects=[] if everything else subjects,
-        owner_key=key.key_id,
-    )
+    wanted = _wanted(read_body(_BODY), key)
     try:
         made = subscribe(current(Database), current(AuditKeys), current(AllowedNetworks), wanted, actor=None)
     except SubscriptionRefused as refused:
@@ -87,6 +75,23 @@ def remove_webhook() -> Response:
             "this API key has no webhook with this id: list them with GET", reason=Reason.WEBHOOK_NOT_FOUND
         ) from None
     return answer(_ANSWER, _listed(key.key_id))
+
+
+def _wanted(asked: dict[str, Any], key: ApiKey) -> NewSubscription:
+    """
+    :raises Forbidden: the key is not for everything, which is asked for.
+    """
+    everything = asked.get("everything", False)
+    if everything:
+        require_scope(key, Scope.ALL_WEBHOOKS)
+    subjects = subjects_of(asked.get("accounts", ()), asked.get("transfer_ids", ()))
+    return NewSubscription(
+        url=asked["url"],
+        name=asked.get("name", ""),
+        audience=Audience.EVERYTHING if everything else Audience.SUBJECTS,
+        subjects=[] if everything else subjects,
+        owner_key=key.key_id,
+    )
 
 
 def _listed(owner_key: str, only: str | None = None) -> dict[str, Any]:

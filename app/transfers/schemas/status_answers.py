@@ -259,7 +259,8 @@ def progress_headers(status: TransferStatus) -> list[tuple[str, str]]:
     Where the transfer is over, there is no time of the next question; where it is not, no reason why it is.
     There is no time of the newest fact where nothing was taken in.
     """
-    progress, headers = status.progress, list[tuple[str, str]]()
+    progress = status.progress
+    headers: list[tuple[str, str]] = []
     if progress is not None:
         headers = [
             (TERMINAL, "true" if progress.terminal else "false"),
