@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
-from flask import current_app, flash, has_request_context, request, url_for
+from flask import current_app, flash, request, url_for
 from flask_admin.contrib.sqla import ModelView
 from flask_admin.contrib.sqla.filters import BaseSQLAFilter
 from flask_admin.model.base import ViewArgs
@@ -13,8 +13,6 @@ from flask_admin.model.base import ViewArgs
 from app.console.access import READ
 from app.console.views import ConsoleView
 from app.db.base import Base, db
-from app.network.admin.names import Choices, chain_choices, symbol_choices
-from app.network.sections import SECTIONS, Section
 
 
 class Choice(BaseSQLAFilter):
@@ -58,51 +56,7 @@ class Present(Choice):
         return query.filter(column.is_not(None) if value == "1" else column.is_(None))
 
 
-class _FromTheNetwork(Choice):
-    """One of the values that are configured when the page is requested."""
-
-    choices: ClassVar[Callable[[], Choices]]
-
-    def __init__(self, column: Any, name: str) -> None:
-        super().__init__(column, name, [])
-
-    @property
-    def options(self) -> Choices:
-        """The choices; empty while the library builds its menus at the start, without a database."""
-        return type(self).choices() if has_request_context() else []
-
-    @options.setter
-    def options(self, _given: object) -> None:
-        """Ignored: the library sets the empty list that it was given."""
-
-
-class ChainIs(_FromTheNetwork):
-    """One of the chains, in any of several columns."""
-
-    choices = staticmethod(chain_choices)
-
-    def __init__(self, column: Any, name: str, *others: Any) -> None:
-        super().__init__(column, name)
-        self.others = others
-
-    def apply(self, query: Any, value: str, alias: Any = None) -> Any:
-        condition = self.get_column(alias) == int(value)
-        for other in self.others:
-            condition = condition | (other == int(value))
-        return query.filter(condition)
-
-
-class SymbolIs(_FromTheNetwork):
-    """One of the tokens' symbols."""
-
-    choices = staticmethod(symbol_choices)
-
-    def __init__(self, column: Any, name: str = "Token") -> None:
-        super().__init__(column, name)
-
-
 _LONGEST_SEARCH: Final = 200
-_SECTION_OF: Final = {section.model: section for section in SECTIONS}
 _LAST_PAGE: Final = 1_000_000
 
 
@@ -116,7 +70,7 @@ class ListView(ConsoleView, ModelView):
     nothing: ClassVar[str] = "No rows yet."
     """What the page says where there is no row: what to do first."""
     audit_subject: ClassVar[str] = ""
-    """How the audit log names a row that is none of the configuration, such as ``operator {email}``."""
+    """How the audit log names a row, such as ``operator {email}``."""
     row_endpoint: ClassVar[str | None] = None
     """The route that a row's first cell leads to; its one argument is the row's id."""
     new_endpoint: ClassVar[str | None] = None
@@ -152,25 +106,21 @@ class ListView(ConsoleView, ModelView):
         return url_for(endpoint, **{argument: self.get_pk_value(row)})
 
     @property
-    def _section(self) -> Section | None:
-        return _SECTION_OF.get(self.model_class)
-
-    @property
     def has_history(self) -> bool:
         """Whether the audit log tells the history of a row."""
-        return bool(self._section or self.audit_subject)
+        return bool(self.audit_subject)
 
     def subject(self, row: Any) -> str:
         """The row as the audit log names it."""
-        values = {column.key: getattr(row, column.key) for column in self.model_class.__table__.columns}
-        return self._section.describe(values) if self._section else self.audit_subject.format_map(values)
+        return self.audit_subject.format_map(self.values_of(row))
+
+    def values_of(self, row: Any) -> dict[str, Any]:
+        """A row's columns by name."""
+        return {column.key: getattr(row, column.key) for column in self.model_class.__table__.columns}
 
     def history_url(self, row: Any) -> str:
-        """The history of a row; of one that is none of the configuration, its records in the audit log."""
-        subject = self.subject(row)
-        if self._section:
-            return url_for("history.index", subject=subject)
-        return url_for("audit.index", subject=f'"{subject}"')
+        """Where the history of a row is shown: its records in the audit log."""
+        return url_for("audit.index", subject=f'"{self.subject(row)}"')
 
     def filter_fields(self) -> list[tuple[str, Any, str]]:
         """For each filter its name in the URL, itself, and its value now."""

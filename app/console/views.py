@@ -13,12 +13,9 @@ from flask.typing import ResponseReturnValue
 from flask_admin import Admin, BaseView
 from markupsafe import Markup
 
-from app.audit.services import EditRefused, Saved
+from app.audit.services import Saved
 from app.console.access import READ, Access, may
 from app.console.caller import want_forms
-from app.console.formats import sentence
-from app.console.forms.base import PreviewedForm
-from app.network.edits.results import NotConfirmed
 from app.values.amounts import grouped
 
 _LONGEST_FLASH: Final = 240
@@ -46,26 +43,6 @@ def after_saving(saved: Saved, url: str) -> ResponseReturnValue:
     if saved.proposal_id is not None:
         return redirect(url_for("proposals.show", proposal_id=saved.proposal_id))
     return redirect(url)
-
-
-def note_unconfirmed(form: PreviewedForm, refused: EditRefused) -> None:
-    """Say beside the field what was not typed before a change was confirmed."""
-    if isinstance(refused, NotConfirmed):
-        form.typed.errors = [f"Type “{refused.needs_typed}” to confirm. Nothing was saved."]
-    else:
-        form.proposal_reason.errors = [f"{sentence(str(refused))} Nothing was saved."]
-
-
-def confirmed(form: PreviewedForm) -> bool:
-    """Whether a preview is confirmed; not where its amounts are others by now, which the next page says."""
-    if form.confirm.data and not form.as_previewed:
-        flash(
-            "The decimals of a token were changed while you were editing. "
-            "Nothing was saved: check the amounts.",
-            "warning",
-        )
-        return False
-    return bool(form.confirm.data)
 
 
 SECTIONS: Final = ("Overview", "Network", "Records", "People")

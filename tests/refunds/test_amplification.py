@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.feed.queries import histories
 from app.refunds import evidence as judging
+from app.refunds import queries
 from app.refunds.evidence import SHOWN_REQUESTS
 from app.transfers.signatures import MAX_WAITING
 from app.values.codes import SendKind
@@ -36,7 +36,7 @@ class Counted:
 def cost(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
     """Events read and signers recovered for one answer."""
     with monkeypatch.context() as patched:
-        read = Counted(patched, histories, "decode_event")
+        read = Counted(patched, queries, "decode_event")
         recovered = Counted(patched, judging, "recover_signer")
         response = ask.client.get("/v2/getRefundEvidence", query_string={"transfer_id": STORY.id})
         assert response.get_json()["err"] is None

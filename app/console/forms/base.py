@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from flask_wtf import FlaskForm
-from wtforms import Field, FormField, HiddenField, StringField, SubmitField
+from wtforms import Field, FormField
 
 from app.accounts.services.proposals import LONGEST_REASON
 from app.console.caller import unexpected_field_complaint
-from app.console.forms.amounts import WithUnit
-from app.console.forms.fields import FieldIds, TextValueField, locate
-from app.network.edits.results import FieldError
-from app.network.edits.saving import LONGEST_NOTE
+from app.console.forms.fields import TextValueField, locate
 
 REASON: Final[Mapping[str, Any]] = {
     "label": "Reason",
@@ -21,6 +18,22 @@ REASON: Final[Mapping[str, Any]] = {
     "render_kw": {"autocomplete": "off", "maxlength": str(LONGEST_REASON)},
 }
 """The field for the reason of a change that waits for a second operator."""
+
+
+class Fault(Protocol):
+    """What a service finds wrong with a value."""
+
+    @property
+    def field(self) -> str:
+        """The field that it is about; empty for the form as a whole."""
+
+    @property
+    def path(self) -> str:
+        """The part of the value that it is about, such as ``perc_fee_tiers[1].ppm``."""
+
+    @property
+    def message(self) -> str:
+        """What is wrong, in words."""
 
 
 class ConsoleForm(FlaskForm):
@@ -79,7 +92,7 @@ class ConsoleForm(FlaskForm):
             return False
         return super().validate(extra_validators)
 
-    def add_errors(self, errors: Iterable[FieldError]) -> None:
+    def add_errors(self, errors: Iterable[Fault]) -> None:
         """Put what a service finds wrong beside the inputs that it is about."""
         for error in errors:
             key = "id" if error.field == "chain_id" and "id" in self else error.field
@@ -88,59 +101,6 @@ class ConsoleForm(FlaskForm):
                 continue
             field, place = locate(self[key], error.path)
             field.errors = [*field.errors, f"{place}: {error.message}" if place else error.message]
-
-
-class PreviewedForm(ConsoleForm):
-    """A form whose effects are shown before they are saved: it is sent for the preview, then once more.
-
-    ``fingerprint`` is that of what the operator was shown (``audit/services.py``); its data is
-    None where none was sent. ``typed`` is the name that grave changes ask to type, ``proposal_reason`` why
-    a change is proposed that waits for a second operator, ``note`` a remark for the audit log.
-    ``decimals_shown`` are those that the amounts of the preview were read with; empty before there was one.
-    """
-
-    Meta = FieldIds
-    fingerprint = HiddenField(name="seen")
-    decimals_shown = HiddenField()
-    proposal_reason = StringField(**REASON)
-    note = StringField(
-        "Note",
-        description="Optional. Kept with this change in the audit log.",
-        render_kw={"autocomplete": "off", "maxlength": str(LONGEST_NOTE)},
-    )
-    confirm = SubmitField()
-    back = SubmitField()
-    typed = StringField(render_kw={"autocomplete": "off", "spellcheck": "false"})
-
-    def texts(self) -> dict[str, str]:
-        decimals = self._decimals()
-        return super().texts() | ({self.decimals_shown.name: decimals} if decimals else {})
-
-    @property
-    def as_previewed(self) -> bool:
-        """Whether the amounts that are confirmed are those of the preview.
-
-        They are sent in whole tokens, whose decimals somebody may have changed since.
-        """
-        return self.decimals_shown.data in (None, "", self._decimals())
-
-    def _decimals(self) -> str:
-        units = {
-            line.name: line.unit.unit.decimals for line in self.open_lines() if isinstance(line, WithUnit)
-        }
-        return " ".join(f"{name}:{decimals}" for name, decimals in units.items())
-
-    def ask_to_type(self, name: str) -> None:
-        """Let the field ``typed`` ask for this name."""
-        self.typed.label.text = f"Type “{name}” to confirm"
-
-    def fixed(self) -> dict[str, list[TextValueField]]:
-        """The inputs that cannot be changed, by the reason."""
-        found: dict[str, list[TextValueField]] = {}
-        for field in self:
-            if field.short_name in self.locked:
-                found.setdefault(self.locked[field.short_name], []).extend(lines_of(field))
-        return found
 
 
 def lines_of(field: Field) -> Iterable[Field]:

@@ -8,10 +8,9 @@ from typing import Any, Final
 
 from wtforms.utils import unset_value
 
-from app.console.forms.fields import ChoiceField, TextValueField, bound_beside
+from app.console.forms.fields import ChoiceField, Choices, TextValueField, bound_beside
 from app.console.forms.numbers import written_time
 from app.db.database import Database
-from app.network.admin.names import Choices
 from app.parts import current
 from app.values.times import rfc3339
 

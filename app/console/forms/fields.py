@@ -18,13 +18,9 @@ from wtforms.validators import StopValidation
 from wtforms.widgets import CheckboxInput, Select, TextArea, TextInput
 
 from app.console.forms.numbers import number_text, whole_digits, without_spaces
-from app.network.admin.names import Choices, chain_choices, chain_names, percent, symbol_choices
-from app.network.watch_terms import FINALIZED
-from app.values.amounts import is_ascii_digits
 
 _ITEM: Final = re.compile(r"\w+\[(\d+)\](?:\.(\w+))?")
 _LONGEST_SECONDS: Final = 13
-_RATE_MODELS: Final = [("fixed", "Fixed value"), ("stableswap", "StableSwap curve over the two pools")]
 
 
 class FieldIds(DefaultMeta):
@@ -231,16 +227,6 @@ class WholeField(DigitsField):
         return None if digits is None else int(digits)
 
 
-class FinalityField(WholeField):
-    """A number of blocks, or the nodes' own word."""
-
-    attributes = TextValueField.attributes
-    complaint = f"Enter a whole number of blocks, or {FINALIZED}."
-
-    def parse(self, text: str) -> Any:
-        return FINALIZED if text.strip().lower() == FINALIZED else super().parse(text)
-
-
 class SecondsField(TextValueField):
     """A number of seconds."""
 
@@ -255,13 +241,6 @@ class SecondsField(TextValueField):
         if len(number) > _LONGEST_SECONDS:  # a float would not keep all of them
             raise ValueError(self.complaint)
         return float(number) if "." in number else int(number)
-
-
-class PpmField(WholeField):
-    """Parts per million."""
-
-    def hint_for(self, text: str, part: str = "") -> str:
-        return percent_of(text)
 
 
 class ChoiceField(TextValueField, SelectFieldBase):
@@ -292,70 +271,6 @@ class ChoiceField(TextValueField, SelectFieldBase):
         return text
 
 
-class ChainField(ChoiceField):
-    """One of the chains. Whether it is configured is for the document's rules."""
-
-    choices = staticmethod(chain_choices)
-    complaint = "choose a chain"
-    longest = 20
-    hint = ""  # the choice says the name itself
-
-    def parse(self, text: str) -> int:
-        if not is_ascii_digits(text) or len(text) > self.longest:
-            raise ValueError(self.complaint)
-        return int(text)
-
-    def hint_for(self, text: str, part: str = "") -> str:
-        return chain_names().get(int(text[:20]), "") if is_ascii_digits(text) else ""
-
-
-class SymbolField(LineField, ChoiceField):
-    """One of the tokens' symbols."""
-
-    choices = staticmethod(symbol_choices)
-    complaint = "choose a token"
-
-
-class RateModelField(ChoiceField):
-    """How a rate is found."""
-
-    choices = staticmethod(lambda: _RATE_MODELS)
-    complaint = "choose how the rate is found"
-
-
-class _RateForm(Form):
-    """The inputs of a rate."""
-
-    Meta = FieldIds
-    partial = True
-    model = RateModelField("Rate")
-    value = LineField(
-        "Fixed value",
-        "Destination tokens for one source token, for example 1 or 1.000001.",
-        needed=False,
-        only_for=("model", "fixed"),
-    )
-    amplification = WholeField(
-        "Amplification",
-        "The curve's A, from 1 to 1 000 000. A higher value keeps the rate near 1 for longer.",
-        only_for=("model", "stableswap"),
-    )
-
-
-class RateField(FormField):
-    """A fixed rate, or the curve over both pools."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        start = {"model": "fixed", "value": "1"}
-        super().__init__(_RateForm, separator="_", default=start, **kwargs)
-
-    @property
-    def data(self) -> dict[str, Any]:
-        if self.form.model.data == "fixed":
-            return {"model": "fixed", "value": self.form.value.data or ""}
-        return {"model": self.form.model.data, "amplification": self.form.amplification.data}
-
-
 def locate(field: Field, path: str) -> tuple[Field, str]:
     """The input that a path of the document is about, and which part of it.
 
@@ -367,6 +282,5 @@ def locate(field: Field, path: str) -> tuple[Field, str]:
     return field, field.place(path)
 
 
-def percent_of(text: str) -> str:
-    """Parts per million as a percentage, where the text is such."""
-    return percent(int(text)) if is_ascii_digits(text) and len(text) < 10 else ""
+Choices = list[tuple[str, str]]
+"""Values of a select and what they are called."""

@@ -12,13 +12,13 @@ from wtforms import Form, SelectField, StringField, ValidationError
 from wtforms.fields.choices import SelectChoice
 
 from app.console.access import READ
-from app.console.forms.amounts import SMALLEST, TOKENS
 from app.console.forms.numbers import exact, number_text
 from app.console.views import ConsoleView
 from app.db.database import Database
 from app.estimates.admin.explained import Suggestion, estimate_view
 from app.estimates.inputs import EstimateRequest
 from app.estimates.services import estimate_inputs
+from app.network.admin.amount_fields import SMALLEST, TOKENS
 from app.network.snapshot import SnapshotSource
 from app.network.terms import NetworkTerms
 from app.parts import current

@@ -13,12 +13,12 @@ from app.audit.keys import AuditKeys
 from app.console.access import EDIT
 from app.console.caller import actor
 from app.console.formats import pill, when
-from app.console.lists import ChainIs, Choice, Flag, SymbolIs
+from app.console.lists import Choice, Flag
 from app.console.views import flash_saved
 from app.db.database import Database
 from app.network.admin.editing import LONGEST_GIVEN, NetworkView, concerned_transfers
 from app.network.admin.forms import BlockedAddressForm, BlockedNetworkForm, RouteBlockForm
-from app.network.admin.names import chain_cell
+from app.network.admin.names import ChainIs, SymbolIs, chain_cell
 from app.network.admin.row_forms import LARGEST_LIST, BlocksForm
 from app.network.edits.blocks import BlockEdit, preview_blocks, save_blocks
 from app.network.edits.results import Invalid

@@ -20,15 +20,15 @@ from app.audit.services import Conflict, EditRefused
 from app.console.access import EDIT, Access, Audience, may
 from app.console.caller import actor
 from app.console.formats import cut, pill, sentence
-from app.console.forms.base import PreviewedForm
 from app.console.forms.fields import ReasonField
 from app.console.lists import Flag
-from app.console.views import after_saving, note_unconfirmed
+from app.console.views import after_saving
 from app.db.database import Database
 from app.db.engine import reading
 from app.network.admin.editing import Attempt, NetworkView
 from app.network.admin.forms import ChainForm
 from app.network.admin.names import chain_names, percent
+from app.network.admin.previewed import PreviewedForm, note_unconfirmed
 from app.network.admin.row_forms import StopChainForm
 from app.network.admin.stopped import stopped_chains
 from app.network.edits.planning import Edit

@@ -20,13 +20,14 @@ from app.audit.services import Conflict
 from app.console.access import Access, Audience
 from app.console.caller import actor, read_id
 from app.console.formats import sentence
-from app.console.forms.amounts import SMALLEST, TOKENS, UnitField
 from app.console.forms.fields import FieldIds, FlagField, LineField, TextValueField, WholeField
 from app.console.forms.numbers import number_text, without_spaces
-from app.console.views import ConsoleView, flash_saved, note_unconfirmed
+from app.console.views import ConsoleView, flash_saved
 from app.db.database import Database
+from app.network.admin.amount_fields import SMALLEST, TOKENS, UnitField
 from app.network.admin.forms import ChainForm
 from app.network.admin.names import chain_choices, name_for_this_page
+from app.network.admin.previewed import note_unconfirmed
 from app.network.admin.validators import ValidatorsField
 from app.network.admin.words import told
 from app.network.edits.connect import (

@@ -18,12 +18,12 @@ from app.audit.keys import AuditKeys
 from app.audit.services import Conflict
 from app.console.access import READ, Access, Audience
 from app.console.caller import actor
-from app.console.forms.base import PreviewedForm
 from app.console.forms.fields import NoteField
 from app.console.forms.numbers import written_time
-from app.console.views import ConsoleView, after_saving, note_unconfirmed
+from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
 from app.json_documents import read_time
+from app.network.admin.previewed import PreviewedForm, note_unconfirmed
 from app.network.admin.words import ToldChange, told
 from app.network.document import export_network
 from app.network.edits.compare import Compared, NetworkRefused, Picked, compare_document, picked_edits

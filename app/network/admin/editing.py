@@ -17,12 +17,13 @@ from app.audit.keys import AuditKeys
 from app.audit.services import Conflict, Saved, shown_values
 from app.console.access import EDIT, READ, Access, Audience
 from app.console.caller import actor
-from app.console.forms.base import PreviewedForm, inputs_of
+from app.console.forms.base import inputs_of
 from app.console.lists import ListView
-from app.console.views import after_saving, confirmed, note_unconfirmed
+from app.console.views import after_saving
 from app.db.database import Database
 from app.db.engine import reading
 from app.network.admin.names import decimals_by_pool, row_title
+from app.network.admin.previewed import PreviewedForm, confirmed, note_unconfirmed
 from app.network.admin.row_forms import DiffLine, RowForm
 from app.network.edits.planning import BLOCKED, EDITABLE, Edit
 from app.network.edits.results import Effect, InUse, Invalid, NotConfirmed, Preview, RowUsers, counted
@@ -143,6 +144,19 @@ class NetworkView(ListView):
     def __init__(self) -> None:
         self.of: Section = EDITABLE[self.model_class.__tablename__]
         super().__init__()
+
+    @property
+    def has_history(self) -> bool:
+        """Each row has one."""
+        return True
+
+    def subject(self, row: Any) -> str:
+        """The row as the audit log names it."""
+        return self.of.describe(self.values_of(row))
+
+    def history_url(self, row: Any) -> str:
+        """The page of the row's history, with what it was at any time."""
+        return url_for("history.index", subject=self.subject(row))
 
     def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
         """Facts to show beside the form of this row (as the document writes it)."""

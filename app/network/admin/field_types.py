@@ -11,21 +11,106 @@ from wtforms import Form, FormField, ValidationError
 from wtforms.utils import unset_value
 from wtforms.widgets import TextArea
 
-from app.console.forms.amounts import UnitOf, WithUnit
 from app.console.forms.fields import (
-    ChainField,
+    ChoiceField,
+    Choices,
     FieldIds,
     FlagField,
     LineField,
     TextValueField,
     WholeField,
     bound_beside,
-    percent_of,
 )
 from app.console.forms.numbers import exact, number_text
-from app.network.admin.names import Choices, chain_choices
+from app.network.admin.amount_fields import UnitOf, WithUnit
+from app.network.admin.names import chain_choices, chain_names, percent, symbol_choices
 from app.network.schemas.fields import MAX_PPM
+from app.network.watch_terms import FINALIZED
 from app.values.amounts import format_units, is_ascii_digits
+
+_RATE_MODELS: Final = [("fixed", "Fixed value"), ("stableswap", "StableSwap curve over the two pools")]
+
+
+class FinalityField(WholeField):
+    """A number of blocks, or the nodes' own word."""
+
+    attributes = TextValueField.attributes
+    complaint = f"Enter a whole number of blocks, or {FINALIZED}."
+
+    def parse(self, text: str) -> Any:
+        return FINALIZED if text.strip().lower() == FINALIZED else super().parse(text)
+
+
+class PpmField(WholeField):
+    """Parts per million."""
+
+    def hint_for(self, text: str, part: str = "") -> str:
+        return percent_of(text)
+
+
+class ChainField(ChoiceField):
+    """One of the chains. Whether it is configured is for the document's rules."""
+
+    choices = staticmethod(chain_choices)
+    complaint = "choose a chain"
+    longest = 20
+    hint = ""  # the choice says the name itself
+
+    def parse(self, text: str) -> int:
+        if not is_ascii_digits(text) or len(text) > self.longest:
+            raise ValueError(self.complaint)
+        return int(text)
+
+    def hint_for(self, text: str, part: str = "") -> str:
+        return chain_names().get(int(text[:20]), "") if is_ascii_digits(text) else ""
+
+
+class SymbolField(LineField, ChoiceField):
+    """One of the tokens' symbols."""
+
+    choices = staticmethod(symbol_choices)
+    complaint = "choose a token"
+
+
+class RateModelField(ChoiceField):
+    """How a rate is found."""
+
+    choices = staticmethod(lambda: _RATE_MODELS)
+    complaint = "choose how the rate is found"
+
+
+class _RateForm(Form):
+    """The inputs of a rate."""
+
+    Meta = FieldIds
+    partial = True
+    model = RateModelField("Rate")
+    value = LineField(
+        "Fixed value",
+        "Destination tokens for one source token, for example 1 or 1.000001.",
+        needed=False,
+        only_for=("model", "fixed"),
+    )
+    amplification = WholeField(
+        "Amplification",
+        "The curve's A, from 1 to 1 000 000. A higher value keeps the rate near 1 for longer.",
+        only_for=("model", "stableswap"),
+    )
+
+
+class RateField(FormField):
+    """A fixed rate, or the curve over both pools."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        start = {"model": "fixed", "value": "1"}
+        super().__init__(_RateForm, separator="_", default=start, **kwargs)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        if self.form.model.data == "fixed":
+            return {"model": "fixed", "value": self.form.value.data or ""}
+        return {"model": self.form.model.data, "amplification": self.form.amplification.data}
+
 
 OTHER: Final = "other"
 
@@ -280,3 +365,8 @@ def _numbers(names: Iterable[str], table: str) -> set[int]:
     """The numbers of the rows whose inputs were sent."""
     pattern = re.compile(rf"{re.escape(table)}_(\d{{1,3}})_(?:from|fee)", re.ASCII)
     return {int(match[1]) for match in map(pattern.fullmatch, names) if match}
+
+
+def percent_of(text: str) -> str:
+    """Parts per million as a percentage, where the text is such."""
+    return percent(int(text)) if is_ascii_digits(text) and len(text) < 10 else ""

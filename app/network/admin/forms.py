@@ -6,21 +6,20 @@ from typing import Final
 
 from wtforms import DataList
 
-from app.console.forms.amounts import AmountField, UnitOf
 from app.console.forms.ends import EndField
-from app.console.forms.fields import (
+from app.console.forms.fields import FlagField, LineField, NoteField, SecondsField, WholeField
+from app.network.admin.amount_fields import AmountField, UnitOf
+from app.network.admin.field_types import (
+    AnyChainField,
     ChainField,
+    ContractsField,
     FinalityField,
-    FlagField,
-    LineField,
-    NoteField,
+    PairTokenField,
     PpmField,
     RateField,
-    SecondsField,
     SymbolField,
-    WholeField,
+    TiersField,
 )
-from app.network.admin.field_types import AnyChainField, ContractsField, PairTokenField, TiersField
 from app.network.admin.names import symbol_choices
 from app.network.admin.row_forms import RowForm
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Final
 
-from flask import g
+from flask import g, has_request_context
 from markupsafe import Markup
 
 from app.console.formats import grouped, units
+from app.console.forms.fields import Choices
+from app.console.lists import Choice
 from app.db.database import Database
 from app.db.engine import reading
 from app.network import queries
@@ -23,9 +25,6 @@ NOT_KNOWN = "not known"
 _PLACES: Final = 6
 _DIGITS: Final = 3
 """Decimals of an amount in a table; a smaller amount has more of them, so that so many digits are seen."""
-
-Choices = list[tuple[str, str]]
-"""Values of a select and what they are called."""
 
 
 def chain_names() -> Mapping[int, str]:
@@ -148,3 +147,46 @@ def tiers_cell(
     return Markup(
         '<span class="nowrap" title="{}">{} to {}</span><small class="smallest">{} tiers</small>'
     ).format("\n".join(lines), percent(first), percent(tiers[-1][1]), len(tiers))
+
+
+class _FromTheNetwork(Choice):
+    """One of the values that are configured when the page is requested."""
+
+    choices: ClassVar[Callable[[], Choices]]
+
+    def __init__(self, column: Any, name: str) -> None:
+        super().__init__(column, name, [])
+
+    @property
+    def options(self) -> Choices:
+        """The choices; empty while the library builds its menus at the start, without a database."""
+        return type(self).choices() if has_request_context() else []
+
+    @options.setter
+    def options(self, _given: object) -> None:
+        """Ignored: the library sets the empty list that it was given."""
+
+
+class ChainIs(_FromTheNetwork):
+    """One of the chains, in any of several columns."""
+
+    choices = staticmethod(chain_choices)
+
+    def __init__(self, column: Any, name: str, *others: Any) -> None:
+        super().__init__(column, name)
+        self.others = others
+
+    def apply(self, query: Any, value: str, alias: Any = None) -> Any:
+        condition = self.get_column(alias) == int(value)
+        for other in self.others:
+            condition = condition | (other == int(value))
+        return query.filter(condition)
+
+
+class SymbolIs(_FromTheNetwork):
+    """One of the tokens' symbols."""
+
+    choices = staticmethod(symbol_choices)
+
+    def __init__(self, column: Any, name: str = "Token") -> None:
+        super().__init__(column, name)

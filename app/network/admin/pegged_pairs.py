@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from app.console.lists import ChainIs, SymbolIs
 from app.network.admin.editing import NetworkView
 from app.network.admin.forms import PeggedPairForm
-from app.network.admin.names import NOT_KNOWN, amount_cell, chain_cell, tiers_cell
+from app.network.admin.names import NOT_KNOWN, ChainIs, SymbolIs, amount_cell, chain_cell, tiers_cell
 from app.network.models import PeggedPair
 
 

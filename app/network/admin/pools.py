@@ -11,13 +11,13 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from app.console.formats import grouped
-from app.console.lists import ChainIs, Present, SymbolIs
+from app.console.lists import Present
 from app.db.database import Database
 from app.db.engine import reading
 from app.estimates.queries import counters_of, estimate_facts, pool_counters
 from app.network.admin.editing import Beside, NetworkView
 from app.network.admin.forms import PoolForm
-from app.network.admin.names import amount_cell, chain_cell
+from app.network.admin.names import ChainIs, SymbolIs, amount_cell, chain_cell
 from app.network.models import Pool
 from app.network.pools import PoolCounters, PoolState, opening_counters
 from app.network.snapshot import SnapshotSource

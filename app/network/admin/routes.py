@@ -19,14 +19,23 @@ from app.audit.services import Conflict
 from app.console.access import EDIT, Access
 from app.console.caller import actor
 from app.console.formats import pill, span, when
-from app.console.lists import ChainIs, Choice, SymbolIs
-from app.console.views import after_saving, confirmed, note_unconfirmed
+from app.console.lists import Choice
+from app.console.views import after_saving
 from app.db.database import Database
 from app.db.engine import reading
 from app.estimates.queries import reported_fees
 from app.network.admin.editing import Beside, NetworkView
 from app.network.admin.forms import RouteForm
-from app.network.admin.names import NOT_KNOWN, amount_cell, chain_cell, decimals_by_pool, tiers_cell
+from app.network.admin.names import (
+    NOT_KNOWN,
+    ChainIs,
+    SymbolIs,
+    amount_cell,
+    chain_cell,
+    decimals_by_pool,
+    tiers_cell,
+)
+from app.network.admin.previewed import confirmed, note_unconfirmed
 from app.network.admin.row_forms import BaseFeesForm
 from app.network.edits.consequences import is_open
 from app.network.edits.fees import preview_fees, save_fees

@@ -10,22 +10,20 @@ from typing import Any, Final
 from wtforms import Field, FormField, ValidationError
 from wtforms.utils import unset_value
 
-from app.console.forms.amounts import AmountField, UnitOf
-from app.console.forms.base import PreviewedForm, inputs_of
+from app.console.forms.base import inputs_of
 from app.console.forms.ends import EndField
 from app.console.forms.fields import (
-    ChainField,
     ChoiceField,
     LineField,
     NoteField,
-    RateField,
     ReasonField,
-    SymbolField,
     TextValueField,
     locate,
 )
 from app.console.forms.numbers import number_text
-from app.network.admin.field_types import PairTokenField
+from app.network.admin.amount_fields import AmountField, UnitOf
+from app.network.admin.field_types import ChainField, PairTokenField, RateField, SymbolField
+from app.network.admin.previewed import PreviewedForm
 from app.network.edits.fees import FeeEdit
 from app.values.amounts import grouped
 from app.values.differences import FieldDifference

@@ -7,10 +7,10 @@ from typing import Any
 from markupsafe import Markup
 
 from app.console.formats import cut, pill
-from app.console.lists import ChainIs, Choice, SymbolIs
+from app.console.lists import Choice
 from app.network.admin.editing import NetworkView
 from app.network.admin.forms import TokenForm
-from app.network.admin.names import chain_cell
+from app.network.admin.names import ChainIs, SymbolIs, chain_cell
 from app.network.models import Token
 
 

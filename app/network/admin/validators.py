@@ -14,12 +14,12 @@ from app.audit.keys import AuditKeys
 from app.audit.services import Conflict
 from app.console.access import ADMINISTER, READ
 from app.console.caller import actor
-from app.console.forms.base import PreviewedForm
 from app.console.forms.fields import NoteField
 from app.console.forms.numbers import whole_digits
-from app.console.views import ConsoleView, after_saving, note_unconfirmed
+from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
 from app.network.admin.names import chain_names, percent
+from app.network.admin.previewed import PreviewedForm, note_unconfirmed
 from app.network.admin.validator_sets import validator_sets
 from app.network.admin.words import told
 from app.network.edits.connect import opening_edits, opening_set

@@ -14,9 +14,10 @@ from app.audit.services import Conflict
 from app.console.access import Access, Audience, may
 from app.console.caller import actor, read_id
 from app.console.formats import pill, when
-from app.console.lists import ChainIs, Choice, ListView, Present
+from app.console.lists import Choice, ListView, Present
 from app.console.views import flash_saved
 from app.db.database import Database
+from app.network.admin.names import ChainIs
 from app.parts import current
 from app.transfers.admin.labels import ANOMALY_WORDS
 from app.transfers.anomalies import AnomalyKind

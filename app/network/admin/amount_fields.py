@@ -13,9 +13,9 @@ from wtforms import Form, FormField
 from wtforms.utils import unset_value
 
 from app.console.formats import grouped, units
-from app.console.forms.fields import ChoiceField, TextValueField, bound_beside
+from app.console.forms.fields import ChoiceField, Choices, TextValueField, bound_beside
 from app.console.forms.numbers import LONGEST_NUMBER, exact, number_text, whole_digits
-from app.network.admin.names import Choices, token_decimals
+from app.network.admin.names import token_decimals
 from app.values.amounts import MAX_UINT256, format_units, is_ascii_digits
 from app.values.crypto import parse_evm_address
 

@@ -1,0 +1,87 @@
+"""The form of a change that is shown before it is saved, and what is said where it is not confirmed."""
+
+from __future__ import annotations
+
+from flask import flash
+from wtforms import HiddenField, StringField, SubmitField
+
+from app.audit.services import EditRefused
+from app.console.formats import sentence
+from app.console.forms.base import REASON, ConsoleForm, lines_of
+from app.console.forms.fields import FieldIds, TextValueField
+from app.network.admin.amount_fields import WithUnit
+from app.network.edits.results import NotConfirmed
+from app.network.edits.saving import LONGEST_NOTE
+
+
+class PreviewedForm(ConsoleForm):
+    """A form whose effects are shown before they are saved: it is sent for the preview, then once more.
+
+    ``fingerprint`` is that of what the operator was shown (``audit/services.py``); its data is
+    None where none was sent. ``typed`` is the name that grave changes ask to type, ``proposal_reason`` why
+    a change is proposed that waits for a second operator, ``note`` a remark for the audit log.
+    ``decimals_shown`` are those that the amounts of the preview were read with; empty before there was one.
+    """
+
+    Meta = FieldIds
+    fingerprint = HiddenField(name="seen")
+    decimals_shown = HiddenField()
+    proposal_reason = StringField(**REASON)
+    note = StringField(
+        "Note",
+        description="Optional. Kept with this change in the audit log.",
+        render_kw={"autocomplete": "off", "maxlength": str(LONGEST_NOTE)},
+    )
+    confirm = SubmitField()
+    back = SubmitField()
+    typed = StringField(render_kw={"autocomplete": "off", "spellcheck": "false"})
+
+    def texts(self) -> dict[str, str]:
+        decimals = self._decimals()
+        return super().texts() | ({self.decimals_shown.name: decimals} if decimals else {})
+
+    @property
+    def as_previewed(self) -> bool:
+        """Whether the amounts that are confirmed are those of the preview.
+
+        They are sent in whole tokens, whose decimals somebody may have changed since.
+        """
+        return self.decimals_shown.data in (None, "", self._decimals())
+
+    def _decimals(self) -> str:
+        units = {
+            line.name: line.unit.unit.decimals for line in self.open_lines() if isinstance(line, WithUnit)
+        }
+        return " ".join(f"{name}:{decimals}" for name, decimals in units.items())
+
+    def ask_to_type(self, name: str) -> None:
+        """Let the field ``typed`` ask for this name."""
+        self.typed.label.text = f"Type “{name}” to confirm"
+
+    def fixed(self) -> dict[str, list[TextValueField]]:
+        """The inputs that cannot be changed, by the reason."""
+        found: dict[str, list[TextValueField]] = {}
+        for field in self:
+            if field.short_name in self.locked:
+                found.setdefault(self.locked[field.short_name], []).extend(lines_of(field))
+        return found
+
+
+def note_unconfirmed(form: PreviewedForm, refused: EditRefused) -> None:
+    """Say beside the field what was not typed before a change was confirmed."""
+    if isinstance(refused, NotConfirmed):
+        form.typed.errors = [f"Type “{refused.needs_typed}” to confirm. Nothing was saved."]
+    else:
+        form.proposal_reason.errors = [f"{sentence(str(refused))} Nothing was saved."]
+
+
+def confirmed(form: PreviewedForm) -> bool:
+    """Whether a preview is confirmed; not where its amounts are others by now, which the next page says."""
+    if form.confirm.data and not form.as_previewed:
+        flash(
+            "The decimals of a token were changed while you were editing. "
+            "Nothing was saved: check the amounts.",
+            "warning",
+        )
+        return False
+    return bool(form.confirm.data)
