@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from itertools import takewhile
 from typing import Any
 
 import pytest
 from flask import Flask
 
-from tests.contract.recorded_answers import RECORDED, STRICT, ask, sandbox_on
+from tests.contract.recorded_answers import RECORDED, STRICT, Answer, Request, ask, sandbox_on
 
 Exchange = dict[str, Any]
+
+ANSWERS, FIELDS, CHARACTERS = 20, 10, 90
+"""How much of a difference is printed: so many answers, fields of each, and characters of a value."""
 
 
 def exchanges() -> list[Exchange]:
@@ -25,7 +30,74 @@ def assert_given_again(app: Flask, recorded: list[Exchange]) -> None:
         for exchange in recorded
         if (answer := ask(app, exchange["request"])) != exchange["answer"]
     ]
-    assert not changed, f"{len(changed)} answers changed; the first: {changed[0]}"
+    if changed:
+        parts = [difference(*each) for each in changed[:ANSWERS]]
+        more = [f"… and {len(changed) - ANSWERS} more"] * (len(changed) > ANSWERS)
+        said = "\n".join([f"{len(changed)} of {len(recorded)} answers changed", *parts, *more])
+        pytest.fail(said, pytrace=False)
+
+
+def difference(request: Request, recorded: Answer, now: Answer) -> str:
+    """The request, and each field of the answer that differs, as it was recorded and as it is now."""
+    asked = request.get("body") or request.get("base64") or ""
+    name = " ".join(request.get("command") or (request["method"], request["path"], asked))
+    differing = list(differing_fields(as_json(recorded), as_json(now)))
+    if not differing:  # the same JSON, in other bytes
+        differing = list(differing_fields(recorded, now))
+    lines = [f"\n{name[:CHARACTERS]}"]
+    for field, *values in differing[:FIELDS]:
+        before, after = shown(*values)
+        lines += [f"  {field}", f"    recorded: {before}", f"    now:      {after}"]
+    if len(differing) > FIELDS:
+        lines.append(f"  … and {len(differing) - FIELDS} more fields")
+    return "\n".join(lines)
+
+
+def as_json(answer: Answer) -> Answer:
+    """The answer with what its body or output says, where that is JSON."""
+    read = dict(answer)
+    for name in {"body", "output"} & answer.keys():
+        try:
+            read[name] = json.loads(answer[name])
+        except ValueError:
+            lines = answer[name].splitlines()
+            read[name] = lines if len(lines) > 1 else answer[name]
+    return read
+
+
+class Nothing:
+    """The value of a field that is not there."""
+
+    def __repr__(self) -> str:
+        return "(nothing)"
+
+
+NOTHING = Nothing()
+
+
+def differing_fields(before: Any, now: Any, place: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Where two values differ, as deep as both have the same form: the place, and the two values there."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        for name in before | now:
+            inner = f"{place}.{name}".lstrip(".")
+            yield from differing_fields(before.get(name, NOTHING), now.get(name, NOTHING), inner)
+    elif isinstance(before, list) and isinstance(now, list):
+        for number in range(max(len(before), len(now))):
+            first, second = ([*each[number : number + 1], NOTHING][0] for each in (before, now))
+            yield from differing_fields(first, second, f"{place}[{number}]")
+    elif type(before) is not type(now) or before != now:
+        yield place, before, now
+
+
+def shown(before: Any, now: Any) -> tuple[str, str]:
+    """Both values as text, long ones from shortly before the first character that differs."""
+    texts = [
+        repr(each) if each is NOTHING else json.dumps(each, ensure_ascii=False) for each in (before, now)
+    ]
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False)))
+    start = max(0, alike - CHARACTERS // 3)
+    first, second = ("…" * (start > 0) + text[start : start + CHARACTERS] for text in texts)
+    return first, second
 
 
 def test_every_recorded_answer_is_given_again(empty_url: str) -> None:
@@ -43,3 +115,38 @@ def test_so_it_is_where_clients_are_read_strictly(empty_url: str) -> None:
     ]
     assert not answers
     assert_given_again(sandbox_on(empty_url, compat_clients=False), recorded)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "now", "said"),
+    [
+        ({"status": 200}, {"status": 500}, ["  status", "    recorded: 200", "    now:      500"]),
+        (
+            {"body": '{"a":[{"b":1},2],"c":3}'},
+            {"body": '{"a":[{"b":4}],"c":3,"d":null}'},
+            [
+                "  body.a[0].b", "    recorded: 1", "    now:      4",
+                "  body.a[1]", "    recorded: 2", "    now:      (nothing)",
+                "  body.d", "    recorded: (nothing)", "    now:      null",
+            ],
+        ),
+        ({"body": '{"a":1}'}, {"body": '{"a": 1}'}, [
+            "  body", r'''    recorded: "{\"a\":1}"''', r'''    now:      "{\"a\": 1}"''',
+        ]),
+        ({"output": "x\ny\n"}, {"output": "x\nz\n"}, [
+            "  output[1]", '    recorded: "y"', '    now:      "z"',
+        ]),
+        ({"body": "x" * 999 + "y"}, {"body": "x" * 999 + "z"}, [
+            "  body", f'    recorded: …{"x" * 30}y"', f'    now:      …{"x" * 30}z"',
+        ]),
+    ],
+)  # fmt: skip
+def test_a_difference_is_told_by_its_fields(recorded: Answer, now: Answer, said: list[str]) -> None:
+    asked = {"method": "GET", "path": "/x"}
+    assert difference(asked, recorded, now).splitlines()[1:] == ["GET /x ", *said]
+
+
+def test_a_difference_in_many_fields_is_cut() -> None:
+    ones, twos = ({"body": json.dumps([value] * 99)} for value in (1, 2))
+    lines = difference({"command": ["audit", "verify"]}, ones, twos).splitlines()
+    assert (lines[1], lines[-1], len(lines)) == ("audit verify", "  … and 89 more fields", 33)
