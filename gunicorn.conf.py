@@ -36,7 +36,7 @@ from app.db.base import db
 from app.db.database import Database
 from app.db.pooler import check_pooler
 from app.http.limit_counts import LimitStore
-from app.monitoring.process_metrics import ProcessMetrics, keep_telling
+from app.monitoring.process_metrics import ProcessMetrics, report_regularly
 from app.monitoring.request_metrics import counts
 from app.monitoring.reserved import (
     HEALTH,
@@ -239,7 +239,7 @@ def post_worker_init(worker: Any) -> None:
     _trace(worker, application)
     worker.when_stopping = part_of(application, Waiting).stop
     if counts(application):
-        keep_telling(
+        report_regularly(
             ProcessMetrics(),
             part_of(application, Database),
             part_of(application, SnapshotSource),

@@ -40,7 +40,7 @@ def give_way() -> None:
         idle(get_hub().loop.MAXPRI)
 
 
-def stand_back() -> None:
+def yield_to_others() -> None:
     """Let the others go on until none of them is ready, for ``OTHERS_SECONDS`` at most.
 
     Without that bound, callers who ask without pause would stop whoever stands back for them.
@@ -55,7 +55,7 @@ def in_turns(items: Iterable[T], monotonic: Callable[[], float] = time.monotonic
     until = monotonic() + TURN_SECONDS
     for item in items:
         if monotonic() >= until:
-            stand_back()
+            yield_to_others()
             until = monotonic() + TURN_SECONDS
         yield item
 

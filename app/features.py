@@ -17,9 +17,9 @@ from app.db.database import Database
 from app.estimates.counts import EstimateCounts
 from app.feed.projection.transfers import PROJECTED
 from app.feed.services.ingest import Intake
-from app.feed.services.refold import follow_network_changes, follow_refund_request
+from app.feed.services.reprojection import follow_network_changes, follow_refund_request
 from app.http.limit_counts import LimitStore
-from app.http.limits import AskLimit
+from app.http.limits import RefundRequestLimit
 from app.monitoring.readiness import ClockSkew, FeedAges, Readiness, look
 from app.network.changes import NETWORK_CHANGED
 from app.network.queries import FactsCache, share_facts
@@ -32,7 +32,7 @@ from app.release import Release
 from app.values.times import system_clock
 from app.waiting.register import Waiting
 from app.webhooks.addresses import AllowedNetworks, parse_networks
-from app.webhooks.services.outbox import tell_changes, tell_head
+from app.webhooks.services.outbox import publish_changes, publish_head
 from config import MADE_AUDIT_KEY, Settings
 
 
@@ -61,7 +61,7 @@ def add_features(app: Flask, settings: Settings, database: Database, counters: C
     add_part(app, AllowedNetworks, parse_networks(settings.webhook_allow_networks))
     add_part(app, LimitStore, limit_store)
     add_part(app, RequestLimits, RequestLimits(settings.rate_limit, limit_store))
-    add_part(app, AskLimit, AskLimit(settings.refund_ask_limit, limit_store))
+    add_part(app, RefundRequestLimit, RefundRequestLimit(settings.refund_ask_limit, limit_store))
     clock_skew = ClockSkew(database.reads, system_clock)
     feed_ages = FeedAges(database.reads, settings.feed_max_age_seconds, fails=settings.feed_stale == "fail")
     look_now = partial(look, database, snapshots, clock_skew, feed_ages)
@@ -74,7 +74,7 @@ def _share(database: Database) -> None:
     facts = FactsCache()
     for engine in (database.engine, database.feed):
         share_facts(engine, facts)
-        HEAD_WRITTEN.hand_in(engine, tell_head)
+        HEAD_WRITTEN.hand_in(engine, publish_head)
         NETWORK_CHANGED.hand_in(engine, follow_network_changes)
         REQUEST_STORED.hand_in(engine, follow_refund_request)
-        PROJECTED.hand_in(engine, tell_changes)
+        PROJECTED.hand_in(engine, publish_changes)

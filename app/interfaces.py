@@ -44,7 +44,7 @@ def _open_wait(app: Flask, _settings: Settings) -> None:
 
 
 def _open_grpcweb(app: Flask, settings: Settings) -> None:
-    grpcweb.open_door(app, trusted_proxies=settings.trusted_proxies)
+    grpcweb.open_interface(app, trusted_proxies=settings.trusted_proxies)
 
 
 def _open_console(app: Flask, settings: Settings) -> None:

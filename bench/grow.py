@@ -23,14 +23,14 @@ from app.feed.lines import ReadLine, read_line
 from app.feed.models import GrownDatabase, TransferBlock
 from app.feed.projection.latencies import recount
 from app.feed.projection.sums import advance, apply_shared
-from app.feed.projection.transfers import Folds, project
+from app.feed.projection.transfers import Projections, project
 from app.latency.models import LatencyRecord
 from app.network.document import import_within, read_document
 from app.network.pools import PoolCounters
 from app.network.queries import load_network_facts
 from app.sandbox.loader import SandboxRefused
 from app.sandbox.network import network_document
-from app.transfers.effects import CourseKey, Courses, SharedChange
+from app.transfers.effects import SharedChange, TrendKey, Trends
 from app.transfers.events import TransferEvent
 from app.transfers.models import Refund, Transfer, TransferAccount, TransferHash
 from app.transfers.queries.logged import is_empty
@@ -89,7 +89,7 @@ def grow(
         facts = load_network_facts(connection)
         for start in range(0, len(unusual), FOLDED):
             chunk = unusual[start : start + FOLDED]
-            project(connection, [_history(transfer, now) for transfer in chunk], Folds(facts), now)
+            project(connection, [_history(transfer, now) for transfer in chunk], Projections(facts), now)
             progress(len(chunk))
         recount(connection, gateway.clock())  # minutes later
         made_up = f"{transfers.count} transfers made up"
@@ -222,8 +222,8 @@ class CompletedRows:
         for (number, hour), (count, amount, received) in self.courses.items():
             route = self.synthetic_routes[number]
             ends = ChainId(int(route.src_chain_id)), ChainId(int(route.dst_chain_id))
-            change.courses[CourseKey(hour, route.kind, *ends, route.symbol)].add(
-                Courses(begun=count, completed=count, sent=amount, paid_for=amount, received=received)
+            change.courses[TrendKey(hour, route.kind, *ends, route.symbol)].add(
+                Trends(begun=count, completed=count, sent=amount, paid_for=amount, received=received)
             )
         return change
 

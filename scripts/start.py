@@ -33,10 +33,10 @@ from app.accounts.proposal import TwoPersons
 from app.accounts.roles import Role
 from app.accounts.services.accounts import AccountRefused, any_account, create_account
 from app.accounts.services.passwords import generate_password
-from app.audit.keys import AuditKeys, KeyFileUnusable, kept_key
+from app.audit.keys import AuditKeys, KeyFileUnusable, stored_key
 from app.db.base import db
 from app.db.database import Database
-from app.db.engine import ask
+from app.db.engine import run_read
 from app.db.queries import applied_migrations
 from app.db.schema import database_complaint, is_ahead, newest_schema
 from app.feed.services.ingest import Intake
@@ -57,7 +57,7 @@ def secret_key(file: Path = KEY_FILE) -> str:
     :raises SystemExit: where the file cannot be read or written, or is empty.
     """
     try:
-        return kept_key(file)
+        return stored_key(file)
     except KeyFileUnusable as unusable:
         raise SystemExit(f"SECRET_KEY: not set, and {unusable}") from None
 
@@ -111,7 +111,7 @@ def migrate_database(database: Database) -> None:
 
     :raises SystemExit: this version cannot run on that schema.
     """
-    applied = ask(database.reads, applied_migrations)
+    applied = run_read(database.reads, applied_migrations)
     if applied == {newest_schema()}:
         return
     if not is_ahead(applied):

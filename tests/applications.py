@@ -21,7 +21,7 @@ from jinja2.bccache import Bucket, BytecodeCache
 from app import create_app
 from app.accounts.sign_in import setup
 from app.db.base import db
-from app.db.cached_reads import KeptReads
+from app.db.cached_reads import CachedReads
 from app.db.database import Database
 from app.db.writes import Writes, writes_of
 from app.features import add_features
@@ -97,8 +97,8 @@ def renew_gateway(app: Flask, clock: Clock) -> None:
     database = replace(
         old,
         clock=clock,
-        cached=KeptReads(FACTS_KEPT_SECONDS, writes_of(engine)),
-        hints=KeptReads(FACTS_KEPT_SECONDS, Writes()),
+        cached=CachedReads(FACTS_KEPT_SECONDS, writes_of(engine)),
+        hints=CachedReads(FACTS_KEPT_SECONDS, Writes()),
     )
     add_features(app, settings, database, part_of(app, Intake).counters)
 

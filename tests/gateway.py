@@ -13,13 +13,13 @@ from app.audit.keys import AuditKeys
 from app.credentials.callers import RequestLimits
 from app.credentials.ingest_token import EnvironmentTokens
 from app.credentials.key_uses import KeyUses
-from app.db.cached_reads import KeptReads
+from app.db.cached_reads import CachedReads
 from app.db.database import Database
 from app.db.replica import PublicReads
 from app.estimates.counts import EstimateCounts
 from app.feed.services.ingest import Intake
 from app.http.limit_counts import LimitStore
-from app.http.limits import AskLimit
+from app.http.limits import RefundRequestLimit
 from app.monitoring.readiness import Readiness
 from app.network.snapshot import SnapshotSource
 from app.parts import add_part, part_of
@@ -38,7 +38,7 @@ PARTS: dict[str, type[Any]] = {
     "key_uses": KeyUses,
     "limit_store": LimitStore,
     "request_limits": RequestLimits,
-    "ask_limit": AskLimit,
+    "ask_limit": RefundRequestLimit,
     "readiness": Readiness,
     "environment_tokens": EnvironmentTokens,
     "allowed": AllowedNetworks,
@@ -59,7 +59,7 @@ class Gateway:
     key_uses: KeyUses
     limit_store: LimitStore
     request_limits: RequestLimits
-    ask_limit: AskLimit
+    refund_request_limit: RefundRequestLimit
     readiness: Readiness
     environment_tokens: EnvironmentTokens
     allowed: AllowedNetworks
@@ -85,7 +85,7 @@ class Gateway:
         return self.database.public
 
     @property
-    def cached(self) -> KeptReads:
+    def cached(self) -> CachedReads:
         return self.database.cached
 
     def but(self, **changes: Any) -> Gateway:

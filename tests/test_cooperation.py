@@ -85,7 +85,7 @@ import time
 
 import gevent
 
-from app.cooperation import OTHERS_SECONDS, give_way, stand_back
+from app.cooperation import OTHERS_SECONDS, give_way, yield_to_others
 
 def never_done():
     while True:
@@ -97,7 +97,7 @@ def waits():
     found = []
     for _ in range(50):
         began = time.monotonic()
-        stand_back()
+        yield_to_others()
         found.append((time.monotonic() - began) / OTHERS_SECONDS)
     return found
 

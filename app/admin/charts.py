@@ -17,8 +17,8 @@ from app.estimates.admin.summary import EstimateSummary
 from app.network.route_terms import TokenTerms
 from app.network.snapshot import SnapshotSource
 from app.network.terms import NetworkTerms
-from app.transfers.effects import Courses
-from app.transfers.queries.trends import DAILY, HOURLY, SpanKey, course_counts
+from app.transfers.effects import Trends
+from app.transfers.queries.trends import DAILY, HOURLY, SpanKey, trend_counts
 from app.values.amounts import PPM, format_units
 from app.values.codes import SendKind
 from app.values.identifiers import PoolKey, RouteKey
@@ -124,11 +124,11 @@ def trend(database: Database, snapshots: SnapshotSource, period: Period) -> Tren
     terms, shape = snapshots.current().terms, _SHAPES[period]
     last = hour_of(database.clock()) // shape.hours
     first = last - shape.spans + 1
-    sums: dict[int, Courses] = defaultdict(Courses)
-    amounts: dict[_Units, dict[int, Courses]] = defaultdict(lambda: defaultdict(Courses))
+    sums: dict[int, Trends] = defaultdict(Trends)
+    amounts: dict[_Units, dict[int, Trends]] = defaultdict(lambda: defaultdict(Trends))
     unmeasured = 0
     with reading(database.reads) as connection:
-        for key, courses in course_counts(connection, shape.hours, first):
+        for key, courses in trend_counts(connection, shape.hours, first):
             span = min(key.span, last)  # a clock that is ahead of this one counts as now
             sums[span].add(courses)
             units = _units(terms, key)
@@ -154,7 +154,7 @@ class _Units(NamedTuple):
     dst_decimals: int
 
 
-def _token_trends(amounts: Mapping[_Units, Mapping[int, Courses]], spans: range) -> tuple[TokenTrend, ...]:
+def _token_trends(amounts: Mapping[_Units, Mapping[int, Trends]], spans: range) -> tuple[TokenTrend, ...]:
     """Each token in whole tokens, whatever its decimals are on a chain."""
     begun: dict[str, int] = defaultdict(int)
     found: dict[str, _TokenSums] = defaultdict(_TokenSums)
@@ -185,14 +185,14 @@ class _TokenSums:
     kept: dict[int, Fraction] = field(default_factory=lambda: defaultdict(Fraction))
 
 
-def _sum(every: Iterable[Courses]) -> Courses:
-    total = Courses()
+def _sum(every: Iterable[Trends]) -> Trends:
+    total = Trends()
     for each in every:
         total.add(each)
     return total
 
 
-def _count(at: datetime, courses: Courses) -> SpanCount:
+def _count(at: datetime, courses: Trends) -> SpanCount:
     return SpanCount(at, courses.begun, courses.completed, courses.refund, courses.failed)
 
 

@@ -21,7 +21,7 @@ from app.db.database import Database
 from app.db.engine import reading, reading_consistently
 from app.db.writes import is_unavailable
 from app.estimates.admin.summary import EstimateSummary, estimate_summary
-from app.latency.admin import Middles, PairLatency, middles_of_the_week, slowest_pairs
+from app.latency.admin import Middles, PairLatency, medians_of_the_week, slowest_pairs
 from app.network.admin.pools import PoolLine, pool_lines
 from app.network.queries import load_network_facts
 from app.network.snapshot import SnapshotSource
@@ -175,7 +175,7 @@ class Dashboard:
 
     @cached_property
     def _middles(self) -> Middles:
-        return middles_of_the_week(self._database)
+        return medians_of_the_week(self._database)
 
     @cached_property
     def _anomalies(self) -> tuple[tuple[AnomalyLine, ...], Count]:

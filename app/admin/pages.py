@@ -19,7 +19,7 @@ from app.network.admin.pools import PoolsView
 from app.network.admin.routes import RoutesView
 from app.network.admin.tokens import TokensView
 from app.network.admin.validators import ValidatorsView
-from app.refunds.admin import RefundAsksView
+from app.refunds.admin import UserRequestsView
 from app.transfers.admin.anomalies import AnomaliesView
 from app.transfers.admin.views import TransfersView
 from app.watcher.admin import WatchingView
@@ -29,7 +29,7 @@ VIEWS: tuple[type[ConsoleView], ...] = (
     TransfersView,
     EstimatesView,
     AnomaliesView,
-    RefundAsksView,
+    UserRequestsView,
     ProposalsView,
     ChainsView,
     ConnectView,

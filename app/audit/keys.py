@@ -19,7 +19,7 @@ class KeyFileUnusable(Exception):
     """The file cannot be read, written, or holds no key; the message says which, after its name."""
 
 
-def kept_key(file: Path) -> str:
+def stored_key(file: Path) -> str:
     """The key kept in the file, made at the first call; only its owner may read it.
 
     Of several processes that make it at once, all get the same: a key appears whole or not at all.
@@ -90,7 +90,7 @@ class AuditKeys:
         if self._present:
             return self._present.encode()
         try:
-            return kept_key(self._file).encode()
+            return stored_key(self._file).encode()
         except KeyFileUnusable as unusable:
             raise AuditKeyUnusable(f"AUDIT_KEY is not set, and {unusable}") from None
 

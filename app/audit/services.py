@@ -226,7 +226,7 @@ def as_recorded(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def record_alone(
+def record_separately(
     database: Database, audit_keys: AuditKeys, actor: Actor, action: str, subject: str, *, detail: str = ""
 ) -> int:
     """Add a record of an operation that wrote nothing else, in a transaction of its own."""

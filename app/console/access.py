@@ -14,7 +14,11 @@ from flask_login import current_user
 from flask_wtf.csrf import CSRFError, CSRFProtect
 
 from app.accounts.roles import Role
-from app.accounts.sign_in.kept import keep_after_end, keep_after_stale_token, sent_by_own_page
+from app.accounts.sign_in.saved_forms import (
+    save_form_after_end,
+    save_form_after_stale_token,
+    sent_by_own_page,
+)
 from app.accounts.sign_in.sessions import leave_ended_session, sets_up_second_factor
 from app.accounts.sign_in.step_up import step_up
 from app.console.caller import allow_forms
@@ -123,7 +127,7 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
         if current_user.is_authenticated:
             _log.warning("%s %s refused to %s", request.method, request.path, current_user.email)
             abort(403)
-        if changes and (page := keep_after_end(ended)) is not None:
+        if changes and (page := save_form_after_end(ended)) is not None:
             return page
         # Without what was sent, only the address of a read page is worth coming back to.
         back = request.full_path.rstrip("?") if request.method == "GET" and not by_itself else None
@@ -157,7 +161,7 @@ def _check_token(csrf: CSRFProtect, audience: Audience) -> ResponseReturnValue |
         if request.endpoint == "security.login" and sent_by_own_page():
             flash("The page had expired. Sign in now.", "warning")
             return redirect(url_for("security.login", next=request.form.get("next") or None))
-        kept = None if audience is Audience.ANYONE else keep_after_stale_token()
+        kept = None if audience is Audience.ANYONE else save_form_after_stale_token()
         if kept is None:
             raise
         return kept

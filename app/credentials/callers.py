@@ -52,7 +52,7 @@ class RequestLimits:
         return self._windows.count(limits, counted(caller) if key is None else f"key:{key.key_id}")
 
 
-def keep_key(key: ApiKey) -> None:
+def remember_key(key: ApiKey) -> None:
     """Keep what was recognised, for as long as the request lasts."""
     g.api_key = key
 
@@ -132,7 +132,7 @@ def _count(authorization: str) -> None:
         raise not_valid
     if key is not None:
         require_scope(key, Scope.WEBHOOKS if request.path.startswith(_OF_WEBHOOKS) else Scope.READ)
-        keep_key(key)
+        remember_key(key)
 
 
 def _recognised(database: Database, authorization: str) -> tuple[ApiKey | None, Unauthorized | None]:

@@ -41,14 +41,14 @@ class BatchedCounts(ABC, Generic[Counted]):
 
     def __init__(self, engine: Engine, clock: Callable[[], datetime], seconds: float) -> None:
         self._engine, self._clock, self._seconds = engine, clock, seconds
-        self._begin_anew()
+        self._restart()
         _LIVING.add(self)
 
     @abstractmethod
     def _write(self, connection: Connection, counts: Mapping[Counted, int]) -> None:
         """Add counts to the tables, in a writing transaction."""
 
-    def _begin_anew(self) -> None:
+    def _restart(self) -> None:
         """Start without counts; locks and threads of a parent process cannot be used."""
         self._lock = threading.Lock()
         self._writing = threading.Lock()
@@ -127,7 +127,7 @@ _LIVING: weakref.WeakSet[BatchedCounts[Any]] = weakref.WeakSet()
 
 def _after_fork() -> None:
     for counts in list(_LIVING):
-        counts._begin_anew()
+        counts._restart()
 
 
 @atexit.register

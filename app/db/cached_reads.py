@@ -43,7 +43,7 @@ class _Reading:
         self.traceback: TracebackType | None = None
 
 
-class KeptReads:
+class CachedReads:
     """One for each process, shared by its threads or greenlets. It has no thread of its own.
 
     An answer is given again while it is younger than the age that is allowed, and while no transaction of a
@@ -71,7 +71,7 @@ class KeptReads:
         self._readings: dict[Hashable, _Reading] = {}
         self._oldest_given = 0.0
 
-    def ask(self, key: Hashable, read: Callable[[], T]) -> tuple[T, float]:
+    def run_read(self, key: Hashable, read: Callable[[], T]) -> tuple[T, float]:
         """What ``read`` answers or has just answered, and how old that is in seconds.
 
         It shows all that was committed ``max_age_seconds`` before this call, and all that this process

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import Engine
 
-from app.db.cached_reads import HINTS_MAX_AGE_SECONDS, KeptReads
+from app.db.cached_reads import HINTS_MAX_AGE_SECONDS, CachedReads
 from app.db.engine import READER_OPTIONS, pool_options, prepare
 from app.db.postgresql import Answers
 from app.db.replica import PublicReads, Replica
@@ -43,9 +43,9 @@ class Database:
     """For batches of events: its few connections are all that uploads can keep waiting."""
     public: PublicReads
     """For public answers, which a replica may give."""
-    cached: KeptReads
+    cached: CachedReads
     """For public answers that may be a moment old."""
-    hints: KeptReads
+    hints: CachedReads
     """For hints in public answers, which may be minutes old, and which own writes do not end."""
     answers: Answers
     """When PostgreSQL last answered."""
@@ -105,8 +105,8 @@ def open_database(
         reads=reads,
         feed=feed,
         public=PublicReads(engine, reads, replica),
-        cached=KeptReads(cached_seconds, writes_of(engine)),
-        hints=KeptReads(HINTS_MAX_AGE_SECONDS, Writes()),
+        cached=CachedReads(cached_seconds, writes_of(engine)),
+        hints=CachedReads(HINTS_MAX_AGE_SECONDS, Writes()),
         answers=answers,
         clock=clock,
     )

@@ -167,7 +167,7 @@ def reading(engine: Engine) -> AbstractContextManager[Connection]:
     return connection.execution_options(isolation_level="AUTOCOMMIT")
 
 
-def ask(
+def run_read(
     engine: Engine, question: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
     """What ``question(connection, …)`` answers on a connection for single-statement reads.

@@ -248,7 +248,7 @@ def by_range(table: str, key: str, statement: str) -> None:
             began = time.monotonic()
 
 
-def asked_percent(arguments: Mapping[str, str]) -> int:
+def requested_percent(arguments: Mapping[str, str]) -> int:
     """How much of the time ranges take at most.
 
     :param arguments: of ``-x``, by their names.

@@ -14,7 +14,7 @@ from typing import Concatenate, Final, ParamSpec, TypeVar
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.db.engine import ask, reading, reading_consistently
+from app.db.engine import reading, reading_consistently, run_read
 from app.db.writes import is_unavailable
 
 # The flush position, not the insert position: a commit is flushed, and only flushed bytes reach replicas.
@@ -97,7 +97,7 @@ class Replica:
         self._watched_in: int | None = None
         self._closed = threading.Event()
 
-    def may_be_asked(self) -> bool:
+    def is_usable(self) -> bool:
         """Whether it is good to read from now. Reads only memory; the first call in a process answers no."""
         if self._watched_in != os.getpid():
             self._watch()
@@ -146,7 +146,7 @@ class Replica:
         while self._marks and now - self._marks[0].at > self._max_lag:
             self._marks.popleft()  # reaching it would not be enough any more
         try:
-            self._marks.append(_Mark(ask(self._primary, flushed_position), now))
+            self._marks.append(_Mark(run_read(self._primary, flushed_position), now))
         except SQLAlchemyError as error:
             # Nothing new is known: what the replica shows gets older until it is too old.
             if not self._primary_silent:
@@ -207,23 +207,25 @@ class PublicReads:
         self._reads = reads
         self.replica = replica
 
-    def ask(self, question: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+    def run_read(
+        self, question: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         """What ``question(connection, …)`` answers; see ``app.db.engine.ask``."""
         replica = self.replica
-        if replica is not None and replica.may_be_asked():
+        if replica is not None and replica.is_usable():
             try:
                 with reading(replica.engine) as connection:
                     return question(connection, *args, **kwargs)
             except SQLAlchemyError as error:
                 _note(replica, error)
-        return ask(self._reads, question, *args, **kwargs)
+        return run_read(self._reads, question, *args, **kwargs)
 
-    def ask_consistently(
+    def run_reads(
         self, question: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """As :meth:`ask`, for several statements that must see the database at one moment."""
+        """As :meth:`run_read`, for several statements that must see the database at one moment."""
         replica = self.replica
-        if replica is not None and replica.may_be_asked():
+        if replica is not None and replica.is_usable():
             try:
                 with reading_consistently(replica.engine) as connection:
                     return question(connection, *args, **kwargs)

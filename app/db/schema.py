@@ -13,7 +13,7 @@ from typing import Final
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.db.database import Database
-from app.db.engine import ask
+from app.db.engine import run_read
 from app.db.queries import applied_migrations, is_read_only, schema_floors
 from app.db.writes import writes_of
 
@@ -92,14 +92,14 @@ def schema_complaint_of(database: Database) -> str | None:
 
     :raises SQLAlchemyError: it cannot be reached.
     """
-    applied = ask(database.reads, applied_migrations)
-    floors = ask(database.reads, schema_floors) if is_ahead(applied) else frozenset()
+    applied = run_read(database.reads, applied_migrations)
+    floors = run_read(database.reads, schema_floors) if is_ahead(applied) else frozenset()
     return schema_complaint(applied, floors)
 
 
 def writing_complaint(database: Database) -> str | None:
     """Why the database takes no changes, in words for its operator; None when it does."""
-    if ask(database.reads, is_read_only):
+    if run_read(database.reads, is_read_only):
         return "the database accepts no writes: it is a standby or was set to read-only"
     if refusal := writes_of(database.engine).complaint(database.engine):
         return f"the database accepts no writes ({refusal})"

@@ -28,7 +28,7 @@ from app.values.ip_addresses import IPAddress
 from app.values.times import Epoch
 
 
-def kept_facts(
+def cached_facts(
     database: Database, route: RouteKey, src: PoolState, now: datetime
 ) -> tuple[EstimateFacts, float]:
     """The facts of a route, and how many seconds ago they were read: of one statement, all of one moment.
@@ -40,8 +40,8 @@ def kept_facts(
     """
     capped = src.epoch_cap is not None and src.epoch_seconds
     epoch = Epoch.at(now, src.epoch_seconds) if capped and src.epoch_seconds else None
-    return database.cached.ask(
-        (estimate_facts, route, epoch), lambda: database.public.ask(estimate_facts, route, epoch)
+    return database.cached.run_read(
+        (estimate_facts, route, epoch), lambda: database.public.run_read(estimate_facts, route, epoch)
     )
 
 
@@ -125,7 +125,7 @@ def _moved(database: Database, terms: NetworkTerms, request: EstimateRequest, no
     by_pair = is_pegged(request.is_pegged, joined=key in terms.pegged, routed=route is not None)
     if route is None or src_pool is None or dst_pool is None or by_pair:
         return _Moved(route, src_pool, dst_pool, age=None)
-    facts, age = kept_facts(database, key, src_pool, now)
+    facts, age = cached_facts(database, key, src_pool, now)
     base_fee = base_fee_now(route.pin, facts.reported_fee, route.base_fee, now)
     return _Moved(
         replace(route, base_fee=base_fee),
@@ -154,7 +154,7 @@ def token_bound(
     if pool is None:
         return None
     here = RouteKey(symbol, ChainId(chain_id), ChainId(chain_id))
-    facts, _ = kept_facts(database, here, pool, database.clock())
+    facts, _ = cached_facts(database, here, pool, database.clock())
     now = pool.moved_by(facts.src, facts.epoch_volume)
     rests = (now.inbound_limit, now.epoch_rest, now.total_rest)
     return max(0, min(rest for rest in rests if rest is not None))

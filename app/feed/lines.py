@@ -90,10 +90,10 @@ def read_line(
         limited_to = _limits(data) if EventType.EVENTS_RETRACTED in schemas else None
     except ValidationError as error:
         return RefusedLine(number, shown_id, _sentence(error))
-    return judged_by_time(ReadLine(number, event, limited_to), now)
+    return validated_by_time(ReadLine(number, event, limited_to), now)
 
 
-def judged_by_time(line: ReadLine, now: datetime) -> ReadLine | RefusedLine:
+def validated_by_time(line: ReadLine, now: datetime) -> ReadLine | RefusedLine:
     """The line, unless its event happened in the future, or before there were chains."""
     if line.event.at < EARLIEST:
         return RefusedLine(line.line, line.event.id, TOO_EARLY)

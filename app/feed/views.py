@@ -16,7 +16,7 @@ from app.feed.lines import MAX_LINE_BYTES, lines_of
 from app.feed.services.ingest import Intake, cursor, report
 from app.http.headers import private_answer
 from app.parts import current
-from app.refunds.services import refund_asks
+from app.refunds.services import user_requests
 from app.values.amounts import is_ascii_digits
 from app.values.codes import Reason
 from app.values.errors import BadRequest, TooLarge, Unauthorized, UnsupportedFormat
@@ -180,7 +180,7 @@ _LARGEST: Final = 2**63 - 1
 def get_refund_requests() -> Response:
     """The asks behind one, of the chains that the token is for."""
     token = bearer()
-    page = refund_asks(current(Database), token.scope, _after())
+    page = user_requests(current(Database), token.scope, _after())
     return private_answer({"err": None} | page.as_json())
 
 

@@ -1,5 +1,5 @@
-"""The gRPC-Web door: framing, reading messages, answers and errors (docs/interface.md#grpc-web)."""
+"""The gRPC-Web interface: framing, reading messages, answers and errors (docs/interface.md#grpc-web)."""
 
-from app.grpcweb.door import open_door
+from app.grpcweb.interface import open_interface
 
-__all__ = ["open_door"]
+__all__ = ["open_interface"]

@@ -29,12 +29,12 @@ from app.grpcweb.messages import (
     status_answer,
     withdraw_estimate,
 )
-from app.http.limits import AskLimit
+from app.http.limits import RefundRequestLimit
 from app.latency.services import median_latency
 from app.network.services import transfer_configs
 from app.network.snapshot import SnapshotSource, TransferConfigs
 from app.parts import current
-from app.refunds.services import ask_for_refund
+from app.refunds.services import request_refund
 from app.refunds.user_request import read_withdraw_request
 from app.transfers.schemas.status_answers import progress_headers
 from app.transfers.services.lookups import transfer_history
@@ -84,8 +84,12 @@ _BOUND_RULES: Final[Rules] = {"token_addr": required(user_address)}
 def withdraw_liquidity(call: Call) -> Message:
     """Pay this transfer back."""
     asked = read_question(pb.WithdrawLiquidityRequest, call.message, _ASK_RULES)
-    number = ask_for_refund(
-        current(Database), current(SnapshotSource), current(AskLimit), asked["withdraw_req"], call.caller
+    number = request_refund(
+        current(Database),
+        current(SnapshotSource),
+        current(RefundRequestLimit),
+        asked["withdraw_req"],
+        call.caller,
     )
     return pb.WithdrawLiquidityResponse(seq_num=number)
 

@@ -78,7 +78,7 @@ class Windows:
         return Standing(limit.amount, max(0, left), max(1, -(-milliseconds // 1000)), left < 0)
 
 
-class AskLimit:
+class RefundRequestLimit:
     """Counts the refund requests of each caller, over both interfaces together: each can cost a write."""
 
     def __init__(self, limit: str, store: LimitStore) -> None:

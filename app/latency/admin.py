@@ -27,7 +27,7 @@ class PairLatency:
     p90_seconds: float
 
 
-def middles_of_the_week(database: Database) -> Middles:
+def medians_of_the_week(database: Database) -> Middles:
     """The middles of the last 7 days."""
     with reading(database.reads) as connection:
         return twice_medians_by_pair(connection, *window(database.clock()))

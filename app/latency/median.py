@@ -19,7 +19,7 @@ def window(now: datetime) -> tuple[datetime, datetime]:
     return now - WINDOW, now
 
 
-def middle_ranks(total: int) -> tuple[int, int]:
+def median_ranks(total: int) -> tuple[int, int]:
     """The ranks of the middle of ``total`` sorted values, from 0; both are the same where it is odd."""
     return (total - 1) // 2, total // 2
 

@@ -37,7 +37,7 @@ from sqlalchemy import (
 
 from app.db.direct import DirectSelect
 from app.db.types import UtcTime
-from app.latency.median import FINE, middle_ranks
+from app.latency.median import FINE, median_ranks
 from app.latency.models import LatencyCount, LatencyRecord, LatencyWindow
 from app.transfers.models import Transfer
 from app.values.identifiers import ChainId
@@ -136,7 +136,7 @@ def _place(ends: Sequence[str], ranks: Ranks) -> CTE:
     )
 
 
-def the_middle(total: ColumnElement[int]) -> tuple[ColumnElement[int], ColumnElement[int]]:
+def median_rank(total: ColumnElement[int]) -> tuple[ColumnElement[int], ColumnElement[int]]:
     """The ranks of the middle in sorted order, from 0; both are the same where the number is odd."""
     return (total - number(1)) // number(2), total // number(2)
 
@@ -181,10 +181,10 @@ def _of_pair(ranks: Ranks) -> DirectSelect[tuple[int, int]]:
 
 
 _ENDS: Final = ("src_chain_id", "dst_chain_id")
-_MIDDLE: Final = _of_pair(the_middle)
+_MIDDLE: Final = _of_pair(median_rank)
 _NINTH_TENTH: Final = _of_pair(nearest_rank(90))
 _NINETY_NINTH: Final = _of_pair(nearest_rank(99))
-_ALL_MIDDLES: Final = _latencies_at(the_middle, _ENDS)
+_ALL_MIDDLES: Final = _latencies_at(median_rank, _ENDS)
 _ALL_NINTH_TENTHS: Final = _latencies_at(nearest_rank(90), _ENDS)
 
 
@@ -279,7 +279,7 @@ _LATENCIES: Final = (
     .c
 )
 _RANKS: Final = tuple(
-    rank for ranks in (the_middle, nearest_rank(90), nearest_rank(99)) for rank in ranks(_LATENCIES.total)
+    rank for ranks in (median_rank, nearest_rank(90), nearest_rank(99)) for rank in ranks(_LATENCIES.total)
 )
 _ORDER: Final = (
     select(_LATENCIES.latency_us, _LATENCIES.rank, _LATENCIES.total)
@@ -314,7 +314,7 @@ def latency_order_of_token(
     if not rows:
         return None
     total, latencies = rows[0].total, {row.rank: row.latency_us for row in rows}
-    lower, upper = middle_ranks(total)
+    lower, upper = median_ranks(total)
     twice = latencies[lower] + latencies[upper]
     return LatencyOrder(total, twice, latencies[_rank(90, total)], latencies[_rank(99, total)])
 

@@ -41,9 +41,9 @@ def median_latency(
     :raises Unavailable: the configuration cannot be read.
     """
     src, dst = two_chains(snapshots, src_chain_id, dst_chain_id)
-    twice, _ = database.cached.ask(
+    twice, _ = database.cached.run_read(
         (twice_median, src_chain_id, dst_chain_id),
-        lambda: database.public.ask(twice_median, src_chain_id, dst_chain_id, *window(database.clock())),
+        lambda: database.public.run_read(twice_median, src_chain_id, dst_chain_id, *window(database.clock())),
     )
     if twice is None:
         raise GatewayError(
@@ -78,9 +78,9 @@ def route_times(database: Database, src_chain_id: ChainId, dst_chain_id: ChainId
     """
     if max(src_chain_id, dst_chain_id) > MAX_CHAIN_ID:
         return UNKNOWN_TIMES
-    found, _ = database.hints.ask(
+    found, _ = database.hints.run_read(
         (twice_median_and_p90, src_chain_id, dst_chain_id),
-        lambda: database.public.ask(
+        lambda: database.public.run_read(
             twice_median_and_p90, src_chain_id, dst_chain_id, *window(database.clock())
         ),
     )
@@ -168,9 +168,9 @@ def latency_stats(
 
 def _kept(database: Database, pair: Pair, symbol: str | None) -> _Found:
     """All of one moment; ``as_of`` too, so that it is never newer than the figures."""
-    found, _ = database.cached.ask(
+    found, _ = database.cached.run_read(
         (_read, pair, symbol),
-        lambda: database.public.ask_consistently(_read, pair, symbol, database.clock()),
+        lambda: database.public.run_reads(_read, pair, symbol, database.clock()),
     )
     return found
 

@@ -12,7 +12,7 @@ from typing import Final
 from app.credentials.ingest_token import EnvironmentTokens
 from app.credentials.queries import every_token, last_accepted
 from app.db.database import Database
-from app.db.engine import ask, reading
+from app.db.engine import reading, run_read
 from app.estimates.queries import pool_counters
 from app.latency.median import window
 from app.latency.queries import twice_medians_by_pair
@@ -71,7 +71,7 @@ def chain_ages(database: Database, snapshots: SnapshotSource) -> Mapping[ChainId
     :raises Unavailable: the configuration cannot be read.
     """
     now, terms = database.clock(), snapshots.current().terms
-    newest = {row.chain_id: row.newest_at for row in ask(database.reads, chain_progress)}
+    newest = {row.chain_id: row.newest_at for row in run_read(database.reads, chain_progress)}
     return {
         chain_id: _age(now, newest.get(chain_id))
         for chain_id, chain in terms.chains.items()
@@ -118,7 +118,7 @@ def pool_levels(database: Database, snapshots: SnapshotSource) -> Mapping[PoolKe
     :raises Unavailable: the configuration cannot be read.
     """
     terms = snapshots.current().terms
-    moved = ask(database.reads, pool_counters)
+    moved = run_read(database.reads, pool_counters)
     levels = {}
     for key, opening in terms.pools.items():
         pool, unit = opening.moved_by(moved.get(key, PoolCounters())), 10 ** terms.tokens[key].decimals
@@ -144,7 +144,7 @@ def stuck_transfers(database: Database) -> Mapping[MustAct, int]:
 def open_anomalies(database: Database) -> Mapping[str, int]:
     """How many anomalies of each kind nobody has acknowledged; in all counted up to ``COUNTED``."""
     found = Counter({kind.value: 0 for kind in AnomalyKind})
-    found.update(ask(database.reads, open_anomalies_by_kind))
+    found.update(run_read(database.reads, open_anomalies_by_kind))
     return found
 
 

@@ -47,7 +47,7 @@ class Read(Generic[T]):
     value: T
 
 
-class Kept(Generic[T]):
+class Cached(Generic[T]):
     """One thread reads at a time, however many ask and however long it takes. Thread-safe."""
 
     def __init__(
@@ -238,7 +238,7 @@ class StateMetrics:
     ) -> None:
         self._monotonic = monotonic
         self._parts = {
-            part.name: Kept(f"metrics of {part.name}", part.read, part.every, monotonic) for part in parts
+            part.name: Cached(f"metrics of {part.name}", part.read, part.every, monotonic) for part in parts
         }
 
     def collect(self) -> list[Metric]:

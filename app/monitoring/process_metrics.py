@@ -111,14 +111,14 @@ class ProcessMetrics:
         self._waiters.set(len(waiting))
         replica = database.public.replica
         if replica is not None:
-            self._tell_known("gateway_replica_in_use", replica.may_be_asked())
-            self._tell_known("gateway_replica_lag_bytes", replica.lag_bytes)
-        self._tell_known("gateway_limits_shared", limit_store.shared)
-        self._tell_known("gateway_audit_heads_noted", audit_keys.anchors.all_noted)
+            self._set_known("gateway_replica_in_use", replica.is_usable())
+            self._set_known("gateway_replica_lag_bytes", replica.lag_bytes)
+        self._set_known("gateway_limits_shared", limit_store.shared)
+        self._set_known("gateway_audit_heads_noted", audit_keys.anchors.all_noted)
         self._facts.set(database.cached.oldest_given())
-        self._tell_known(CONFIG_GOOD_AT, snapshots.good_at)
+        self._set_known(CONFIG_GOOD_AT, snapshots.good_at)
 
-    def _tell_known(self, name: str, value: float | None) -> None:
+    def _set_known(self, name: str, value: float | None) -> None:
         """Tell one of ``_KNOWN_LATER`` where there is anything to tell.
 
         It is made only then: until its first value is set, a metric is 0, as if that were it.
@@ -138,7 +138,7 @@ class ProcessMetrics:
             self._seen_timeouts[name] = pool.refused
 
 
-def keep_telling(
+def report_regularly(
     metrics: ProcessMetrics,
     database: Database,
     snapshots: SnapshotSource,

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.db.database import Database
-from app.db.engine import ask
+from app.db.engine import run_read
 from app.db.pooler import pooler_complaint
 from app.db.postgresql import Answers, is_late
 from app.db.queries import database_time
@@ -116,7 +116,7 @@ class ClockSkew:
         now = self._monotonic()
         if self._measured is None or now - self._measured[0] > EVERY_SECONDS:
             # SQLite has the clock of this process.
-            skew = 0.0 if self._engine.dialect.name == "sqlite" else ask(self._engine, self._measure)
+            skew = 0.0 if self._engine.dialect.name == "sqlite" else run_read(self._engine, self._measure)
             self._measured = now, skew
         return self._measured[1]
 
@@ -183,7 +183,7 @@ class FeedAges:
         limits = {chain_id: limit for chain_id in chains if (limit := self._limit(chain_id))}
         if not limits:
             return []
-        read = ask(self._reads, load_progress, limits.keys())
+        read = run_read(self._reads, load_progress, limits.keys())
         found = []
         for chain_id, limit in sorted(limits.items()):
             newest_at = read[chain_id].newest_at if chain_id in read else None

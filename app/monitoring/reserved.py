@@ -17,7 +17,7 @@ from flask import Flask
 
 from app.credentials.ingest_token import EnvironmentTokens
 from app.db.database import Database
-from app.monitoring.metrics import CONTENT_TYPE, Exposition, Kept, StateMetrics, parts_of_state
+from app.monitoring.metrics import CONTENT_TYPE, Cached, Exposition, StateMetrics, parts_of_state
 from app.monitoring.readiness import Readiness
 from app.monitoring.unread import refusal
 from app.network.snapshot import SnapshotSource
@@ -161,7 +161,7 @@ def reserved_application(
     exposition = Exposition(
         files, state, lambda: part_of(application, Readiness).verdict().complaint is None, VERSION
     )
-    return partial(_metrics, Kept("metrics", exposition.text, TEXT_SECONDS))
+    return partial(_metrics, Cached("metrics", exposition.text, TEXT_SECONDS))
 
 
 def dispatcher(application: Application) -> Application:
@@ -186,7 +186,7 @@ def _health(
     return application(environ, start_response)
 
 
-def _metrics(text: Kept[bytes], environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+def _metrics(text: Cached[bytes], environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
     if environ["PATH_INFO"] != "/metrics":
         return _plain(environ, start_response, "404 Not Found")
     if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):

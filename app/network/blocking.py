@@ -25,7 +25,7 @@ class BlockedAddresses:
         """Take accounts with the time their block ends, None for never; the longest block counts."""
         self._until: dict[str, datetime | None] = {}
         for address, until in blocks:
-            _keep_longest(self._until, account_key(address), until)
+            _latest_only(self._until, account_key(address), until)
 
     def __len__(self) -> int:
         return len(self._until)
@@ -52,7 +52,7 @@ class BlockedNetworks:
         tables: dict[tuple[int, int], dict[int, datetime | None]] = {}
         for cidr, until in blocks:
             version, shift, prefix = _leading_bits(cidr)
-            _keep_longest(tables.setdefault((version, shift), {}), prefix, until)
+            _latest_only(tables.setdefault((version, shift), {}), prefix, until)
         self._tables = {
             version: tuple((shift, table) for (of, shift), table in sorted(tables.items()) if of == version)
             for version, _, _ in _FAMILIES
@@ -93,7 +93,7 @@ def _leading_bits(cidr: str) -> tuple[int, int, int]:
     return version, shift, number >> shift
 
 
-def _keep_longest(table: dict[K, datetime | None], key: K, until: datetime | None) -> None:
+def _latest_only(table: dict[K, datetime | None], key: K, until: datetime | None) -> None:
     if key in table:
         before = table[key]
         until = None if before is None or until is None else max(before, until)

@@ -58,7 +58,7 @@ _NOTHING: Final = NetworkSnapshot(
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CachedSnapshot:
     """A snapshot and when (monotonic seconds) it was last known to be the newest."""
 
     snapshot: NetworkSnapshot
@@ -89,7 +89,7 @@ class NetworkSnapshots:
         self._monotonic = monotonic
         self._clock = clock
         self._lock = threading.Lock()
-        self._kept: _Kept | None = None
+        self._kept: _CachedSnapshot | None = None
         self._failed_at: float | None = None
 
     @property
@@ -123,7 +123,7 @@ class NetworkSnapshots:
             raise Unavailable("the gateway cannot read its configuration: try again in a few seconds")
         return kept.snapshot
 
-    def _renewed(self, now: float, max_age: float) -> _Kept | None:
+    def _renewed(self, now: float, max_age: float) -> _CachedSnapshot | None:
         """What is kept after an attempt to renew it."""
         with Waiting(TIMEOUT_SECONDS) as seconds:
             if not self._lock.acquire(timeout=seconds or 0):
@@ -142,7 +142,9 @@ class NetworkSnapshots:
         started = self._monotonic()
         before = self._kept.snapshot if self._kept else _NOTHING
         try:
-            self._kept = _Kept(load_snapshot(self._engine, self._clock(), before, self._reads), started)
+            self._kept = _CachedSnapshot(
+                load_snapshot(self._engine, self._clock(), before, self._reads), started
+            )
             self._failed_at = None
         except Exception as error:
             # For a while the old view is served whatever the error is. The log has it.

@@ -95,7 +95,7 @@ class ValidatorSet:
         signers = b"".join(address.rjust(32, b"\0") for address, _ in self.members)
         return keccak256(signers + b"".join(power.to_bytes(32, "big") for _, power in self.members))
 
-    def kept_power_share(self, previous: "ValidatorSet") -> Fraction:
+    def retained_power_share(self, previous: "ValidatorSet") -> Fraction:
         """Return how much of ``previous``'s power this set keeps, 0 to 1 exactly.
 
         A member who stays keeps the lesser of the old and the new power. 1 when there was no power to keep.

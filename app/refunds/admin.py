@@ -12,7 +12,7 @@ from app.console.formats import when
 from app.console.lists import ListView
 from app.network.validators import MAX_TOTAL_POWER
 from app.refunds.explanation import RefundExplanation
-from app.refunds.models import RefundAsk
+from app.refunds.models import UserRefundRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +94,11 @@ def share_up(part: int, whole: int | None) -> str:
     return f"{hundredths // 100}.{hundredths % 100:02}".removesuffix("0") + " %"
 
 
-class RefundAsksView(ListView):
+class UserRequestsView(ListView):
     """What users asked for."""
 
     section = "Overview"
-    model_class = RefundAsk
+    model_class = UserRefundRequest
     title = "Requested refunds"
     explanation = (
         "Refunds that were requested through the API. Any client can request one, so a request proves "
@@ -117,11 +117,11 @@ class RefundAsksView(ListView):
     }
 
 
-def _id(row: RefundAsk) -> str:
+def _id(row: UserRefundRequest) -> str:
     return f"0x{row.transfer_id.hex()}"
 
 
-def _transfer(row: RefundAsk) -> Any:
+def _transfer(row: UserRefundRequest) -> Any:
     whole = _id(row)
     return Markup('<a class="mono" href="{}transfers/{}">{}…{}</a>').format(
         url_for("admin.index"), whole, whole[:10], whole[-8:]

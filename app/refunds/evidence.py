@@ -26,16 +26,16 @@ from app.values.crypto import HASH_BYTES, BadSignature, checksum_address, recove
 __all__ = [
     "RefundContext",
     "RefundVerdict",
-    "RequestJudgement",
+    "RequestValidation",
     "basis_of",
     "collect_signed",
     "contradictions",
     "domain_separator",
-    "judge_refund",
     "signature_is_provably_false",
     "signature_waits",
     "signers_of",
     "signing_digest",
+    "validate_refund",
 ]
 
 
@@ -47,7 +47,7 @@ SHOWN_SIGNERS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class RequestJudgement:
+class RequestValidation:
     """One refund request of a transfer and who has signed it.
 
     ``provable``: everything needed is known and nothing contradicts, so signatures count. ``digest`` is
@@ -79,8 +79,8 @@ class RefundVerdict:
     request; both are empty when nothing is missing, but for those whose power was not needed.
     """
 
-    requests: tuple[RequestJudgement, ...]
-    served: RequestJudgement | None
+    requests: tuple[RequestValidation, ...]
+    served: RequestValidation | None
     missing: tuple[str, ...]
     not_signed: tuple[bytes, ...]
 
@@ -90,12 +90,12 @@ class RefundVerdict:
         return any(not judgement.contradictions for judgement in self.requests)
 
     @property
-    def foremost(self) -> RequestJudgement | None:
+    def foremost(self) -> RequestValidation | None:
         """The request to show: the served one, else the uncontradicted one with the most power."""
         return self.served or _foremost(self.requests)
 
 
-def judge_refund(
+def validate_refund(
     ctx: RefundContext,
     requests: Iterable[bytes],
     signatures: Iterable[bytes],
@@ -111,7 +111,7 @@ def judge_refund(
     _refuse_other_chain(ctx, validators)
     distinct = {bytes(signature) for signature in signatures}
     judged = tuple(
-        _judge_request(wd_onchain, ctx, distinct, validators)
+        _validate_request(wd_onchain, ctx, distinct, validators)
         for wd_onchain in sorted({bytes(request) for request in requests})
     )
     at_quorum = [judgement for judgement in judged if judgement.reached]
@@ -125,7 +125,7 @@ def judge_refund(
     return RefundVerdict(judged, served, missing, not_signed)
 
 
-def basis_of(verdict: RefundVerdict) -> tuple[tuple[RequestJudgement, ...], frozenset[bytes]]:
+def basis_of(verdict: RefundVerdict) -> tuple[tuple[RequestValidation, ...], frozenset[bytes]]:
     """The requests and signatures from which the same verdict follows, and which are shown.
 
     All requests that somebody who counts has signed, and of the others a few, the foremost first; of the
@@ -205,9 +205,9 @@ def collect_signed(
     return tuple(sorted(found.items()))
 
 
-def _judge_request(
+def _validate_request(
     wd_onchain: bytes, ctx: RefundContext, signatures: Iterable[bytes], validators: ValidatorSet | None
-) -> RequestJudgement:
+) -> RequestValidation:
     contradicted = contradictions(wd_onchain, ctx)
     provable = not contradicted and not ctx.unknown
     digest = digest_in(wd_onchain, ctx)
@@ -218,7 +218,7 @@ def _judge_request(
         signed = collect_signed(digest, signatures, validators)
         power = sum(validators.power_of(signer) or 0 for signer, _ in signed)
         reached = validators.reached_by(power)
-    return RequestJudgement(
+    return RequestValidation(
         wd_onchain=wd_onchain,
         request=_readable(wd_onchain, ctx.kind),
         contradictions=contradicted,
@@ -243,13 +243,13 @@ def _readable(wd_onchain: bytes, kind: SendKind | None) -> RefundRequest | None:
         return None
 
 
-def _foremost(judged: Sequence[RequestJudgement]) -> RequestJudgement | None:
+def _foremost(judged: Sequence[RequestValidation]) -> RequestValidation | None:
     if not judged:
         return None
     return min(judged, key=_rank)
 
 
-def _rank(judged: RequestJudgement) -> tuple[bool, int, bytes]:
+def _rank(judged: RequestValidation) -> tuple[bool, int, bytes]:
     """By what the request to show is found, the lowest first."""
     return bool(judged.contradictions), -judged.power_signed, judged.wd_onchain
 
@@ -263,7 +263,7 @@ def _refuse_other_chain(ctx: RefundContext, validators: ValidatorSet | None) -> 
 
 def _missing(
     ctx: RefundContext,
-    foremost: RequestJudgement | None,
+    foremost: RequestValidation | None,
     at_quorum: int,
     validators: ValidatorSet | None,
 ) -> tuple[str, ...]:

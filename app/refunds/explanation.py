@@ -13,7 +13,7 @@ from typing import Any, Final, TypedDict
 
 from app.network.validators import ValidatorSet
 from app.refunds.call import ContractCall, DelayedFunds, open_call, refund_call
-from app.refunds.evidence import RefundVerdict, RequestJudgement
+from app.refunds.evidence import RefundVerdict, RequestValidation
 from app.refunds.request import RefundRequest, withdraw_id
 from app.refunds.request_rules import CONTRACT_ROLE, DOMAIN_TEXT, RefundContext, domain_separator
 from app.values.codes import SendKind, TransferHistoryStatus
@@ -205,7 +205,7 @@ class _OfRequest(TypedDict):
     power_signed: str
 
 
-def _of_request(shown: RequestJudgement | None) -> _OfRequest:
+def _of_request(shown: RequestValidation | None) -> _OfRequest:
     request = shown.request if shown else None
     return {
         "digest": _hex(shown.digest) if shown else None,
@@ -276,7 +276,7 @@ def _not_signed_words(verdict: RefundVerdict, validators: ValidatorSet | None) -
 
 
 def _call(
-    kind: SendKind | None, shown: RequestJudgement | None, validators: ValidatorSet | None
+    kind: SendKind | None, shown: RequestValidation | None, validators: ValidatorSet | None
 ) -> ContractCall | None:
     """The call of a refund of this kind; with arguments where a request is given that is valid."""
     if kind is None:
@@ -293,7 +293,7 @@ def _domain(ctx: RefundContext) -> Domain | None:
     return Domain(DOMAIN_TEXT[ctx.kind], f"0x{separator.hex()}")
 
 
-def _signer_rows(shown: RequestJudgement | None, validators: ValidatorSet | None) -> tuple[SignerRow, ...]:
+def _signer_rows(shown: RequestValidation | None, validators: ValidatorSet | None) -> tuple[SignerRow, ...]:
     if validators is None:
         return ()
     signed = dict(shown.signed) if shown else {}
@@ -303,7 +303,7 @@ def _signer_rows(shown: RequestJudgement | None, validators: ValidatorSet | None
     )
 
 
-def _other(judgement: RequestJudgement) -> OtherRequest:
+def _other(judgement: RequestValidation) -> OtherRequest:
     return OtherRequest(
         wd_onchain=b64encode(judgement.wd_onchain).decode("ascii"),
         digest=_hex(judgement.digest),

@@ -12,7 +12,7 @@ from app.db.types import BigId, Hash32, Uint64, UtcTime
 from app.values.identifiers import ChainId, TransferId
 
 
-class RefundAsk(Base):
+class UserRefundRequest(Base):
     """One ask for the refund of a transfer, of the first who asked. Who that was is not kept.
 
     It is no projection: a replay leaves it. It goes when its transfer is pruned, so ``seq``, by which

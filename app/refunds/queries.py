@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, cast
 from sqlalchemy import Connection, Select, exists, func, or_, select, union_all
 
 from app.db.types import is_one_of
-from app.refunds.models import PrunedWithdraw, RefundAsk, SignatureNotNeeded, WithdrawDone, WithdrawId
+from app.refunds.models import PrunedWithdraw, SignatureNotNeeded, UserRefundRequest, WithdrawDone, WithdrawId
 from app.refunds.request import NO_TRANSFER, PaidIds, paid_elsewhere, withdraw_ids_of
 from app.transfers.codec import decode_event
 from app.transfers.event_types import EventType
@@ -26,7 +26,7 @@ from app.transfers.events import (
 )
 from app.transfers.models import Event, EventAhead, RefundBasis, Transfer
 from app.transfers.queries.logged import Reach, load_reorgs, retracted_of_transfers
-from app.transfers.reorganisations import Logged, Reorg, as_told_last
+from app.transfers.reorganisations import Logged, Reorg, as_reported_last
 from app.transfers.reported import TransferHistory
 from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import ChainId, TransferId
@@ -35,12 +35,14 @@ from app.values.identifiers import ChainId, TransferId
 def asked_at(connection: Connection, transfer_ids: Collection[bytes]) -> dict[bytes, datetime]:
     """When the refund of each of the transfers was asked for; those without an ask are left out."""
     rows = connection.execute(
-        select(RefundAsk.transfer_id, RefundAsk.at).where(RefundAsk.transfer_id.in_(transfer_ids))
+        select(UserRefundRequest.transfer_id, UserRefundRequest.at).where(
+            UserRefundRequest.transfer_id.in_(transfer_ids)
+        )
     )
     return {row.transfer_id: row.at for row in rows}
 
 
-class AskRow(NamedTuple):
+class UserRequestRow(NamedTuple):
     """An ask. ``chain_id`` is the source of its transfer's send, None while no send is known."""
 
     seq: int
@@ -49,17 +51,25 @@ class AskRow(NamedTuple):
     chain_id: ChainId | None
 
 
-def asks_after(connection: Connection, after: int, limit: int) -> Sequence[AskRow]:
+def user_requests_after(connection: Connection, after: int, limit: int) -> Sequence[UserRequestRow]:
     """The next asks in the order of ``seq``, from the one behind ``after`` on."""
     rows = connection.execute(
-        select(RefundAsk.seq, RefundAsk.transfer_id, RefundAsk.at, Transfer.src_chain_id, Transfer.kind)
-        .join_from(RefundAsk, Transfer, RefundAsk.transfer_id == Transfer.transfer_id, isouter=True)
-        .where(RefundAsk.seq > after)
-        .order_by(RefundAsk.seq)
+        select(
+            UserRefundRequest.seq,
+            UserRefundRequest.transfer_id,
+            UserRefundRequest.at,
+            Transfer.src_chain_id,
+            Transfer.kind,
+        )
+        .join_from(
+            UserRefundRequest, Transfer, UserRefundRequest.transfer_id == Transfer.transfer_id, isouter=True
+        )
+        .where(UserRefundRequest.seq > after)
+        .order_by(UserRefundRequest.seq)
         .limit(limit)
     )
     return [
-        AskRow(row.seq, row.transfer_id, row.at, row.src_chain_id if row.kind is not None else None)
+        UserRequestRow(row.seq, row.transfer_id, row.at, row.src_chain_id if row.kind is not None else None)
         for row in rows
     ]
 
@@ -199,7 +209,7 @@ def load_histories(
     return {
         transfer_id: TransferHistory(
             TransferId(transfer_id),
-            as_told_last(events),
+            as_reported_last(events),
             reorgs[transfer_id],
             retracted[transfer_id],
             paid_ids.get(transfer_id, {}),

@@ -11,16 +11,16 @@ from sqlalchemy import Connection, insert
 
 from app.credentials.ingest_token import Scope
 from app.db.database import Database
-from app.db.engine import HandedIn, ask, writing
-from app.http.limits import AskLimit
+from app.db.engine import HandedIn, run_read, writing
+from app.http.limits import RefundRequestLimit
 from app.network.facts import NetworkFacts
 from app.network.queries import load_network_facts
 from app.network.snapshot import SnapshotSource
 from app.network.terms import ChainInfo
 from app.refunds.call import DelayedFunds, Funds, delayed_funds
 from app.refunds.explanation import RefundExplanation, explain_refund
-from app.refunds.models import RefundAsk
-from app.refunds.queries import AskRow, asks_after, load_histories
+from app.refunds.models import UserRefundRequest
+from app.refunds.queries import UserRequestRow, load_histories, user_requests_after
 from app.refunds.request_rules import RefundContext
 from app.refunds.user_request import WithdrawRequest
 from app.transfers.events import RefundDelayed, TransferDelayed, TransferSent
@@ -28,7 +28,7 @@ from app.transfers.queries.logged import has_events, newest_seq
 from app.transfers.queries.status import status_of
 from app.transfers.reported import TransferHistory
 from app.transfers.services.status import transfer_not_found
-from app.transfers.state import judge_transfer_refund, transfer_state
+from app.transfers.state import transfer_state, validate_transfer_refund
 from app.transfers.status import StandingEvents
 from app.values.codes import REFUND_STATUSES, Reason, TransferHistoryStatus
 from app.values.codes import TransferHistoryStatus as Status
@@ -47,10 +47,10 @@ _ASKED: Final = REFUND_STATUSES - {Status.TRANSFER_TO_BE_REFUNDED}
 """The refund has begun: asking again changes nothing."""
 
 
-def ask_for_refund(
+def request_refund(
     database: Database,
     snapshots: SnapshotSource,
-    ask_limit: AskLimit,
+    refund_request_limit: RefundRequestLimit,
     request: WithdrawRequest,
     caller: IPAddress | None,
 ) -> int:
@@ -63,14 +63,14 @@ def ask_for_refund(
     :returns: the request's own number.
     :raises GatewayError: too many asks, an unknown transfer, or nothing to refund; the reason tells which.
     """
-    ask_limit.count(caller)
+    refund_request_limit.count(caller)
     transfer_id = request.refund_of
     if transfer_id is None:
         raise GatewayError(
             "only refunds can be requested: send withdraw_type 1 and the transfer's id as xfer_id",
             reason=Reason.REFUND_NOT_AVAILABLE,
         )
-    status = ask(database.reads, status_of, transfer_id)
+    status = run_read(database.reads, status_of, transfer_id)
     if status is None:
         raise transfer_not_found(database, snapshots, transfer_id)
     if _is_new(Status(status)):
@@ -103,16 +103,18 @@ def _keep(connection: Connection, transfer_id: TransferId, now: datetime) -> Non
     status = status_of(connection, transfer_id)
     if status is not None and _is_new(Status(status)):
         place = newest_seq(connection)
-        connection.execute(insert(RefundAsk), {"transfer_id": transfer_id, "at": now, "log_seq": place})
+        connection.execute(
+            insert(UserRefundRequest), {"transfer_id": transfer_id, "at": now, "log_seq": place}
+        )
         REQUEST_STORED(connection, transfer_id, now)
 
 
 @dataclass(frozen=True, slots=True)
-class AskPage:
+class UserRequestPage:
     """Asks in the order in which they came; ``next`` is where to read on, and equal to what was asked at the
     end."""
 
-    requests: tuple[AskRow, ...]
+    requests: tuple[UserRequestRow, ...]
     next: int
 
     def as_json(self) -> dict[str, object]:
@@ -124,13 +126,13 @@ class AskPage:
         return {"requests": requests, "next": self.next}
 
 
-def refund_asks(database: Database, scope: Scope, after: int) -> AskPage:
+def user_requests(database: Database, scope: Scope, after: int) -> UserRequestPage:
     """The asks behind one, as far as they are of the scope's chains: of the next ``PAGE`` those.
 
     So a page may have none, and still ``next`` leads on.
     """
-    rows = ask(database.reads, asks_after, after, PAGE)
-    return AskPage(
+    rows = run_read(database.reads, user_requests_after, after, PAGE)
+    return UserRequestPage(
         tuple(row for row in rows if scope.has_chain(row.chain_id)), rows[-1].seq if rows else after
     )
 
@@ -148,7 +150,7 @@ def refund_evidence(
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
     :raises Unavailable: no such transfer, and the configuration cannot be read.
     """
-    history, facts, known = database.public.ask_consistently(_load, transfer_id)
+    history, facts, known = database.public.run_reads(_load, transfer_id)
     if not known:
         raise transfer_not_found(database, snapshots, transfer_id)
     status = TransferHistoryStatus.TRANSFER_UNKNOWN
@@ -168,7 +170,7 @@ def evidence_of(
     :param chain_infos: of the configured chains, for links.
     """
     standing = history.standing()
-    context, verdict = judge_transfer_refund(history.transfer_id, standing, facts, history.paid_ids)
+    context, verdict = validate_transfer_refund(history.transfer_id, standing, facts, history.paid_ids)
     validators = facts.validators.get(context.src_chain_id) if context.src_chain_id is not None else None
     delayed = _delayed(standing, context, status, facts)
     if delayed is not None and (chain := chain_infos.get(delayed.chain_id or ChainId(0))) is not None:

@@ -75,7 +75,7 @@ class WithdrawIds:
         if rows:
             connection.execute(insert(WithdrawId), rows)
 
-    def others_to_fold(self, connection: Connection) -> set[TransferId]:
+    def others_to_project(self, connection: Connection) -> set[TransferId]:
         """Transfers beside the folded ones that must learn of a payment, or of one that no longer stands."""
         changed = [
             each for each, paid in self.paid.items() if _told(paid) != _told(self.paid_before.get(each, ()))
@@ -99,7 +99,7 @@ def write_used(
         connection.execute(insert(WithdrawDone), rows)
 
 
-def keep_paid_ids(connection: Connection, transfer_ids: Collection[bytes]) -> None:
+def store_paid_ids(connection: Connection, transfer_ids: Collection[bytes]) -> None:
     """Keep the ids under which transfers were paid that are about to be pruned."""
     rows: list[dict[str, Any]] = [
         {"withdraw_id": each, "transfer_id": transfer_id}

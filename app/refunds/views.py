@@ -8,13 +8,13 @@ from flask import Blueprint, Response
 
 from app.db.database import Database
 from app.http.interface import Answers
-from app.http.limits import AskLimit
+from app.http.limits import RefundRequestLimit
 from app.http.public import answer
 from app.http.requests import apply_request_policy, caller, read_body, read_query
 from app.network.snapshot import SnapshotSource
 from app.parts import current
 from app.refunds.schemas import EvidenceAnswer, EvidenceQuery, WithdrawAnswer, WithdrawBody
-from app.refunds.services import ask_for_refund, refund_evidence
+from app.refunds.services import refund_evidence, request_refund
 
 EVIDENCE_PATH: Final = "/getRefundEvidence"
 ASK_PATHS: Final = ("/withdrawLiquidity", "/withdrawLiquidity ")
@@ -47,7 +47,11 @@ def get_refund_evidence() -> Response:
 def withdraw_liquidity() -> Response:
     """Pay this transfer back."""
     asked = read_body(_ASK_BODY)
-    number = ask_for_refund(
-        current(Database), current(SnapshotSource), current(AskLimit), asked["withdraw_req"], caller()
+    number = request_refund(
+        current(Database),
+        current(SnapshotSource),
+        current(RefundRequestLimit),
+        asked["withdraw_req"],
+        caller(),
     )
     return answer(_ASK_ANSWER, {"seq_num": str(number)})

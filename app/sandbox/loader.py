@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from app.audit.keys import AuditKeys
 from app.audit.records import SANDBOX_LOADED, Actor
-from app.audit.services import record, record_alone
+from app.audit.services import record, record_separately
 from app.db.database import Database
 from app.db.engine import reading, writing
 from app.feed.services.ingest import IngestResult, Intake, ingest_lines, ingest_within
@@ -75,7 +75,7 @@ def ensure_sandbox(database: Database, audit_keys: AuditKeys, intake: Intake, *,
     verdict = ingest_lines(database, intake, _lines(fresh_events(now, newest)), REPORTER)
     _expect_all_taken(verdict)
     freshened = f"sandbox refreshed: {verdict.accepted} events"
-    record_alone(database, audit_keys, actor, "sandbox.freshen", "sandbox", detail=freshened)
+    record_separately(database, audit_keys, actor, "sandbox.freshen", "sandbox", detail=freshened)
     return freshened
 
 

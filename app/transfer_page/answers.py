@@ -23,7 +23,7 @@ _KEY: Final = "pages"
 
 
 @dataclass(frozen=True, slots=True)
-class PagesDoor:
+class PagesInterface:
     """The settings.
 
     ``waits``: whether the address that serves the pages serves ``/v2/waitTransferStatus`` as well. Of the two
@@ -40,15 +40,15 @@ class PagesDoor:
         return self.refund_url.replace("{transfer_id}", transfer_id)
 
 
-def open_door(app: Flask, door: PagesDoor) -> None:
+def open_interface(app: Flask, door: PagesInterface) -> None:
     """Keep the door with the application."""
     app.extensions[_KEY] = door
 
 
-def current_door() -> PagesDoor:
+def current_interface() -> PagesInterface:
     """The door of the current application."""
     door = current_app.extensions[_KEY]
-    assert isinstance(door, PagesDoor)  # noqa: S101  narrows the type of an untyped registry
+    assert isinstance(door, PagesInterface)  # noqa: S101  narrows the type of an untyped registry
     return door
 
 
@@ -103,7 +103,7 @@ _UNREADABLE: Final = _Words(400, "The request could not be read", "Go back, relo
 
 def page(template: str, status: int = 200, /, **shown: Any) -> Response:
     """A page. What it shows is handed in whole: nothing looks up who might be signed in to the console."""
-    door = current_door()
+    door = current_interface()
     text = current_app.jinja_env.get_template(f"pages/{template}").render(
         asset=_asset,
         grouped=grouped,

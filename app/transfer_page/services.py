@@ -76,9 +76,9 @@ def follow_transfer(database: Database, snapshots: SnapshotSource, key: str) -> 
     """
     snapshot = snapshots.current()
     transfer_id = _as_transfer_id(key)
-    found = database.public.ask_consistently(_load, key, transfer_id, snapshot.terms)
+    found = database.public.run_reads(_load, key, transfer_id, snapshot.terms)
     if isinstance(found, _One):
-        return _Teller(database, snapshots, snapshot, found).tell()
+        return _PageBuilder(database, snapshots, snapshot, found).tell()
     if found.entries:
         return [_named(snapshot, entry) for entry in found.entries[:_MOST_OF_A_TRANSACTION]]
     now = database.clock()
@@ -165,7 +165,7 @@ def _https(link: str) -> str:
     return link if link.startswith("https://") else ""
 
 
-class _Teller:
+class _PageBuilder:
     """Puts together what is told of one transfer."""
 
     def __init__(

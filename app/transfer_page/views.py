@@ -14,15 +14,15 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
 from app.db.database import Database
-from app.http.limits import AskLimit
+from app.http.limits import RefundRequestLimit
 from app.http.pages import TRANSFER_PAGES, answer_errors_by_pages
 from app.http.public import caller
 from app.network.snapshot import SnapshotSource
 from app.parts import current
-from app.refunds.services import ask_for_refund
+from app.refunds.services import request_refund
 from app.refunds.user_request import WithdrawRequest
 from app.transfer_page import answers
-from app.transfer_page.answers import PagesDoor, current_door, open_door, page, protect
+from app.transfer_page.answers import PagesInterface, current_interface, open_interface, page, protect
 from app.transfer_page.services import follow_transfer
 from app.transfer_page.shapes import FollowedTransfer, NotSeen
 from app.transfers.progress import NextActor
@@ -118,12 +118,12 @@ def transfer(key: str) -> ResponseReturnValue:
         return page("several.html", transfers=followed)
     if key != followed.transfer_id:
         return redirect(url_for("pages.transfer", key=followed.transfer_id), _SEE_OTHER)
-    refund_page = current_door().refund_page(followed.transfer_id)
+    refund_page = current_interface().refund_page(followed.transfer_id)
     return page("transfer.html", followed=followed, look=look_of(followed), refund_page=refund_page)
 
 
 @pages.post(f"{TRANSFER_PAGES}<transfer_id>/refund")
-def request_refund(transfer_id: str) -> ResponseReturnValue:
+def request_refund_by_page(transfer_id: str) -> ResponseReturnValue:
     """Ask for the refund, as every client can (docs/interface.md#refund-ask), and show the page again.
 
     Where there is nothing to ask for any more, the page says what has happened instead.
@@ -133,12 +133,12 @@ def request_refund(transfer_id: str) -> ResponseReturnValue:
     except ValueError:
         raise NotFound from None
     try:
-        ask_for_refund(
+        request_refund(
             current(Database),
             current(SnapshotSource),
-            current(AskLimit),
+            current(RefundRequestLimit),
             WithdrawRequest(wanted, 0),
-            caller(current_door().trusted_proxies),
+            caller(current_interface().trusted_proxies),
         )
     except GatewayError as error:
         if error.reason not in (Reason.REFUND_NOT_AVAILABLE, Reason.TRANSFER_NOT_FOUND):
@@ -153,6 +153,6 @@ def open_pages(app: Flask, *, trusted_proxies: int, support_url: str, refund_url
     :param refund_url: the page of the app where refunds are claimed, maybe with ``{transfer_id}`` in it.
     :param waits: whether waiting is served at the same address, so that a page may ask for it.
     """
-    open_door(app, PagesDoor(trusted_proxies, support_url, refund_url, waits))
+    open_interface(app, PagesInterface(trusted_proxies, support_url, refund_url, waits))
     app.register_blueprint(pages)
     answer_errors_by_pages(app, TRANSFER_PAGES, answers.answer_error)

@@ -267,7 +267,7 @@ def anomalies_of_rotations(
     """
     previous = opening
     for event, members in rotations:
-        if previous is not None and members.kept_power_share(previous) < LEAST_KEPT_POWER:
+        if previous is not None and members.retained_power_share(previous) < LEAST_KEPT_POWER:
             yield _of(
                 AnomalyKind.ROTATION_KEEPS_TOO_LITTLE,
                 f"the new validator set of chain {event.chain_id} keeps less than a third of the "

@@ -18,7 +18,7 @@ VolumeKey = tuple[ChainId, str, int]
 """Chain id, symbol and minute since the Unix epoch."""
 
 
-class CourseKey(NamedTuple):
+class TrendKey(NamedTuple):
     """Transfers of one kind and way that began within one hour, counted from the Unix epoch.
 
     ``kind`` is a ``SendKind``, or empty where only a submission is known.
@@ -32,7 +32,7 @@ class CourseKey(NamedTuple):
 
 
 @dataclass(slots=True)
-class Courses:
+class Trends:
     """What became of some transfers; or a change of that, which may be negative.
 
     ``refund``: it is being refunded or was. Amounts are in smallest units: ``sent`` of all that were sent,
@@ -48,7 +48,7 @@ class Courses:
     paid_for: int = 0
     received: int = 0
 
-    def add(self, other: Courses, sign: int = 1) -> None:
+    def add(self, other: Trends, sign: int = 1) -> None:
         """Add other transfers, or with -1 subtract them."""
         self.begun += sign * other.begun
         self.completed += sign * other.completed
@@ -69,7 +69,7 @@ class SharedChange:
 
     counters: dict[PoolKey, PoolCounters] = field(default_factory=lambda: defaultdict(PoolCounters))
     volumes: dict[VolumeKey, int] = field(default_factory=lambda: defaultdict(int))
-    courses: dict[CourseKey, Courses] = field(default_factory=lambda: defaultdict(Courses))
+    courses: dict[TrendKey, Trends] = field(default_factory=lambda: defaultdict(Trends))
 
     def replace(self, old: TransferState | None, new: TransferState) -> None:
         """Subtract what ``old`` contributed and add what ``new`` does."""
@@ -79,8 +79,8 @@ class SharedChange:
 
     def add(self, state: TransferState, sign: int = 1) -> None:
         """Add what a state contributes, or with -1 subtract it."""
-        if (course := course_key(state)) is not None:
-            self.courses[course].add(_course(state), sign)
+        if (course := trend_key(state)) is not None:
+            self.courses[course].add(_trend(state), sign)
         if state.kind is not SendKind.POOL or state.symbol is None or state.amount is None:
             return
         if state.sent_at is not None and state.src_chain_id is not None:
@@ -93,7 +93,7 @@ class SharedChange:
             self.counters[key] += PoolCounters(relayed=sign * state.relayed_amount)
 
 
-def course_key(state: TransferState) -> CourseKey | None:
+def trend_key(state: TransferState) -> TrendKey | None:
     """Under what a transfer is counted: by when it was first heard of, which no reorganisation changes.
 
     None while nothing of it stands, and where its chains or its token are not known.
@@ -103,14 +103,14 @@ def course_key(state: TransferState) -> CourseKey | None:
         return None
     if state.status is TransferHistoryStatus.TRANSFER_UNKNOWN:
         return None
-    return CourseKey(hour_of(state.began_at), state.kind.value if state.kind else "", src, dst, symbol)
+    return TrendKey(hour_of(state.began_at), state.kind.value if state.kind else "", src, dst, symbol)
 
 
-def _course(state: TransferState) -> Courses:
+def _trend(state: TransferState) -> Trends:
     amount = state.amount or 0
     completed = state.status is TransferHistoryStatus.TRANSFER_COMPLETED
     paid = completed and state.sent_at is not None and state.received_amount is not None
-    return Courses(
+    return Trends(
         begun=1,
         completed=int(completed),
         refund=int(state.status in REFUND_STATUSES),

@@ -315,7 +315,7 @@ class ChainProgress(Base):
     newest_at: Mapped[datetime] = mapped_column(UtcTime, doc="the newest accepted event's time")
 
 
-class CourseCount(Base):
+class TrendCount(Base):
     """What became of transfers of one way that began within one span (``domain.transfer.effects.Courses``).
 
     Each is counted twice, in its hour and in its day of UTC, so that a month is read in as few rows as a day.

@@ -61,7 +61,7 @@ class Reorg:
         )
 
 
-def as_told_last(log: Sequence[Logged[E_co]]) -> Sequence[Logged[E_co]]:
+def as_reported_last(log: Sequence[Logged[E_co]]) -> Sequence[Logged[E_co]]:
     """Acceptances of one subject, each with all that is known of its event now.
 
     A later acceptance of an id can only add to what an earlier one says, among reporters of the same limits.

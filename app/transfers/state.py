@@ -9,7 +9,7 @@ from typing import TypedDict
 
 from app.network.facts import NetworkFacts
 from app.network.validators import ValidatorSet
-from app.refunds.evidence import RefundContext, RefundVerdict, RequestJudgement, basis_of, judge_refund
+from app.refunds.evidence import RefundContext, RefundVerdict, RequestValidation, basis_of, validate_refund
 from app.refunds.request import PaidIds, withdraw_id_of
 from app.transfers.anomalies import Anomaly, anomalies_of_transfer
 from app.transfers.events import (
@@ -103,7 +103,7 @@ def refund_context(
     )
 
 
-def judge_transfer_refund(
+def validate_transfer_refund(
     transfer_id: TransferId, standing: StandingEvents, facts: NetworkFacts, paid_ids: PaidIds
 ) -> tuple[RefundContext, RefundVerdict]:
     """Judge the standing requests by the standing send, signatures and the current validators.
@@ -112,7 +112,7 @@ def judge_transfer_refund(
     """
     context = refund_context(transfer_id, standing.first(TransferSent), facts, paid_ids)
     validators = facts.validators.get(context.src_chain_id) if context.src_chain_id is not None else None
-    verdict = judge_refund(
+    verdict = validate_refund(
         context,
         (event.wd_onchain for event in standing.every(RefundPrepared)),
         (event.signature for event in standing.every(RefundSigned)),
@@ -269,7 +269,7 @@ class _Refund:
     standing: RefundStanding
     evidence: RefundEvidence | None
     uncontradicted: Sequence[RefundPrepared]
-    sound: Sequence[RequestJudgement] = ()
+    sound: Sequence[RequestValidation] = ()
     """The requests that no fact about this transfer contradicts, whatever was paid for others."""
     basis: frozenset[str] = frozenset()
 
@@ -277,10 +277,10 @@ class _Refund:
 def _judge(history: TransferHistory, standing: StandingEvents, facts: NetworkFacts) -> _Refund:
     if not standing.first(RefundPrepared):
         return _Refund(RefundStanding(asked_at=history.asked_at), None, ())
-    context, verdict = judge_transfer_refund(history.transfer_id, standing, facts, {})
+    context, verdict = validate_transfer_refund(history.transfer_id, standing, facts, {})
     sound = [judged for judged in verdict.requests if not judged.contradictions]
     if history.paid_ids:
-        context, verdict = judge_transfer_refund(history.transfer_id, standing, facts, history.paid_ids)
+        context, verdict = validate_transfer_refund(history.transfer_id, standing, facts, history.paid_ids)
     accepted = {judged.wd_onchain for judged in verdict.requests if not judged.contradictions}
     prepared = [event for event in standing.every(RefundPrepared) if event.wd_onchain in accepted]
     prepared_at = prepared[0].at if prepared else None
@@ -325,7 +325,7 @@ def _withdraw_ids(refund: _Refund, *, is_taken: bool) -> tuple[tuple[bytes, bool
     return tuple(sorted(found.items()))
 
 
-def _quorum_at(served: RequestJudgement, standing: StandingEvents, validators: ValidatorSet) -> datetime:
+def _quorum_at(served: RequestValidation, standing: StandingEvents, validators: ValidatorSet) -> datetime:
     """When the served request had enough power: its time or that of the signature that completed it."""
     requested = min(e.at for e in standing.every(RefundPrepared) if e.wd_onchain == served.wd_onchain)
     signer_of = {signature: signer for signer, signature in served.signed}

@@ -26,7 +26,7 @@ from app.transfers.reorganisations import (
     Origin,
     Reorg,
     Retraction,
-    as_told_last,
+    as_reported_last,
     counting,
     gone_at,
     orphaned_by,
@@ -51,7 +51,7 @@ class KeyedReorg:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class UserRequest:
     """An ask for the refund. ``position`` is None for one that was kept before its position was."""
 
     at: datetime
@@ -70,7 +70,7 @@ class Past:
     retractions: Sequence[Retraction] = ()
     rotations: Sequence[Logged[ValidatorsUpdated]] = ()
     """Acceptances about the source chain's validators; none where no refund was prepared."""
-    ask: Ask | None = None
+    ask: UserRequest | None = None
     paid_ids: PaidIds = field(default_factory=dict)
     learned: Mapping[Position, datetime] = field(default_factory=dict)
     """When the gateway learned of what is at each position at which the status may have changed."""
@@ -291,7 +291,7 @@ class Forward:
         retracted_to = self._retracted.get(EventKey(self._subject, event_id), 0)
         kept = [
             logged
-            for logged in as_told_last(self._by_id[event_id])
+            for logged in as_reported_last(self._by_id[event_id])
             if logged.seq > retracted_to
             and not (isinstance(logged.event, TransferConfirmed) and logged.seq < self._send_gone)
         ]
@@ -299,7 +299,7 @@ class Forward:
 
     def _note_fallen_sends(self) -> None:
         retracted = self._retracted_ids()
-        ever = [each for event_id in self._naming for each in as_told_last(self._by_id[event_id])]
+        ever = [each for event_id in self._naming for each in as_reported_last(self._by_id[event_id])]
         sends = [each for each in ever if isinstance(each.event, TransferSent)]
         self._send_gone = max((gone_at(each, retracted, self._reorgs) for each in sends), default=0)
         counted = [each for event_id in self._naming for each in self._counted(event_id)]
@@ -313,7 +313,7 @@ class Forward:
     def _named(self) -> TransferHistory:
         """The history of all ids that name the transfer as sent or announced: its origin follows from it."""
         log = (logged for event_id in self._naming for logged in self._by_id[event_id])
-        return self._history(as_told_last(sorted(log, key=lambda logged: logged.seq)))
+        return self._history(as_reported_last(sorted(log, key=lambda logged: logged.seq)))
 
     def _history(self, log: Iterable[Logged[TransferEvent]]) -> TransferHistory:
         past = self._past

@@ -26,7 +26,7 @@ from app.transfers.events import (
     ValidatorsUpdated,
 )
 from app.transfers.ids import Proof, proof_of
-from app.transfers.reorganisations import Logged, Origin, as_told_last, origin_of
+from app.transfers.reorganisations import Logged, Origin, as_reported_last, origin_of
 from app.transfers.reported import TransferHistory
 from app.transfers.signatures import NotTaken, request_refusal, signature_refusal
 from app.transfers.subjects import EventKey
@@ -205,7 +205,7 @@ class Known:
             history = self.histories[event.transfer_id]
             log: Sequence[Logged[TransferEvent]] = [*history.log, Logged(entry.seq, event, entry.chains)]
             if entry.occurrence:  # the first of a key has nothing to add to others
-                log = as_told_last(log)
+                log = as_reported_last(log)
             self.histories[event.transfer_id] = history.with_log(log)
         if self.told is not None and isinstance(event, TransferEvent | ValidatorsUpdated):
             about = event.transfer_id if isinstance(event, TransferEvent) else event.chain_id
@@ -217,18 +217,18 @@ def is_barrier(event: Event) -> bool:
     return isinstance(event, ChainReorged | ValidatorsUpdated | EventsRetracted)
 
 
-def judge_segment(events: Iterable[Event], known: Known) -> list[Verdict]:
+def validate_segment(events: Iterable[Event], known: Known) -> list[Verdict]:
     """Judge events in their order, each with those before it; ``known`` is what it comes to at the end."""
     verdicts: list[Verdict] = []
     for each in events:
-        verdict = judge(each, known)
+        verdict = validate_event(each, known)
         if not isinstance(verdict, Refused) and verdict.entry is not None:
             known.note(verdict.entry)
         verdicts.append(verdict)
     return verdicts
 
 
-def judge(event: Event, known: Known) -> Verdict:
+def validate_event(event: Event, known: Known) -> Verdict:
     """The verdict about one event; changes nothing.
 
     The scope comes first: an event outside of it must not even raise an anomaly.
@@ -248,7 +248,7 @@ def judge(event: Event, known: Known) -> Verdict:
         return Repeated()
     if latest is None:
         return _refusal(event, known) or Accepted(_entry(event, known))
-    return _judge_again(event, latest, known)
+    return _validate_again(event, latest, known)
 
 
 def _comparable(event: Event, known: Known) -> LatestAcceptance | None:
@@ -277,7 +277,7 @@ def _entry(event: Event, known: Known) -> LogEntry:
     return LogEntry(known.next_seq, occurrence, event, chains)
 
 
-def _judge_again(event: Event, latest: LatestAcceptance, known: Known) -> Verdict:
+def _validate_again(event: Event, latest: LatestAcceptance, known: Known) -> Verdict:
     """The verdict about an event that was accepted before: whichever report said more, nothing is lost."""
     told = together(latest.event, event)
     entry = _entry(told, known)

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, func, select
 from app.cooperation import in_turns
 from app.db.types import is_one_of
 from app.feed.queries.retractions import retractions_naming
-from app.refunds.models import RefundAsk, SignatureNotNeeded
+from app.refunds.models import SignatureNotNeeded, UserRefundRequest
 from app.refunds.queries import chains_named_by, paid_ids_of
 from app.transfers.codec import decode_event
 from app.transfers.event_types import EventType
@@ -23,7 +23,7 @@ from app.transfers.models import Event
 from app.transfers.queries.logged import IS_REORG
 from app.transfers.reorganisations import Logged, Reorg, Retraction
 from app.transfers.status_changes import Position
-from app.transfers.status_history import Ask, KeyedReorg, Past
+from app.transfers.status_history import KeyedReorg, Past, UserRequest
 from app.transfers.subjects import EventKey, subject_of_transfer
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 
@@ -234,13 +234,16 @@ def _learned(connection: Connection, retractions: Iterable[Retraction]) -> dict[
     return {Position(row.seq): row.received_at for row in rows}
 
 
-def _asks(connection: Connection, transfer_ids: Collection[TransferId]) -> dict[TransferId, Ask]:
+def _asks(connection: Connection, transfer_ids: Collection[TransferId]) -> dict[TransferId, UserRequest]:
     rows = connection.execute(
-        select(RefundAsk.transfer_id, RefundAsk.seq, RefundAsk.at, RefundAsk.log_seq).where(
-            is_one_of(connection, RefundAsk.transfer_id, transfer_ids)
-        )
+        select(
+            UserRefundRequest.transfer_id,
+            UserRefundRequest.seq,
+            UserRefundRequest.at,
+            UserRefundRequest.log_seq,
+        ).where(is_one_of(connection, UserRefundRequest.transfer_id, transfer_ids))
     )
     return {
-        row.transfer_id: Ask(row.at, None if row.log_seq is None else Position(row.log_seq, row.seq))
+        row.transfer_id: UserRequest(row.at, None if row.log_seq is None else Position(row.log_seq, row.seq))
         for row in rows
     }

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, func, or_, select
 
 from app.db.types import is_one_of
 from app.feed.models import TransferBlock
-from app.refunds.models import RefundAsk
+from app.refunds.models import UserRefundRequest
 from app.transfers.codec import decode_event
 from app.transfers.event_types import EventType
 from app.transfers.events import EventsRetracted
@@ -48,7 +48,7 @@ class Heads(NamedTuple):
 
 _HEADS: Final = select(
     select(func.max(Event.seq)).scalar_subquery(),
-    select(func.max(RefundAsk.seq)).scalar_subquery(),
+    select(func.max(UserRefundRequest.seq)).scalar_subquery(),
     select(Event.received_at).order_by(Event.seq.desc()).limit(1).scalar_subquery(),
 )
 
@@ -75,7 +75,9 @@ def load_news(connection: Connection, since: Heads, until: Heads) -> News:
     if until.asks > since.asks:
         found.update(
             connection.scalars(
-                select(RefundAsk.transfer_id).where(RefundAsk.seq > since.asks, RefundAsk.seq <= until.asks)
+                select(UserRefundRequest.transfer_id).where(
+                    UserRefundRequest.seq > since.asks, UserRefundRequest.seq <= until.asks
+                )
             )
         )
     if until.seq <= since.seq:
@@ -143,7 +145,7 @@ def transfers_of_account(
     if found is None:
         return None
     named = select(Event.transfer_id).where(*came, Event.transfer_id.is_not(None))
-    asked = select(RefundAsk.transfer_id).where(RefundAsk.log_seq >= since.seq)
+    asked = select(UserRefundRequest.transfer_id).where(UserRefundRequest.log_seq >= since.seq)
     touched: list[ColumnElement[bool]] = [Transfer.transfer_id.in_(named), Transfer.transfer_id.in_(asked)]
     for chain_id, reorged_from in _chains(connection, came).items():
         by_validators = Transfer.status.in_([int(status) for status in _BY_VALIDATORS])

@@ -233,7 +233,7 @@ class Waiting:
         with self._lock:
             fresh, self._fresh = self._fresh, {}
         try:
-            look = self._reads.ask(self._look, fresh, configured_anew=terms is not self._terms)
+            look = self._reads.run_read(self._look, fresh, configured_anew=terms is not self._terms)
         except BaseException:
             with self._lock:
                 self._fresh = {**fresh, **self._fresh}

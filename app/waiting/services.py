@@ -70,7 +70,7 @@ class Follower(Waiter):
         return told_at is not None and (heads.seq < told_at.seq or heads.asks < told_at.asks)
 
     @property
-    def was_told(self) -> bool:
+    def was_published(self) -> bool:
         """Whether the thread that looks knows of this follower."""
         return self._told_at is not None
 
@@ -98,16 +98,16 @@ def follow(waiting: Waiting, key: Key, network: str | None = None) -> Follower:
 
 def present_position(database: Database) -> Position:
     """Behind everything there is."""
-    return _behind(database.public.ask(load_heads))
+    return _behind(database.public.run_read(load_heads))
 
 
 def nothing_until(waiting: Waiting, follower: Follower) -> Position:
     """How far there was nothing to tell to one who was told everything else."""
     looked_to = waiting.looked_to
-    return BEGINNING if looked_to is None or not follower.was_told else _behind(looked_to)
+    return BEGINNING if looked_to is None or not follower.was_published else _behind(looked_to)
 
 
-def told_after(database: Database, waiting: Waiting, key: Key, after: Position) -> Told:
+def published_after(database: Database, waiting: Waiting, key: Key, after: Position) -> Told:
     """What is to be told to one who was told everything up to a position.
 
     One stream of the process at a time: each takes some milliseconds of the processor, gives way to whatever
@@ -115,7 +115,7 @@ def told_after(database: Database, waiting: Waiting, key: Key, after: Position) 
     behind wait for each other, and nobody else waits for them.
     """
     with waiting.reading_pasts:
-        read = database.public.ask_consistently(_read_after, key, after)
+        read = database.public.run_reads(_read_after, key, after)
         if read.pasts is None:
             return Told(None, read.until, read.heads)
         account = key if isinstance(key, str) else None
@@ -256,7 +256,7 @@ def _status_if_not(
 ) -> TransferStatus | None:
     """The status as it is now, None where it is ``after``."""
     as_of = taken_in_at(database)
-    row = database.public.ask(transfer_row, transfer_id)
+    row = database.public.run_read(transfer_row, transfer_id)
     return None if _status(row) == after else _answer(database, snapshots, transfer_id, row, as_of)
 
 

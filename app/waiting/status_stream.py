@@ -63,13 +63,13 @@ def _steps(
     for position in sorted(position for position in past.learned if position > after):
         yield from forward.until(position)
         now = forward.status(position)
-        if now is not None and (_is_told(before, account) or _is_told(now, account)):
-            told_before = before if _is_told(before, account) else None
+        if now is not None and (_is_published(before, account) or _is_published(now, account)):
+            told_before = before if _is_published(before, account) else None
             change = change_between(past.transfer_id, told_before, now)
             if change is not None:
                 yield PlacedChange(position, past.learned[position], change)
         before = now
 
 
-def _is_told(then: StatusThen | None, account: str | None) -> bool:
+def _is_published(then: StatusThen | None, account: str | None) -> bool:
     return then is not None and (account is None or account in then.accounts)

@@ -34,8 +34,8 @@ from app.waiting.services import (
     key_of,
     nothing_until,
     present_position,
+    published_after,
     status_at_last,
-    told_after,
     wait_for_status,
 )
 from app.waiting.status_stream import PlacedChange
@@ -196,7 +196,7 @@ class StreamSource:
 
     def _news(self) -> bytes:
         self._follower.behind = False
-        past = told_after(self._database, self._waiting, self._follower.key, self._position)
+        past = published_after(self._database, self._waiting, self._follower.key, self._position)
         self._complete = not self._follower.is_older(past.heads)
         if not self._complete:
             self._waiting.again(self._follower)

@@ -47,7 +47,7 @@ def watch_row(connection: Connection, chain_id: ChainId) -> Row[*tuple[Any, ...]
     return connection.execute(found).one_or_none()
 
 
-def kept_headers(connection: Connection, chain_id: ChainId) -> Sequence[Header]:
+def stored_headers(connection: Connection, chain_id: ChainId) -> Sequence[Header]:
     """The headers that are kept, ascending."""
     rows = connection.execute(
         select(WatchHeader.__table__).where(WatchHeader.chain_id == chain_id).order_by(WatchHeader.number)
@@ -65,7 +65,7 @@ def kept_headers(connection: Connection, chain_id: ChainId) -> Sequence[Header]:
     ]
 
 
-def kept_hash(connection: Connection, chain_id: ChainId, number: BlockNumber) -> str | None:
+def stored_hash(connection: Connection, chain_id: ChainId, number: BlockNumber) -> str | None:
     """The hash of a block whose header is kept."""
     return connection.scalar(
         select(WatchHeader.hash).where(WatchHeader.chain_id == chain_id, WatchHeader.number == number)

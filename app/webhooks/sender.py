@@ -204,7 +204,7 @@ class Sender:
             del self._ended[: len(outcomes)]
             self.sent += len(outcomes)
 
-    def _tell_alerts(self) -> None:
+    def _send_alerts(self) -> None:
         self._alerts.tell(self._database, self._snapshots, self._audit_keys)
 
     def _clean_up(self) -> None:
@@ -213,7 +213,7 @@ class Sender:
     async def _chores(self) -> None:
         """Alerts, and what is too old. Nothing that fails here holds up what is to be sent."""
         while True:
-            for chore in (self._tell_alerts, self._clean_up):
+            for chore in (self._send_alerts, self._clean_up):
                 try:
                     await asyncio.to_thread(chore)
                 except Exception as error:

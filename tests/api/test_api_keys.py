@@ -12,7 +12,7 @@ from sqlalchemy import select
 from app.approvals.api_keys import request_key
 from app.credentials.api_key import ApiKey as Key
 from app.credentials.api_key import Scope
-from app.credentials.callers import current_key, keep_key, require_key
+from app.credentials.callers import current_key, remember_key, require_key
 from app.credentials.models import ApiKey
 from app.credentials.services.api_keys import revoke_key
 from app.db.engine import reading
@@ -192,7 +192,7 @@ def test_operations_that_need_a_key(app: Flask) -> None:
         assert current_key() is None
         with pytest.raises(Unauthorized, match="scope webhooks is required"):
             require_key(Scope.WEBHOOKS)
-        keep_key(Key(1, "0" * 16, "wallet", b"", frozenset({Scope.READ})))
+        remember_key(Key(1, "0" * 16, "wallet", b"", frozenset({Scope.READ})))
         with pytest.raises(Forbidden, match="lacks the scope webhooks, it has read"):
             require_key(Scope.WEBHOOKS)
         assert require_key(Scope.READ) is current_key() is g.api_key

@@ -187,7 +187,7 @@ def test_a_stream_that_cannot_read_ends(app: Flask, monkeypatch: pytest.MonkeyPa
 
 def test_what_a_replica_shows_late_is_told(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     """The thread looked at the primary; the stream reads, once, from a replica that is behind."""
-    original, late = views.told_after, [2]
+    original, late = views.published_after, [2]
 
     def behind(*parts: Any) -> Any:
         told, after = original(*parts), parts[-1]

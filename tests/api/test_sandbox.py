@@ -103,10 +103,10 @@ def test_served_evidence_is_what_the_contract_takes(
     with client.application.app_context():
         row = _transfer(transfer_id)
     contract = paying_contract(kind, symbol or row.symbol, chain_id, row.dst_chain_id)
-    contract_mirror.execute(kind.value, chain_id, contract, kept_hash(chain_id), wd, sigs, signers, powers)
+    contract_mirror.execute(kind.value, chain_id, contract, stored_hash(chain_id), wd, sigs, signers, powers)
 
 
-def kept_hash(chain_id: int) -> bytes:
+def stored_hash(chain_id: int) -> bytes:
     """What the chain's contract keeps: of the configured set, not of the answer."""
     configured = sorted(
         (bytes.fromhex(v["signer"][2:]), int(v["power"]))

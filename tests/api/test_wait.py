@@ -191,7 +191,7 @@ def test_who_read_what_was_old_already_is_told(
     app: Flask, in_background: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The view reads from a replica that is behind what the thread has looked at already."""
-    stale = gateway_of(app).public.ask(service.transfer_row, bytes.fromhex(ID[2:]))
+    stale = gateway_of(app).public.run_read(service.transfer_row, bytes.fromhex(ID[2:]))
     other = in_background(transfer_id=OTHER, after_status=0)  # the thread looks
     tell(app, released(ID, timedelta(seconds=5)))
     time.sleep(0.4)

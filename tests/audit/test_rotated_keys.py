@@ -10,7 +10,7 @@ from flask import Flask
 from sqlalchemy import select
 
 from app.approvals.api_keys import request_key
-from app.audit.services import record_alone, verify_audit
+from app.audit.services import record_separately, verify_audit
 from app.credentials.models import ApiKey
 from app.credentials.services.api_keys import revoke_key
 from app.credentials.services.ingest_tokens import list_tokens
@@ -85,11 +85,11 @@ def test_an_api_key(at_noon: Callable[..., Flask]) -> None:
 
 
 def test_the_audit_key(at_noon: Callable[..., Flask]) -> None:
-    record_alone(
+    record_separately(
         *parts(gateway_of(at_noon(audit_key=OLD)), "database", "audit_keys"), TESTER, "test.deed", "before"
     )
     after = gateway_of(at_noon(audit_key=NEW, audit_keys_old=(OLD,)))
-    record_alone(after.database, after.audit_keys, TESTER, "test.deed", "after")
+    record_separately(after.database, after.audit_keys, TESTER, "test.deed", "after")
     assert (
         verify_audit(after.database, after.audit_keys).count,
         verify_audit(after.database, after.audit_keys).fault,

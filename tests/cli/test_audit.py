@@ -13,7 +13,7 @@ from sqlalchemy import update
 
 from app.audit.models import AuditRecord
 from app.audit.records import Actor, Source
-from app.audit.services import record_alone
+from app.audit.services import record_separately
 from app.db.engine import writing
 from tests.gateway import current_gateway
 from tests.network.services.network_kit import changed, network, text
@@ -94,7 +94,7 @@ def test_what_is_no_head_time_or_record_is_said(app: Flask) -> None:
 
 
 def test_a_record_cannot_steer_the_terminal(app: Flask) -> None:
-    record_alone(
+    record_separately(
         current_gateway().database,
         current_gateway().audit_keys,
         Actor("a\x1b[2J\nb", Source.CONSOLE),

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from app.db.cached_reads import KeptReads
+from app.db.cached_reads import CachedReads
 from app.db.writes import Writes
 from tests.timer import Timer
 
@@ -69,50 +69,50 @@ def writes() -> Writes:
 
 
 @pytest.fixture
-def kept(timer: Timer, writes: Writes) -> KeptReads:
+def kept(timer: Timer, writes: Writes) -> CachedReads:
     """For ten seconds, at most three answers."""
-    return KeptReads(10, writes, timer, most=3)
+    return CachedReads(10, writes, timer, most=3)
 
 
-def test_an_answer_is_given_again_until_it_is_too_old(kept: KeptReads, timer: Timer) -> None:
+def test_an_answer_is_given_again_until_it_is_too_old(kept: CachedReads, timer: Timer) -> None:
     source = Source(timer)
-    assert kept.ask("a", source) == (1, 1.0)  # its age counts from before it was asked for
+    assert kept.run_read("a", source) == (1, 1.0)  # its age counts from before it was asked for
     timer.now += 8.5
-    assert kept.ask("a", source) == (1, 9.5)
+    assert kept.run_read("a", source) == (1, 9.5)
     timer.now += 0.5
-    assert kept.ask("a", source) == (2, 1.0)
+    assert kept.run_read("a", source) == (2, 1.0)
     assert source.asked == 2
 
 
 def test_with_the_age_0_everybody_reads(timer: Timer, writes: Writes) -> None:
     source = Source(timer, seconds=0)
-    none_kept = KeptReads(0, writes, timer)
-    assert [none_kept.ask("a", source) for _ in range(3)] == [(1, 0), (2, 0), (3, 0)]
+    none_kept = CachedReads(0, writes, timer)
+    assert [none_kept.run_read("a", source) for _ in range(3)] == [(1, 0), (2, 0), (3, 0)]
 
 
-def test_each_question_has_its_answer(kept: KeptReads, timer: Timer) -> None:
-    answers = {key: kept.ask(key, lambda key=key: f"of {key}")[0] for key in "abc"}
+def test_each_question_has_its_answer(kept: CachedReads, timer: Timer) -> None:
+    answers = {key: kept.run_read(key, lambda key=key: f"of {key}")[0] for key in "abc"}
     assert answers == {"a": "of a", "b": "of b", "c": "of c"}
-    assert kept.ask("b", lambda: "another")[0] == "of b"
+    assert kept.run_read("b", lambda: "another")[0] == "of b"
 
 
-def test_nothing_is_an_answer_as_well(kept: KeptReads, timer: Timer) -> None:
+def test_nothing_is_an_answer_as_well(kept: CachedReads, timer: Timer) -> None:
     asked: list[int] = []
     for _ in range(2):
-        assert kept.ask("a", lambda: asked.append(1))[0] is None
+        assert kept.run_read("a", lambda: asked.append(1))[0] is None
     assert len(asked) == 1
 
 
-def test_what_this_process_writes_drops_all_of_it(kept: KeptReads, timer: Timer, writes: Writes) -> None:
+def test_what_this_process_writes_drops_all_of_it(kept: CachedReads, timer: Timer, writes: Writes) -> None:
     source = Source(timer)
-    kept.ask("a", source)
+    kept.run_read("a", source)
     writes.ended()
-    assert kept.ask("a", source)[0] == 2
-    assert kept.ask("a", source)[0] == 2
+    assert kept.run_read("a", source)[0] == 2
+    assert kept.run_read("a", source)[0] == 2
 
 
 def test_what_was_read_while_somebody_wrote_is_given_to_nobody_later(
-    kept: KeptReads, timer: Timer, writes: Writes
+    kept: CachedReads, timer: Timer, writes: Writes
 ) -> None:
     source = Source(timer)
 
@@ -121,24 +121,24 @@ def test_what_was_read_while_somebody_wrote_is_given_to_nobody_later(
         writes.ended()
         return answer
 
-    assert kept.ask("a", read)[0] == 1
-    assert kept.ask("a", source)[0] == 2
+    assert kept.run_read("a", read)[0] == 1
+    assert kept.run_read("a", source)[0] == 2
 
 
-def test_no_more_are_kept_than_allowed_and_the_first_goes_first(kept: KeptReads, timer: Timer) -> None:
+def test_no_more_are_kept_than_allowed_and_the_first_goes_first(kept: CachedReads, timer: Timer) -> None:
     source = Source(timer, seconds=0)
     for key in ("a", "b", "c"):
-        kept.ask(key, source)
+        kept.run_read(key, source)
     timer.now += 10
-    kept.ask("a", source)  # read again: it is the newest now
-    kept.ask("d", source)
+    kept.run_read("a", source)  # read again: it is the newest now
+    kept.run_read("d", source)
     assert len(kept._readings) == 3
-    assert kept.ask("a", source)[0] == 4
-    assert kept.ask("d", source)[0] == 5
-    assert kept.ask("b", source)[0] == 6
+    assert kept.run_read("a", source)[0] == 4
+    assert kept.run_read("d", source)[0] == 5
+    assert kept.run_read("b", source)[0] == 6
 
 
-def waiting(kept: KeptReads, *, of: int) -> bool:
+def waiting(kept: CachedReads, *, of: int) -> bool:
     """Whether so many wait for the one reading that is under way."""
     (reading,) = kept._readings.values()
     return len(reading.outcome._condition._waiters) >= of  # type: ignore[attr-defined]
@@ -153,10 +153,10 @@ def until(condition: Callable[[], bool]) -> None:
     raise AssertionError("did not happen")
 
 
-def test_fifty_threads_ask_the_database_once(kept: KeptReads, timer: Timer) -> None:
+def test_fifty_threads_ask_the_database_once(kept: CachedReads, timer: Timer) -> None:
     held = Held(ends=["answer"])
     with ThreadPoolExecutor(ASKERS) as pool:
-        asked = [pool.submit(kept.ask, "a", held) for _ in range(ASKERS)]
+        asked = [pool.submit(kept.run_read, "a", held) for _ in range(ASKERS)]
         held.entered.acquire()
         until(lambda: waiting(kept, of=ASKERS - 1))
         timer.now += 60  # they asked in time, however long it takes
@@ -166,34 +166,34 @@ def test_fifty_threads_ask_the_database_once(kept: KeptReads, timer: Timer) -> N
 
 
 def test_who_asks_after_a_write_does_not_wait_for_a_reading_from_before_it(
-    kept: KeptReads, writes: Writes
+    kept: CachedReads, writes: Writes
 ) -> None:
     held = Held(ends=["old"])
     with ThreadPoolExecutor(2) as pool:
-        early = pool.submit(kept.ask, "a", held)
+        early = pool.submit(kept.run_read, "a", held)
         held.entered.acquire()
         writes.ended()
-        assert pool.submit(kept.ask, "a", lambda: "new").result(20)[0] == "new"
+        assert pool.submit(kept.run_read, "a", lambda: "new").result(20)[0] == "new"
         held.let_go.set()
         assert early.result(20)[0] == "old"  # it was asked before
-    assert kept.ask("a", lambda: "unasked")[0] == "new"
+    assert kept.run_read("a", lambda: "unasked")[0] == "new"
 
 
-def test_who_asks_too_late_does_not_wait_for_a_slow_reading(kept: KeptReads, timer: Timer) -> None:
+def test_who_asks_too_late_does_not_wait_for_a_slow_reading(kept: CachedReads, timer: Timer) -> None:
     held = Held(ends=["old"])
     with ThreadPoolExecutor(2) as pool:
-        early = pool.submit(kept.ask, "a", held)
+        early = pool.submit(kept.run_read, "a", held)
         held.entered.acquire()
         timer.now += 10
-        assert pool.submit(kept.ask, "a", lambda: "new").result(20)[0] == "new"
+        assert pool.submit(kept.run_read, "a", lambda: "new").result(20)[0] == "new"
         held.let_go.set()
         assert early.result(20)[0] == "old"
 
 
-def test_an_error_reaches_all_who_wait_and_is_not_kept(kept: KeptReads) -> None:
+def test_an_error_reaches_all_who_wait_and_is_not_kept(kept: CachedReads) -> None:
     held = Held(ends=[ValueError("no")])
     with ThreadPoolExecutor(ASKERS) as pool:
-        asked = [pool.submit(kept.ask, "a", held) for _ in range(ASKERS)]
+        asked = [pool.submit(kept.run_read, "a", held) for _ in range(ASKERS)]
         held.entered.acquire()
         until(lambda: waiting(kept, of=ASKERS - 1))
         held.let_go.set()
@@ -202,13 +202,13 @@ def test_an_error_reaches_all_who_wait_and_is_not_kept(kept: KeptReads) -> None:
     assert {(type(error), str(error)) for error in errors} == {(ValueError, "no")}
     assert len(traceback.extract_tb(errors[0].__traceback__)) < 20  # type: ignore[union-attr]  # of one, not of all
     assert kept._readings == {}
-    assert kept.ask("a", lambda: "answer")[0] == "answer"
+    assert kept.run_read("a", lambda: "answer")[0] == "answer"
 
 
-def test_when_a_reader_is_stopped_another_reads(kept: KeptReads) -> None:
+def test_when_a_reader_is_stopped_another_reads(kept: CachedReads) -> None:
     held = Held(ends=[Stopped(), Stopped(), "answer"])
     with ThreadPoolExecutor(ASKERS) as pool:
-        asked = [pool.submit(kept.ask, "a", held) for _ in range(ASKERS)]
+        asked = [pool.submit(kept.run_read, "a", held) for _ in range(ASKERS)]
         held.entered.acquire()
         until(lambda: waiting(kept, of=ASKERS - 1))
         held.let_go.set()
@@ -223,9 +223,9 @@ monkey.patch_all()
 import gevent
 from gevent.event import Event
 from app.db.writes import Writes
-from app.db.cached_reads import KeptReads
+from app.db.cached_reads import CachedReads
 
-asked, let_go, kept = [], Event(), KeptReads(100, Writes())
+asked, let_go, kept = [], Event(), CachedReads(100, Writes())
 
 def read():
     asked.append(1)
@@ -234,7 +234,7 @@ def read():
 
 def in_time():
     with gevent.Timeout(0.05):
-        kept.ask("b", read)
+        kept.run_read("b", read)
 
 with gevent.Timeout(30):
     asking = [gevent.spawn(kept.ask, "a", read) for _ in range(50)]

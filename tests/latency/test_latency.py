@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from app.db.cached_reads import HINTS_MAX_AGE_SECONDS, KeptReads
+from app.db.cached_reads import HINTS_MAX_AGE_SECONDS, CachedReads
 from app.db.writes import Writes, writes_of
 from app.latency.median import WINDOW
 from app.latency.services import latency_stats, median_latency, route_times
@@ -33,7 +33,7 @@ def gateway(open_app: OpenApp, database: SharedDatabase, timer: Timer) -> Gatewa
     """A process whose clock and whose memory go by the timer."""
     gateway = gateway_of(open_app())
     fill_network(database, gateway.engine)
-    kept_reads = KeptReads(AGE, writes_of(gateway.engine), timer)
+    kept_reads = CachedReads(AGE, writes_of(gateway.engine), timer)
     return gateway.but(clock=lambda: NOW + timedelta(seconds=timer.now), cached=kept_reads)
 
 
@@ -118,7 +118,7 @@ def test_figures_are_kept_like_a_median(
 
 
 def test_hints_outlive_what_this_process_takes(gateway: Gateway, timer: Timer) -> None:
-    gateway = gateway.but(hints=KeptReads(HINTS_MAX_AGE_SECONDS, Writes(), timer))
+    gateway = gateway.but(hints=CachedReads(HINTS_MAX_AGE_SECONDS, Writes(), timer))
     assert route_times(gateway.database, ChainId(1), ChainId(2)) == UNKNOWN_TIMES
     pay(gateway, 1, 30)
     timer.now += HINTS_MAX_AGE_SECONDS - 0.01

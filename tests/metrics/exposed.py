@@ -57,7 +57,7 @@ def exposition(open_app: OpenApp, folder: Path, patch: pytest.MonkeyPatch) -> It
 
 def with_replica(gateway: Gateway, *, used: bool = True) -> Gateway:
     """The gateway, as if it had a replica that is up to date, or else one that is left out."""
-    made_up = SimpleNamespace(engine=gateway.reads, may_be_asked=lambda: used, lag_bytes=7)
+    made_up = SimpleNamespace(engine=gateway.reads, is_usable=lambda: used, lag_bytes=7)
     reads = PublicReads(gateway.engine, gateway.reads, cast(Replica, made_up))
     return gateway.but(public=reads)
 

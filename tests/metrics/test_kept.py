@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.monitoring.metrics import Kept
+from app.monitoring.metrics import Cached
 
 
 class Source:
@@ -36,25 +36,25 @@ def source() -> Iterator[Source]:
     found.free.set()
 
 
-def soon(kept: Kept[int], timeout: float = 10, oldest: float = 60) -> int | None:
+def soon(kept: Cached[int], timeout: float = 10, oldest: float = 60) -> int | None:
     kept.refresh()
     found = kept.current(time.monotonic() + timeout, oldest)
     return None if found is None else found.value
 
 
 def test_it_is_read_once_in_its_time_however_many_ask(source: Source) -> None:
-    kept = Kept("a source", source.read, every=1000)
+    kept = Cached("a source", source.read, every=1000)
     assert [soon(kept) for _ in range(5)] == [1] * 5
     assert source.reads == 1
 
 
 def test_it_is_read_again_when_its_time_has_come(source: Source) -> None:
-    kept = Kept("a source", source.read, every=0)
+    kept = Cached("a source", source.read, every=0)
     assert [soon(kept), soon(kept), soon(kept)] == [1, 2, 3]
 
 
 def test_who_asks_while_it_hangs_gets_what_was_known_and_starts_nothing(source: Source) -> None:
-    kept = Kept("a source", source.read, every=0)
+    kept = Cached("a source", source.read, every=0)
     assert soon(kept) == 1
     source.free.clear()
     started = time.monotonic()
@@ -66,18 +66,18 @@ def test_who_asks_while_it_hangs_gets_what_was_known_and_starts_nothing(source: 
 
 
 def test_what_is_too_old_is_not_given(source: Source) -> None:
-    kept = Kept("a source", source.read, every=0)
+    kept = Cached("a source", source.read, every=0)
     assert soon(kept) == 1
     source.free.clear()
     time.sleep(0.05)
     assert soon(kept, timeout=0, oldest=0.04) is None
-    assert Kept("another", source.read, every=0).current(0, 60) is None
+    assert Cached("another", source.read, every=0).current(0, 60) is None
 
 
 def test_what_cannot_be_read_is_logged_and_tried_again(
     source: Source, caplog: pytest.LogCaptureFixture
 ) -> None:
-    kept = Kept("a source", source.read, every=0)
+    kept = Cached("a source", source.read, every=0)
     source.fails = True
     assert soon(kept) is None
     assert "a source cannot be read" in caplog.text
@@ -86,7 +86,7 @@ def test_what_cannot_be_read_is_logged_and_tried_again(
 
 
 def test_a_thread_that_cannot_be_had_is_not_the_end(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = Kept("a source", source.read, every=0)
+    kept = Cached("a source", source.read, every=0)
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", no_thread)
         assert soon(kept, timeout=0) is None

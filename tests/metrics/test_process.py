@@ -117,9 +117,9 @@ def test_the_age_of_the_configuration_is_told_once_there_is_one(app: Flask) -> N
 
 def test_the_oldest_kept_facts_of_the_last_moment_are_told(app: Flask) -> None:
     gateway, metrics = current_gateway(), ProcessMetrics()
-    gateway.cached.ask("key", lambda: 1)
+    gateway.cached.run_read("key", lambda: 1)
     time.sleep(0.05)
-    gateway.cached.ask("key", lambda: 2)
-    gateway.cached.ask("another", lambda: 3)
+    gateway.cached.run_read("key", lambda: 2)
+    gateway.cached.run_read("another", lambda: 3)
     assert (value(told(metrics, gateway), "gateway_facts_age_seconds") or 0) >= 0.05
     assert value(told(metrics, gateway), "gateway_facts_age_seconds") == 0

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from app import create_app
 from app.db.engine import reading, writing
-from app.transfers.models import CourseCount
+from app.transfers.models import TrendCount
 from tests.applications import close_connections, make_settings
 from tests.feed.services.world import NOW, about, build_network, event, feed, released, sent
 from tests.gateway import current_gateway
@@ -47,7 +47,7 @@ def fed(empty_url: str) -> Iterator[Flask]:
 
 def counted() -> list[tuple[object, ...]]:
     with reading(current_gateway().engine) as connection:
-        return sorted(tuple(row) for row in connection.execute(select(CourseCount.__table__)))
+        return sorted(tuple(row) for row in connection.execute(select(TrendCount.__table__)))
 
 
 def test_they_are_counted_as_the_feed_counts_them(fed: Flask) -> None:

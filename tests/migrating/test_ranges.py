@@ -13,7 +13,7 @@ from flask import Flask
 from sqlalchemy import create_engine, text
 
 from app.db import migrating as steps
-from app.db.migrating import FEWEST_ROWS, MOST_ROWS, PERCENT, RANGE_SECONDS, Pace, asked_percent, by_range
+from app.db.migrating import FEWEST_ROWS, MOST_ROWS, PERCENT, RANGE_SECONDS, Pace, by_range, requested_percent
 from tests.databases import new_postgres_database
 
 
@@ -44,7 +44,7 @@ def test_every_row_is_written_once_and_others_have_their_time(
 
 @pytest.mark.parametrize(("given", "percent"), [({}, 50), ({PERCENT: "1"}, 1), ({PERCENT: "100"}, 100)])
 def test_how_much_of_the_time_ranges_take_may_be_said(given: dict[str, str], percent: int) -> None:
-    assert asked_percent(given) == percent
+    assert requested_percent(given) == percent
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_how_much_of_the_time_ranges_take_may_be_said(given: dict[str, str], per
 )
 def test_an_argument_that_is_not_known_is_refused(given: dict[str, str]) -> None:
     with pytest.raises(CommandError, match="the only argument is percent=N, a whole number from 1 to 100"):
-        asked_percent(given)
+        requested_percent(given)
 
 
 @pytest.mark.parametrize(("asked", "told"), [("percent=7", [7]), ("percent=0", [])])

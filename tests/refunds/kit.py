@@ -109,13 +109,13 @@ class Story:
         sigs, signers, numbers = ([b64decode(each) for each in answer[name]] for name in
                                   ("sorted_sigs", "signers", "powers"))  # fmt: skip
         kept = sorted((address_of(key), power) for key, power in powers.items())
-        kept_hash = set_hash([who for who, _ in kept], [power for _, power in kept])
+        stored_hash = set_hash([who for who, _ in kept], [power for _, power in kept])
         try:
             fields = execute(
                 self.kind.value,
                 self.chain,
                 self.contract,
-                kept_hash,
+                stored_hash,
                 b64decode(answer["wd_onchain"]),
                 sigs,
                 signers,

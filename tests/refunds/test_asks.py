@@ -14,8 +14,8 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.refunds.models import RefundAsk
-from app.refunds.services import ask_for_refund
+from app.refunds.models import UserRefundRequest
+from app.refunds.services import request_refund
 from app.refunds.user_request import read_withdraw_request
 from tests.api.shapes import ASK, EVIDENCE, STATUS, assert_refused
 from tests.applications import Applications
@@ -57,7 +57,9 @@ def bad(n: int = 1, at: float = -50) -> dict[str, Any]:
 
 def asks(gateway: Gateway) -> list[tuple[Any, ...]]:
     with reading(gateway.engine) as connection:
-        rows = connection.execute(select(RefundAsk.transfer_id, RefundAsk.at).order_by(RefundAsk.seq))
+        rows = connection.execute(
+            select(UserRefundRequest.transfer_id, UserRefundRequest.at).order_by(UserRefundRequest.seq)
+        )
         return [(f"0x{row.transfer_id.hex()}", row.at) for row in rows]
 
 
@@ -203,8 +205,12 @@ def test_many_at_once_are_one(app: Flask, gateway: Gateway) -> None:
     asked = read_withdraw_request(withdraw_req(transfer_id(1)))
 
     def once(n: int) -> int:
-        return ask_for_refund(
-            gateway.database, gateway.snapshots, gateway.ask_limit, asked, ip_address(f"10.0.0.{n}")
+        return request_refund(
+            gateway.database,
+            gateway.snapshots,
+            gateway.refund_request_limit,
+            asked,
+            ip_address(f"10.0.0.{n}"),
         )
 
     with ThreadPoolExecutor(6) as threads:

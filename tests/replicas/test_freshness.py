@@ -37,7 +37,7 @@ def replica(app: Flask, timer: Timer) -> Iterator[Replica]:
 
 def good(replica: Replica) -> bool:
     replica.check()
-    return replica.may_be_asked()
+    return replica.is_usable()
 
 
 def write(servers: Cluster) -> None:
@@ -46,7 +46,7 @@ def write(servers: Cluster) -> None:
 
 
 def test_it_is_not_asked_before_it_was_looked_at(replica: Replica) -> None:
-    assert not replica.may_be_asked()
+    assert not replica.is_usable()
     eventually(lambda: good(replica))
 
 
@@ -59,9 +59,9 @@ def test_an_idle_primary_makes_no_lag(replica: Replica, timer: Timer) -> None:
 def test_it_is_left_out_when_nobody_could_look(replica: Replica, timer: Timer) -> None:
     eventually(lambda: good(replica))
     timer.now += MAX_LAG
-    assert replica.may_be_asked()
+    assert replica.is_usable()
     timer.now += 0.1
-    assert not replica.may_be_asked()
+    assert not replica.is_usable()
 
 
 def test_one_that_lags_is_left_out_and_comes_back(servers: Cluster, replica: Replica, timer: Timer) -> None:

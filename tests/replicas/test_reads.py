@@ -11,7 +11,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import Engine, event, func, select
 
-from app.db.engine import ask
+from app.db.engine import run_read
 from app.db.replica import Replica
 from app.db.timeouts import REPLICA, set_timeouts
 from tests.feed.services.world import event as fact
@@ -32,7 +32,7 @@ LATENCY = "src_chain_id=1&dst_chain_id=56"
 def gateway(app: Flask) -> Iterator[Gateway]:
     gateway = current_gateway()
     replica = of(gateway)
-    eventually(replica.may_be_asked)
+    eventually(replica.is_usable)
     yield gateway
     replica.close()
 
@@ -105,7 +105,7 @@ def test_a_killed_replica_costs_no_answer(servers: Cluster, gateway: Gateway, cl
         assert client.get("/readyz").status_code == 200
     finally:
         servers.replica.start()
-    eventually(of(gateway).may_be_asked)
+    eventually(of(gateway).is_usable)
     public_answers(client)
     assert told.replica > 0
 
@@ -120,9 +120,9 @@ def test_a_hanging_replica_costs_no_answer(servers: Cluster, gateway: Gateway, c
     hurry(of(gateway).engine, 0.3)
     with servers.replica.hanging():
         public_answers(client)
-        eventually(lambda: not of(gateway).may_be_asked())
+        eventually(lambda: not of(gateway).is_usable())
         public_answers(client)
-    eventually(of(gateway).may_be_asked)
+    eventually(of(gateway).is_usable)
 
 
 def test_a_late_answer_is_not_taken_for_another(servers: Cluster, gateway: Gateway) -> None:
@@ -148,7 +148,7 @@ def test_a_restarted_primary_costs_nothing_once_it_is_back(servers: Cluster, cli
     before = public_answers(client)
     servers.primary.kill()
     servers.primary.start()
-    assert ask(gateway.reads, lambda connection: connection.scalar(select(7))) == 7
+    assert run_read(gateway.reads, lambda connection: connection.scalar(select(7))) == 7
     assert public_answers(client)[2:] == before[2:]
     servers.primary.kill()
     servers.primary.start()

@@ -19,7 +19,7 @@ from app.accounts.roles import FAILURES_FORGOTTEN, FailureScope, typed_name, wai
 from app.accounts.services.accounts import Account
 from app.audit.keys import AuditKeys
 from app.audit.records import Actor
-from app.audit.services import record_alone
+from app.audit.services import record_separately
 from app.db.database import Database
 from app.db.engine import counting, reading
 from app.db.upserts import lock_or_insert, upsert
@@ -107,7 +107,9 @@ def note_failure(database: Database, audit_keys: AuditKeys, guess: Guess, actor:
 
     :param actor: who is signed in, or who tried: never with what was typed.
     """
-    record_alone(database, audit_keys, actor, "sign_in.failed", _subject(audit_keys, guess), detail=reason)
+    record_separately(
+        database, audit_keys, actor, "sign_in.failed", _subject(audit_keys, guess), detail=reason
+    )
 
 
 def forget_failures(database: Database, audit_keys: AuditKeys, guess: Guess) -> None:

@@ -37,7 +37,7 @@ from wtforms import HiddenField, StringField
 
 from app.accounts.services.passkeys import MOST_PASSKEYS, Passkey, use_passkey, why_passkey_stays
 from app.audit.keys import AuditKeys
-from app.audit.services import record_alone
+from app.audit.services import record_separately
 from app.console.caller import actor_unknown
 from app.db.database import Database
 from app.parts import current
@@ -249,7 +249,7 @@ class AnsweredForm(_Answer, WebAuthnSigninResponseForm):
         if user is None or self.is_verify:
             return
         subject, detail = f"operator {user.email}", "passkey not accepted"
-        record_alone(
+        record_separately(
             current(Database), current(AuditKeys), actor_unknown(), "sign_in.failed", subject, detail=detail
         )
 

@@ -103,7 +103,7 @@ def document_bytes(*, compat_clients: bool, waiting: bool) -> bytes:
 
 
 @docs.route("/openapi.json", methods=["OPTIONS"])
-def ask_first() -> Response:
+def redirect_first() -> Response:
     """The preflight of a page that sends back the document's ETag."""
     return preflight(204)
 

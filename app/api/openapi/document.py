@@ -18,8 +18,8 @@ from app.api.openapi.examples import (
     compat_status_examples,
 )
 from app.api.openapi.operations import (
-    ask_operation,
     insight_operations,
+    request_operation,
     transfer_operations,
     waiting_operations,
     webhook_operations,
@@ -114,7 +114,7 @@ def _add_operations(spec: APISpec, *, compat_clients: bool, waiting: bool) -> No
     spec.path(PREFIX + STATUS_PATH, operations={"post": _status(compat_clients)})
     spec.path(PREFIX + LATENCY_PATH, operations={"get": _latency()})
     spec.path(PREFIX + EVIDENCE_PATH, operations={"get": _evidence()})
-    spec.path(PREFIX + ASK_PATHS[0], operations={"post": ask_operation(compat_clients)})
+    spec.path(PREFIX + ASK_PATHS[0], operations={"post": request_operation(compat_clients)})
     waiting_too = waiting_operations(compat_clients) if waiting else ()
     for path, operations in chain(
         transfer_operations(compat_clients), insight_operations(compat_clients), waiting_too

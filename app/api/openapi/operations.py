@@ -81,7 +81,7 @@ ASK_EXAMPLES: Final[dict[str, Any]] = {
 }
 
 
-def ask_operation(compat_clients: bool) -> dict[str, Any]:
+def request_operation(compat_clients: bool) -> dict[str, Any]:
     """The operation."""
     return {
         "operationId": "withdrawLiquidity",

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from wtforms.utils import unset_value
 
-from app.console.forms.fields import ChoiceField, Choices, TextValueField, bound_beside
+from app.console.forms.fields import ChoiceField, Choices, TextValueField, bound_field
 from app.console.forms.numbers import written_time
 from app.db.database import Database
 from app.parts import current
@@ -48,7 +48,7 @@ class EndField(TextValueField):
     def __init__(
         self, label: str = "Ends", description: str = "Leave empty for no end.", **kwargs: Any
     ) -> None:
-        self.preset = PresetField(f"{label}: how", default="", **bound_beside(kwargs, "in"))
+        self.preset = PresetField(f"{label}: how", default="", **bound_field(kwargs, "in"))
         super().__init__(label, description, **kwargs)
 
     @property

@@ -136,7 +136,7 @@ class TextValueField(Field):
         return f"line {int(item[1]) + 1}" if item is not None else ""
 
 
-def bound_beside(kwargs: Mapping[str, Any], *suffixes: object) -> dict[str, Any]:
+def bound_field(kwargs: Mapping[str, Any], *suffixes: object) -> dict[str, Any]:
     """What a companion is bound with: the form of its field, and a name and an id made of the field's.
 
     :param kwargs: those that the field itself is bound with.

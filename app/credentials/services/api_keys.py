@@ -20,7 +20,7 @@ from app.credentials.api_key import ALPHABET, SECRET_LENGTH, ApiKey, Scope, key_
 from app.credentials.ingest_token import KEY_ID_BYTES, digest_of, is_plain_name
 from app.credentials.queries import all_keys, count_valid, is_name_used, key_by_id, last_days, valid_keys
 from app.db.database import Database
-from app.db.engine import ask, reading, writing
+from app.db.engine import reading, run_read, writing
 from app.http.limits import limits_of
 from app.values.amounts import grouped
 from app.values.errors import Unauthorized
@@ -220,7 +220,7 @@ def presented_key(database: Database, authorization: str) -> ApiKey | None:
     key_id = key_id_of(text)
     if key_id is None:
         raise Unauthorized(MALFORMED)
-    keys, _ = database.cached.ask((valid_keys,), lambda: ask(database.reads, _keys_by_id))
+    keys, _ = database.cached.run_read((valid_keys,), lambda: run_read(database.reads, _keys_by_id))
     key = keys.get(key_id)
     if key is None or not key.is_(text):
         raise Unauthorized(NOT_VALID)

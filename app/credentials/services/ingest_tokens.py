@@ -32,7 +32,7 @@ from app.credentials.ingest_token import (
 )
 from app.credentials.queries import every_token, last_accepted, tokens_named, usage_of, valid_token
 from app.db.database import Database
-from app.db.engine import ask, reading, writing
+from app.db.engine import reading, run_read, writing
 from app.db.upserts import upsert
 from app.transfers.event_types import EventType
 from app.values.amounts import grouped
@@ -169,7 +169,7 @@ def authenticate(database: Database, environment_tokens: EnvironmentTokens, pres
     found = [token for token in environment_tokens if token.is_(presented)]
     key_id = key_id_of(presented)
     if key_id is not None and not found:
-        row = ask(database.reads, valid_token, key_id)
+        row = run_read(database.reads, valid_token, key_id)
         if row is not None:
             scope, quota = _scope(row.types, row.chains), _quota(row.quota_events, row.quota_seconds)
             token = IngestToken(row.name, row.digest, scope, key_id, row.expires_at, quota)

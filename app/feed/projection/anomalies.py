@@ -132,7 +132,7 @@ def raise_two_contents(connection: Connection, event: Event, now: datetime) -> N
     connection.execute(update(table.Anomaly).where(table.Anomaly.subject == subject.name).values(reopened))
 
 
-def judge_pools(connection: Connection, pools: Iterable[PoolKey], now: datetime) -> None:
+def validate_pools(connection: Connection, pools: Iterable[PoolKey], now: datetime) -> None:
     """Raise pools whose balance or inbound limit is under zero; estimates count 0 there."""
     keys = list(pools)
     liquidity = load_pools_now(connection, keys)

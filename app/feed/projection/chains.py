@@ -13,10 +13,10 @@ from app.db.upserts import upsert
 from app.feed.projection.anomalies import sync_rotation_anomalies
 from app.feed.projection.pools import take_back_liquidity
 from app.feed.projection.sums import advance, find_newest, go_back
-from app.feed.projection.transfers import refold
+from app.feed.projection.transfers import project_again
 from app.feed.queries.chains import (
     accepted_of_chain,
-    is_told_from_block,
+    is_reported_from_block,
     load_chain_events,
     load_progress,
     standing_of_chain,
@@ -47,7 +47,7 @@ _REFUND_OPEN = (
 )
 
 
-def fold_chain_readings(connection: Connection, accepted: Iterable[ChainEvent]) -> None:
+def project_chain_readings(connection: Connection, accepted: Iterable[ChainEvent]) -> None:
     """Note blocks and times of events about chains."""
     readings: dict[ChainId, ChainReading] = {}
     for event in accepted:
@@ -56,7 +56,7 @@ def fold_chain_readings(connection: Connection, accepted: Iterable[ChainEvent]) 
     advance(connection, readings)
 
 
-def fold_validators(connection: Connection, chain_id: ChainId, now: datetime) -> None:
+def project_validators(connection: Connection, chain_id: ChainId, now: datetime) -> None:
     """Let the chain's latest standing set count, and judge its open refunds again."""
     events = load_chain_events(connection, chain_id, [EventType.VALIDATORS_UPDATED])
     standing = sorted(cast("list[ValidatorsUpdated]", events), key=lambda e: e.order)
@@ -67,20 +67,20 @@ def fold_validators(connection: Connection, chain_id: ChainId, now: datetime) ->
         connection.execute(delete(ReportedValidatorSet).where(ReportedValidatorSet.chain_id == chain_id))
     opening = load_opening_sets(connection, chain_id).get(chain_id)
     sync_rotation_anomalies(connection, chain_id, anomalies_of_rotations(opening, rotations))
-    judge_open_refunds(connection, {chain_id}, now)
+    validate_open_refunds(connection, {chain_id}, now)
 
 
-def fold_new_validators(
+def project_new_validators(
     connection: Connection, chain_id: ChainId, reported: Iterable[ValidatorsUpdated], now: datetime
 ) -> None:
-    """As :func:`fold_validators`, after some sets began to stand, which they did not before.
+    """As :func:`project_validators`, after some sets began to stand, which they did not before.
 
     Nearly always they come after all others in the chain's order. Then these are not read.
     """
     latest, version = latest_rotation(connection, chain_id)
     new = sorted(reported, key=lambda event: event.order)
     if version and (latest is None or latest.order > new[0].order):
-        fold_validators(connection, chain_id, now)
+        project_validators(connection, chain_id, now)
         return
     if latest is None:
         before = load_opening_sets(connection, chain_id).get(chain_id)
@@ -89,7 +89,7 @@ def fold_new_validators(
     rotations = [(event, reported_set(event, number)) for number, event in enumerate(new, start=version + 1)]
     _write_set(connection, *rotations[-1])
     sync_rotation_anomalies(connection, chain_id, anomalies_of_rotations(before, rotations), new)
-    judge_open_refunds(connection, {chain_id}, now)
+    validate_open_refunds(connection, {chain_id}, now)
 
 
 def _write_set(connection: Connection, event: ValidatorsUpdated, members: ValidatorSet) -> None:
@@ -103,17 +103,17 @@ def _write_set(connection: Connection, event: ValidatorsUpdated, members: Valida
     upsert(connection, ReportedValidatorSet, [row])
 
 
-def fold_accepted_withdraws(connection: Connection, accepted: Iterable[ChainEvent], now: datetime) -> None:
+def project_accepted_withdraws(connection: Connection, accepted: Iterable[ChainEvent], now: datetime) -> None:
     """Note the withdraw ids of those of the events that use one up."""
     ids: dict[ChainId, set[str]] = defaultdict(set)
     for event in accepted:
         if isinstance(event, WITHDRAWS) and event.withdraw_id is not None:
             ids[event.chain_id].add(event.id)
     for chain_id, of_chain in sorted(ids.items()):
-        fold_withdraws(connection, chain_id, Part(ids=of_chain), now)
+        project_withdraws(connection, chain_id, Part(ids=of_chain), now)
 
 
-def fold_withdraws(connection: Connection, chain_id: ChainId, part: Part | None, now: datetime) -> None:
+def project_withdraws(connection: Connection, chain_id: ChainId, part: Part | None, now: datetime) -> None:
     """Note which withdraw ids are used up on the chain, and judge again the refunds whose requests have them.
 
     :param part: of the chain's log, what may have changed; None: all of it.
@@ -136,10 +136,10 @@ def fold_withdraws(connection: Connection, chain_id: ChainId, part: Part | None,
     write_used(connection, chain_id, gone, {event_id: after[event_id] for event_id in new})
     changed = {before[each].withdraw_id for each in gone} | {after[each].withdraw_id for each in new}
     if affected := transfers_with_ids(connection, changed):
-        refold(connection, sorted(affected), load_network_facts(connection), now)
+        project_again(connection, sorted(affected), load_network_facts(connection), now)
 
 
-def judge_open_refunds(connection: Connection, chain_ids: Iterable[int], now: datetime) -> None:
+def validate_open_refunds(connection: Connection, chain_ids: Iterable[int], now: datetime) -> None:
     """Fold again the refunds whose answer depends on these chains' validators or contracts.
 
     Of refunds that are over: those paid by one of several requests. Which one that was says what others are
@@ -152,10 +152,10 @@ def judge_open_refunds(connection: Connection, chain_ids: Iterable[int], now: da
         *refunded_by_one_of_several(connection, chains),
     ]
     if affected:
-        refold(connection, affected, load_network_facts(connection), now)
+        project_again(connection, affected, load_network_facts(connection), now)
 
 
-def fold_reorg(connection: Connection, reorg: ChainReorged, seq: int, now: datetime) -> None:
+def project_reorganisation(connection: Connection, reorg: ChainReorged, seq: int, now: datetime) -> None:
     """Go back to the block before the reorg and fold again everything that the orphaned blocks touched.
 
     The reorg itself is in the log already, and what stands follows from the log
@@ -167,15 +167,15 @@ def fold_reorg(connection: Connection, reorg: ChainReorged, seq: int, now: datet
     advance(connection, {reorg.chain_id: ChainReading(None, reorg.at)})
     go_back(connection, reorg.chain_id, reorg.from_block)
     take_back_liquidity(connection, reorg.chain_id, reorg.from_block, seq, now)
-    fold_withdraws(connection, reorg.chain_id, Part(reorg.from_block), now)
-    fold_from_block(connection, reorg.chain_id, reorg.from_block, now)
+    project_withdraws(connection, reorg.chain_id, Part(reorg.from_block), now)
+    project_from_block(connection, reorg.chain_id, reorg.from_block, now)
     if known is not None and known.newest_at > reorg.at:
         find_newest(connection, reorg.chain_id)
 
 
-def fold_from_block(connection: Connection, chain_id: ChainId, block: int, now: datetime) -> None:
+def project_from_block(connection: Connection, chain_id: ChainId, block: int, now: datetime) -> None:
     """Fold again everything but liquidity that events of the chain at this block or above contribute to."""
-    if is_told_from_block(connection, chain_id, block, EventType.VALIDATORS_UPDATED):
-        fold_validators(connection, chain_id, now)
+    if is_reported_from_block(connection, chain_id, block, EventType.VALIDATORS_UPDATED):
+        project_validators(connection, chain_id, now)
     reached = transfers_from_block(connection, chain_id, block)
-    refold(connection, reached, load_network_facts(connection), now)
+    project_again(connection, reached, load_network_facts(connection), now)

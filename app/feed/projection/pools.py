@@ -19,7 +19,7 @@ from app.values.identifiers import ChainId, PoolKey, RouteKey
 Liquidity = LiquidityAdded | LiquidityWithdrawn
 
 
-def fold_liquidity(connection: Connection, accepted: Iterable[Liquidity], now: datetime) -> None:
+def project_liquidity(connection: Connection, accepted: Iterable[Liquidity], now: datetime) -> None:
     """Add newly standing deposits and withdrawals of liquidity providers to the pools."""
     change = SharedChange()
     for event in accepted:
@@ -72,7 +72,7 @@ def _counted(event: Liquidity) -> PoolCounters:
     return PoolCounters(withdrawn=event.amount)
 
 
-def fold_fees(connection: Connection, accepted: Iterable[FeeUpdated]) -> None:
+def project_fees(connection: Connection, accepted: Iterable[FeeUpdated]) -> None:
     """Let the latest fee of each route count."""
     latest: dict[RouteKey, FeeUpdated] = {}
     for event in accepted:
@@ -84,7 +84,7 @@ def fold_fees(connection: Connection, accepted: Iterable[FeeUpdated]) -> None:
     upsert(connection, ReportedFee, [fee_row(event) for event in newer])
 
 
-def fold_fees_again(connection: Connection, routes: Iterable[RouteKey]) -> None:
+def project_fees_again(connection: Connection, routes: Iterable[RouteKey]) -> None:
     """Find the latest standing fee of some routes anew, after fees were retracted."""
     for key in sorted(routes):
         fee = latest_fee(connection, key)

@@ -23,7 +23,7 @@ from app.transfers.validation import LogEntry
 from app.values.identifiers import TransferId
 
 
-def keep_aside(
+def quarantine(
     connection: Connection, refused: Iterable[RefundSigned], reporter: str, received_at: datetime
 ) -> None:
     """Keep refused signatures that may turn out right, at most ``MAX_ASIDE`` of a transfer."""
@@ -114,7 +114,7 @@ def _forget(connection: Connection, row: AsideRow) -> None:
     )
 
 
-def fold_all_signatures(connection: Connection, transfer_ids: Iterable[bytes]) -> None:
+def project_all_signatures(connection: Connection, transfer_ids: Iterable[bytes]) -> None:
     """Leave nothing out the next time these transfers are folded: what counted may stand no longer."""
     connection.execute(
         delete(SignatureNotNeeded).where(SignatureNotNeeded.transfer_id.in_(list(transfer_ids)))

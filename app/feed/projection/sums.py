@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete, tuple_, update
 
 from app.db.upserts import upsert
 from app.estimates.models import PoolCounter, PoolVolume
-from app.feed.projection.anomalies import judge_pools
+from app.feed.projection.anomalies import validate_pools
 from app.feed.queries.chains import (
     HEADS,
     highest_standing_block,
@@ -26,10 +26,10 @@ from app.feed.queries.pools import load_counters, load_volumes
 from app.feed.queries.pruned import pruned_readings, pruned_up_to
 from app.network.pools import PoolCounters
 from app.refunds.queries import load_histories
-from app.transfers.effects import CourseKey, Courses, SharedChange, VolumeKey
+from app.transfers.effects import SharedChange, TrendKey, Trends, VolumeKey
 from app.transfers.events import EVENT_CLASSES, ChainEvent
-from app.transfers.models import ChainProgress, CourseCount
-from app.transfers.queries.trends import SPANS, SpanKey, load_courses
+from app.transfers.models import ChainProgress, TrendCount
+from app.transfers.queries.trends import SPANS, SpanKey, load_trends
 from app.transfers.reorganisations import ChainReading
 from app.values.identifiers import BlockNumber, ChainId, PoolKey
 
@@ -43,11 +43,11 @@ def apply_shared(connection: Connection, change: SharedChange, now: datetime) ->
     """Add a change to the pools' counters, epoch volumes and courses. The caller is the only writer."""
     if counters := {key: moved for key, moved in change.counters.items() if moved}:
         _apply_counters(connection, counters)
-        judge_pools(connection, counters, now)
+        validate_pools(connection, counters, now)
     if volumes := {key: amount for key, amount in change.volumes.items() if amount}:
         apply_volumes(connection, volumes)
     if courses := {key: change for key, change in change.courses.items() if change}:
-        apply_courses(connection, courses)
+        apply_trends(connection, courses)
 
 
 def take_out(connection: Connection, change: SharedChange) -> None:
@@ -59,7 +59,7 @@ def take_out(connection: Connection, change: SharedChange) -> None:
         _apply_counters(connection, change.counters)
     if change.volumes:
         apply_volumes(connection, change.volumes)
-    apply_courses(connection, change.courses)
+    apply_trends(connection, change.courses)
 
 
 def _apply_counters(connection: Connection, counters: Mapping[PoolKey, PoolCounters]) -> None:
@@ -80,7 +80,7 @@ def apply_volumes(connection: Connection, moved: Mapping[VolumeKey, int]) -> Non
     upsert(connection, PoolVolume, rows)
 
 
-def apply_courses(connection: Connection, moved: Mapping[CourseKey, Courses], sign: int = 1) -> None:
+def apply_trends(connection: Connection, moved: Mapping[TrendKey, Trends], sign: int = 1) -> None:
     """Add to what became of transfers, by the hour and by the day; with -1 subtract.
 
     Spans of which nothing is left have no row. The caller is the only writer.
@@ -88,34 +88,34 @@ def apply_courses(connection: Connection, moved: Mapping[CourseKey, Courses], si
     add_to_spans(connection, spans_of(moved, sign))
 
 
-def spans_of(moved: Mapping[CourseKey, Courses], sign: int = 1) -> dict[SpanKey, Courses]:
+def spans_of(moved: Mapping[TrendKey, Trends], sign: int = 1) -> dict[SpanKey, Trends]:
     """The same by the spans that are counted."""
-    sums: dict[SpanKey, Courses] = defaultdict(Courses)
+    sums: dict[SpanKey, Trends] = defaultdict(Trends)
     for key, change in moved.items():
         for hours in SPANS:
             sums[SpanKey.of(key, hours)].add(change, sign)
     return sums
 
 
-def add_to_spans(connection: Connection, moved: Mapping[SpanKey, Courses]) -> None:
+def add_to_spans(connection: Connection, moved: Mapping[SpanKey, Trends]) -> None:
     """Add to what is counted of spans. The caller is the only writer."""
-    sums: dict[SpanKey, Courses] = defaultdict(Courses)
+    sums: dict[SpanKey, Trends] = defaultdict(Trends)
     for span, change in moved.items():
         sums[span].add(change)
-    for span, known in load_courses(connection, sums).items():
+    for span, known in load_trends(connection, sums).items():
         sums[span].add(known)
     kept = {span: counts for span, counts in sums.items() if counts}
-    upsert(connection, CourseCount, [{**span._asdict(), **asdict(counts)} for span, counts in kept.items()])
-    _forget_courses(connection, sums.keys() - kept.keys())
+    upsert(connection, TrendCount, [{**span._asdict(), **asdict(counts)} for span, counts in kept.items()])
+    _remove_trends(connection, sums.keys() - kept.keys())
 
 
-def _forget_courses(connection: Connection, spans: Collection[SpanKey]) -> None:
+def _remove_trends(connection: Connection, spans: Collection[SpanKey]) -> None:
     """Delete rows by their keys: to look for empty ones would read the table, which only grows."""
-    key = tuple_(*(getattr(CourseCount, name) for name in SpanKey._fields))
+    key = tuple_(*(getattr(TrendCount, name) for name in SpanKey._fields))
     keys = sorted(spans)
     for start in range(0, len(keys), _FORGOTTEN_AT_ONCE):
         some = keys[start : start + _FORGOTTEN_AT_ONCE]
-        connection.execute(delete(CourseCount).where(key.in_(some)))
+        connection.execute(delete(TrendCount).where(key.in_(some)))
 
 
 def advance(connection: Connection, readings: Mapping[ChainId, ChainReading]) -> None:

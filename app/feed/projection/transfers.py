@@ -46,12 +46,12 @@ PROJECTED: Final = HandedIn[[States, States, datetime]]("projected")
 _SILENT: Final = "gateway_tells_nothing"
 
 
-def tell_nothing(connection: Connection) -> None:
+def publish_nothing(connection: Connection) -> None:
     """From here on this transaction changes what is stored of transfers, and nothing about themselves."""
     connection.execution_options(**{_SILENT: True})
 
 
-class Folds:
+class Projections:
     """Folds histories by the same facts about the network, each once, and keeps what they come to."""
 
     def __init__(self, facts: NetworkFacts) -> None:
@@ -71,16 +71,18 @@ class Folds:
         return state
 
 
-def refold(connection: Connection, transfer_ids: Iterable[bytes], facts: NetworkFacts, now: datetime) -> None:
+def project_again(
+    connection: Connection, transfer_ids: Iterable[bytes], facts: NetworkFacts, now: datetime
+) -> None:
     """Fold transfers anew from their logs and write what changed."""
     ids = list(dict.fromkeys(transfer_ids))
     for start in range(0, len(ids), CHUNK):
         chunk = ids[start : start + CHUNK]
-        project(connection, load_histories(connection, chunk).values(), Folds(facts), now)
+        project(connection, load_histories(connection, chunk).values(), Projections(facts), now)
 
 
 def project(
-    connection: Connection, histories: Iterable[TransferHistory], folds: Folds, now: datetime
+    connection: Connection, histories: Iterable[TransferHistory], folds: Projections, now: datetime
 ) -> None:
     """Fold these histories and write what changed, sums included."""
     known = [history for history in histories if history.is_known]
@@ -109,7 +111,7 @@ def project(
     _settle_chains(connection, known, new)
     if not connection.get_execution_options().get(_SILENT):
         PROJECTED(connection, old, new, now)
-    refold(connection, sorted(withdraw_ids.others_to_fold(connection)), folds.facts, now)
+    project_again(connection, sorted(withdraw_ids.others_to_project(connection)), folds.facts, now)
 
 
 def _write_transfers(

@@ -192,7 +192,9 @@ def logged_readings(connection: Connection, chain_id: ChainId | None = None) -> 
     return {ChainId(row.chain_id): ChainReading(None, row.newest_at) for row in rows}
 
 
-def is_told_from_block(connection: Connection, chain_id: ChainId, block: int, event_type: EventType) -> bool:
+def is_reported_from_block(
+    connection: Connection, chain_id: ChainId, block: int, event_type: EventType
+) -> bool:
     """Whether the log has an event of the type about the chain at this block or above."""
     found = select(Event.seq).where(
         Event.chain_id == chain_id, Event.type == event_type.value, Event.block >= block
@@ -264,7 +266,7 @@ def highest_head(connection: Connection, reporter: str, chain_id: ChainId) -> He
     return None if row is None or row.block is None else HeadEntry(row.block, row.seq, row.at)
 
 
-def who_tells_heads(connection: Connection) -> list[tuple[str, ChainId]]:
+def who_reports_heads(connection: Connection) -> list[tuple[str, ChainId]]:
     """Each reporter with each chain of which the log has a head of it."""
     told = select(Event.reporter, Event.chain_id).where(IS_HEAD).distinct()
     return sorted((row[0], row[1]) for row in connection.execute(told) if row[1] is not None)

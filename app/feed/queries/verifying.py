@@ -18,11 +18,11 @@ from app.refunds.models import WithdrawDone
 from app.transfers.effects import AccountEntry
 from app.transfers.models import (
     ChainProgress,
-    CourseCount,
     Event,
     PrunedPool,
     Transfer,
     TransferAccount,
+    TrendCount,
 )
 from app.transfers.queries.trends import DAILY
 from app.values.codes import FINISHED_STATUSES, SendKind
@@ -100,13 +100,13 @@ def every_pool(connection: Connection) -> list[PoolKey]:
     return sorted({PoolKey(*row) for row in rows if row[1] is not None})
 
 
-def days_of_courses(connection: Connection, most: int) -> Sequence[datetime]:
+def days_of_trends(connection: Connection, most: int) -> Sequence[datetime]:
     """Days that divide what became of transfers, so that about so many rows are between two of them."""
     rows = connection.execute(
-        select(CourseCount.span, func.count())
-        .where(CourseCount.hours == DAILY)
-        .group_by(CourseCount.span)
-        .order_by(CourseCount.span)
+        select(TrendCount.span, func.count())
+        .where(TrendCount.hours == DAILY)
+        .group_by(TrendCount.span)
+        .order_by(TrendCount.span)
     )
     bounds, so_far = list[datetime](), 0
     for day, count in rows:

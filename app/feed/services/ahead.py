@@ -17,9 +17,9 @@ from app.db.engine import writing
 from app.feed import models as log
 from app.feed.lines import MAX_AHEAD
 from app.feed.projection import chains, pools
-from app.feed.projection.signatures import fold_all_signatures
+from app.feed.projection.signatures import project_all_signatures
 from app.feed.projection.sums import find_progress
-from app.feed.projection.transfers import refold
+from app.feed.projection.transfers import project_again
 from app.feed.queries.chains import chains_of_transfers
 from app.feed.queries.log import (
     due_positions,
@@ -67,7 +67,7 @@ def settle(connection: Connection, now: datetime) -> None:
         def let_count(chunk: Sequence[int] = chunk) -> None:
             connection.execute(delete(EventAhead).where(EventAhead.seq.in_(chunk)))
 
-        fold_around(connection, events_at(connection, chunk), let_count, now)
+        project_around(connection, events_at(connection, chunk), let_count, now)
 
 
 def settle_what_is_due(database: Database) -> None:
@@ -77,7 +77,7 @@ def settle_what_is_due(database: Database) -> None:
     the database does, what the answer itself reads says so.
     """
     try:
-        first, _ = database.cached.ask(first_ahead, lambda: database.public.ask(first_ahead))
+        first, _ = database.cached.run_read(first_ahead, lambda: database.public.run_read(first_ahead))
         if first is not None and first <= database.clock():
             with writing(database.feed) as connection:
                 settle(connection, database.clock())
@@ -95,7 +95,7 @@ def _put_ahead(connection: Connection, now: datetime) -> None:
             _insert(connection, chunk)
 
         events = events_at(connection, [row.seq for row in chunk])
-        fold_around(connection, events, leave_out, now)
+        project_around(connection, events, leave_out, now)
 
 
 def _insert(connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]]) -> None:
@@ -103,7 +103,7 @@ def _insert(connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]]) -> No
         connection.execute(insert(EventAhead), [{"seq": row.seq, "at": row.at} for row in rows])
 
 
-def fold_around(
+def project_around(
     connection: Connection, events: Iterable[Event], change: Callable[[], None], now: datetime
 ) -> None:
     """Make a change by which some events count that did not, or no longer do, and fold again what follows."""
@@ -115,8 +115,8 @@ def fold_around(
     change()
     pools.move_liquidity(connection, stood, pools.sums_of_parts(connection, parts), now)
     for chain_id, part in parts.items():
-        chains.fold_withdraws(connection, chain_id, part, now)
-    _fold_again(connection, affected, now)
+        chains.project_withdraws(connection, chain_id, part, now)
+    _project_again(connection, affected, now)
 
 
 @dataclass(slots=True)
@@ -156,14 +156,14 @@ class _Affected:
         }
 
 
-def _fold_again(connection: Connection, affected: _Affected, now: datetime) -> None:
+def _project_again(connection: Connection, affected: _Affected, now: datetime) -> None:
     """Fold all but liquidity."""
     for chain_id in sorted(affected.validators):
-        chains.fold_validators(connection, chain_id, now)
+        chains.project_validators(connection, chain_id, now)
     if affected.routes:
-        pools.fold_fees_again(connection, affected.routes)
+        pools.project_fees_again(connection, affected.routes)
     for chain_id, from_block in sorted(affected.orphaned.items()):
-        chains.fold_from_block(connection, chain_id, from_block, now)
+        chains.project_from_block(connection, chain_id, from_block, now)
     transfers = sorted(affected.transfers)
     for start in range(0, len(transfers), CHUNK):
         # An event may have been all that put a transfer on a chain, with a block or without.
@@ -171,7 +171,7 @@ def _fold_again(connection: Connection, affected: _Affected, now: datetime) -> N
         affected.chains |= set(connection.scalars(select(log.TransferBlock.chain_id).where(of_chunk)))
         affected.chains |= chains_of_transfers(connection, transfers[start : start + CHUNK])
         connection.execute(delete(log.TransferBlock).where(of_chunk))
-        fold_all_signatures(connection, transfers[start : start + CHUNK])
-    refold(connection, transfers, load_network_facts(connection), now)
+        project_all_signatures(connection, transfers[start : start + CHUNK])
+    project_again(connection, transfers, load_network_facts(connection), now)
     for chain_id in sorted(affected.chains):
         find_progress(connection, chain_id)

@@ -14,7 +14,7 @@ from app.db.database import Database
 from app.db.engine import reading, writing
 from app.db.models import BackfillProgress
 from app.db.upserts import upsert
-from app.feed.projection.transfers import refold, tell_nothing
+from app.feed.projection.transfers import project_again, publish_nothing
 from app.feed.queries.retractions import targets_are_noted
 from app.feed.queries.verifying import IS_UNLISTED, IS_UNSETTLED, next_incomplete
 from app.feed.services.log import note_every_target, refuse_grown
@@ -43,22 +43,22 @@ class Backfill:
 
 def list_transfers(connection: Connection, after: bytes, rows: int, now: datetime) -> Range | None:
     """Fold those transfers anew that code from before revision 0017 wrote while that was running."""
-    return _fold(connection, next_incomplete(connection, after, rows, IS_UNLISTED), now)
+    return _project(connection, next_incomplete(connection, after, rows, IS_UNLISTED), now)
 
 
 def settle_transfers(connection: Connection, after: bytes, rows: int, now: datetime) -> Range | None:
     """Fold those transfers anew whose end was written by code from before revision 0042."""
-    return _fold(connection, next_incomplete(connection, after, rows, IS_UNSETTLED), now)
+    return _project(connection, next_incomplete(connection, after, rows, IS_UNSETTLED), now)
 
 
-def _fold(connection: Connection, found: Sequence[tuple[bytes, bool]], now: datetime) -> Range | None:
+def _project(connection: Connection, found: Sequence[tuple[bytes, bool]], now: datetime) -> Range | None:
     refuse_grown(connection)
     if not found:
         return None
     missing = [transfer_id for transfer_id, is_missing in found if is_missing]
     if missing:
-        tell_nothing(connection)
-        refold(connection, missing, load_network_facts(connection), now)
+        publish_nothing(connection)
+        project_again(connection, missing, load_network_facts(connection), now)
     return Range(found[-1][0], len(found), len(missing))
 
 

@@ -19,8 +19,8 @@ from app.credentials.ingest_token import EVERYTHING, IngestToken, Scope
 from app.credentials.queries import last_accepted
 from app.credentials.services.ingest_tokens import charge, require_valid
 from app.db.database import Database
-from app.db.engine import ask, writing
-from app.feed.lines import ReadLine, RefusedLine, judged_by_time, read_line
+from app.db.engine import run_read, writing
+from app.feed.lines import ReadLine, RefusedLine, read_line, validated_by_time
 from app.feed.projection.latencies import follow_window
 from app.feed.schemas import SCHEMAS
 from app.feed.services.ahead import settle
@@ -29,7 +29,7 @@ from app.feed.services.write import write
 from app.observability.counters import NOTHING_COUNTED, Counters
 from app.transfers.event_types import EventType
 from app.transfers.events import Event, ValidatorsUpdated
-from app.transfers.validation import Accepted, Refused, Repeated, Verdict, is_barrier, judge_segment
+from app.transfers.validation import Accepted, Refused, Repeated, Verdict, is_barrier, validate_segment
 from app.values.times import rfc3339
 
 BATCH = 1_000
@@ -200,7 +200,7 @@ def ingest_events_within(
     result, now = IngestResult(), database.clock()
     for start in range(0, len(events), BATCH):
         batch = enumerate(events[start : start + BATCH], start=start + 1)
-        judged = [judged_by_time(ReadLine(number, event), now) for number, event in batch]
+        judged = [validated_by_time(ReadLine(number, event), now) for number, event in batch]
         result.refused += [line for line in judged if isinstance(line, RefusedLine)]
         if readable := [line for line in judged if isinstance(line, ReadLine)]:
             result.add(_take(connection, deque(_parts(readable)), reporter, database, intake))
@@ -257,7 +257,7 @@ def _take(
         is_exported = limited_to is not None and scope.chains is None
         admitted = Scope(chains=limited_to, is_exported=True) if is_exported else scope
         known = load_known(connection, events, admitted, intake.max_reorg_blocks, reporter)
-        verdicts = judge_segment(in_turns(events), known)
+        verdicts = validate_segment(in_turns(events), known)
         write(connection, events, verdicts, known, reporter=reporter, now=now)
         result.count(segment, verdicts)
         if time.monotonic() >= until:
@@ -317,5 +317,5 @@ def cursor(database: Database, token: IngestToken) -> Cursor | None:
 
     After a restore the bearer sends again what it reported after that event.
     """
-    row = ask(database.reads, last_accepted, token.name)
+    row = run_read(database.reads, last_accepted, token.name)
     return None if row is None else Cursor(row.event_id, row.type, row.at, row.received_at, row.seq)

@@ -13,10 +13,10 @@ from sqlalchemy import Connection
 
 from app.audit.keys import AuditKeys
 from app.audit.records import Actor
-from app.audit.services import record_alone
+from app.audit.services import record_separately
 from app.db.database import Database
 from app.db.engine import reading, reading_consistently, writing
-from app.feed.queries.chains import OutOfReach, highest_head, who_tells_heads
+from app.feed.queries.chains import OutOfReach, highest_head, who_reports_heads
 from app.feed.queries.pruned import (
     START,
     Cursor,
@@ -131,7 +131,7 @@ def prune(
         found = Pruning(min(before, needed_since(connection, database.clock())))
     subject = f"finished transfers before {found.before.isoformat(timespec='seconds')}"
     if not dry_run:
-        record_alone(database, audit_keys, actor, "events.prune", subject, detail="started")
+        record_separately(database, audit_keys, actor, "events.prune", subject, detail="started")
     for status in sorted(FINISHED_STATUSES):
         cursor: Cursor | None = START
         while cursor is not None:
@@ -141,7 +141,7 @@ def prune(
                 time.sleep(PAUSE_SECONDS)
     found.others.update(_prune_others(database, intake, found.before, dry_run=dry_run))
     if not dry_run:
-        record_alone(database, audit_keys, actor, "events.prune", subject, detail=found.in_words())
+        record_separately(database, audit_keys, actor, "events.prune", subject, detail=found.in_words())
     return found
 
 
@@ -188,7 +188,7 @@ def _prune_heads(database: Database, intake: Intake, *, dry_run: bool) -> int:
     turn = reading_consistently if dry_run else writing
     count = 0
     with reading(database.reads) as connection:
-        told = who_tells_heads(connection)
+        told = who_reports_heads(connection)
     for reporter, chain_id in told:
         gone = OTHERS
         while gone == OTHERS:

@@ -18,7 +18,7 @@ from app.estimates.models import PoolVolume
 from app.feed import models as table
 from app.feed.models import TransferBlock
 from app.feed.projection.latencies import write_latencies
-from app.feed.projection.sums import apply_courses, apply_volumes
+from app.feed.projection.sums import apply_trends, apply_volumes
 from app.feed.projection.transfers import latencies_of, write_account_entries
 from app.feed.queries.chains import standing_of_chain
 from app.feed.queries.log import latest_acceptances
@@ -31,9 +31,9 @@ from app.feed.queries.pruned import (
     pruned_chains,
     pruned_pools,
 )
-from app.refunds.models import RefundAsk, SignatureAside, SignatureNotNeeded
+from app.refunds.models import SignatureAside, SignatureNotNeeded, UserRefundRequest
 from app.refunds.queries import load_histories
-from app.refunds.used_ids import keep_paid_ids
+from app.refunds.used_ids import store_paid_ids
 from app.transfers import models as log
 from app.transfers.codec import decode_event, encode_event
 from app.transfers.contents import content_digest, id_digest, subject_digest
@@ -56,23 +56,23 @@ def remove_transfers(
     """
     ids = list(states)
     rows = events_of_transfers(connection, ids)
-    _keep_readings(connection, ids)
-    keep_reporters(connection, rows)
-    _keep_sums(connection, moved)
-    _keep_ids(connection, states, rows)
-    keep_paid_ids(connection, ids)
+    _retain_readings(connection, ids)
+    retain_reporters(connection, rows)
+    _retain_sums(connection, moved)
+    _retain_ids(connection, states, rows)
+    store_paid_ids(connection, ids)
     write_latencies(connection, latencies_of(states), {})
     write_account_entries(connection, states.values(), ())
     _withdraw_volumes(connection, moved)
-    apply_courses(connection, moved.courses, -1)
+    apply_trends(connection, moved.courses, -1)
     for model in (
-        Event, SignatureAside, SignatureNotNeeded, Anomaly, RefundAsk, StuckAcknowledgement, TransferNote,
-        TransferBlock, TransferHash, Transfer,
+        Event, SignatureAside, SignatureNotNeeded, Anomaly, UserRefundRequest, StuckAcknowledgement,
+        TransferNote, TransferBlock, TransferHash, Transfer,
     ):  # fmt: skip
         connection.execute(delete(model).where(model.transfer_id.in_(ids)))
 
 
-def _keep_ids(
+def _retain_ids(
     connection: Connection, states: Mapping[TransferId, TransferState], rows: Sequence[Row[*tuple[Any, ...]]]
 ) -> None:
     transfers = [{"transfer_id": i, "status": int(state.status)} for i, state in states.items()]
@@ -90,7 +90,7 @@ def _keep_ids(
     connection.execute(insert(table.PrunedEvent), digests)
 
 
-def _keep_sums(connection: Connection, moved: SharedChange) -> None:
+def _retain_sums(connection: Connection, moved: SharedChange) -> None:
     known = pruned_pools(connection)
     rows = []
     for key, change in moved.counters.items():
@@ -106,7 +106,7 @@ def _keep_sums(connection: Connection, moved: SharedChange) -> None:
     upsert(connection, log.PrunedPool, rows)
 
 
-def _keep_readings(connection: Connection, ids: Sequence[bytes]) -> None:
+def _retain_readings(connection: Connection, ids: Sequence[bytes]) -> None:
     """Note the highest blocks and newest times: once the events are gone, nothing else has them."""
     stored = pruned_chains(connection)
     blocks = {row.chain_id: row.highest_block for row in stored if row.highest_block is not None}
@@ -126,7 +126,7 @@ def _keep_readings(connection: Connection, ids: Sequence[bytes]) -> None:
     )
 
 
-def keep_reporters(connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]]) -> None:
+def retain_reporters(connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]]) -> None:
     """Keep the last of these entries of each reporter, in the order of the log."""
     known = last_pruned_seqs(connection)
     last: dict[str, Any] = {row.reporter: row for row in rows}  # in the order of the log
@@ -192,5 +192,5 @@ KINDS: Final = (Kind("fees", old_fees, outranked_fees), Kind("liquidity", liquid
 
 def remove_entries(connection: Connection, rows: Rows) -> None:
     """Remove entries of the log. The caller is the only writer."""
-    keep_reporters(connection, rows)
+    retain_reporters(connection, rows)
     connection.execute(delete(Event).where(Event.seq.in_([row.seq for row in rows])))

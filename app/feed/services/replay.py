@@ -10,13 +10,13 @@ from sqlalchemy import Connection
 from app.audit.keys import AuditKeys
 from app.audit.queries import newest_of_action
 from app.audit.records import Actor
-from app.audit.services import record, record_alone
+from app.audit.services import record, record_separately
 from app.db.base import Base
 from app.db.database import Database
 from app.db.engine import reading_consistently, writing
 from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
 from app.feed.models import TransferBlock
-from app.feed.projection.transfers import tell_nothing
+from app.feed.projection.transfers import publish_nothing
 from app.feed.services.ahead import settle
 from app.feed.services.log import refuse_grown
 from app.feed.verifying.differences import Difference, Part
@@ -26,7 +26,6 @@ from app.network.models import ReportedValidatorSet
 from app.refunds.models import SignatureNotNeeded, WithdrawDone, WithdrawId
 from app.transfers.models import (
     ChainProgress,
-    CourseCount,
     Refund,
     RefundBasis,
     RetractedEvent,
@@ -34,11 +33,12 @@ from app.transfers.models import (
     Transfer,
     TransferAccount,
     TransferHash,
+    TrendCount,
 )
 
 PROJECTIONS: tuple[type[Base], ...] = (
     LatencyRecord, Refund, RefundBasis, WithdrawId, TransferAccount, TransferBlock, TransferHash, Transfer,
-    PoolCounter, PoolVolume, CourseCount, ReportedFee, ReportedValidatorSet, WithdrawDone, ChainProgress,
+    PoolCounter, PoolVolume, TrendCount, ReportedFee, ReportedValidatorSet, WithdrawDone, ChainProgress,
     RetractedEvent, RetractionTarget, SignatureNotNeeded,
 )  # fmt: skip
 """What follows from the log, in an order in which rows can be deleted."""
@@ -89,7 +89,7 @@ def replay(
             count += part.transfers
             progress(part.transfers)
     detail = f"compared {count} transfers with the log, {repaired} rows differed and were repaired"
-    record_alone(database, audit_keys, actor, _ACTION, _SUBJECT, detail=detail)
+    record_separately(database, audit_keys, actor, _ACTION, _SUBJECT, detail=detail)
     return count
 
 
@@ -117,7 +117,7 @@ def _repair(database: Database, part: Part, differences: list[Difference], began
         _add(database, part, differences, began)
         return differences
     with writing(database.engine) as connection:
-        tell_nothing(connection)
+        publish_nothing(connection)
         differences = part.compare(connection)
         if differences:
             part.repair(connection, differences, database.clock())
@@ -128,7 +128,7 @@ def _add(database: Database, part: Part, differences: Sequence[Difference], bega
     """Add what sums lack, some of them in each transaction."""
     for start in range(0, len(differences), SUMS_AT_ONCE):
         with writing(database.engine) as connection:
-            tell_nothing(connection)
+            publish_nothing(connection)
             _refuse_another(connection, began)
             part.repair(connection, differences[start : start + SUMS_AT_ONCE], database.clock())
 

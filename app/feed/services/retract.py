@@ -18,7 +18,7 @@ from app.db.engine import writing
 from app.feed.queries.log import first_acceptances, keys_reported, load_events
 from app.feed.queries.pruned import last_pruned_of, load_positions, pruned_targets
 from app.feed.queries.retractions import affected_by, every_retraction, named_by, retractions_naming
-from app.feed.services.ahead import fold_around, settle
+from app.feed.services.ahead import project_around, settle
 from app.feed.services.log import append, note_every_target, retractions_among
 from app.transfers import models as log
 from app.transfers.codec import with_keys
@@ -126,7 +126,7 @@ def _retract(
         for number, event in enumerate(retractions_of(keys, reason, now), start=1)
     ]
     append(connection, entries, REPORTERS[actor.source], now)
-    if pruned := pruned_targets(connection, fold_retractions(connection, entries, now)):
+    if pruned := pruned_targets(connection, project_retractions(connection, entries, now)):
         raise NothingToRetract(
             f"this would change {min(pruned)!r}, which was pruned and cannot change any more"
         )
@@ -175,7 +175,7 @@ def _record(
     )
 
 
-def fold_retractions(connection: Connection, entries: Iterable[LogEntry], now: datetime) -> set[EventKey]:
+def project_retractions(connection: Connection, entries: Iterable[LogEntry], now: datetime) -> set[EventKey]:
     """Fold again every event that is retracted now and was not before, or the reverse.
 
     :param entries: retractions that were just appended to the log. Of the others those are read that name the
@@ -189,7 +189,7 @@ def fold_retractions(connection: Connection, entries: Iterable[LogEntry], now: d
     known = retracted_keys(connection, affected)
     changed = {key for key in affected if known.get(key) != wanted.get(key)}
     events = load_events(connection, sorted(changed))
-    fold_around(connection, events, lambda: write_retracted(connection, wanted, changed), now)
+    project_around(connection, events, lambda: write_retracted(connection, wanted, changed), now)
     return changed
 
 

@@ -11,8 +11,8 @@ from sqlalchemy import Connection
 
 from app.feed.projection import chains, pools
 from app.feed.projection.anomalies import raise_two_contents
-from app.feed.projection.signatures import keep_aside
-from app.feed.projection.transfers import Folds, project
+from app.feed.projection.signatures import quarantine
+from app.feed.projection.transfers import Projections, project
 from app.feed.services import retract
 from app.feed.services.heads import drop_heads
 from app.feed.services.log import append
@@ -54,7 +54,7 @@ def write(
                 raise_two_contents(connection, event, now)
         elif verdict.entry is not None:
             entries.append(verdict.entry)
-    keep_aside(connection, _may_turn_out_right(reported, verdicts), reporter, now)
+    quarantine(connection, _may_turn_out_right(reported, verdicts), reporter, now)
     touched = dict.fromkeys(e.event.transfer_id for e in entries if isinstance(e.event, TransferEvent))
     ahead = {entry.seq for entry in entries if is_ahead(entry.event, now)}
     histories = [known.histories[transfer_id] for transfer_id in touched]
@@ -63,11 +63,11 @@ def write(
     new = [verdict.entry.event for verdict in verdicts if isinstance(verdict, Accepted)]
     append(connection, entries, reporter, now)
     if histories:
-        project(connection, histories, Folds(known.facts), now)
+        project(connection, histories, Projections(known.facts), now)
     if ahead:
         entries = [entry for entry in entries if entry.seq not in ahead]
         new = [event for event in new if not is_ahead(event, now)]
-    _fold(connection, entries, new, now)
+    _project(connection, entries, new, now)
     drop_heads(connection, entries, reporter, known.max_reorg_blocks)
 
 
@@ -78,7 +78,9 @@ def _may_turn_out_right(reported: Sequence[Event], verdicts: Sequence[Verdict]) 
             yield event
 
 
-def _fold(connection: Connection, entries: Sequence[LogEntry], new: Sequence[Event], now: datetime) -> None:
+def _project(
+    connection: Connection, entries: Sequence[LogEntry], new: Sequence[Event], now: datetime
+) -> None:
     """Write what follows for chains and pools from entries that are in the log already.
 
     :param new: those of their events that did not stand before.
@@ -86,24 +88,24 @@ def _fold(connection: Connection, entries: Sequence[LogEntry], new: Sequence[Eve
     events = [entry.event for entry in entries]
     of_chains = [e for e in events if isinstance(e, ChainEvent)]
     if of_chains:
-        chains.fold_chain_readings(connection, of_chains)
+        chains.project_chain_readings(connection, of_chains)
     liquidity = [e for e in new if isinstance(e, LiquidityAdded | LiquidityWithdrawn)]
     if liquidity:
-        pools.fold_liquidity(connection, liquidity, now)
-    chains.fold_accepted_withdraws(connection, of_chains, now)
+        pools.project_liquidity(connection, liquidity, now)
+    chains.project_accepted_withdraws(connection, of_chains, now)
     fees = [e for e in events if isinstance(e, FeeUpdated)]
     if fees:
-        pools.fold_fees(connection, fees)
-    _fold_rotations(connection, events, new, now)
+        pools.project_fees(connection, fees)
+    _project_rotations(connection, events, new, now)
     for entry in entries:
         event = entry.event
         if isinstance(event, ChainReorged):
-            chains.fold_reorg(connection, event, entry.seq, now)
+            chains.project_reorganisation(connection, event, entry.seq, now)
         elif isinstance(event, EventsRetracted):
-            retract.fold_retractions(connection, [entry], now)
+            retract.project_retractions(connection, [entry], now)
 
 
-def _fold_rotations(
+def _project_rotations(
     connection: Connection, events: Iterable[Event], new: Iterable[Event], now: datetime
 ) -> None:
     """Let validator sets count, those of a chain together."""
@@ -114,6 +116,6 @@ def _fold_rotations(
             began[event.chain_id].append(event)
     for chain_id, count in sorted(logged.items()):
         if len(began[chain_id]) == count:
-            chains.fold_new_validators(connection, chain_id, began[chain_id], now)
+            chains.project_new_validators(connection, chain_id, began[chain_id], now)
         else:  # more is reported of one that stands: where it is in the chain's order may be another place
-            chains.fold_validators(connection, chain_id, now)
+            chains.project_validators(connection, chain_id, now)

@@ -11,9 +11,9 @@ from sqlalchemy import Connection, delete, select
 from app.estimates.models import PoolCounter, ReportedFee
 from app.feed.projection import pools
 from app.feed.projection.anomalies import Subject, anomaly_row
-from app.feed.projection.chains import WITHDRAWS, fold_validators, fold_withdraws
+from app.feed.projection.chains import WITHDRAWS, project_validators, project_withdraws
 from app.feed.projection.sums import find_progress, highest_of, newest_of
-from app.feed.projection.transfers import refold
+from app.feed.projection.transfers import project_again
 from app.feed.queries.chains import load_chain_events
 from app.feed.queries.pools import latest_fee, load_liquidity, standing_liquidity
 from app.feed.queries.retractions import every_retraction, every_target
@@ -140,11 +140,11 @@ def repair_chain(
         of_chain = UsedWithdraw.chain_id == chain_id
         ids = set(connection.scalars(select(UsedWithdraw.withdraw_id).where(of_chain)))
         connection.execute(delete(UsedWithdraw).where(of_chain))
-        fold_withdraws(connection, chain_id, None, now)
+        project_withdraws(connection, chain_id, None, now)
         affected = transfers_with_ids(connection, set(map(bytes, ids)))
-        refold(connection, sorted(affected), load_network_facts(connection), now)
+        project_again(connection, sorted(affected), load_network_facts(connection), now)
     if tables & {ReportedValidatorSet.__tablename__, table.Anomaly.__tablename__}:
-        fold_validators(connection, chain_id, now)
+        project_validators(connection, chain_id, now)
     if PoolCounter.__tablename__ in tables:
         pools.recount_liquidity(connection, chain_id, now)
 
@@ -178,4 +178,6 @@ def compare_fees(connection: Connection, routes: Iterable[RouteKey]) -> list[Dif
 
 def repair_fees(connection: Connection, found: Iterable[Difference], _now: datetime) -> None:
     """Find them anew."""
-    pools.fold_fees_again(connection, {RouteKey(*(each.key[n] for n in RouteKey._fields)) for each in found})
+    pools.project_fees_again(
+        connection, {RouteKey(*(each.key[n] for n in RouteKey._fields)) for each in found}
+    )

@@ -14,7 +14,7 @@ from app.db.database import Database
 from app.db.engine import reading, reading_consistently
 from app.feed.queries.transfers import count_transfers, load_states, stored_entries
 from app.feed.queries.verifying import (
-    days_of_courses,
+    days_of_trends,
     every_chain,
     every_chain_read,
     every_pool,
@@ -101,10 +101,10 @@ def _of_sums(database: Database) -> Iterator[Part]:
     for pool in _ask(database, every_pool):
         for compare in (sums.compare_sent, sums.compare_relayed):
             yield Part(partial(compare, pool=pool), sums.repair_pools, by_difference=True)
-    days = [None, *_ask(database, days_of_courses, COURSES), None]
+    days = [None, *_ask(database, days_of_trends, COURSES), None]
     for first, end in pairwise(days):
-        compare = partial(sums.compare_courses, first=first, end=end)
-        yield Part(compare, sums.repair_courses, by_difference=True)
+        compare = partial(sums.compare_trends, first=first, end=end)
+        yield Part(compare, sums.repair_trends, by_difference=True)
     yield Part(sums.compare_latencies, sums.repair_latencies)
     yield Part(sums.compare_pools_under_zero, sums.repair_pools_under_zero)
 

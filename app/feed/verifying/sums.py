@@ -10,7 +10,7 @@ from typing import Final
 from sqlalchemy import Connection, select
 
 from app.estimates.models import PoolCounter, PoolVolume
-from app.feed.projection.anomalies import judge_pools, under_zero
+from app.feed.projection.anomalies import under_zero, validate_pools
 from app.feed.projection.latencies import counted_after, counted_since, recount
 from app.feed.projection.sums import add_to_spans, apply_shared, spans_of
 from app.feed.queries.pools import load_pools_now
@@ -21,9 +21,9 @@ from app.latency.models import WIDTHS, LatencyCount
 from app.network.models import Pool
 from app.network.pools import PoolCounters
 from app.transfers.anomalies import AnomalyKind
-from app.transfers.effects import Courses, SharedChange
-from app.transfers.models import Anomaly, CourseCount, Transfer
-from app.transfers.queries.trends import SpanKey, courses_between
+from app.transfers.effects import SharedChange, Trends
+from app.transfers.models import Anomaly, Transfer, TrendCount
+from app.transfers.queries.trends import SpanKey, trends_between
 from app.values.codes import SendKind
 from app.values.identifiers import ChainId, PoolKey
 
@@ -81,7 +81,7 @@ def repair_pools(connection: Connection, found: Iterable[Difference], now: datet
     apply_shared(connection, change, now)
 
 
-def compare_courses(connection: Connection, first: datetime | None, end: datetime | None) -> list[Difference]:
+def compare_trends(connection: Connection, first: datetime | None, end: datetime | None) -> list[Difference]:
     """What became of the transfers that began from one day on, before another one. None: no bound."""
     change = SharedChange()
     bounds = [] if first is None else [Transfer.began_at >= first]
@@ -90,17 +90,17 @@ def compare_courses(connection: Connection, first: datetime | None, end: datetim
         change.add(state)
     stored, expected = (
         [{**span._asdict(), **asdict(courses)} for span, courses in found.items() if courses]
-        for found in (courses_between(connection, first, end), spans_of(change.courses))
+        for found in (trends_between(connection, first, end), spans_of(change.courses))
     )
-    return list(differences(CourseCount, stored, expected))
+    return list(differences(TrendCount, stored, expected))
 
 
-def repair_courses(connection: Connection, found: Iterable[Difference], _now: datetime) -> None:
+def repair_trends(connection: Connection, found: Iterable[Difference], _now: datetime) -> None:
     """Add what is missing in them."""
-    names = tuple(asdict(Courses()))
+    names = tuple(asdict(Trends()))
     add_to_spans(
         connection,
-        {SpanKey(**each.key): Courses(**{name: each.more(name) for name in names}) for each in found},
+        {SpanKey(**each.key): Trends(**{name: each.more(name) for name in names}) for each in found},
     )
 
 
@@ -140,4 +140,4 @@ def compare_pools_under_zero(connection: Connection) -> list[Difference]:
 def repair_pools_under_zero(connection: Connection, found: Iterable[Difference], now: datetime) -> None:
     """Judge them again."""
     subjects: Sequence[list[str]] = [each.key["subject"].split(":", 2) for each in found]
-    judge_pools(connection, [PoolKey(ChainId(int(chain)), symbol) for _, chain, symbol in subjects], now)
+    validate_pools(connection, [PoolKey(ChainId(int(chain)), symbol) for _, chain, symbol in subjects], now)

@@ -18,7 +18,7 @@ from app.feed.projection.transfers import (
     block_rows,
     hash_rows,
     latencies_of,
-    refold,
+    project_again,
     refund_row,
     transfer_row,
     write_account_entries,
@@ -57,7 +57,7 @@ def compare_transfers(connection: Connection, transfer_ids: Sequence[TransferId]
     """How all that is stored of some transfers differs from what their logs say."""
     facts = load_network_facts(connection)
     histories = load_histories(connection, transfer_ids, every_signature=True)
-    states = _fold(connection, [each for each in histories.values() if each.is_known], facts)
+    states = _project(connection, [each for each in histories.values() if each.is_known], facts)
     found: list[Difference] = []
     for model in _ROWS:
         found += differences(
@@ -77,7 +77,7 @@ def compare_transfers(connection: Connection, transfer_ids: Sequence[TransferId]
     return found + list(_left_out(connection, histories, states, facts))
 
 
-def _fold(connection: Connection, histories: Sequence[TransferHistory], facts: NetworkFacts) -> States:
+def _project(connection: Connection, histories: Sequence[TransferHistory], facts: NetworkFacts) -> States:
     """What follows from whole logs, as :func:`app.feed.projection.transfers.project` finds it."""
     logged = [without(each, not_needed(each, facts)) for each in histories]
     states = {each.transfer_id: transfer_state(each, facts) for each in logged}
@@ -130,7 +130,7 @@ def _left_out(
     for row in _stored(connection, SignatureNotNeeded, list(states)):
         left_out.setdefault(row["transfer_id"], set()).add(row["seq"])
     folds = [without(histories[i], positions) for i, positions in left_out.items()]
-    for transfer_id, state in _fold(connection, folds, facts).items():
+    for transfer_id, state in _project(connection, folds, facts).items():
         if transfer_row(state) != transfer_row(states[transfer_id]):
             key = {"transfer_id": transfer_id}
             yield Difference(SignatureNotNeeded.__tablename__, key, dict[str, Any](), None)
@@ -145,7 +145,7 @@ def repair_transfers(connection: Connection, found: Iterable[Difference], now: d
     facts = load_network_facts(connection)
     old = load_states(connection, ids)
     histories = load_histories(connection, ids, every_signature=True).values()
-    new = _fold(connection, [each for each in histories if each.is_known], facts)
+    new = _project(connection, [each for each in histories if each.is_known], facts)
     shared = {each for known in ids_of_transfers(connection, ids).values() for each in known}
     change = SharedChange()
     for state in old.values():
@@ -158,9 +158,9 @@ def repair_transfers(connection: Connection, found: Iterable[Difference], now: d
         Transfer,
     ):  # fmt: skip
         connection.execute(delete(model).where(is_one_of(connection, model.transfer_id, ids)))
-    refold(connection, ids, facts, now)
+    project_again(connection, ids, facts, now)
     sync_anomalies(connection, {Subject.transfer(i): () for i in ids if i not in new})
-    refold(connection, sorted(transfers_with_ids(connection, shared) - set(ids)), facts, now)
+    project_again(connection, sorted(transfers_with_ids(connection, shared) - set(ids)), facts, now)
 
 
 def _transfer(difference: Difference) -> TransferId:

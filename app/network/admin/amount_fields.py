@@ -13,7 +13,7 @@ from wtforms import Form, FormField
 from wtforms.utils import unset_value
 
 from app.console.formats import grouped, units
-from app.console.forms.fields import ChoiceField, Choices, TextValueField, bound_beside
+from app.console.forms.fields import ChoiceField, Choices, TextValueField, bound_field
 from app.console.forms.numbers import LONGEST_NUMBER, exact, number_text, whole_digits
 from app.network.admin.names import token_decimals
 from app.values.amounts import MAX_UINT256, format_units, is_ascii_digits
@@ -114,7 +114,7 @@ class WithUnit(TextValueField):
 
     def __init__(self, label: str, description: str = "", *, unit_of: UnitOf, **kwargs: Any) -> None:
         self.unit_of = unit_of
-        self.unit = UnitField(f"{label}: unit", default=TOKENS, **bound_beside(kwargs, "unit"))
+        self.unit = UnitField(f"{label}: unit", default=TOKENS, **bound_field(kwargs, "unit"))
         self.attributes = {**self.attributes, **unit_of.attributes, "data-unit": self.unit.name}
         super().__init__(label, description, **kwargs)
 

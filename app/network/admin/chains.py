@@ -114,7 +114,7 @@ class StopSeveral:
             flash(sentence(text), "warning")
             return redirect(self.get_url(".index_view"))
         if preview.needs_typed:
-            form.ask_to_type(preview.needs_typed)
+            form.require_typing(preview.needs_typed)
         changed = [(change.after or {}) for change in preview.audited]
         return self.render(
             "console/network/switch.html",
@@ -234,7 +234,7 @@ class ChainsView(StopSeveral, NetworkView):
             flash(f"{row.values['name']} is already stopped.", "warning")
             return redirect(url_for("chains.edit", key=key))
         form = StopChainForm()
-        form.ask_to_type(row.values["name"])
+        form.require_typing(row.values["name"])
         if request.method == "GET":
             form.fingerprint.data = row.fingerprint
             return self._stop_page(form, row)

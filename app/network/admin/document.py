@@ -24,7 +24,7 @@ from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
 from app.json_documents import read_time
 from app.network.admin.previewed import PreviewedForm, note_unconfirmed
-from app.network.admin.words import ToldChange, told
+from app.network.admin.words import DescribedChange, told
 from app.network.document import export_network
 from app.network.edits.compare import Compared, NetworkRefused, Picked, compare_document, picked_edits
 from app.network.edits.results import InUse, Invalid, NotConfirmed
@@ -117,7 +117,7 @@ class _Section:
     name: str
     title: str
     count: int
-    rows: list[ToldChange]
+    rows: list[DescribedChange]
 
     @property
     def one_by_one(self) -> bool:
@@ -236,7 +236,7 @@ class DocumentView(ConsoleView):
     def _preview(self, form: ApplyForm, edits: Edits) -> ResponseReturnValue:
         preview = preview_edits(current(Database), current(TwoPersons), edits)
         if preview.needs_typed:
-            form.ask_to_type(preview.needs_typed)
+            form.require_typing(preview.needs_typed)
         return self.render(
             "console/document/preview.html",
             form=form,

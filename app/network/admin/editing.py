@@ -341,7 +341,7 @@ class NetworkView(ListView):
             flash("Nothing was changed, so there is nothing to save.", "warning")
             return on.again(on.form)
         if preview.needs_typed:
-            on.form.ask_to_type(preview.needs_typed)
+            on.form.require_typing(preview.needs_typed)
         values = {**(on.row.values if on.row else {}), **(on.edit.values or {})}
         return self.render(
             "console/network/preview.html",

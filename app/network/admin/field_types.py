@@ -19,7 +19,7 @@ from app.console.forms.fields import (
     LineField,
     TextValueField,
     WholeField,
-    bound_beside,
+    bound_field,
 )
 from app.console.forms.numbers import exact, number_text
 from app.network.admin.amount_fields import UnitOf, WithUnit
@@ -125,7 +125,7 @@ class AnyChainField(ChainField):
     """One of the configured chains, or any other by its id."""
 
     def __init__(self, label: str, description: str = "", **kwargs: Any) -> None:
-        self.other = _OtherId(f"{label}: chain ID", default="", **bound_beside(kwargs, OTHER))
+        self.other = _OtherId(f"{label}: chain ID", default="", **bound_field(kwargs, OTHER))
         super().__init__(label, description, **kwargs)
 
     @property
@@ -339,7 +339,7 @@ class TiersField(WithUnit):
     def _row(self, number: int, formdata: Any) -> TierRow:
         cells = []
         for part, label in (("from", "From"), ("fee", "Fee (%)")):
-            cell = _Cell(f"{label}, row {number + 1}", **bound_beside(self._bound, number, part))
+            cell = _Cell(f"{label}, row {number + 1}", **bound_field(self._bound, number, part))
             cell.process(formdata if formdata is not None and cell.name in formdata else None)
             cells.append(cell)
         cells[0].render_kw = {**(cells[0].render_kw or {}), "data-tier": self.name}

@@ -54,7 +54,7 @@ class PreviewedForm(ConsoleForm):
         }
         return " ".join(f"{name}:{decimals}" for name, decimals in units.items())
 
-    def ask_to_type(self, name: str) -> None:
+    def require_typing(self, name: str) -> None:
         """Let the field ``typed`` ask for this name."""
         self.typed.label.text = f"Type “{name}” to confirm"
 

@@ -30,7 +30,7 @@ BY_SECTION: Final = {view.model_class.__tablename__: view for view in EDITED_VIE
 
 
 @dataclass(frozen=True, slots=True)
-class ToldChange:
+class DescribedChange:
     """A change of a row for a page.
 
     ``what`` is Added, Changed or Removed; ``history`` is the address of that of the row.
@@ -44,7 +44,7 @@ class ToldChange:
     section: str
 
 
-def told(change: AuditedChange) -> ToldChange:
+def told(change: AuditedChange) -> DescribedChange:
     """A change with its fields as the section's form calls them."""
     what = "Added" if change.before is None else "Removed" if change.after is None else "Changed"
     row = {**(change.before or {}), **(change.after or {})}
@@ -52,7 +52,7 @@ def told(change: AuditedChange) -> ToldChange:
     history = url_for("history.index", subject=change.subject) if section else None
     view = BY_SECTION.get(section.name) if section else None
     title = row_title(view.one, row) if view else change.subject
-    return ToldChange(
+    return DescribedChange(
         what, change.subject, title[:1].upper() + title[1:], lines_of(change, section), history,
         section.name if section else "",
     )  # fmt: skip

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from app.db.database import Database
 from app.db.engine import reading
-from app.latency.admin import Middles, middles_of_the_week
+from app.latency.admin import Middles, medians_of_the_week
 from app.network.snapshot import SnapshotSource
 from app.network.terms import NetworkTerms
 from app.transfers.admin.components import Count, TransferLine, transfer_line
@@ -106,7 +106,7 @@ def stuck_transfers(
     :param seen_to: those that somebody has acknowledged, instead of those that nobody has.
     """
     terms = snapshots.current().terms
-    thresholds = Thresholds.of(middles_of_the_week(database) if middles is None else middles)
+    thresholds = Thresholds.of(medians_of_the_week(database) if middles is None else middles)
     now = database.clock()
     found: list[ListedTransfer] = []
     last: Cursor | None = None
@@ -148,7 +148,7 @@ def count_stuck(database: Database, who: MustAct, middles: Middles | None = None
 
     :param middles: those of the latencies, where the caller has them; otherwise they are read.
     """
-    thresholds = Thresholds.of(middles_of_the_week(database) if middles is None else middles)
+    thresholds = Thresholds.of(medians_of_the_week(database) if middles is None else middles)
     number, new = acknowledging.count_stuck(database, who, thresholds)
     return StuckCount(Count(number), new)
 

@@ -19,7 +19,7 @@ from app.console.access import READ, Access, Audience
 from app.console.caller import actor, page_of_user
 from app.console.views import ConsoleView, flash_saved
 from app.db.database import Database
-from app.latency.admin import middles_of_the_week
+from app.latency.admin import medians_of_the_week
 from app.network.snapshot import SnapshotSource
 from app.parts import current
 from app.transfers.admin.components import TransferLine
@@ -180,7 +180,7 @@ class TransfersView(ConsoleView):
     def _stuck(self, asked: ListRequest, who: MustAct) -> str:
         database = current(Database)
         snapshots = current(SnapshotSource)
-        middles = middles_of_the_week(database)
+        middles = medians_of_the_week(database)
         page = stuck_transfers(
             database,
             snapshots,

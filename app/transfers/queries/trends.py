@@ -14,8 +14,8 @@ from sqlalchemy import Connection, Row, Select, and_, bindparam, case, func, or_
 
 from app.db.types import exact_sum, is_one_of
 from app.network.models import Chain
-from app.transfers.effects import CourseKey, Courses
-from app.transfers.models import ChainProgress, CourseCount, Event
+from app.transfers.effects import TrendKey, Trends
+from app.transfers.models import ChainProgress, Event, TrendCount
 from app.transfers.progress import ChainDepth
 from app.values.codes import SendKind
 from app.values.identifiers import BlockNumber, ChainId, PoolKey
@@ -30,13 +30,13 @@ SPANS: Final = (HOURLY, DAILY)
 _CHUNK: Final = 500
 """Spans named in one statement."""
 
-_WAY: Final = (CourseCount.kind, CourseCount.src_chain_id, CourseCount.dst_chain_id, CourseCount.symbol)
-_COUNTS: Final = (CourseCount.begun, CourseCount.completed, CourseCount.refund, CourseCount.failed)
-_AMOUNTS: Final = (CourseCount.sent, CourseCount.paid_for, CourseCount.received)
+_WAY: Final = (TrendCount.kind, TrendCount.src_chain_id, TrendCount.dst_chain_id, TrendCount.symbol)
+_COUNTS: Final = (TrendCount.begun, TrendCount.completed, TrendCount.refund, TrendCount.failed)
+_AMOUNTS: Final = (TrendCount.sent, TrendCount.paid_for, TrendCount.received)
 
 
 class SpanKey(NamedTuple):
-    """The primary key of a ``CourseCount``."""
+    """The primary key of a ``TrendCount``."""
 
     hours: int
     span: int
@@ -46,58 +46,58 @@ class SpanKey(NamedTuple):
     symbol: str
 
     @classmethod
-    def of(cls, key: CourseKey, hours: int) -> SpanKey:
+    def of(cls, key: TrendKey, hours: int) -> SpanKey:
         """The span of a length that the hour is in."""
         return cls(hours, key.hour // hours, key.kind, key.src_chain_id, key.dst_chain_id, key.symbol)
 
 
-def load_courses(connection: Connection, keys: Collection[SpanKey]) -> dict[SpanKey, Courses]:
+def load_trends(connection: Connection, keys: Collection[SpanKey]) -> dict[SpanKey, Trends]:
     """What is counted under these keys, of those that have any."""
-    found: dict[SpanKey, Courses] = {}
+    found: dict[SpanKey, Trends] = {}
     spans = {hours: sorted({key.span for key in keys if key.hours == hours}) for hours in SPANS}
     for start in range(0, max(map(len, spans.values())), _CHUNK):
         # Both lengths in one statement: each batch of events asks.
         of_spans = [
             and_(
-                CourseCount.hours == hours,
-                is_one_of(connection, CourseCount.span, numbers[start : start + _CHUNK]),
+                TrendCount.hours == hours,
+                is_one_of(connection, TrendCount.span, numbers[start : start + _CHUNK]),
             )
             for hours, numbers in spans.items()
         ]
         rows = connection.execute(
-            select(CourseCount.hours, CourseCount.span, *_WAY, *_COUNTS, *_AMOUNTS).where(or_(*of_spans))
+            select(TrendCount.hours, TrendCount.span, *_WAY, *_COUNTS, *_AMOUNTS).where(or_(*of_spans))
         )
-        found |= {SpanKey(*row[:6]): Courses(*row[6:]) for row in rows}
+        found |= {SpanKey(*row[:6]): Trends(*row[6:]) for row in rows}
     return {key: found[key] for key in keys if key in found}
 
 
-def courses_between(
+def trends_between(
     connection: Connection, first: datetime | None, end: datetime | None
-) -> dict[SpanKey, Courses]:
+) -> dict[SpanKey, Trends]:
     """What is counted, by the hour and by the day, from one day on and before another one. None: no bound."""
     of_hours = []
     for hours in SPANS:
-        bounds = [] if first is None else [CourseCount.span >= hour_of(first) // hours]
-        bounds += [] if end is None else [CourseCount.span < hour_of(end) // hours]
-        of_hours.append(and_(CourseCount.hours == hours, *bounds))
+        bounds = [] if first is None else [TrendCount.span >= hour_of(first) // hours]
+        bounds += [] if end is None else [TrendCount.span < hour_of(end) // hours]
+        of_hours.append(and_(TrendCount.hours == hours, *bounds))
     rows = connection.execute(
-        select(CourseCount.hours, CourseCount.span, *_WAY, *_COUNTS, *_AMOUNTS).where(or_(*of_hours))
+        select(TrendCount.hours, TrendCount.span, *_WAY, *_COUNTS, *_AMOUNTS).where(or_(*of_hours))
     )
-    return {SpanKey(*row[:6]): Courses(*row[6:]) for row in rows}
+    return {SpanKey(*row[:6]): Trends(*row[6:]) for row in rows}
 
 
-def course_counts(connection: Connection, hours: int, first: int) -> Iterator[tuple[SpanKey, Courses]]:
+def trend_counts(connection: Connection, hours: int, first: int) -> Iterator[tuple[SpanKey, Trends]]:
     """What is counted in each span of a length, from a span on.
 
     Ways of one kind, token and pair of chains are apart: amounts have the units of their tokens.
     """
     rows = connection.execute(
-        select(CourseCount.hours, CourseCount.span, *_WAY, *_COUNTS, *_AMOUNTS).where(
-            CourseCount.hours == hours, CourseCount.span >= first, CourseCount.begun > 0
+        select(TrendCount.hours, TrendCount.span, *_WAY, *_COUNTS, *_AMOUNTS).where(
+            TrendCount.hours == hours, TrendCount.span >= first, TrendCount.begun > 0
         )
     )
     for row in rows:
-        yield SpanKey(*row[:6]), Courses(*row[6:])
+        yield SpanKey(*row[:6]), Trends(*row[6:])
 
 
 def pool_flows(connection: Connection, first_hour: int) -> dict[PoolKey, tuple[int, int]]:
@@ -105,8 +105,8 @@ def pool_flows(connection: Connection, first_hour: int) -> dict[PoolKey, tuple[i
 
     In smallest units of the pool's token; pools without any are left out.
     """
-    came = _flow(CourseCount.src_chain_id, CourseCount.paid_for, first_hour)
-    went = _flow(CourseCount.dst_chain_id, CourseCount.received, first_hour)
+    came = _flow(TrendCount.src_chain_id, TrendCount.paid_for, first_hour)
+    went = _flow(TrendCount.dst_chain_id, TrendCount.received, first_hour)
     into, out = (
         {PoolKey(row[0], row[1]): int(row[2] or 0) for row in connection.execute(flow)}
         for flow in (came, went)
@@ -115,12 +115,12 @@ def pool_flows(connection: Connection, first_hour: int) -> dict[PoolKey, tuple[i
 
 
 def _flow(chain: Any, amount: Any, first_hour: int) -> Select[*tuple[Any, ...]]:
-    of_pools = CourseCount.kind == SendKind.POOL.value
-    since = CourseCount.hours == HOURLY, CourseCount.span >= first_hour
+    of_pools = TrendCount.kind == SendKind.POOL.value
+    since = TrendCount.hours == HOURLY, TrendCount.span >= first_hour
     return (
-        select(chain, CourseCount.symbol, exact_sum(amount))
+        select(chain, TrendCount.symbol, exact_sum(amount))
         .where(*since, of_pools)
-        .group_by(chain, CourseCount.symbol)
+        .group_by(chain, TrendCount.symbol)
     )
 
 

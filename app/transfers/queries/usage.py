@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, selec
 
 from app.db.types import at_most
 from app.network.models import Token
-from app.transfers.models import CourseCount, PrunedPool, Transfer, TransferAccount, transfer_is_open
+from app.transfers.models import PrunedPool, Transfer, TransferAccount, TrendCount, transfer_is_open
 from app.transfers.queries.trends import HOURLY
 from app.values.codes import RESTING_STATUSES, SendKind, TransferHistoryStatus
 from app.values.identifiers import ChainId, PoolKey, RouteKey
@@ -135,10 +135,10 @@ def sent_since(
     """
     if not route_keys:
         return {}
-    ends = CourseCount.symbol, CourseCount.src_chain_id, CourseCount.dst_chain_id
+    ends = TrendCount.symbol, TrendCount.src_chain_id, TrendCount.dst_chain_id
     counts = connection.execute(
-        select(*ends, func.sum(CourseCount.begun))
-        .where(CourseCount.hours == HOURLY, CourseCount.span >= hour_of(since), CourseCount.kind != "")
+        select(*ends, func.sum(TrendCount.begun))
+        .where(TrendCount.hours == HOURLY, TrendCount.span >= hour_of(since), TrendCount.kind != "")
         .group_by(*ends)
     )
     found = {(symbol, src, dst): int(count) for symbol, src, dst, count in counts if count > 0}

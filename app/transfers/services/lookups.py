@@ -66,8 +66,8 @@ def find_transfers(
     """
     snapshot, as_of = snapshots.current(), taken_in_at(database)
     transfer_id = _as_transfer_id(key)
-    entries, read_to = database.public.ask(_find, key, transfer_id, chain_id)
-    if not entries and transfer_id is not None and database.public.ask(pruned_statuses, [transfer_id]):
+    entries, read_to = database.public.run_read(_find, key, transfer_id, chain_id)
+    if not entries and transfer_id is not None and database.public.run_read(pruned_statuses, [transfer_id]):
         raise transfer_not_found(database, snapshots, transfer_id)
     found = [
         listed_transfer(snapshot, entry, progress_of_row(database, snapshots, entry.status), as_of)
@@ -162,7 +162,7 @@ def transfer_history(
     if not size or before_ms == 0:
         return HistoryPage((), "")
     before_ms = _NEWEST if before_ms is None else min(before_ms, _NEWEST)
-    entries = database.public.ask(transfers_of_accounts, accounts, before_ms, min(size, MAX_PAGE))
+    entries = database.public.run_read(transfers_of_accounts, accounts, before_ms, min(size, MAX_PAGE))
     listed = [listed_transfer(snapshot, entry) for entry in entries]
     return HistoryPage(listed, str(listed[-1].began_ms) if listed else "")
 

@@ -78,7 +78,7 @@ def taken_in_at(database: Database) -> datetime | None:
 
     To be asked before what it is said of is read: all that was accepted by then is in that.
     """
-    event, _ = database.cached.ask(last_event, lambda: database.public.ask(last_event))
+    event, _ = database.cached.run_read(last_event, lambda: database.public.run_read(last_event))
     return None if event is None else event.received_at
 
 
@@ -110,7 +110,7 @@ def _final_by(
         return None
     snapshot = snapshots.current()
     chain = snapshot.terms.chain_infos.get(chain_id)
-    depths, _ = database.cached.ask(chain_depths, lambda: database.public.ask(chain_depths))
+    depths, _ = database.cached.run_read(chain_depths, lambda: database.public.run_read(chain_depths))
     finality, block_delay = (chain.finality, chain.block_delay) if chain else (None, None)
     depth = depths.get(chain_id, UNREAD)
     if chain_id not in snapshot.watching.terms:
@@ -155,7 +155,7 @@ def transfer_status(database: Database, snapshots: SnapshotSource, transfer_id: 
     :raises Unavailable: the configuration cannot be read.
     """
     terms, as_of = snapshots.current().terms, taken_in_at(database)
-    row = database.public.ask(transfer_row, transfer_id)
+    row = database.public.run_read(transfer_row, transfer_id)
     if row is None:
         raise transfer_not_found(database, snapshots, transfer_id)
     return status_of(terms, row, progress_of_row(database, snapshots, row), as_of)
@@ -169,7 +169,7 @@ def transfer_statuses(
     :raises Unavailable: the configuration cannot be read.
     """
     terms, as_of = snapshots.current().terms, taken_in_at(database)
-    rows = database.public.ask(transfer_rows, list(dict.fromkeys(transfer_ids)))
+    rows = database.public.run_read(transfer_rows, list(dict.fromkeys(transfer_ids)))
     unknown = [transfer_id for transfer_id in transfer_ids if transfer_id not in rows]
     missing = _not_found(database, snapshots, unknown) if unknown else {}
     return [
@@ -192,7 +192,7 @@ def transfer_status_by_transaction(
     :raises Unavailable: the configuration cannot be read.
     """
     terms, as_of = snapshots.current().terms, taken_in_at(database)
-    found = database.public.ask(_first_of_transaction, tx_hash, chain_id)
+    found = database.public.run_read(_first_of_transaction, tx_hash, chain_id)
     if found is None:
         message = f"transfer not found; {_freshness_of(database, snapshots, chain_id)}"
         raise GatewayError(message, reason=Reason.TRANSFER_NOT_FOUND)
@@ -235,9 +235,9 @@ def _not_found(
     database: Database, snapshots: SnapshotSource, transfer_ids: Sequence[TransferId]
 ) -> dict[TransferId, GatewayError]:
     """:func:`transfer_not_found` of several, in a few reads however many they are."""
-    pruned = database.public.ask(pruned_statuses, transfer_ids)
+    pruned = database.public.run_read(pruned_statuses, transfer_ids)
     others = [transfer_id for transfer_id in transfer_ids if transfer_id not in pruned]
-    meant = database.public.ask(_transfers_of_transactions, others) if others else {}
+    meant = database.public.run_read(_transfers_of_transactions, others) if others else {}
     freshness = _freshness(database, snapshots) if len(meant) < len(set(others)) else ""
 
     def message(transfer_id: TransferId) -> str:
@@ -285,7 +285,7 @@ def _transfers_of_transactions(
 def _freshness(database: Database, snapshots: SnapshotSource) -> str:
     """How far each chain was read and how long ago that was, for people: of ``NAMED_CHAINS`` at most."""
     terms = snapshots.current().terms
-    newest = database.public.ask(newest_events, terms.chain_infos, NAMED_CHAINS)
+    newest = database.public.run_read(newest_events, terms.chain_infos, NAMED_CHAINS)
     now = database.clock()
     ages = [
         _seen(terms, progress, now)
@@ -299,7 +299,7 @@ def _freshness(database: Database, snapshots: SnapshotSource) -> str:
 def _freshness_of(database: Database, snapshots: SnapshotSource, chain_id: ChainId) -> str:
     """As :func:`_freshness`, of the chain that was asked about: no other matters."""
     terms = snapshots.current().terms
-    progress = database.public.ask(newest_of_chain, chain_id)
+    progress = database.public.run_read(newest_of_chain, chain_id)
     if progress is None:
         return f"{_chain_name(terms, chain_id)} has not reported anything yet"
     return f"newest events: {_seen(terms, progress, database.clock())}"

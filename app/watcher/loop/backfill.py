@@ -28,7 +28,7 @@ def read_range(view: View) -> Fetched | None:
     return _read(view, next_range(view))
 
 
-def tell_range(view: View, fetched: Fetched) -> Told:
+def report_range(view: View, fetched: Fetched) -> Told:
     """The step that comes of a range that was read."""
     blocks = fetched.blocks
     live_to = view.readings.live_to
@@ -93,7 +93,7 @@ def _step(view: View, fetched: Fetched, told: Translation) -> Step:
         events=told.events,
         backfill_from=view.terms.from_block if readings.backfill_from is None else None,
         backfilled_to=fetched.blocks.last,
-        headers=[header for header in fetched.kept_headers() if header.number >= reachable],
+        headers=[header for header in fetched.stored_headers() if header.number >= reachable],
         spans=(fetched.span(),),
         waiting=told.waiting,
         done=told.done,

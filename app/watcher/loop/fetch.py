@@ -68,7 +68,7 @@ class Fetched:
         """What is kept of the range."""
         return span_of(self.blocks, self.logs, self.source)
 
-    def kept_headers(self) -> list[Header]:
+    def stored_headers(self) -> list[Header]:
         """The headers by which a later reorganisation is found: of blocks with logs, and the ends."""
         kept = {log.block for log in self.logs} | {self.blocks.first - 1, self.blocks.last}
         return [
@@ -174,7 +174,7 @@ def fetch_all(view: View, node: Node, blocks: Blocks) -> Fetched:
     for part in _parts(view, blocks):
         before = headers.get(BlockNumber(part.first - 1))
         fetched = fetch(node, view.wanted, part, anchor=None if before is None else before.id)
-        _check_kept(view, fetched.end)
+        _check_stored(view, fetched.end)
         logs += fetched.logs
         headers.update(fetched.headers)
     return Fetched(blocks, logs, headers, node.name, doubtful=False)
@@ -188,7 +188,7 @@ def read_logs(view: View, node: Node, blocks: Blocks) -> list[Log]:
     logs: list[Log] = []
     for part in _parts(view, blocks):
         answer = node.logs(view.wanted, part.first, part.last)
-        _check_kept(view, answer.end)
+        _check_stored(view, answer.end)
         logs += _in_order(answer.logs, view.wanted, part)
     return logs
 
@@ -202,7 +202,7 @@ def _parts(view: View, blocks: Blocks) -> Iterator[Blocks]:
         first = BlockNumber(part.last + 1)
 
 
-def _check_kept(view: View, header: Header) -> None:
+def _check_stored(view: View, header: Header) -> None:
     kept = next((kept for kept in view.readings.headers if kept.number == header.number), None)
     if kept is not None and kept.hash != header.hash:
         raise Moved(f"block {kept.number} is not the one that was read")
@@ -229,7 +229,7 @@ def in_windows(view: View, question: Callable[[Node], T], *, rather_not: str | N
     moved = 0
     while True:
         try:
-            return view.nodes.ask(guarded, rather_not=rather_not)
+            return view.nodes.request(guarded, rather_not=rather_not)
         except TooLarge as fault:
             if fault.asked <= 1:
                 raise Moved(f"logs of a single block are refused: {fault}") from None

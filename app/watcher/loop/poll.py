@@ -105,7 +105,7 @@ def _is_complete(view: View, fetched: Fetched, node: Node) -> bool:
     """
     last = fetched.blocks.last
     try:
-        answer, by = view.nodes.ask(lambda other: other.logs(view.wanted, last, last), rather_not=node.name)
+        answer, by = view.nodes.request(lambda other: other.logs(view.wanted, last, last), rather_not=node.name)
     except RpcFault:
         return True  # the reread will tell
     if not answer.logs or answer.end.hash != fetched.end.hash:
@@ -174,7 +174,7 @@ def _retold(view: View, read: _Read) -> Told:
 def _step(view: View, read: _Read, events: Sequence[Event], translation: Translation) -> Step:
     fetched, branch = read.fetched, read.branch
     first_time = view.readings.live_to is None
-    headers: list[Header] = [] if fetched is None else fetched.kept_headers()
+    headers: list[Header] = [] if fetched is None else fetched.stored_headers()
     live_to = None if fetched is None else fetched.end.id
     return Step(
         at=view.clock(),

@@ -19,7 +19,7 @@ from app.db.database import Database
 from app.feed.services.ingest import Intake
 from app.values.identifiers import ChainId
 from app.watcher.logs.translation import Unreadable
-from app.watcher.loop.backfill import read_range, tell_range
+from app.watcher.loop.backfill import read_range, report_range
 from app.watcher.loop.fetch import Fetched
 from app.watcher.loop.poll import Told, poll
 from app.watcher.loop.proof import Unprovable, prove, span_to_prove
@@ -206,7 +206,7 @@ class Reader:
         if self.waiting:
             with self.share.turn() as mine:
                 if mine:
-                    self._write(tell_range(self.view, self.waiting.popleft()), backfill=True)
+                    self._write(report_range(self.view, self.waiting.popleft()), backfill=True)
             # The next range is read while others write.
             return (self.share.wait() if self.waiting else 0.0) if mine else max(self.share.wait(), 0.01)
         if len(due(self.view)) > REREAD_EVERY or self._is_long():

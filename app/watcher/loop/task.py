@@ -34,7 +34,7 @@ STUCK_SECONDS: Final = 300.0
 _log = logging.getLogger(__name__)
 
 
-class Keeper:
+class LeaseHolder:
     """The leases that are held, and when their threads were last seen at work.
 
     :param monotonic: seconds that only grow.
@@ -121,7 +121,7 @@ class ChainTask:
     chain_id: ChainId
     owner: str
     stop: Event
-    keeper: Keeper
+    keeper: LeaseHolder
     share: WriterShare
     nodes_of: NodesOf
     monotonic: Callable[[], float]

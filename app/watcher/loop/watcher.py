@@ -15,7 +15,7 @@ from app.network.snapshot import SnapshotSource
 from app.network.watch_terms import WatchTerms
 from app.values.identifiers import ChainId
 from app.watcher.loop.reader import WriterShare
-from app.watcher.loop.task import ChainTask, Keeper
+from app.watcher.loop.task import ChainTask, LeaseHolder
 from app.watcher.rpc.client import Client
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Nodes, Trouble
@@ -55,7 +55,7 @@ class Watcher:
         self._monotonic = monotonic
         self._only = only
         self._stop = Event()
-        self._keeper = Keeper(database, monotonic)
+        self._keeper = LeaseHolder(database, monotonic)
         self._share = WriterShare(monotonic)
         self._threads: dict[ChainId, Thread] = {}
         self.tasks: dict[ChainId, ChainTask] = {}

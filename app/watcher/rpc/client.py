@@ -193,7 +193,7 @@ class Client:
             transport=transport,
         )
 
-    def ask(self, calls: Sequence[Call]) -> list[Any]:
+    def request(self, calls: Sequence[Call]) -> list[Any]:
         """What the node answers to the calls, in their order: a result, or :class:`Refused`.
 
         :raises NoBatches: it does not take so many at once.

@@ -302,7 +302,7 @@ class Node:
         while len(answers) < len(calls):
             part = calls[len(answers) : len(answers) + self._most]
             try:
-                answers += self.client.ask(part)
+                answers += self.client.request(part)
             except NoBatches:
                 if len(part) == 1:
                     raise

@@ -83,7 +83,7 @@ class Nodes:
         now = self._monotonic()
         return [node for node in self._nodes.values() if self.health[node.name].until <= now]
 
-    def ask(self, question: Callable[[Node], T], *, rather_not: str | None = None) -> tuple[T, Node]:
+    def request(self, question: Callable[[Node], T], *, rather_not: str | None = None) -> tuple[T, Node]:
         """The answer of the first node that gives one, and that node.
 
         :param question: may ask the node several times; begun anew with the next one where it fails.

@@ -19,7 +19,7 @@ from app.transfers.queries.logged import newest_seq
 from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.blocks import Header
 from app.watcher.models import WatchHeader, WatchMiss, WatchSpan, WatchWaiting
-from app.watcher.queries import kept_hash, newest_misses, reread_spans, spans_between
+from app.watcher.queries import newest_misses, reread_spans, spans_between, stored_hash
 from app.watcher.services.lease import Lease, write_under
 from app.watcher.steps import Missed, Span, SpanState, Step, Waiting, WaitingKey, reaches, replaced
 
@@ -82,10 +82,10 @@ def advance(database: Database, intake: Intake, lease: Lease, step: Step) -> Adv
         missed = step.missed if result.accepted or not step.missed_if_new else ()
         values = _cursor(connection, row, step) | _seen(row, step, result, now)
         values["differed"] = row.differed + len(missed)
-        _keep_headers(connection, lease.chain_id, step)
-        _keep_waiting(connection, lease.chain_id, step)
-        _keep_spans(connection, lease.chain_id, step)
-        _keep_misses(connection, lease.chain_id, missed, step.at)
+        _store_headers(connection, lease.chain_id, step)
+        _store_waiting(connection, lease.chain_id, step)
+        _store_spans(connection, lease.chain_id, step)
+        _store_misses(connection, lease.chain_id, missed, step.at)
         values |= _bounds(connection, row, values, step, now)
         write_under(connection, lease, **values)
         return Advanced(
@@ -134,7 +134,7 @@ def _stepped_back(
     values: dict[str, Any] = {}
     below = BlockNumber(forget_from - 1)
     if row.live_to is not None and row.live_to >= forget_from and step.live_to is None:
-        block_hash = kept_hash(connection, row.chain_id, below)
+        block_hash = stored_hash(connection, row.chain_id, below)
         if block_hash is None:
             raise ValueError(f"block {below} is not kept: the step must say where reading continues")
         values |= {"live_to": below, "live_to_hash": block_hash}
@@ -173,7 +173,7 @@ def calls(row: Row[*tuple[Any, ...]], made: int, minute: datetime) -> dict[str, 
     return {"minute": minute, "calls_now": made, "calls_before": row.calls_now if follows else 0}
 
 
-def _keep_headers(connection: Connection, chain_id: ChainId, step: Step) -> None:
+def _store_headers(connection: Connection, chain_id: ChainId, step: Step) -> None:
     gone = []
     if step.forget_from is not None:
         gone.append(WatchHeader.number >= step.forget_from)
@@ -196,7 +196,7 @@ def _header_row(chain_id: ChainId, header: Header) -> dict[str, Any]:
     }
 
 
-def _keep_waiting(connection: Connection, chain_id: ChainId, step: Step) -> None:
+def _store_waiting(connection: Connection, chain_id: ChainId, step: Step) -> None:
     of_chain = WatchWaiting.chain_id == chain_id
     if step.forget_from is not None:
         connection.execute(delete(WatchWaiting).where(of_chain, WatchWaiting.block >= step.forget_from))
@@ -221,7 +221,7 @@ def _waiting_row(chain_id: ChainId, waiting: Waiting) -> dict[str, Any]:
     }
 
 
-def _keep_spans(connection: Connection, chain_id: ChainId, step: Step) -> None:
+def _store_spans(connection: Connection, chain_id: ChainId, step: Step) -> None:
     """Write the spans that the step changes. Only those beside them are looked at."""
     if not step.spans and step.forget_from is None:
         return
@@ -250,7 +250,7 @@ def _span_row(chain_id: ChainId, span: Span) -> dict[str, Any]:
     }
 
 
-def _keep_misses(connection: Connection, chain_id: ChainId, missed: Sequence[Missed], at: datetime) -> None:
+def _store_misses(connection: Connection, chain_id: ChainId, missed: Sequence[Missed], at: datetime) -> None:
     if not missed:
         return
     connection.execute(insert(WatchMiss), [_miss_row(chain_id, at, each) for each in missed])

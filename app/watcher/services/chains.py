@@ -14,7 +14,7 @@ from app.audit.keys import AuditKeys
 from app.audit.records import Actor, AuditedChange
 from app.audit.services import record
 from app.db.database import Database
-from app.db.engine import ask, reading, writing
+from app.db.engine import reading, run_read, writing
 from app.db.upserts import lock_or_insert
 from app.network.snapshot import SnapshotSource
 from app.network.watch_terms import KnownSend, WatchedNetwork, WatchTerms
@@ -76,13 +76,13 @@ def watched_chains(database: Database, snapshots: SnapshotSource) -> list[Watche
     terms, now = watch_terms(snapshots), database.clock()
     if not terms:
         return []
-    rows = ask(database.reads, watch_rows)
+    rows = run_read(database.reads, watch_rows)
     return [_watched(terms[chain_id], rows.get(chain_id), now) for chain_id in sorted(terms)]
 
 
 def watch_details(database: Database, chain_id: ChainId) -> WatchDetails:
     """What the page of one chain shows beside its row."""
-    rows = ask(database.reads, newest_misses, chain_id, MISSES_SHOWN)
+    rows = run_read(database.reads, newest_misses, chain_id, MISSES_SHOWN)
     misses = [
         DatedMiss(
             row.at,
@@ -97,7 +97,7 @@ def watch_details(database: Database, chain_id: ChainId) -> WatchDetails:
         )
         for row in rows
     ]
-    return WatchDetails(misses, ask(database.reads, waiting_counts, chain_id))
+    return WatchDetails(misses, run_read(database.reads, waiting_counts, chain_id))
 
 
 def _watched(terms: WatchTerms, row: Row[*tuple[Any, ...]] | None, now: datetime) -> WatchedChain:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, update
 from sqlalchemy.engine import Row
 
 from app.db.database import Database
-from app.db.engine import ask, counting
+from app.db.engine import counting, run_read
 from app.db.upserts import lock_or_insert
 from app.values.identifiers import ChainId
 from app.watcher.models import ACTOR_LENGTH, OWNER_LENGTH, ChainWatch
@@ -53,7 +53,7 @@ def take(database: Database, chain_id: ChainId, owner: str, seconds: float) -> L
     """
     now = database.clock()
     latest = now + _CLOCKS_DIFFER * timedelta(seconds=seconds)
-    if not ask(database.reads, may_be_taken, chain_id, now, latest):
+    if not run_read(database.reads, may_be_taken, chain_id, now, latest):
         return None
     with counting(database.feed) as connection:
         (row,) = lock_or_insert(connection, ChainWatch, [{"chain_id": chain_id, "epoch": 0}])

@@ -16,8 +16,8 @@ from app.watcher.blocks import BlockId
 from app.watcher.models import WatchSpan
 from app.watcher.queries import (
     ReportedEvent,
-    kept_headers,
     reported_events,
+    stored_headers,
     unproven_spans,
     waiting_facts,
     watch_row,
@@ -41,7 +41,7 @@ def load(database: Database, chain_id: ChainId) -> ChainReadings:
             live_to=BlockId(row.live_to, row.live_to_hash) if known else None,
             backfill_from=row.backfill_from,
             backfilled_to=row.backfilled_to,
-            headers=kept_headers(connection, chain_id),
+            headers=stored_headers(connection, chain_id),
             spans=unproven_spans(connection, chain_id),
             waiting=waiting_facts(connection, chain_id),
             contracts=None if contracts is None else frozenset(map(bytes.fromhex, contracts)),

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, delete, insert
 from app.audit.keys import AuditKeys
 from app.audit.services import verify_audit
 from app.db.database import Database
-from app.db.engine import ask, reading, writing
+from app.db.engine import reading, run_read, writing
 from app.latency.median import window
 from app.latency.queries import twice_medians_by_pair
 from app.network.snapshot import SnapshotSource
@@ -46,8 +46,8 @@ class Alerts:
 
     def tell(self, database: Database, snapshots: SnapshotSource, audit_keys: AuditKeys) -> None:
         """Look at what operators subscribed to, and write deliveries about what began or ended since."""
-        wanted = {kind for _, kinds in ask(database.reads, of_alerts) for kind in kinds}
-        known = ask(database.reads, holding_alerts)
+        wanted = {kind for _, kinds in run_read(database.reads, of_alerts) for kind in kinds}
+        known = run_read(database.reads, holding_alerts)
         found: dict[AlertKind, Found] = {}
         for kind in wanted:
             if (holding := self._look(database, snapshots, audit_keys, kind)) is not None:

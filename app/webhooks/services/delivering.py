@@ -18,7 +18,7 @@ from app.audit.keys import AuditKeys
 from app.audit.records import Actor, AuditedChange
 from app.audit.services import record
 from app.db.database import Database
-from app.db.engine import ask, counting, reading, writing
+from app.db.engine import counting, reading, run_read, writing
 from app.values.times import rfc3339
 from app.webhooks.models import ERROR_LENGTH, Delivery, Subscription
 from app.webhooks.queries import (
@@ -107,7 +107,7 @@ def take(database: Database, audit_keys: AuditKeys, room: Room) -> list[Due]:
     Where the database fails after some were taken, these are returned.
     """
     now = database.clock()
-    rows = ask(database.reads, due_subscriptions, now)
+    rows = run_read(database.reads, due_subscriptions, now)
     wanted = [row for row in rows if room.free(row.place) > 0]
     taken: list[Due] = []
     for start in range(0, len(wanted), AT_ONCE):

@@ -26,7 +26,7 @@ from app.webhooks.subscription import (
 )
 
 
-def tell_changes(
+def publish_changes(
     connection: Connection,
     old: Mapping[TransferId, TransferState],
     new: Mapping[TransferId, TransferState],
@@ -74,7 +74,7 @@ def _subjects(change: StatusChange) -> list[str]:
     return [transfer_subject(change.transfer_id), *map(account_subject, change.accounts)]
 
 
-def tell_head(connection: Connection, head: str, now: datetime) -> None:
+def publish_head(connection: Connection, head: str, now: datetime) -> None:
     """Write what operators are to keep of a new record of the audit log. The caller is the only writer.
 
     :param head: ``ID:MAC``.

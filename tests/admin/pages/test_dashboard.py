@@ -15,7 +15,7 @@ from app.admin.freshness import Reading, freshness, shows_sandbox
 from app.db.engine import reading, writing
 from app.estimates.admin.summary import estimate_summary
 from app.estimates.models import EstimateCount, PoolCounter
-from app.latency.admin import middles_of_the_week, slowest_pairs
+from app.latency.admin import medians_of_the_week, slowest_pairs
 from app.latency.median import WINDOW
 from app.latency.queries import ninth_tenths_by_pair, twice_medians_by_pair
 from app.network.admin.pools import pool_lines
@@ -87,7 +87,7 @@ def test_order_statistics_are_exact(gateway: Gateway) -> None:
 
 
 def test_the_slowest_pairs_show_what_the_public_latency_says(sandbox: Gateway) -> None:
-    pairs = slowest_pairs(sandbox.database, sandbox.snapshots, middles_of_the_week(sandbox.database))
+    pairs = slowest_pairs(sandbox.database, sandbox.snapshots, medians_of_the_week(sandbox.database))
     assert [pair.median_seconds for pair in pairs] == sorted(
         (pair.median_seconds for pair in pairs), reverse=True
     )

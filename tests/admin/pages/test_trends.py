@@ -17,7 +17,7 @@ from app.estimates.admin.summary import REFUSAL_WORDS
 from app.network.admin.pools import Severity, pool_lines, pool_warnings
 from app.network.models import Pool
 from app.network.pools import PoolCounters, PoolState
-from app.transfers.models import CourseCount, Transfer
+from app.transfers.models import Transfer, TrendCount
 from app.values.codes import REFUND_STATUSES, Reason
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.times import hour_of
@@ -68,7 +68,7 @@ def test_a_send_that_is_taken_back_counts_no_more(gateway: Gateway) -> None:
     day = trend(gateway.database, gateway.snapshots, Period.DAY)
     assert (day.total.begun, day.tokens) == (0, ())
     with reading(gateway.engine) as connection:
-        assert not connection.execute(select(CourseCount.__table__)).all(), "and no empty row is left"
+        assert not connection.execute(select(TrendCount.__table__)).all(), "and no empty row is left"
 
 
 def test_counts_are_those_of_the_transfers(sandbox: Gateway) -> None:
@@ -92,7 +92,7 @@ def test_a_token_that_is_not_configured_is_counted_without_its_amounts(gateway: 
     row = {"hours": 1, "span": hour_of(NOW), "kind": "pool", "src_chain_id": 1, "dst_chain_id": 2}
     counts = {"begun": 3, "completed": 2, "refund": 0, "failed": 0, "sent": 9, "paid_for": 9, "received": 8}
     with writing(gateway.engine) as connection:
-        connection.execute(insert(CourseCount).values(**row, symbol="GONE", **counts))
+        connection.execute(insert(TrendCount).values(**row, symbol="GONE", **counts))
     day = trend(gateway.database, gateway.snapshots, Period.DAY)
     assert (day.total.begun, day.unmeasured, day.tokens) == (3, 3, ())
 

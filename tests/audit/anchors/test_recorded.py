@@ -12,7 +12,7 @@ from sqlalchemy import delete
 
 from app.accounts.roles import Role
 from app.audit.models import AuditRecord, AuditSubject
-from app.audit.services import record_alone, verify_audit
+from app.audit.services import record_separately, verify_audit
 from app.db.engine import writing
 from app.webhooks.subscription import AlertKind
 from config import ALL_DOORS, ConfigError, load_settings
@@ -35,7 +35,7 @@ def anchored(open_app: OpenApp, heads: Path) -> Flask:
 
 def write(gateway: Gateway, count: int) -> None:
     for n in range(count):
-        record_alone(gateway.database, gateway.audit_keys, TESTER, "test.deed", f"subject {n}")
+        record_separately(gateway.database, gateway.audit_keys, TESTER, "test.deed", f"subject {n}")
     gateway.audit_keys.anchors.flush()
 
 
@@ -57,7 +57,7 @@ def test_records_that_are_gone_are_found(anchored: Flask, heads: Path) -> None:
     assert verified(anchored)[0] == 0, "the chain alone does not tell"
     code, said = verified(anchored, "--anchors", str(heads))
     assert (code, "records after 2 are missing" in said) == (1, True), said
-    record_alone(gateway.database, gateway.audit_keys, TESTER, "test.deed", "another one")
+    record_separately(gateway.database, gateway.audit_keys, TESTER, "test.deed", "another one")
     gateway.audit_keys.anchors.flush()
     code, said = verified(anchored, "--anchors", str(heads))
     assert (code, "two different heads" in said) == (2, True), said

@@ -23,7 +23,7 @@ from app.audit.services import (
     export_audit,
     list_audit,
     record,
-    record_alone,
+    record_separately,
     show_audit,
     verify_audit,
 )
@@ -54,7 +54,7 @@ def with_keys(gateway: Gateway, present: str, *old: str) -> Gateway:
 
 def write(gateway: Gateway, count: int) -> None:
     for n in range(count):
-        record_alone(
+        record_separately(
             gateway.database, gateway.audit_keys, ALICE, "test.deed", f"subject {n}", detail=f"deed {n}"
         )
 
@@ -163,7 +163,7 @@ def test_a_record_of_another_past_is_found(gateway: Gateway) -> None:
     write(gateway, 3)
     kept = dict(rows(gateway)[2]._mapping)
     tamper(gateway, drop(3), drop(2))
-    record_alone(gateway.database, gateway.audit_keys, ALICE, "test.deed", "something else")
+    record_separately(gateway.database, gateway.audit_keys, ALICE, "test.deed", "something else")
     tamper(gateway, insert(AuditRecord).values(kept))
     assert (verify_audit(gateway.database, gateway.audit_keys).fault or "").startswith(
         "record 3 does not match"
@@ -182,7 +182,7 @@ def test_a_cut_tail_is_found_by_a_noted_head(gateway: Gateway) -> None:
     assert "rewritten" not in (verify_audit(gateway.database, gateway.audit_keys, {2: noted[2]}).fault or "")
     # The same deed at the same time gives the same record; another one shows.
     tamper(gateway, drop(3))
-    record_alone(gateway.database, gateway.audit_keys, ALICE, "test.deed", "something else")
+    record_separately(gateway.database, gateway.audit_keys, ALICE, "test.deed", "something else")
     assert "record 3 does not match the given head" in (
         verify_audit(gateway.database, gateway.audit_keys, noted).fault or ""
     )
@@ -266,7 +266,9 @@ def test_writers_at_once_make_one_chain(gateway: Gateway) -> None:
 
 def test_texts_that_a_database_cannot_keep_are_kept_otherwise(gateway: Gateway) -> None:
     odd = Actor("a\0b\ud800" + "x" * 300, Source.CONSOLE, "1" * 100)
-    record_alone(gateway.database, gateway.audit_keys, odd, "sign_in.failed", "s" * 300, detail="d" * 2000)
+    record_separately(
+        gateway.database, gateway.audit_keys, odd, "sign_in.failed", "s" * 300, detail="d" * 2000
+    )
     (row,) = rows(gateway)
     assert row.actor.startswith("a\N{REPLACEMENT CHARACTER}b?xxx")
     assert (len(row.actor), len(row.address), len(row.subject), len(row.detail)) == (255, 64, 256, 1000)
@@ -276,7 +278,7 @@ def test_texts_that_a_database_cannot_keep_are_kept_otherwise(gateway: Gateway) 
 def test_pages_filters_and_export(gateway: Gateway) -> None:
     for n, action in enumerate(["network.edit", "network.import", "networks", "sign_in"], 1):
         later = gateway.but(clock=lambda n=n: NOON + timedelta(hours=n))
-        record_alone(later.database, later.audit_keys, ALICE if n % 2 else TESTER, action, f"s{n}")
+        record_separately(later.database, later.audit_keys, ALICE if n % 2 else TESTER, action, f"s{n}")
 
     def ids(**wanted: Any) -> list[int]:
         return [row.id for row in list_audit(gateway.database, AuditFilter(**wanted))]

@@ -6,7 +6,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import text
 
-from app.audit.services import record_alone, verify_audit
+from app.audit.services import record_separately, verify_audit
 from tests.actors import TESTER
 from tests.gateway import current_gateway
 
@@ -28,7 +28,7 @@ def test_a_record_that_cannot_be_read_is_the_first_fault(app: Flask) -> None:
     """The one in the middle of a chunk, after records that are good."""
     gateway = current_gateway()
     for number in range(3):
-        record_alone(gateway.database, gateway.audit_keys, TESTER, "test.deed", f"subject {number}")
+        record_separately(gateway.database, gateway.audit_keys, TESTER, "test.deed", f"subject {number}")
     with gateway.engine.connect() as connection:
         sealed = dict(connection.execute(text("SELECT * FROM audit_records WHERE id = 2")).one()._mapping)
     restored = text(

@@ -19,7 +19,7 @@ from app.credentials.ingest_token import digest_of
 from app.credentials.models import ApiKey
 from app.credentials.services import api_keys as making
 from app.credentials.services.api_keys import KeyRefused, presented_key, revoke_key
-from app.db.cached_reads import KeptReads
+from app.db.cached_reads import CachedReads
 from app.db.engine import reading
 from app.db.writes import Writes
 from app.values.errors import Unauthorized
@@ -43,7 +43,7 @@ def timer() -> Timer:
 @pytest.fixture
 def elsewhere(gateway: Gateway, timer: Timer) -> Gateway:
     """Another process: it does not see the writes of this one, and keeps what it read."""
-    return gateway.but(cached=KeptReads(MAX_AGE, Writes(), timer))
+    return gateway.but(cached=CachedReads(MAX_AGE, Writes(), timer))
 
 
 @pytest.fixture

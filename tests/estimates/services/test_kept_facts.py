@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import event
 
-from app.db.cached_reads import KeptReads
+from app.db.cached_reads import CachedReads
 from app.db.engine import writing
 from app.db.writes import writes_of
 from app.estimates.services import estimate_inputs, token_bound
@@ -75,7 +75,7 @@ def gateway(app: Flask) -> Gateway:
     gateway = current_gateway()
     import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
     timer = Timer()
-    kept_reads = KeptReads(AGE, writes_of(gateway.engine), timer)
+    kept_reads = CachedReads(AGE, writes_of(gateway.engine), timer)
     return gateway.but(clock=lambda: NOON, cached=kept_reads)
 
 
@@ -202,7 +202,7 @@ def test_a_bound_of_a_token_comes_of_kept_facts(
 
 
 def test_an_age_of_0_reads_every_time(gateway: Gateway, statements: Statements) -> None:
-    gateway = gateway.but(cached=KeptReads(0, writes_of(gateway.engine)))
+    gateway = gateway.but(cached=CachedReads(0, writes_of(gateway.engine)))
     for _ in range(3):
         assert estimate_inputs(gateway.database, gateway.snapshots, ask(), None, None).facts_age is not None
     assert statements.taken() == 3
@@ -217,7 +217,7 @@ def test_the_age_is_told(gateway: Gateway, timer: Timer) -> None:
 
 
 def test_fifty_who_ask_at_once_cost_one_statement(gateway: Gateway, statements: Statements) -> None:
-    asked, all_here = gateway.public.ask, threading.Barrier(ASKERS, timeout=30)
+    asked, all_here = gateway.public.run_read, threading.Barrier(ASKERS, timeout=30)
 
     class Slow:
         def ask(self, *arguments: Any) -> Any:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from app.db.cached_reads import KeptReads
+from app.db.cached_reads import CachedReads
 from app.db.writes import writes_of
 from app.estimates.queries import EstimateFacts
-from app.estimates.services import kept_facts
+from app.estimates.services import cached_facts
 from app.network.pools import PoolCounters, PoolState
 from app.values.identifiers import RouteKey
 from app.values.times import Epoch
@@ -57,8 +57,8 @@ class TwoProcesses:
         self.processes = [each.but(clock=self.clock, cached=self._memory(each)) for each in gateways]
         self.known = [Facts(self.timer.now)]
 
-    def _memory(self, gateway: Gateway) -> KeptReads:
-        return KeptReads(self.max_age, writes_of(gateway.engine), self.timer)
+    def _memory(self, gateway: Gateway) -> CachedReads:
+        return CachedReads(self.max_age, writes_of(gateway.engine), self.timer)
 
     def clock(self) -> Any:
         return START + timedelta(seconds=self.timer.now - self.began)
@@ -91,7 +91,7 @@ class TwoProcesses:
     def ask(self, process: int) -> float:
         """Ask, and check the answer; returns its age."""
         now, epoch = self.timer.now, self._epoch()
-        found, age = kept_facts(self.processes[process].database, ROUTE, self.src, self.clock())
+        found, age = cached_facts(self.processes[process].database, ROUTE, self.src, self.clock())
         assert 0 <= age < self.max_age
         right = [facts for facts in self.known if facts.matches(found, epoch)]
         assert right, (found, self.known, epoch)

@@ -18,13 +18,13 @@ from sqlalchemy import ColumnElement, insert, select
 
 from app.credentials.ingest_token import Scope
 from app.db.engine import reading, writing
-from app.feed.projection.transfers import refold
+from app.feed.projection.transfers import project_again
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.prune import prune
 from app.feed.services.retract import NothingToRetract, retract_ids
 from app.network.document import NetworkRefused, import_network
 from app.network.queries import load_network_facts
-from app.refunds.models import RefundAsk
+from app.refunds.models import UserRefundRequest
 from app.transfers.event_types import EventType
 from app.transfers.models import Event
 from app.values.codes import SendKind
@@ -333,9 +333,16 @@ def _ask_for_refund(gateway: Gateway, choice: random.Random) -> object:
     """At any status, also where the transfer is not known: later a reorganisation may bring it there."""
     key = bytes.fromhex(transfer_id(choice.choice(TRANSFERS))[2:])
     with writing(gateway.engine) as connection:
-        if connection.scalar(select(RefundAsk.transfer_id).where(RefundAsk.transfer_id == key)) is None:
-            connection.execute(insert(RefundAsk), {"transfer_id": key, "at": NOW - timedelta(seconds=20)})
-            refold(connection, [key], load_network_facts(connection), gateway.clock())
+        if (
+            connection.scalar(
+                select(UserRefundRequest.transfer_id).where(UserRefundRequest.transfer_id == key)
+            )
+            is None
+        ):
+            connection.execute(
+                insert(UserRefundRequest), {"transfer_id": key, "at": NOW - timedelta(seconds=20)}
+            )
+            project_again(connection, [key], load_network_facts(connection), gateway.clock())
     return "asked for", key.hex()[-2:]
 
 

@@ -16,7 +16,7 @@ from app.feed.services.retract import retract_ids, retract_reporter
 from app.network.document import import_network
 from app.transfers.models import RetractionTarget
 from app.transfers.status_changes import BEGINNING, Position
-from app.waiting.services import present_position, told_after
+from app.waiting.services import present_position, published_after
 from tests.actors import TESTER
 from tests.builders import network as build
 from tests.feed.services.world import (
@@ -39,7 +39,7 @@ ROUTE = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 2}
 
 
 def statuses(gateway: Gateway, key: Any, after: Position = BEGINNING) -> list[int]:
-    changes = told_after(gateway.database, gateway.waiting, key, after).changes
+    changes = published_after(gateway.database, gateway.waiting, key, after).changes
     assert changes is not None
     return [int(each.change.status) for each in changes]
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from sqlalchemy import insert, select
 
 from app.db.engine import reading, writing
-from app.feed.projection.transfers import refold
+from app.feed.projection.transfers import project_again
 from app.feed.services.prune import prune
 from app.feed.services.replay import replay
 from app.feed.services.retract import retract_ids
 from app.network.queries import load_network_facts
-from app.refunds.models import RefundAsk
+from app.refunds.models import UserRefundRequest
 from app.values.codes import XferStatus
 from tests.actors import TESTER
 from tests.everyday import volume
@@ -46,8 +46,8 @@ def keep_ask(gateway: Gateway, n: int, at: float = -20) -> None:
     """The ask as the service keeps it, at any status."""
     key = bytes.fromhex(transfer_id(n)[2:])
     with writing(gateway.engine) as connection:
-        connection.execute(insert(RefundAsk), {"transfer_id": key, "at": NOW + timedelta(seconds=at)})
-        refold(connection, [key], load_network_facts(connection), NOW)
+        connection.execute(insert(UserRefundRequest), {"transfer_id": key, "at": NOW + timedelta(seconds=at)})
+        project_again(connection, [key], load_network_facts(connection), NOW)
 
 
 def bad(n: int, at: float = -50, value: XferStatus = XferStatus.BAD_SLIPPAGE) -> dict[str, Any]:
@@ -177,4 +177,4 @@ def test_a_seq_is_never_given_twice(gateway: Gateway) -> None:
 
 def seqs(gateway: Gateway) -> list[int]:
     with reading(gateway.engine) as connection:
-        return list(connection.scalars(select(RefundAsk.seq).order_by(RefundAsk.seq)))
+        return list(connection.scalars(select(UserRefundRequest.seq).order_by(UserRefundRequest.seq)))

@@ -13,7 +13,7 @@ from app.estimates.models import PoolVolume
 from app.feed.services.replay import replay
 from app.feed.verifying import sums
 from app.feed.verifying.differences import Difference
-from app.transfers.models import CourseCount
+from app.transfers.models import TrendCount
 from tests.actors import TESTER
 from tests.feed.services.everything import everything
 from tests.feed.services.world import feed, sent
@@ -40,7 +40,7 @@ def test_the_lock_is_given_back_between_rows_of_sums(
     before = everything(gateway)
     with writing(gateway.engine) as connection:
         connection.execute(delete(PoolVolume))
-        connection.execute(delete(CourseCount))
+        connection.execute(delete(TrendCount))
     replay(gateway.database, gateway.audit_keys, actor=TESTER)
     assert at_once == [2, 2, 1] + [2] * 5
     assert everything(gateway) == before

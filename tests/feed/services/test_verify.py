@@ -26,7 +26,6 @@ from app.refunds.models import WithdrawDone, WithdrawId
 from app.transfers.models import (
     Anomaly,
     ChainProgress,
-    CourseCount,
     Refund,
     RefundBasis,
     RetractedEvent,
@@ -34,6 +33,7 @@ from app.transfers.models import (
     Transfer,
     TransferAccount,
     TransferHash,
+    TrendCount,
 )
 from tests.actors import TESTER
 from tests.databases import SharedDatabase
@@ -80,7 +80,7 @@ WRONG: dict[str, Damage] = {
     ),
     "pool_counters": lambda c: c.execute(update(PoolCounter).values(sent=77)),
     "pool_volumes": lambda c: c.execute(update(PoolVolume).values(amount=77)),
-    "course_counts": lambda c: c.execute(update(CourseCount).values(begun=CourseCount.begun + 1)),
+    "course_counts": lambda c: c.execute(update(TrendCount).values(begun=TrendCount.begun + 1)),
     "fed_fees": lambda c: c.execute(update(ReportedFee).values(base_fee=77)),
     "fed_validator_sets": lambda c: c.execute(update(ReportedValidatorSet).values(version=77)),
     "withdraws_done": lambda c: c.execute(update(WithdrawDone).values(withdraw_id=b"\7" * 32)),

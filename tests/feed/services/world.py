@@ -24,11 +24,11 @@ from app.transfers.ids import pool_transfer_id
 from app.transfers.models import (
     Anomaly,
     ChainProgress,
-    CourseCount,
     Refund,
     Transfer,
     TransferAccount,
     TransferHash,
+    TrendCount,
 )
 from app.values.codes import SendKind
 from app.values.crypto import address_of, checksum_address, keccak256, sign_digest
@@ -241,7 +241,7 @@ def projections(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
         TransferHash,
         PoolCounter,
         PoolVolume,
-        CourseCount,
+        TrendCount,
         ReportedFee,
         ReportedValidatorSet,
         WithdrawDone,

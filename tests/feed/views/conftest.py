@@ -35,7 +35,7 @@ def gateway(app: Flask) -> Gateway:
 
 
 @pytest.fixture
-def open_door(open_app: OpenApp) -> Callable[..., FlaskClient]:
+def open_interface(open_app: OpenApp) -> Callable[..., FlaskClient]:
     """Gives clients of applications with these settings on the test's database."""
 
     def open_with(**changes: Any) -> FlaskClient:

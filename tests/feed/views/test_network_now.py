@@ -109,9 +109,9 @@ def test_what_is_rolled_back_is_not_used(client: FlaskClient, gateway: Gateway, 
 
 
 def test_a_rotation_in_another_process_counts_in_the_next_batch(
-    client: FlaskClient, open_door: Callable[..., FlaskClient]
+    client: FlaskClient, open_interface: Callable[..., FlaskClient]
 ) -> None:
-    client_of_another = open_door(rate_limit="")
+    client_of_another = open_interface(rate_limit="")
     wd = request(1)
     first = [rotation("q", 0, -25, block=4), sent(1), prepared(1, wd)]
     assert verdict(post(client, first))["accepted"] == 3

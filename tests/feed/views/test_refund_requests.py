@@ -11,7 +11,7 @@ from sqlalchemy import insert
 from app.credentials.services.ingest_tokens import create_token
 from app.db.engine import writing
 from app.refunds import services
-from app.refunds.models import RefundAsk
+from app.refunds.models import UserRefundRequest
 from tests.actors import TESTER
 from tests.api.shapes import assert_refused
 from tests.feed.services.world import about, feed, sent, transfer_id
@@ -56,7 +56,7 @@ def asked(client: FlaskClient, gateway: Gateway) -> None:
 
 
 @pytest.fixture
-def client(open_door: Any, app: Any) -> FlaskClient:
+def client(open_interface: Any, app: Any) -> FlaskClient:
     client = app.test_client()
     assert isinstance(client, FlaskClient)
     return client
@@ -129,7 +129,7 @@ def test_more_asks_than_a_page(client: FlaskClient, gateway: Gateway) -> None:
     """A page has no more than it says, however many there are."""
     rows = [{"transfer_id": n.to_bytes(32, "big"), "at": gateway.clock()} for n in range(1, 1201)]
     with writing(gateway.engine) as connection:
-        connection.execute(insert(RefundAsk), rows)
+        connection.execute(insert(UserRefundRequest), rows)
     first = read(client)
     assert len(first["requests"]) == services.PAGE
     second = read(client, first["next"])

@@ -281,10 +281,10 @@ def test_other_methods(client: FlaskClient) -> None:
         assert not any(name.startswith("Access-Control") for name, _ in response.headers)
 
 
-def test_the_door_can_be_closed(open_door: Callable[..., FlaskClient]) -> None:
-    closed = open_door(doors=("api", "grpcweb"))
+def test_the_door_can_be_closed(open_interface: Callable[..., FlaskClient]) -> None:
+    closed = open_interface(doors=("api", "grpcweb"))
     refused(post(closed, sends(1)), 404, "path_not_found")
-    alone = open_door(doors=("ingest",))
+    alone = open_interface(doors=("ingest",))
     assert verdict(post(alone, sends(1)))["accepted"] == 1
     assert alone.get("/docs").status_code == 404
     assert alone.get("/readyz").status_code == 200

@@ -55,8 +55,8 @@ def _general_plan(connection: Connection, statement: str) -> dict[str, Any]:
     given = ", ".join(f"'{values[name]}'" for name in names)
     cursor = connection.connection.cursor()
     cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
-    cursor.execute(f"PREPARE the_middle AS {numbered}")
-    cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE the_middle({given})")
+    cursor.execute(f"PREPARE median_rank AS {numbered}")
+    cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE median_rank({given})")
     found = cursor.fetchone()[0]
     cursor.execute("DEALLOCATE the_middle")
     plan = (json.loads(found) if isinstance(found, str) else found)[0]["Plan"]

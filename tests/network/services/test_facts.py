@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.feed.services.refold import ContractsChanged, FactsChanged
+from app.feed.services.reprojection import ContractsChanged, FactsChanged
 from app.network.changes import NETWORK_CHANGED
 from app.network.document import NetworkRefused, export_network, import_network
 from tests.actors import TESTER

@@ -42,7 +42,7 @@ def execute(
     kind: str,
     chain_id: int,
     contract: bytes,
-    kept_hash: bytes,
+    stored_hash: bytes,
     wd_onchain: bytes,
     sigs: list[bytes],
     signers: list[bytes],
@@ -57,7 +57,7 @@ def execute(
     )
     inner = keccak(encode_packed(["bytes32", "bytes"], [domain, wd_onchain]))
     digest = keccak(b"\x19Ethereum Signed Message:\n32" + inner)
-    require(set_hash(signers, power_numbers) == kept_hash, "mismatch current signers")
+    require(set_hash(signers, power_numbers) == stored_hash, "mismatch current signers")
     quorum = sum(power_numbers) * 2 // 3 + 1
     _verify_powers(digest, sigs, signers, power_numbers, quorum)
     fields = decode(kind, wd_onchain)

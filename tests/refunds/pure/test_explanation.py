@@ -6,7 +6,7 @@ import pytest
 from eth_abi import decode
 from eth_utils import keccak, to_normalized_address
 
-from app.refunds.evidence import RefundContext, domain_separator, judge_refund, signing_digest
+from app.refunds.evidence import RefundContext, domain_separator, signing_digest, validate_refund
 from app.refunds.explanation import RefundExplanation, explain_refund
 from app.values.codes import SendKind, TransferHistoryStatus
 from app.values.crypto import address_of, checksum_address
@@ -18,7 +18,9 @@ S = TransferHistoryStatus
 
 
 def explained(ctx: RefundContext, requests, signatures, validators=SET, status=None) -> RefundExplanation:
-    explanation = explain_refund(judge_refund(ctx, requests, signatures, validators), ctx, validators, status)
+    explanation = explain_refund(
+        validate_refund(ctx, requests, signatures, validators), ctx, validators, status
+    )
     json.dumps(explanation.as_dict())
     return explanation
 

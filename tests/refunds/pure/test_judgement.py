@@ -8,9 +8,9 @@ from app.refunds.evidence import (
     RefundContext,
     contradictions,
     domain_separator,
-    judge_refund,
     signature_is_provably_false,
     signing_digest,
+    validate_refund,
 )
 from app.values import crypto
 from app.values.codes import SendKind
@@ -57,7 +57,7 @@ def test_fed_one_by_one_the_refund_is_served_exactly_at_the_quorum(kind):
     for order in permutations(KEYS):
         for count in range(len(order) + 1):
             heard = order[:count]
-            verdict = judge_refund(ctx, [wd_onchain], [signatures[who] for who in heard], SET)
+            verdict = validate_refund(ctx, [wd_onchain], [signatures[who] for who in heard], SET)
             power = sum(SET.power_of(address_of(who)) or 0 for who in heard)
             assert verdict.requests[0].power_signed == power
             assert (verdict.served is not None) == (power >= 67)
@@ -76,7 +76,7 @@ def test_exactly_the_quorum_is_enough_and_one_less_is_not():
     wd_onchain = wd_for(ctx)
     for power, served in ((67, True), (66, False)):
         validators = members({KEYS[0]: power, KEYS[1]: 100 - power})
-        verdict = judge_refund(ctx, [wd_onchain], [sign(ctx, wd_onchain, KEYS[0])], validators)
+        verdict = validate_refund(ctx, [wd_onchain], [sign(ctx, wd_onchain, KEYS[0])], validators)
         assert (verdict.served is not None) is served
         assert verdict.requests[0].reached is served
 
@@ -87,7 +87,7 @@ def test_a_flipped_signature_is_refused(kind):
     wd_onchain = wd_for(ctx)
     for signature in every_flip(sign(ctx, wd_onchain, KEYS[3])):
         assert signature_is_provably_false(ctx, [wd_onchain], signature, SET)
-        assert judge_refund(ctx, [wd_onchain], [signature], SET).requests[0].power_signed == 0
+        assert validate_refund(ctx, [wd_onchain], [signature], SET).requests[0].power_signed == 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -95,9 +95,9 @@ def test_after_a_flipped_bit_in_the_request_nothing_is_served(kind):
     ctx = context(kind)
     wd_onchain = wd_for(ctx)
     signatures = [sign(ctx, wd_onchain, who) for who in KEYS]
-    assert judge_refund(ctx, [wd_onchain], signatures, SET).served
+    assert validate_refund(ctx, [wd_onchain], signatures, SET).served
     for other in every_flip(wd_onchain):
-        verdict = judge_refund(ctx, [other], signatures, SET)
+        verdict = validate_refund(ctx, [other], signatures, SET)
         assert verdict.served is None
         assert verdict.requests[0].power_signed == 0
         assert verdict.missing
@@ -112,7 +112,7 @@ def test_a_signature_binds_chain_contract_and_kind(kind):
     others += [replace(ctx, kind=each) for each in KINDS if each is not kind]
     for other in others:
         signatures = [sign(other, wd_onchain, who) for who in KEYS]
-        assert judge_refund(ctx, [wd_onchain], signatures, SET).requests[0].power_signed == 0
+        assert validate_refund(ctx, [wd_onchain], signatures, SET).requests[0].power_signed == 0
 
 
 def test_the_digest_is_bound_to_a_real_address_and_chain():
@@ -140,7 +140,7 @@ def test_a_request_that_the_facts_contradict_counts_for_nothing(kind, changes, r
     wd_onchain = wd_for(ctx, **changes)
     (words,) = contradictions(wd_onchain, ctx)
     assert reason in words
-    verdict = judge_refund(ctx, [wd_onchain], [sign(ctx, wd_onchain, who) for who in KEYS], SET)
+    verdict = validate_refund(ctx, [wd_onchain], [sign(ctx, wd_onchain, who) for who in KEYS], SET)
     assert verdict.served is None
     assert not verdict.requested
     assert not verdict.requests[0].provable
@@ -200,21 +200,21 @@ def test_with_anything_unknown_nothing_is_served_nor_refused(part):
     signatures = [sign(whole, wd_onchain, who) for who in KEYS]
     ctx = replace(whole, **{part: None})
     assert len(ctx.unknown) == 1
-    verdict = judge_refund(ctx, [wd_onchain], signatures, SET)
+    verdict = validate_refund(ctx, [wd_onchain], signatures, SET)
     assert verdict.served is None
     assert verdict.requested  # it counts for status 7
     assert verdict.missing == (f"not known yet: {ctx.unknown[0]}",)
     stranger = sign(whole, wd_onchain, key("stranger"))
     assert signature_is_provably_false(ctx, [wd_onchain], stranger, SET) is None
     assert signature_is_provably_false(ctx, [wd_onchain], twin(stranger), SET)
-    assert judge_refund(whole, [wd_onchain], signatures, SET).served
+    assert validate_refund(whole, [wd_onchain], signatures, SET).served
 
 
 def test_without_a_validator_set_signatures_wait():
     ctx = context(SendKind.POOL)
     wd_onchain = wd_for(ctx)
     signature = sign(ctx, wd_onchain, KEYS[0])
-    verdict = judge_refund(ctx, [wd_onchain], [signature], None)
+    verdict = validate_refund(ctx, [wd_onchain], [signature], None)
     assert verdict.served is None
     assert verdict.missing == ("not known yet: the validator set of the source chain",)
     assert signature_is_provably_false(ctx, [wd_onchain], signature, None) is None
@@ -225,7 +225,7 @@ def test_a_signature_waits_for_its_request():
     ctx = context(SendKind.POOL)
     stranger = sign(ctx, wd_for(ctx), key("stranger"))
     assert signature_is_provably_false(ctx, [], stranger, SET) is None
-    assert judge_refund(ctx, [], [stranger], SET).missing == (
+    assert validate_refund(ctx, [], [stranger], SET).missing == (
         "no refund request is known yet: the validator network is preparing it",
     )
 
@@ -250,7 +250,7 @@ def test_a_genuine_signature_over_a_contradicted_request_is_kept_and_counts_for_
     # As long as only the contradicted one is known, the right one may still come.
     assert signature_is_provably_false(ctx, [wrong], sign(ctx, right, KEYS[3]), SET) is None
     assert all(
-        each.power_signed == 0 for each in judge_refund(ctx, [right, wrong], [over_wrong], SET).requests
+        each.power_signed == 0 for each in validate_refund(ctx, [right, wrong], [over_wrong], SET).requests
     )
 
 
@@ -262,7 +262,7 @@ def test_malformed_signatures_are_refused_whatever_is_known(spoil):
     for requests in ([], [wd_onchain]):
         for validators in (None, SET):
             assert signature_is_provably_false(ctx, requests, spoiled, validators)
-    assert judge_refund(ctx, [wd_onchain], [spoiled], SET).requests[0].signed == ()
+    assert validate_refund(ctx, [wd_onchain], [spoiled], SET).requests[0].signed == ()
 
 
 def test_a_second_signature_of_one_signer_adds_no_power_and_the_smallest_is_taken():
@@ -273,7 +273,7 @@ def test_a_second_signature_of_one_signer_adds_no_power_and_the_smallest_is_take
     second = sign_with_nonce(digest, KEYS[3], 12345)
     assert second != plain
     for order in ([plain, second], [second, plain], [plain] * 3 + [second] * 2):
-        judgement = judge_refund(ctx, [wd_onchain], order, SET).requests[0]
+        judgement = validate_refund(ctx, [wd_onchain], order, SET).requests[0]
         assert judgement.signed == ((address_of(KEYS[3]), min(plain, second)),)
         assert judgement.power_signed == 40
 
@@ -283,18 +283,18 @@ def test_two_requests_at_quorum_serve_none():
     first, second = wd_for(ctx), wd_for(ctx, seqnum=78)
     over_first = [sign(ctx, first, who) for who in KEYS]
     over_second = [sign(ctx, second, who) for who in KEYS]
-    alone = judge_refund(ctx, [first, second], over_first, SET)
+    alone = validate_refund(ctx, [first, second], over_first, SET)
     assert alone.served is not None
     assert alone.served.wd_onchain == first
     assert len(alone.requests) == 2
-    both = judge_refund(ctx, [first, second], over_first + over_second, SET)
+    both = validate_refund(ctx, [first, second], over_first + over_second, SET)
     assert both.served is None
     assert both.requested
     assert "2 different requests are signed by a quorum" in both.missing[0]
     # A contradicted one at its side does not count as a second.
     wrong = wd_for(ctx, receiver=some("thief"))
     over_wrong = [sign(ctx, wrong, who) for who in KEYS]
-    beside = judge_refund(ctx, [first, wrong], over_first + over_wrong, SET)
+    beside = validate_refund(ctx, [first, wrong], over_first + over_wrong, SET)
     assert beside.served is not None
     assert beside.served.wd_onchain == first
 
@@ -302,7 +302,7 @@ def test_two_requests_at_quorum_serve_none():
 def test_the_same_request_twice_is_one():
     ctx = context(SendKind.POOL)
     wd_onchain = wd_for(ctx)
-    verdict = judge_refund(ctx, [wd_onchain] * 3, [sign(ctx, wd_onchain, who) for who in KEYS], SET)
+    verdict = validate_refund(ctx, [wd_onchain] * 3, [sign(ctx, wd_onchain, who) for who in KEYS], SET)
     assert verdict.served
     assert len(verdict.requests) == 1
 
@@ -311,14 +311,14 @@ def test_a_rotation_counts_only_who_stayed():
     ctx = context(SendKind.DEPOSIT)
     wd_onchain = wd_for(ctx)
     old = [sign(ctx, wd_onchain, who) for who in KEYS[2:]]
-    assert judge_refund(ctx, [wd_onchain], old, SET).served  # 70 of 100
+    assert validate_refund(ctx, [wd_onchain], old, SET).served  # 70 of 100
     newcomer = key("newcomer")
     rotated = members({KEYS[1]: 20, KEYS[2]: 30, newcomer: 50}, version=2)
-    fallen = judge_refund(ctx, [wd_onchain], old, rotated)
+    fallen = validate_refund(ctx, [wd_onchain], old, rotated)
     assert fallen.served is None
     assert fallen.requested
     assert fallen.requests[0].signed == ((address_of(KEYS[2]), old[0]),)
-    again = judge_refund(ctx, [wd_onchain], [*old, sign(ctx, wd_onchain, newcomer)], rotated)
+    again = validate_refund(ctx, [wd_onchain], [*old, sign(ctx, wd_onchain, newcomer)], rotated)
     assert again.served
     contract_takes(ctx, again.served, rotated)
     with pytest.raises(Revert):
@@ -329,10 +329,10 @@ def test_a_member_without_power_may_sign_but_moves_nothing():
     ctx = context(SendKind.POOL)
     wd_onchain = wd_for(ctx)
     validators = members({KEYS[0]: 0, KEYS[1]: 3})
-    verdict = judge_refund(ctx, [wd_onchain], [sign(ctx, wd_onchain, KEYS[0])], validators)
+    verdict = validate_refund(ctx, [wd_onchain], [sign(ctx, wd_onchain, KEYS[0])], validators)
     assert verdict.requests[0].power_signed == 0
     assert signature_is_provably_false(ctx, [wd_onchain], sign(ctx, wd_onchain, KEYS[0]), validators) is None
-    both = judge_refund(ctx, [wd_onchain], [sign(ctx, wd_onchain, who) for who in KEYS[:2]], validators)
+    both = validate_refund(ctx, [wd_onchain], [sign(ctx, wd_onchain, who) for who in KEYS[:2]], validators)
     assert both.served
     contract_takes(ctx, both.served, validators)
 
@@ -340,14 +340,14 @@ def test_a_member_without_power_may_sign_but_moves_nothing():
 def test_an_empty_set_serves_nothing():
     ctx = context(SendKind.POOL)
     wd_onchain = wd_for(ctx)
-    assert judge_refund(ctx, [wd_onchain], [], ValidatorSet.of(137, 1, ())).served is None
+    assert validate_refund(ctx, [wd_onchain], [], ValidatorSet.of(137, 1, ())).served is None
 
 
 def test_another_chains_validators_do_not_judge():
     ctx = context(SendKind.POOL)
     elsewhere = members({KEYS[0]: 1}, chain_id=1)
     with pytest.raises(ValueError, match="validators of chain 1 do not sign refunds"):
-        judge_refund(ctx, [], [], elsewhere)
+        validate_refund(ctx, [], [], elsewhere)
     with pytest.raises(ValueError, match="validators of chain 1 do not sign refunds"):
         signature_is_provably_false(ctx, [], bytes(65), elsewhere)
 
@@ -356,9 +356,9 @@ def test_judging_again_recovers_nothing_again():
     ctx = context(SendKind.POOL)
     wd_onchain = wd_for(ctx, seqnum=4242)
     signatures = [sign(ctx, wd_onchain, who) for who in KEYS]
-    first = judge_refund(ctx, [wd_onchain], signatures, SET)
+    first = validate_refund(ctx, [wd_onchain], signatures, SET)
     before = crypto._recover.cache_info().misses
-    assert judge_refund(ctx, [wd_onchain], signatures, SET) == first
+    assert validate_refund(ctx, [wd_onchain], signatures, SET) == first
     assert crypto._recover.cache_info().misses == before
 
 
@@ -381,4 +381,4 @@ def test_the_digest_matches_what_was_signed_elsewhere():
 def test_the_decoded_request_stands_in_the_judgement():
     for kind in KINDS:
         ctx = context(kind)
-        assert judge_refund(ctx, [wd_for(ctx)], [], SET).requests[0].request == request_for(ctx)
+        assert validate_refund(ctx, [wd_for(ctx)], [], SET).requests[0].request == request_for(ctx)

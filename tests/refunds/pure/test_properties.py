@@ -8,7 +8,7 @@ from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
 from app.network.validators import ValidatorSet
-from app.refunds.evidence import judge_refund, signature_is_provably_false
+from app.refunds.evidence import signature_is_provably_false, validate_refund
 from app.values.codes import SendKind
 from app.values.crypto import address_of
 from tests.everyday import volume
@@ -106,7 +106,7 @@ def test_served_exactly_while_the_current_members_heard_have_a_quorum(kind, firs
                 kept.append(signature)
                 heard.add(who)
         validators = members(powers, version)
-        verdict = judge_refund(ctx, [wd_onchain], kept, validators)
+        verdict = validate_refund(ctx, [wd_onchain], kept, validators)
         power = sum(powers[who] for who in heard & powers.keys())
         assert verdict.requests[0].power_signed == power
         assert (verdict.served is not None) == (power * 3 > sum(powers.values()) * 2)
@@ -115,7 +115,7 @@ def test_served_exactly_while_the_current_members_heard_have_a_quorum(kind, firs
         }
     event(f"ends served: {verdict.served is not None}" if kept else "nobody signed")
     final = members(powers, version)
-    judged = judge_refund(ctx, [wd_onchain], kept, final)
+    judged = validate_refund(ctx, [wd_onchain], kept, final)
     assert contract_takes(ctx, judged.requests[0], final) == (judged.served is not None)
 
 
@@ -128,10 +128,10 @@ def test_order_and_repetition_change_nothing(kind, powers, data):
     validators = members(powers)
     signatures = [sign(ctx, request, who) for request in requests[:2] for who in PEOPLE[::3]]
     signatures += [twin(signatures[0]), b"", signatures[1][:64]]
-    straight = judge_refund(ctx, requests, signatures, validators)
+    straight = validate_refund(ctx, requests, signatures, validators)
     shuffled = data.draw(st.permutations(signatures)) + data.draw(st.lists(st.sampled_from(signatures)))
     turned = data.draw(st.permutations(requests)) + data.draw(st.lists(st.sampled_from(requests)))
-    assert judge_refund(ctx, turned, shuffled, validators) == straight
+    assert validate_refund(ctx, turned, shuffled, validators) == straight
 
 
 @pytest.mark.parametrize("size", range(1, 31))
@@ -144,9 +144,9 @@ def test_fresh_keys_one_by_one_until_the_contract_takes_it(size):
     wd_onchain = wd_for(ctx)
     signatures: list[bytes] = []
     for who in people:
-        before = judge_refund(ctx, [wd_onchain], signatures, validators)
+        before = validate_refund(ctx, [wd_onchain], signatures, validators)
         signatures.append(sign(ctx, wd_onchain, who))
-        after = judge_refund(ctx, [wd_onchain], signatures, validators)
+        after = validate_refund(ctx, [wd_onchain], signatures, validators)
         if after.served and not before.served:
             assert not contract_takes(ctx, before.requests[0], validators)
             assert contract_takes(ctx, after.served, validators)
@@ -164,7 +164,7 @@ def test_of_two_requests_at_most_one_is_served_and_never_beside_another_at_quoru
     requests = [wd_for(ctx), wd_for(ctx, seqnum=78)]
     validators = members(powers)
     signatures = [sign(ctx, requests[second], PEOPLE[who]) for who, second in votes]
-    verdict = judge_refund(ctx, requests, signatures, validators)
+    verdict = validate_refund(ctx, requests, signatures, validators)
     reached = [
         sum(powers.get(PEOPLE[who], 0) for who in {w for w, second in votes if second is choice})
         >= validators.quorum

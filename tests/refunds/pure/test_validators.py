@@ -107,11 +107,11 @@ def test_members_given_directly_must_ascend():
     ],
 )
 def test_how_much_power_a_rotation_keeps(new, share):
-    assert of(*new).kept_power_share(of((A, 10), (B, 10), (C, 10))) == share
+    assert of(*new).retained_power_share(of((A, 10), (B, 10), (C, 10))) == share
 
 
 def test_where_there_was_no_power_nothing_is_lost():
-    assert of((A, 1)).kept_power_share(of()) == 1
+    assert of((A, 1)).retained_power_share(of()) == 1
 
 
 def test_an_empty_set_has_no_quorum_to_reach():

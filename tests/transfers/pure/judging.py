@@ -10,7 +10,7 @@ from app.transfers.events import ChainHead, Event, FeeUpdated, TransferEvent, Tr
 from app.transfers.reorganisations import Logged, Origin
 from app.transfers.reported import TransferHistory
 from app.transfers.subjects import EventKey
-from app.transfers.validation import Known, LatestAcceptance, LogEntry, Verdict, judge
+from app.transfers.validation import Known, LatestAcceptance, LogEntry, Verdict, validate_event
 from app.values.codes import SendKind
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -46,7 +46,7 @@ def entry(event: Event, occurrence: int = 0, seq: int = 11) -> LogEntry:
 
 
 def verdict(event: Event, what: Known) -> Verdict:
-    return judge(event, what)
+    return validate_event(event, what)
 
 
 def sent(event_id: str = "sent", **changes: Any) -> TransferSent:

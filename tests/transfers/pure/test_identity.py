@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from app.transfers.reorganisations import Reorg
-from app.transfers.validation import Accepted, Refused, Repeated, judge_segment
+from app.transfers.validation import Accepted, Refused, Repeated, validate_segment
 from app.values.identifiers import ChainId, TransferId
 from tests.transfers.pure.judging import TRANSFER, entry, fee, head, history, known, latest, sent, verdict
 
@@ -26,7 +26,7 @@ class TestWhatIsTold:
 
     def test_each_may_tell_what_the_other_does_not(self) -> None:
         what = known(latest=latest((3, sent(nonce="7"))), histories=history((3, sent(nonce="7"))))
-        judge_segment([sent(log_index=4)], what)
+        validate_segment([sent(log_index=4)], what)
         assert what.latest[sent().key].event == sent(nonce="7", log_index=4)
         assert verdict(sent(nonce="8"), what) == Refused(OTHER_CONTENT, two_contents=True)
         (history_of,) = what.histories.values()

@@ -34,7 +34,7 @@ from app.transfers.validation import (
     Refused,
     Repeated,
     is_barrier,
-    judge_segment,
+    validate_segment,
 )
 from app.values.codes import SendKind
 from app.values.crypto import address_of, keccak256, sign_digest
@@ -134,7 +134,7 @@ class TestTwoContents:
         assert verdict(sent(), known(pruned=pruned)) == Refused(self.REASON, two_contents=True)
 
     def test_within_a_segment(self) -> None:
-        verdicts = judge_segment([sent(), sent(amount=2)], known())
+        verdicts = validate_segment([sent(), sent(amount=2)], known())
         assert verdicts == [Accepted(entry(sent())), Refused(self.REASON, two_contents=True)]
 
 
@@ -300,14 +300,14 @@ class TestRefunds:
 
     def test_a_segment_is_judged_by_its_own_events(self) -> None:
         events = [sent(), self.prepared(self.request()), self.signed(KEYS[2])]
-        verdicts = judge_segment(events, self.known())
+        verdicts = validate_segment(events, self.known())
         assert [type(each) for each in verdicts] == [Accepted, Accepted, Refused]
 
 
 class TestSegments:
     def test_positions_and_occurrences_go_on(self) -> None:
         what = known(latest=latest((3, head())), last_reversal=5, fallen={head().key})
-        verdicts = judge_segment([sent(), head(), head(), released()], what)
+        verdicts = validate_segment([sent(), head(), head(), released()], what)
         assert verdicts == [
             Accepted(entry(sent(), seq=11)),
             Accepted(entry(head(), 1, seq=12)),
@@ -322,14 +322,14 @@ class TestSegments:
 
     def test_refused_events_leave_no_trace(self) -> None:
         what = known(scope=ShowsKnown())
-        judge_segment([sent()], what)
+        validate_segment([sent()], what)
         assert what.next_seq == 11
         assert not what.latest
         assert not what.histories[TRANSFER].log
 
     def test_a_repetition_that_is_logged_is_noted(self) -> None:
         what = known(latest=latest((3, reorg())), last_reversal=3)
-        judge_segment([reorg()], what)
+        validate_segment([reorg()], what)
         assert what.latest[reorg().key].seq == 11
         assert what.latest[reorg().key].occurrence == 1
 
@@ -340,7 +340,7 @@ class TestSegments:
             last_reversal=5,
             histories=history((3, released()), reorgs=[Reorg(5, 2, 70)]),
         )
-        verdicts = judge_segment([sent(), released()], what)
+        verdicts = validate_segment([sent(), released()], what)
         assert verdicts == [Accepted(entry(sent())), Accepted(entry(released(), 1, seq=12))]
 
 

@@ -17,11 +17,11 @@ from app.network.queries import load_network_facts, load_opening_sets
 from app.transfers import status_history
 from app.transfers.contents import agree, together
 from app.transfers.events import TransferEvent, TransferSent, ValidatorsUpdated
-from app.transfers.reorganisations import Logged, Reorg, Retraction, as_told_last, counting, retracted_by
+from app.transfers.reorganisations import Logged, Reorg, Retraction, as_reported_last, counting, retracted_by
 from app.transfers.reported import TransferHistory
 from app.transfers.state import status_answer
 from app.transfers.status_changes import BEGINNING, Position, StatusThen, account_keys
-from app.transfers.status_history import Ask, KeyedReorg, Past, reported_set
+from app.transfers.status_history import KeyedReorg, Past, UserRequest, reported_set
 from app.transfers.subjects import OPERATORS, EventKey, subject_of_chain, subject_of_transfer
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 from app.waiting.status_stream import changes_after
@@ -118,7 +118,7 @@ def any_past(rng: random.Random) -> Past:
     ask = None
     if rng.random() < 0.6:
         position = Position(rng.randrange(last), rng.randrange(1, 4)) if rng.random() < 0.8 else None
-        ask = Ask(NOW, position)
+        ask = UserRequest(NOW, position)
     learned = {Position(seq): NOW for seq in range(1, last)}
     if ask is not None and ask.position is not None:
         learned[ask.position] = NOW
@@ -127,7 +127,7 @@ def any_past(rng: random.Random) -> Past:
 
 def folded_anew(past: Past, position: Position, facts: NetworkFacts) -> StatusThen | None:
     """What a fold of everything up to the position gives."""
-    log = as_told_last([logged for logged in past.log if logged.seq <= position.seq])
+    log = as_reported_last([logged for logged in past.log if logged.seq <= position.seq])
     if not log:
         return None
     retracted = retracted_by(each for each in past.retractions if each.seq <= position.seq)

@@ -13,7 +13,7 @@ from app.network.watch_terms import WatchTerms
 from app.values.identifiers import ChainId
 from app.watcher.loop import task as module
 from app.watcher.loop.reader import WriterShare
-from app.watcher.loop.task import ChainTask, Keeper
+from app.watcher.loop.task import ChainTask, LeaseHolder
 from app.watcher.rpc.client import Client
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Nodes, Trouble
@@ -50,7 +50,7 @@ def make(gateway: Gateway, watched: Watched, monkeypatch: pytest.MonkeyPatch) ->
         return Nodes([Node(NAMES[0], CHAIN, client)], watched.time, note)
 
     def task(waits: int) -> ChainTask:
-        keeper, share = Keeper(gateway.database, watched.time), WriterShare(watched.time)
+        keeper, share = LeaseHolder(gateway.database, watched.time), WriterShare(watched.time)
         return ChainTask(
             gateway.database,
             gateway.snapshots,

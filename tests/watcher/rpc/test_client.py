@@ -51,7 +51,7 @@ def test_answers_come_in_the_order_of_the_calls() -> None:
         {"id": 1, "result": "0x2"},
         {"id": 0, "error": {"code": -32000, "message": "header not found"}},
     ]
-    assert says(content=answers).ask(TWO) == [Refused(-32000, "header not found"), "0x2"]
+    assert says(content=answers).request(TWO) == [Refused(-32000, "header not found"), "0x2"]
 
 
 def test_one_call_is_no_batch() -> None:
@@ -61,13 +61,13 @@ def test_one_call_is_no_batch() -> None:
         seen.append(orjson.loads(request.content))
         return httpx.Response(200, json={"id": 0, "result": None})
 
-    assert client(answer).ask(ONE) == [None]
+    assert client(answer).request(ONE) == [None]
     assert seen == [{"jsonrpc": "2.0", "id": 0, "method": "eth_chainId", "params": []}]
 
 
 def test_an_error_of_one_call_may_come_with_another_status() -> None:
     error = {"id": 0, "error": {"code": -32602, "message": "block range is too wide"}}
-    assert says(400, error).ask(ONE) == [Refused(-32602, "block range is too wide")]
+    assert says(400, error).request(ONE) == [Refused(-32602, "block range is too wide")]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_an_error_of_one_call_may_come_with_another_status() -> None:
 )
 def test_what_is_no_answer(node: Client, calls: list[Call], fault: type[RpcFault]) -> None:
     with pytest.raises(fault) as raised:
-        node.ask(calls)
+        node.request(calls)
     assert raised.type is fault
 
 
@@ -109,7 +109,7 @@ def test_what_is_no_answer(node: Client, calls: list[Call], fault: type[RpcFault
 )
 def test_how_long_it_wants_to_be_left_alone(headers: dict[str, str], seconds: float | None) -> None:
     with pytest.raises(RateLimited) as raised:
-        client(lambda _request: httpx.Response(429, headers=headers)).ask(ONE)
+        client(lambda _request: httpx.Response(429, headers=headers)).request(ONE)
     assert raised.value.seconds == seconds
 
 
@@ -123,7 +123,7 @@ def test_a_whole_answer_has_a_deadline() -> None:
 
     node = client(lambda _request: httpx.Response(200, content=drip()), monotonic=lambda: now[0], seconds=30)
     with pytest.raises(Slow, match="no complete answer within 30 seconds"):
-        node.ask(ONE)
+        node.request(ONE)
 
 
 def raise_of(error: type[Exception]) -> Callable[[httpx.Request], httpx.Response]:
@@ -148,7 +148,7 @@ def raise_of(error: type[Exception]) -> Callable[[httpx.Request], httpx.Response
 def test_no_fault_shows_the_url(error: type[Exception], caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with pytest.raises(RpcFault) as raised:
-        client(raise_of(error)).ask(ONE)
+        client(raise_of(error)).request(ONE)
     shown = "".join(traceback.format_exception(raised.value)) + caplog.text
     for secret in ("node.example", "0123456789abcdef", "fedcba987654", "pass-of-user"):
         assert secret not in shown
@@ -156,7 +156,7 @@ def test_no_fault_shows_the_url(error: type[Exception], caplog: pytest.LogCaptur
 
 def test_no_log_line_shows_the_url(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    says(content={"id": 0, "result": 1}).ask(ONE)
+    says(content={"id": 0, "result": 1}).request(ONE)
     assert "node.example" not in caplog.text
     assert "0123456789abcdef" not in caplog.text
 

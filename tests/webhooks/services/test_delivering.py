@@ -179,10 +179,10 @@ def test_secrets_outlive_a_new_audit_key_and_a_lost_one_is_told(moved: Gateway, 
     former = moved.audit_keys.present.decode()
     file = moved.audit_keys._file
     feed(moved, sent(1))
-    kept_key = moved.but(audit_keys=AuditKeys("n" * 40, (former,), file))
-    assert [secret_text(s) for s in take(kept_key.database, kept_key.audit_keys, Plenty())[0].secrets] == [
-        made.secret
-    ]
+    stored_key = moved.but(audit_keys=AuditKeys("n" * 40, (former,), file))
+    assert [
+        secret_text(s) for s in take(stored_key.database, stored_key.audit_keys, Plenty())[0].secrets
+    ] == [made.secret]
     clock.move(CLAIM)
     lost = moved.but(audit_keys=AuditKeys("n" * 40, (), file))
     (due,) = take(lost.database, lost.audit_keys, Plenty())

@@ -11,13 +11,13 @@ from sqlalchemy import Table, insert, select
 from app.audit.models import AuditRecord
 from app.audit.records import Actor, Source
 from app.db.engine import reading, writing
-from app.feed.projection.sums import apply_courses
+from app.feed.projection.sums import apply_trends
 from app.network.document import export_network
 from app.network.edits.planning import EDITABLE, Edit
 from app.network.edits.results import Preview
 from app.network.edits.rows import ShownRow, show_row
 from app.network.queries import load_rows, load_versions
-from app.transfers.effects import CourseKey, Courses
+from app.transfers.effects import TrendKey, Trends
 from app.transfers.models import Transfer, TransferAccount
 from app.values.identifiers import ChainId, account_key
 from app.values.times import hour_of, unix_milliseconds
@@ -92,7 +92,7 @@ def add_transfer(gateway: Gateway, n: int, src: int = 1, dst: int = 56, **values
             listed = {"account": account, "began_ms": unix_milliseconds(sent)}
             connection.execute(insert(TransferAccount).values(listed | {"transfer_id": row["transfer_id"]}))
         way = ChainId(row["src_chain_id"]), ChainId(row["dst_chain_id"]), row["symbol"]
-        apply_courses(connection, {CourseKey(hour_of(sent), row["kind"], *way): Courses(begun=1)})
+        apply_trends(connection, {TrendKey(hour_of(sent), row["kind"], *way): Trends(begun=1)})
 
 
 def texts(preview: Preview) -> list[str]:

@@ -193,7 +193,7 @@ web = Blueprint("grpcweb", __name__)
 
 
 @dataclass(frozen=True, slots=True)
-class GrpcWebDoor:
+class GrpcWebInterface:
     """The setting and the methods of the door of one application."""
 
     trusted_proxies: int
@@ -207,13 +207,13 @@ class _RestOfPath(BaseConverter):
     part_isolating = False
 
 
-def open_door(app: Flask, *, trusted_proxies: int) -> None:
+def open_interface(app: Flask, *, trusted_proxies: int) -> None:
     """Add the service to the application.
 
     The rules name no HTTP method, so they match every one: every request is answered in gRPC's form,
     never by the framework.
     """
-    app.extensions[_KEY] = GrpcWebDoor(trusted_proxies)
+    app.extensions[_KEY] = GrpcWebInterface(trusted_proxies)
     app.register_blueprint(web)
     app.url_map.converters["rest"] = _RestOfPath
     for websocket in (False, True):
@@ -277,7 +277,7 @@ def _body(*, text: bool) -> bytes:
     return decode_text(body) if text else body
 
 
-def _door() -> GrpcWebDoor:
+def _door() -> GrpcWebInterface:
     door = current_app.extensions[_KEY]
-    assert isinstance(door, GrpcWebDoor)  # noqa: S101  narrows the type of an untyped registry
+    assert isinstance(door, GrpcWebInterface)  # noqa: S101  narrows the type of an untyped registry
     return door

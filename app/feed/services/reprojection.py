@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from app.feed.projection.anomalies import judge_pools
-from app.feed.projection.chains import fold_validators
-from app.feed.projection.transfers import refold
+from app.feed.projection.anomalies import validate_pools
+from app.feed.projection.chains import project_validators
+from app.feed.projection.transfers import project_again
 from app.network.changes import Change
 from app.network.queries import load_network_facts
 from app.network.sections import Row
@@ -172,12 +172,12 @@ def follow_network_changes(connection: Connection, changes: Iterable[Change], no
             transfers_naming_contracts(connection, contracts.chain_ids, contracts.symbol, contracts.addresses)
         )
     if transfers:
-        refold(connection, sorted(transfers), load_network_facts(connection), now)
+        project_again(connection, sorted(transfers), load_network_facts(connection), now)
     for chain_id in sorted(changed.chain_ids):
-        fold_validators(connection, chain_id, now)
-    judge_pools(connection, changed.pools, now)
+        project_validators(connection, chain_id, now)
+    validate_pools(connection, changed.pools, now)
 
 
 def follow_refund_request(connection: Connection, transfer_id: TransferId, now: datetime) -> None:
     """Project the transfer again whose refund was requested, in the transaction of the request."""
-    refold(connection, [transfer_id], load_network_facts(connection), now)
+    project_again(connection, [transfer_id], load_network_facts(connection), now)

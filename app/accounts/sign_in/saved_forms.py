@@ -66,7 +66,7 @@ def sent_by_own_page() -> bool:
     return origin is not None and urlsplit(origin).netloc == request.host
 
 
-def keep_after_end(ended: EndedSession | None) -> Response | None:
+def save_form_after_end(ended: EndedSession | None) -> Response | None:
     """The page of a change that came when nobody was signed in any more; None where nothing is kept."""
     if not sent_by_own_page():
         return None
@@ -75,7 +75,7 @@ def keep_after_end(ended: EndedSession | None) -> Response | None:
     return _page(401, ended)
 
 
-def keep_after_stale_token() -> Response | None:
+def save_form_after_stale_token() -> Response | None:
     """The page of a change whose token is out of date; None where nothing is kept."""
     return _page(400, None, stale=True) if sent_by_own_page() else None
 
