@@ -10,8 +10,10 @@ from __future__ import annotations
 if __name__ == "__main__":  # gunicorn goes on in this process; whoever imports this module stays as they are
     import gc
 
+    from scripts.compiling import compile_beside
     from serving import patch
 
+    compile_beside()
     gc.disable()  # until wsgi.py has imported everything
     patch()
 
@@ -36,7 +38,7 @@ from app.db.base import db
 from app.db.database import Database
 from app.db.engine import ask
 from app.db.queries import applied_migrations
-from app.db.schema import database_complaint, is_ahead
+from app.db.schema import database_complaint, is_ahead, newest_schema
 from app.feed.services.ingest import Intake
 from app.monitoring.reserved import Address, further_addresses
 from app.parts import current
@@ -109,7 +111,10 @@ def migrate_database(database: Database) -> None:
 
     :raises SystemExit: this version cannot run on that schema.
     """
-    if not is_ahead(ask(database.reads, applied_migrations)):
+    applied = ask(database.reads, applied_migrations)
+    if applied == {newest_schema()}:
+        return
+    if not is_ahead(applied):
         upgrade(directory=str(ROOT / "migrations"))
     elif complaint := database_complaint(database):
         raise SystemExit(f"DATABASE_URL: {complaint}")

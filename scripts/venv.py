@@ -24,6 +24,8 @@ PYTHON = VENV / "bin" / "python"
 LOCK = "requirements-dev.txt"
 """Pins everything: what other files pin is in it, too."""
 
+PIP_INSTALL = ["install", "-qq", "--no-input", "--disable-pip-version-check", "--require-hashes"]
+
 NO_PIP = """\
 This Python cannot install packages: pip is missing.
 On Debian or Ubuntu: apt-get install python3-venv
@@ -43,7 +45,8 @@ def stamp_of(name: str) -> Path:
 
 def is_current(name: str) -> bool:
     """Whether the environment works and holds what is named, by itself or as a part of everything."""
-    return runs(str(PYTHON), "-c", "") and any(
+    works = Path(sys.prefix) == VENV or runs(str(PYTHON), "-c", "")  # it runs this, mostly
+    return works and any(
         stamp_of(each).exists() and stamp_of(each).read_text(encoding="utf-8") == fingerprint(each)
         for each in (name, LOCK)
     )
@@ -68,13 +71,13 @@ def find_pip() -> list[str]:
 
     :raises SystemExit: with what to install.
     """
+    if find_spec("pip"):  # compiled, which in a wheel it never is: that takes two seconds
+        return [sys.executable, "-m", "pip", "--python", str(PYTHON)]
     wheels = [Path(found) for found in (sysconfig.get_config_var("WHEEL_PKG_DIR"),) if found]
     if (bundled := find_spec("ensurepip")) and bundled.origin:
         wheels.append(Path(bundled.origin).parent / "_bundled")
     for wheel in (each for folder in wheels for each in sorted(folder.glob("pip-*.whl"))):
         return [str(PYTHON), f"{wheel}/pip"]
-    if runs(sys.executable, "-m", "pip", "--python", str(PYTHON), "--version"):
-        return [sys.executable, "-m", "pip", "--python", str(PYTHON)]
     raise SystemExit(NO_PIP)
 
 
@@ -92,11 +95,7 @@ def find_uv() -> str | None:
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
         file.write(pinned[0])
         file.flush()
-        return (
-            own
-            if runs(*find_pip(), "install", "-qq", "--require-hashes", "--no-deps", "-r", file.name)
-            else None
-        )
+        return own if runs(*find_pip(), *PIP_INSTALL, "--no-compile", "--no-deps", "-r", file.name) else None
 
 
 def version_of(uv: str) -> str:
@@ -111,18 +110,11 @@ def installer(name: str) -> list[str]:
     """The command that installs what is named. pip knows no groups, so there it installs everything."""
     if uv := find_uv():
         what = ["-r", name] if name.endswith(".txt") else ["--group", name, "-c", LOCK]
-        into = ["--quiet", "--compile-bytecode", "--python", str(PYTHON)]
+        # Half of what the gateway installs is never imported; tests import more, in many processes at once.
+        into = ["--quiet", *["--compile-bytecode"] * (name == LOCK), "--python", str(PYTHON)]
         return [uv, "pip", "install", *into, "--require-hashes", *what]
     what = ["-r", name if name.endswith(".txt") else LOCK]
-    return [
-        *find_pip(),
-        "install",
-        "-qq",
-        "--no-input",
-        "--disable-pip-version-check",
-        "--require-hashes",
-        *what,
-    ]
+    return [*find_pip(), *PIP_INSTALL, *what]
 
 
 def install(name: str) -> None:

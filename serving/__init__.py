@@ -4,7 +4,7 @@ Only ``gunicorn.conf.py`` uses it; other WSGI servers serve the same application
 (docs/decisions/0012-server.md).
 """
 
-from gevent import monkey
+from gevent import events, monkey
 
 
 def patch() -> None:
@@ -13,4 +13,7 @@ def patch() -> None:
     A lock or a pool that was made earlier would stop the whole process instead of one greenlet. Signals and
     children are the master's, which looks after them itself.
     """
+    # It would look for plugins among all installed packages, nineteen times over, which takes longer than the
+    # rest. The only one is its own: a warning of something else than is asked for here.
+    events.notify_and_call_entry_points = events.notify
     monkey.patch_all(os=False, signal=False, subprocess=False)

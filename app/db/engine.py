@@ -87,7 +87,7 @@ def prepare(
 def _set_limits_once(engine: Engine, *, reader: bool) -> None:
     @event.listens_for(engine, "connect")
     def _set_limits(dbapi: Any, _record: Any) -> None:
-        # Planning a median takes five times as long as running it. All reads of public answers use an
+        # Planning a median mostly takes longer than running it. All reads of public answers use an
         # index, whatever the parameters.
         planning = {"plan_cache_mode": "force_generic_plan", "jit": "off"} if reader else {}
         set_session_limits(dbapi, timeouts_of(engine), **planning)

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from app.db.database import Database
 from app.db.engine import reading
-from app.latency.median import median_seconds, window
-from app.latency.queries import middles_by_pair, ninth_tenths_by_pair
+from app.latency.median import median_seconds, seconds, window
+from app.latency.queries import ninth_tenths_by_pair, twice_medians_by_pair
 from app.network.snapshot import SnapshotSource
 from app.transfers.admin.components import ChainName, chain_name
 from app.transfers.stages import Pair
 
-Middles = dict[Pair, tuple[int, ...]]
-"""The one or two latencies in the middle of each pair that has any, in microseconds."""
+Middles = dict[Pair, int]
+"""Twice the median of each pair that has any, in microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class PairLatency:
 def middles_of_the_week(database: Database) -> Middles:
     """The middles of the last 7 days."""
     with reading(database.reads) as connection:
-        return middles_by_pair(connection, *window(database.clock()))
+        return twice_medians_by_pair(connection, *window(database.clock()))
 
 
 def slowest_pairs(database: Database, snapshots: SnapshotSource, middles: Middles) -> tuple[PairLatency, ...]:
@@ -43,10 +43,10 @@ def slowest_pairs(database: Database, snapshots: SnapshotSource, middles: Middle
             chain_name(chains, src),
             chain_name(chains, dst),
             count,
-            median_seconds(middle),
-            median_seconds([p90]),
+            median_seconds(twice),
+            seconds(p90),
         )
-        for (src, dst), middle in middles.items()
+        for (src, dst), twice in middles.items()
         for p90, count in [ninth_tenths.get((src, dst), (0, 0))]
         if count  # 0: the last has left the window since the middles were read
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 WINDOW = timedelta(days=7)
@@ -12,7 +11,7 @@ FINE = 19
 """Latencies are counted in buckets of 2^19 µs (0.5 s): ``latency >> FINE``. Of two million transfers in
 a window the bucket of the median has some thousands (docs/decisions/0010-latency-counts.md)."""
 
-_MICROSECONDS_PER_SECOND = 1_000_000
+_SECOND = 1_000_000
 
 
 def window(now: datetime) -> tuple[datetime, datetime]:
@@ -25,13 +24,13 @@ def middle_ranks(total: int) -> tuple[int, int]:
     return (total - 1) // 2, total // 2
 
 
-def median_seconds(middle_us: Sequence[int]) -> float:
-    """The median, in seconds, from the middle of the sorted latencies in whole microseconds.
-
-    :param middle_us: the one middle value of an odd count, the two of an even one; their mean
-        is the median. One division of exact integers, so the result is the nearest float.
-    :raises ValueError: for any other number of values.
+def median_seconds(twice_us: int) -> float:
+    """The median, in seconds, from twice the median in microseconds: the sum of the middle two of an even
+    number of latencies. One division of exact integers, so the result is the nearest float.
     """
-    if len(middle_us) not in (1, 2):
-        raise ValueError("a median has one middle value or two")
-    return sum(middle_us) / (len(middle_us) * _MICROSECONDS_PER_SECOND)
+    return twice_us / (2 * _SECOND)
+
+
+def seconds(microseconds: int) -> float:
+    """A latency in seconds: the nearest float."""
+    return microseconds / _SECOND

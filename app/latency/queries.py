@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -22,7 +22,7 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     Connection,
-    ScalarSelect,
+    Integer,
     Select,
     Subquery,
     bindparam,
@@ -32,7 +32,6 @@ from sqlalchemy import (
     literal_column,
     or_,
     select,
-    true,
     union_all,
 )
 
@@ -53,7 +52,6 @@ AFTER: Final = bindparam("after", type_=UtcTime)
 UNTIL: Final = bindparam("until", type_=UtcTime)
 _SRC: Final = bindparam("src", type_=BigInteger)
 _DST: Final = bindparam("dst", type_=BigInteger)
-_NEVER: Final = bindparam("never", datetime.max.replace(tzinfo=UTC), type_=UtcTime)
 
 # Short names: the driver parses a statement of more than 4,096 characters each time.
 _RECORDS: Final = LatencyRecord.__table__.alias("r")
@@ -67,12 +65,12 @@ _COUNTS_OF_PAIR: Final = (_COUNT.src_chain_id == _SRC, _COUNT.dst_chain_id == _D
 class LatencyOrder:
     """Order statistics of some latencies, in microseconds.
 
-    ``middle`` is one value of an odd ``count``, two of an even one; a percentile is the least latency that so
-    many of a hundred transfers did not exceed (nearest rank).
+    ``twice_median`` is a whole number: of an even ``count`` the sum of the two in the middle. A percentile is
+    the least latency that so many of a hundred transfers did not exceed (nearest rank).
     """
 
     count: int
-    middle: tuple[int, ...]
+    twice_median: int
     p90: int
     p99: int
 
@@ -87,74 +85,53 @@ def _bucket(latency: ColumnElement[int]) -> ColumnElement[int]:
     return latency.bitwise_rshift(number(FINE))
 
 
-def _one_if(condition: ColumnElement[bool]) -> ColumnElement[int]:
-    return case((condition, number(1)), else_=number(0))
+def _numbers(ends: Sequence[str]) -> Subquery:
+    """Numbers that add up to how many latencies of each bucket are in the window.
 
-
-def _total(numbers: ColumnElement[int], over: dict[str, Any] | None = None) -> ColumnElement[int]:
-    """A sum, over a window if one is given. PostgreSQL makes it a NUMERIC, which is slow to go on with."""
-    total = func.sum(numbers)
-    return cast(total if over is None else total.over(**over), BigInteger)
-
-
-def _correction(records: Sequence[ColumnElement[bool]]) -> CTE:
-    """What the counts lack or have too much for the window, by pair and bucket: 1 or -1 for a record.
-
-    Where nothing is counted, it is the whole window.
+    The counts, how many records they lack, and below 0 how many they have too much. Where nothing is
+    counted, they lack the whole window.
     """
-    columns = (RECORD.src_chain_id, RECORD.dst_chain_id, _bucket(RECORD.latency_us).label("bucket"))
-    since = func.coalesce(select(LatencyWindow.since).scalar_subquery(), _NEVER, type_=UtcTime)
-    counted = select(since.label("since")).cte("counted").c.since
-    behind = counted < AFTER
-    span = select(
-        counted,
-        case((behind, counted), else_=AFTER).label("low"),
-        case((behind, AFTER), else_=counted).label("high"),
-    ).cte("span")
+    # PostgreSQL makes a NUMERIC of a sum of BIGINTs, which is slow to go on with, and of INTEGERs a BIGINT.
+    counted = select(*(_COUNT[end] for end in ends), _COUNT.bucket, cast(_COUNT.n, Integer).label("n"))
+    since = select(LatencyWindow.since).scalar_subquery()
     released = RECORD.released_at
-    in_window = _one_if((released > AFTER) & (released <= UNTIL))
-    between = (
-        select(*columns, (in_window - _one_if(released > span.c.since)).label("n"))
-        .select_from(span.join(_RECORDS, true()))
-        .where(*records, released > span.c.low, released <= span.c.high)
-    )
-    # Of two lower bounds SQLite would take the first, so that the span's end is no condition here.
-    high = select(span.c.high).scalar_subquery()
-    future = select(*columns, (-_one_if(released > high)).label("n")).where(*records, released > UNTIL)
-    return union_all(between, future).cte("correction")
+    ends_of_record, bucket = [RECORD[end] for end in ends], _bucket(RECORD.latency_us)
+    of_records = () if ends else RECORDS_OF_PAIR
 
+    def corrected(n: ColumnElement[int], *when: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+        return select(*ends_of_record, bucket, cast(n, Integer)).where(*of_records, *when)
 
-def _buckets(counts: Sequence[ColumnElement[bool]], records: Sequence[ColumnElement[bool]]) -> Subquery:
-    """Every bucket of a pair with its latencies in the window, and how many the pair has at all."""
-    counted = select(_COUNT.src_chain_id, _COUNT.dst_chain_id, _COUNT.bucket, _COUNT.n).where(
-        *counts, _COUNT.width == number(FINE)
-    )
-    both = union_all(counted, select(_correction(records))).subquery().c
-    key = (both.src_chain_id, both.dst_chain_id, both.bucket)
-    buckets = select(*key, _total(both.n).label("n")).group_by(*key).subquery()
-    whole = {"partition_by": (buckets.c.src_chain_id, buckets.c.dst_chain_id)}
-    return select(
-        *buckets.c,
-        _total(buckets.c.n, over=whole).label("total"),
-        (_total(buckets.c.n, over={**whole, "order_by": buckets.c.bucket}) - buckets.c.n).label("below"),
+    # Of two bounds on the same side SQLite searches by the first.
+    lacking = released > AFTER, released <= func.coalesce(since, UNTIL), released <= UNTIL
+    return union_all(
+        counted.where(*(() if ends else _COUNTS_OF_PAIR), _COUNT.width == number(FINE)),
+        corrected(func.count(), *lacking).group_by(*ends_of_record, bucket),
+        corrected(-func.count(), released > since, released <= AFTER).group_by(*ends_of_record, bucket),
+        corrected(number(-1), released > UNTIL, released > since),
     ).subquery()
 
 
-def _position(buckets: Subquery, ranks: Ranks) -> CTE:
-    """Of each pair the buckets of the two ranks, and how many latencies are below each of them."""
-    lower, upper = ranks(buckets.c.total)
-    pair = (buckets.c.src_chain_id, buckets.c.dst_chain_id)
+def _place(ends: Sequence[str], ranks: Ranks) -> CTE:
+    """The buckets of the two ranks, and how many latencies are below the first of them."""
+    numbers = _numbers(ends)
+    pair: dict[str, Any] = {"partition_by": [numbers.c[end] for end in ends] or None}
+    running = select(
+        *numbers.c,
+        func.sum(numbers.c.n).over(**pair).label("total"),
+        func.sum(numbers.c.n).over(**pair, order_by=numbers.c.bucket).label("upto"),
+    ).subquery()
+    total, upto, bucket = running.c.total, running.c.upto, running.c.bucket
+    lower, upper = ranks(total)
+    key = (*(running.c[end] for end in ends), total)
     return (
         select(
-            *pair,
-            func.min(buckets.c.bucket).label("first"),
-            func.min(buckets.c.below).label("below_first"),
-            func.max(buckets.c.bucket).label("last"),
-            func.max(buckets.c.below).label("below_last"),
-            func.min(buckets.c.total).label("total"),
+            *key,
+            func.min(bucket).label("first"),
+            func.min(case((upto > upper, bucket))).label("last"),
+            (total - func.sum(running.c.n)).label("below"),
         )
-        .where(buckets.c.below <= upper, buckets.c.below + buckets.c.n > lower)
-        .group_by(*pair)
+        .where(upto > lower)
+        .group_by(*key)
         .cte("place")
     )
 
@@ -168,81 +145,61 @@ def nearest_rank(percent: int) -> Ranks:
     """The rank that so many of a hundred do not exceed (nearest rank), from 0; twice."""
 
     def ranks(total: ColumnElement[int]) -> tuple[ColumnElement[int], ColumnElement[int]]:
-        rank = (number(percent) * total + number(99)) // number(100) - number(1)
+        rank = (number(percent) * total - number(1)) // number(100)
         return rank, rank
 
     return ranks
 
 
-def _latency_at(place: CTE, bucket: ColumnElement[int], rank: ColumnElement[int]) -> ScalarSelect[int]:
-    """The latency at a rank of a bucket, from 0.
+def _latencies_at(ranks: Ranks, ends: Sequence[str] = ()) -> Select[*tuple[Any, ...]]:
+    """The number of latencies, and that at the two ranks: the sum of both, where the ranks differ.
 
-    A subquery for each pair: as a join PostgreSQL would read every release of the week.
+    :param ends: the columns of source and destination, for the figures of every pair; else they are those of
+        the pair that is given.
     """
-    latency = RECORD.latency_us
-    ranked = (
-        select(latency, (func.row_number().over(order_by=latency) - number(1)).label("rank"))
-        .where(
-            RECORD.src_chain_id == place.c.src_chain_id,
-            RECORD.dst_chain_id == place.c.dst_chain_id,
-            _bucket(latency) == bucket,
-            RECORD.released_at > AFTER,
-            RECORD.released_at <= UNTIL,
-        )
-        .correlate(place)
-        .subquery()
-        .c
+    place, latency = _place(ends, ranks), RECORD.latency_us
+    of_pair = [RECORD[end] == place.c[end] for end in ends] or RECORDS_OF_PAIR
+    in_window = select(latency).where(*of_pair, RECORD.released_at > AFTER, RECORD.released_at <= UNTIL)
+    # Equal to the one or the other: for what is among them PostgreSQL would rather read the whole window.
+    rows = union_all(
+        in_window.where(_bucket(latency) == place.c.first).correlate(place),
+        in_window.where(_bucket(latency) == place.c.last, place.c.last > place.c.first).correlate(place),
+    ).subquery()
+    nth = func.row_number().over(order_by=rows.c.latency_us)
+    ranked = select(rows.c.latency_us, nth.label("nth")).subquery().c
+    lower, upper = (rank - place.c.below for rank in ranks(place.c.total))
+    found = select(cast(func.sum(ranked.latency_us), BigInteger)).where(
+        ranked.nth > lower, ranked.nth <= upper + number(1)
     )
-    return select(ranked.latency_us).where(ranked.rank == rank).correlate(place).scalar_subquery()
+    # A subquery for each pair: as a join PostgreSQL would read every release of the week.
+    at = found.correlate(place).scalar_subquery()
+    return select(*(place.c[end] for end in ends), place.c.total, at.label("latency"))
 
 
-def _latencies_at(
-    ranks: Ranks,
-    counts: Sequence[ColumnElement[bool]] = (),
-    records: Sequence[ColumnElement[bool]] = (),
-) -> Select[*tuple[Any, ...]]:
-    """Of each pair: the number of its latencies, and those at the two ranks.
-
-    :param counts: of which counts, and ``records``: of which records. Without conditions of every pair.
-    """
-    place = _position(_buckets(counts, records), ranks)
-    lower, upper = ranks(place.c.total)
-    return select(
-        place.c.src_chain_id,
-        place.c.dst_chain_id,
-        place.c.total,
-        _latency_at(place, place.c.first, lower - place.c.below_first),
-        _latency_at(place, place.c.last, upper - place.c.below_last),
-    )
+def _of_pair(ranks: Ranks) -> DirectSelect[tuple[int, int]]:
+    return DirectSelect(_latencies_at(ranks), lambda total, latency: (total, latency))
 
 
-def _of_pair(ranks: Ranks) -> DirectSelect[tuple[int, int, int]]:
-    """Of one pair: the number of its latencies, and those at the two ranks."""
-    statement = _latencies_at(ranks, _COUNTS_OF_PAIR, RECORDS_OF_PAIR)
-    return DirectSelect(statement, lambda _src, _dst, total, lower, upper: (total, lower, upper))
-
-
+_ENDS: Final = ("src_chain_id", "dst_chain_id")
 _MIDDLE: Final = _of_pair(the_middle)
 _NINTH_TENTH: Final = _of_pair(nearest_rank(90))
 _NINETY_NINTH: Final = _of_pair(nearest_rank(99))
-_ALL_MIDDLES: Final = _latencies_at(the_middle)
-_ALL_NINTH_TENTHS: Final = _latencies_at(nearest_rank(90))
+_ALL_MIDDLES: Final = _latencies_at(the_middle, _ENDS)
+_ALL_NINTH_TENTHS: Final = _latencies_at(nearest_rank(90), _ENDS)
 
 
-def middle_latencies(
+def twice_median(
     connection: Connection, src_chain_id: ChainId, dst_chain_id: ChainId, after: datetime, until: datetime
-) -> tuple[int, ...]:
-    """The middle of the sorted latencies, in microseconds, of releases in ``(after, until]``.
-
-    :return: nothing when there are none, one value of an odd count, two of an even one.
-    """
+) -> int | None:
+    """Twice the median, in microseconds, of releases in ``(after, until]``; None when there are none."""
     bounds = {"src": src_chain_id, "dst": dst_chain_id, "after": after, "until": until}
     found = _MIDDLE.first(connection, bounds)
-    return () if found is None else _middle(*found)
+    return None if found is None else _twice(*found)
 
 
-def _middle(total: int, lower: int, upper: int) -> tuple[int, ...]:
-    return (lower,) if total % 2 else (lower, upper)
+def _twice(total: int, middle: int) -> int:
+    """Of an odd number the middle is one latency, of an even one the sum of two."""
+    return middle * 2 if total % 2 else middle
 
 
 def latency_order(
@@ -252,31 +209,33 @@ def latency_order(
 
     Several statements: to be read where they see the database at one moment.
     """
-    middle = middle_latencies(connection, src_chain_id, dst_chain_id, after, until)
     bounds = {"src": src_chain_id, "dst": dst_chain_id, "after": after, "until": until}
+    middle = _MIDDLE.first(connection, bounds)
     p90, p99 = (at.first(connection, bounds) if middle else None for at in (_NINTH_TENTH, _NINETY_NINTH))
-    return None if p90 is None or p99 is None else LatencyOrder(p90[0], middle, p90[1], p99[1])
+    if middle is None or p90 is None or p99 is None:
+        return None
+    return LatencyOrder(middle[0], _twice(*middle), p90[1], p99[1])
 
 
-def middle_and_p90(
+def twice_median_and_p90(
     connection: Connection, src_chain_id: ChainId, dst_chain_id: ChainId, after: datetime, until: datetime
-) -> tuple[Sequence[int], int] | None:
-    """Only the middle and the 90th percentile; None where there are none.
+) -> tuple[int, int] | None:
+    """Only twice the median and the 90th percentile; None where there are none.
 
     Of two moments where the connection has no transaction: for what does not need to be exact.
     """
-    middle = middle_latencies(connection, src_chain_id, dst_chain_id, after, until)
+    twice = twice_median(connection, src_chain_id, dst_chain_id, after, until)
     bounds = {"src": src_chain_id, "dst": dst_chain_id, "after": after, "until": until}
-    p90 = _NINTH_TENTH.first(connection, bounds) if middle else None
-    return None if p90 is None else (middle, p90[1])
+    p90 = None if twice is None else _NINTH_TENTH.first(connection, bounds)
+    return None if twice is None or p90 is None else (twice, p90[1])
 
 
-def middles_by_pair(
+def twice_medians_by_pair(
     connection: Connection, after: datetime, until: datetime
-) -> dict[tuple[int, int], tuple[int, ...]]:
-    """The middle of the releases in ``(after, until]``, exact, of every two chains that have any."""
+) -> dict[tuple[int, int], int]:
+    """Twice the median of the releases in ``(after, until]``, exact, of every two chains that have any."""
     rows = connection.execute(_ALL_MIDDLES, {"after": after, "until": until})
-    return {(src, dst): _middle(total, lower, upper) for src, dst, total, lower, upper in rows}
+    return {(src, dst): _twice(total, middle) for src, dst, total, middle in rows}
 
 
 def ninth_tenths_by_pair(
@@ -284,7 +243,7 @@ def ninth_tenths_by_pair(
 ) -> dict[tuple[int, int], tuple[int, int]]:
     """The 90th percentile of the same, and how many releases there are."""
     rows = connection.execute(_ALL_NINTH_TENTHS, {"after": after, "until": until})
-    return {(src, dst): (latency, total) for src, dst, total, latency, _same in rows}
+    return {(src, dst): (latency, total) for src, dst, total, latency in rows}
 
 
 def newest_release(connection: Connection) -> datetime | None:
@@ -356,10 +315,10 @@ def latency_order_of_token(
         return None
     total, latencies = rows[0].total, {row.rank: row.latency_us for row in rows}
     lower, upper = middle_ranks(total)
-    middle = (latencies[lower],) if lower == upper else (latencies[lower], latencies[upper])
-    return LatencyOrder(total, middle, latencies[_rank(90, total)], latencies[_rank(99, total)])
+    twice = latencies[lower] + latencies[upper]
+    return LatencyOrder(total, twice, latencies[_rank(90, total)], latencies[_rank(99, total)])
 
 
 def _rank(percent: int, total: int) -> int:
     """As ``nearest_rank`` has it."""
-    return (percent * total + 99) // 100 - 1
+    return (percent * total - 1) // 100

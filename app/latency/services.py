@@ -10,15 +10,15 @@ from typing import Final
 from sqlalchemy import Connection
 
 from app.db.database import Database
-from app.latency.median import WINDOW, median_seconds, window
+from app.latency.median import WINDOW, median_seconds, seconds, window
 from app.latency.queries import (
     LatencyOrder,
     Pair,
     counted_since,
     latency_order,
     latency_order_of_token,
-    middle_and_p90,
-    middle_latencies,
+    twice_median,
+    twice_median_and_p90,
 )
 from app.network.snapshot import SnapshotSource
 from app.network.terms import ChainInfo
@@ -41,16 +41,16 @@ def median_latency(
     :raises Unavailable: the configuration cannot be read.
     """
     src, dst = two_chains(snapshots, src_chain_id, dst_chain_id)
-    middle, _ = database.cached.ask(
-        (middle_latencies, src_chain_id, dst_chain_id),
-        lambda: database.public.ask(middle_latencies, src_chain_id, dst_chain_id, *window(database.clock())),
+    twice, _ = database.cached.ask(
+        (twice_median, src_chain_id, dst_chain_id),
+        lambda: database.public.ask(twice_median, src_chain_id, dst_chain_id, *window(database.clock())),
     )
-    if not middle:
+    if twice is None:
         raise GatewayError(
             f"no transfer from {src.name} to {dst.name} was released in the last 7 days",
             reason=Reason.NO_LATENCY_DATA,
         )
-    return median_seconds(middle)
+    return median_seconds(twice)
 
 
 def two_chains(
@@ -79,13 +79,15 @@ def route_times(database: Database, src_chain_id: ChainId, dst_chain_id: ChainId
     if max(src_chain_id, dst_chain_id) > MAX_CHAIN_ID:
         return UNKNOWN_TIMES
     found, _ = database.hints.ask(
-        (middle_and_p90, src_chain_id, dst_chain_id),
-        lambda: database.public.ask(middle_and_p90, src_chain_id, dst_chain_id, *window(database.clock())),
+        (twice_median_and_p90, src_chain_id, dst_chain_id),
+        lambda: database.public.ask(
+            twice_median_and_p90, src_chain_id, dst_chain_id, *window(database.clock())
+        ),
     )
     if found is None:
         return UNKNOWN_TIMES
-    middle, p90 = found
-    return RouteTimes(median_seconds(middle), median_seconds([p90]))
+    twice, p90 = found
+    return RouteTimes(median_seconds(twice), seconds(p90))
 
 
 def _known(chains: Mapping[ChainId, ChainInfo], chain_id: ChainId) -> ChainInfo:
@@ -157,9 +159,9 @@ def latency_stats(
     return LatencyStats(
         count=found.order.count,
         window_seconds=found.seconds,
-        median=median_seconds(found.order.middle),
-        p90=median_seconds([found.order.p90]),
-        p99=median_seconds([found.order.p99]),
+        median=median_seconds(found.order.twice_median),
+        p90=seconds(found.order.p90),
+        p99=seconds(found.order.p99),
         as_of=found.as_of,
     )
 

@@ -15,7 +15,7 @@ from app.db.database import Database
 from app.db.engine import ask, reading
 from app.estimates.queries import pool_counters
 from app.latency.median import window
-from app.latency.queries import middles_by_pair
+from app.latency.queries import twice_medians_by_pair
 from app.network.pools import PoolCounters
 from app.network.sections import Part
 from app.network.snapshot import SnapshotSource
@@ -137,7 +137,7 @@ def transfers_by_status(database: Database) -> Mapping[int, int]:
 def stuck_transfers(database: Database) -> Mapping[MustAct, int]:
     """How many are longer in their state than the rule allows, by who must act; counted up to ``COUNTED``."""
     with reading(database.reads) as connection:
-        thresholds = Thresholds.of(middles_by_pair(connection, *window(database.clock())))
+        thresholds = Thresholds.of(twice_medians_by_pair(connection, *window(database.clock())))
     return {who: count_stuck(database, who, thresholds)[0] for who in MustAct}
 
 

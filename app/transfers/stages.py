@@ -229,12 +229,12 @@ class Thresholds:
     by_pair: Mapping[Pair, timedelta] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, middles: Mapping[Pair, tuple[int, ...]]) -> Thresholds:
+    def of(cls, twice_medians: Mapping[Pair, int]) -> Thresholds:
         """Three times each median; an odd microsecond of the product is cut.
 
-        :param middles: the one or two latencies in the middle of each pair, in microseconds.
+        :param twice_medians: of each pair, in microseconds.
         """
-        return cls({pair: _threshold(middle) for pair, middle in middles.items()})
+        return cls({pair: _threshold(twice) for pair, twice in twice_medians.items()})
 
     def allowed(self, src_chain_id: int | None, dst_chain_id: int | None) -> timedelta:
         """How long it may last there."""
@@ -253,5 +253,5 @@ class Thresholds:
         return max([WITHOUT_MEDIAN, *self.by_pair.values()])
 
 
-def _threshold(middle: tuple[int, ...]) -> timedelta:
-    return timedelta(microseconds=TIMES_THE_MEDIAN * sum(middle) // len(middle))
+def _threshold(twice_median: int) -> timedelta:
+    return timedelta(microseconds=TIMES_THE_MEDIAN * twice_median // 2)

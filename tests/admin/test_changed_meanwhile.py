@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -84,7 +83,7 @@ def test_what_was_only_proposed_is_no_version_to_restore(
     app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A proposal may have fields and rows that its reader could not edit, and nobody approved them."""
-    gateway = replace(network, two_persons=TwoPersons(frozenset({"routes"})))
+    gateway = network.but(two_persons=TwoPersons(frozenset({"routes"})))
     monkeypatch.setitem(app.extensions, "gateway", gateway)
     operator = signed_in(app, Role.OPERATOR)
     path = f"/admin/routes/{shown(network, 'routes', 'USDT', 1, 56).row_id}"

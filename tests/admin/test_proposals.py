@@ -28,7 +28,7 @@ PAGE = "/admin/proposals/1"
 
 @pytest.fixture
 def guarded(app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch) -> Gateway:
-    gateway = replace(network, two_persons=TwoPersons(frozenset(GUARDABLE)))
+    gateway = network.but(two_persons=TwoPersons(frozenset(GUARDABLE)))
     monkeypatch.setitem(app.extensions, "gateway", gateway)
     return gateway
 
@@ -219,7 +219,7 @@ def test_a_page_that_forgot_to_propose_changes_nothing(
 def test_what_reporters_change_keeps_one_administrator_from_making_a_token(
     app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch, section: str
 ) -> None:
-    gateway = replace(network, two_persons=TwoPersons(frozenset({section, "operators"})))
+    gateway = network.but(two_persons=TwoPersons(frozenset({section, "operators"})))
     monkeypatch.setitem(app.extensions, "gateway", gateway)
     admin, new = signed_in(app, Role.ADMIN), "/admin/ingest_tokens/new"
     assert "Propose token" in admin.get(new).text

@@ -31,7 +31,7 @@ STOPPED = frozenset({1, 10})
 @pytest.fixture
 def guarded(app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch) -> Gateway:
     """Everything is guarded, and two chains are stopped."""
-    gateway = replace(network, two_persons=TwoPersons(frozenset(GUARDABLE)))
+    gateway = network.but(two_persons=TwoPersons(frozenset(GUARDABLE)))
     monkeypatch.setitem(app.extensions, "gateway", gateway)
     switch = Switch(STOPPED, True, "leak")
     save_switch(

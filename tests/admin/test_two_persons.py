@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -256,7 +256,7 @@ def filled(app: Flask, gateway: Gateway) -> Gateway:
 @pytest.fixture
 def guarded(app: Flask, filled: Gateway, monkeypatch: pytest.MonkeyPatch) -> Gateway:
     """The same, with everything guarded."""
-    gateway = replace(filled, two_persons=TwoPersons(frozenset(GUARDABLE)))
+    gateway = filled.but(two_persons=TwoPersons(frozenset(GUARDABLE)))
     monkeypatch.setitem(app.extensions, "gateway", gateway)
     return gateway
 

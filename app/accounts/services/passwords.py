@@ -7,7 +7,6 @@ import secrets
 from typing import Final
 
 from argon2 import PasswordHasher
-from zxcvbn import zxcvbn
 
 from app.accounts.roles import normal_password, password_complaint
 from app.cooperation import one_at_a_time
@@ -44,6 +43,9 @@ def why_refused(password: str, email: str) -> str | None:
     """
     if complaint := password_complaint(password, email):
         return complaint
+    # Its word lists take as long to load as any package here, and passwords are chosen seldom.
+    from zxcvbn import zxcvbn  # noqa: PLC0415
+
     known = [*_OWN_WORDS, email, *re.split(r"[^a-z0-9]+", email)]
     found = zxcvbn(password[:_JUDGED], user_inputs=[word for word in known if word])
     if found["score"] >= _LEAST_SCORE:

@@ -13,7 +13,7 @@ from app.audit.services import verify_audit
 from app.db.database import Database
 from app.db.engine import ask, reading, writing
 from app.latency.median import window
-from app.latency.queries import middles_by_pair
+from app.latency.queries import twice_medians_by_pair
 from app.network.snapshot import SnapshotSource
 from app.transfers.queries.anomalies import first_open_anomalies
 from app.transfers.queries.lists import Cursor
@@ -121,7 +121,7 @@ def _stuck(database: Database) -> Found:
     now = database.clock()
     found: dict[str, str] = {}
     with reading(database.reads) as connection:
-        thresholds = Thresholds.of(middles_by_pair(connection, *window(now)))
+        thresholds = Thresholds.of(twice_medians_by_pair(connection, *window(now)))
         statuses = [int(status) for status in STATUSES[MustAct.BRIDGE]]
         until, after = now - thresholds.least, None
         while len(found) < MOST and (rows := oldest_in_state(connection, statuses, until, after, _BATCH)):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.latency.median import median_seconds, window
+from app.latency.median import median_seconds, seconds, window
 
 
 def test_window_is_seven_days() -> None:
@@ -17,19 +17,14 @@ def test_window_is_seven_days() -> None:
 
 
 @pytest.mark.parametrize(
-    ("middle", "seconds"),
-    [([0], 0.0), ([1], 0.000001), ([61_234_567], 61.234567), ([1, 2], 0.0000015), ([10**6, 3 * 10**6], 2.0)],
+    ("twice", "expected"),
+    [(0, 0.0), (2, 0.000001), (122_469_134, 61.234567), (3, 0.0000015)],
 )
-def test_median_of_the_middle(middle: list[int], seconds: float) -> None:
-    assert median_seconds(middle) == seconds
+def test_the_median_of_twice_it(twice: int, expected: float) -> None:
+    assert median_seconds(twice) == expected
 
 
-@given(st.lists(st.integers(0, 2**63 - 1), min_size=1, max_size=2))
-def test_median_is_the_nearest_float(middle: list[int]) -> None:
-    assert median_seconds(middle) == float(Fraction(sum(middle), len(middle) * 10**6))
-
-
-@pytest.mark.parametrize("middle", [[], [1, 2, 3]])
-def test_a_median_has_one_middle_or_two(middle: list[int]) -> None:
-    with pytest.raises(ValueError, match="one middle value or two"):
-        median_seconds(middle)
+@given(st.integers(0, 2**63 - 1))
+def test_seconds_are_the_nearest_float(microseconds: int) -> None:
+    assert seconds(microseconds) == float(Fraction(microseconds, 10**6))
+    assert median_seconds(microseconds) == float(Fraction(microseconds, 2 * 10**6))

@@ -14,15 +14,15 @@ from sqlalchemy.dialects.postgresql import psycopg
 
 from app.db.engine import reading, writing
 from app.feed.projection.latencies import recount
-from app.latency.median import median_seconds, window
-from app.latency.queries import _MIDDLE, middle_latencies, middles_by_pair
+from app.latency.median import window
+from app.latency.queries import _MIDDLE, ninth_tenths_by_pair, twice_median, twice_medians_by_pair
 from tests.gateway import current_gateway
 from tests.queries.latency.records import NOW, record
 
 
-def middle() -> list[int]:
+def twice() -> int | None:
     with reading(current_gateway().engine) as connection:
-        return list(middle_latencies(connection, 1, 56, *window(NOW)))
+        return twice_median(connection, 1, 56, *window(NOW))
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 10, 11, 100, 1001])
@@ -36,18 +36,17 @@ def test_median_of_random_latencies(app: Flask, count: int, different: int) -> N
         if counted:
             with writing(current_gateway().engine) as connection:
                 recount(connection, NOW)
-        assert len(middle()) == 2 - count % 2
-        assert median_seconds(middle()) == median(latencies) / 10**6
+        assert twice() == 2 * median(latencies)
 
 
 def test_nothing_counted(app: Flask) -> None:
-    assert middle() == []
+    assert twice() is None
 
 
 def test_only_this_pair_and_direction_counts(app: Flask) -> None:
     record([7], src=56, dst=1)
     record([7], src=1, dst=137)
-    assert middle() == []
+    assert twice() is None
 
 
 @pytest.mark.parametrize(
@@ -61,7 +60,17 @@ def test_only_this_pair_and_direction_counts(app: Flask) -> None:
 )
 def test_the_edges_of_the_window(app: Flask, ago: timedelta, counted: bool) -> None:
     record([5], ago=ago)
-    assert middle() == ([5] if counted else [])
+    assert twice() == (10 if counted else None)
+
+
+def test_all_that_was_counted_has_left_the_window(app: Flask) -> None:
+    record([5, 6])
+    with writing(current_gateway().engine) as connection:
+        recount(connection, NOW)
+    later = window(NOW + timedelta(days=7))
+    with reading(current_gateway().engine) as connection:
+        assert twice_median(connection, 1, 56, *later) is None
+        assert twice_medians_by_pair(connection, *later) == ninth_tenths_by_pair(connection, *later) == {}
 
 
 @pytest.mark.parametrize("counted", [True, False])
@@ -79,7 +88,7 @@ def test_one_statement_finds_the_middle(app: Flask, counted: bool) -> None:
 
     event.listen(engine, "before_cursor_execute", note)
     try:
-        assert middle() == [499, 500]
+        assert twice() == 999
     finally:
         event.remove(engine, "before_cursor_execute", note)
     assert len(statements) == 1
@@ -96,10 +105,11 @@ def test_the_middles_of_all_pairs_are_those_of_each(app: Flask, counted: bool) -
         with writing(current_gateway().engine) as connection:
             recount(connection, NOW)
     with reading(current_gateway().engine) as connection:
-        found = middles_by_pair(connection, *window(NOW))
-        each = {pair: middle_latencies(connection, *pair, *window(NOW)) for pair in pairs}
+        found = twice_medians_by_pair(connection, *window(NOW))
+        ninth_tenths = ninth_tenths_by_pair(connection, *window(NOW))
+        each = {pair: twice_median(connection, *pair, *window(NOW)) for pair in pairs}
     assert found == each
-    assert all(len(found[pair]) == 2 - number % 2 for pair, number in pairs.items())
+    assert {pair: total for pair, (_latency, total) in ninth_tenths.items()} == pairs
 
 
 def test_the_driver_parses_the_statement_once() -> None:

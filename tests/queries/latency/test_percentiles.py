@@ -12,13 +12,13 @@ from sqlalchemy import update
 
 from app.db.engine import reading, writing
 from app.feed.projection.latencies import recount
-from app.latency.median import median_seconds, window
+from app.latency.median import window
 from app.latency.queries import (
     LatencyOrder,
     counted_since,
     latency_order,
     latency_order_of_token,
-    middle_and_p90,
+    twice_median_and_p90,
 )
 from app.transfers.models import Transfer
 from app.values.identifiers import ChainId
@@ -45,7 +45,7 @@ def expected(latencies: list[int], found: LatencyOrder | None) -> bool:
     for percentile, percent in ((found.p90, 90), (found.p99, 99)):
         assert 100 * sum(each <= percentile for each in latencies) >= percent * len(latencies)
         assert 100 * sum(each < percentile for each in latencies) < percent * len(latencies)
-    assert median_seconds(found.middle) == median(latencies) / 10**6
+    assert found.twice_median == 2 * median(latencies)
     return found.count == len(latencies) and {found.p90, found.p99} <= set(latencies)
 
 
@@ -78,16 +78,16 @@ def test_the_figures_of_random_latencies(app: Flask, number: int, different: int
             assert expected(latencies, order(symbol))
         assert order("DAI") is None
         with reading(current_gateway().engine) as connection:
-            found, both = middle_and_p90(connection, *PAIR, *WEEK), order()
-        assert found is not None and both is not None
-        assert (tuple(found[0]), found[1]) == (both.middle, both.p90)
+            found, both = twice_median_and_p90(connection, *PAIR, *WEEK), order()
+        assert both is not None
+        assert found == (both.twice_median, both.p90)
 
 
 def test_nothing_was_released(app: Flask) -> None:
     record([5], src=56, dst=1)
     assert order() is None
     with reading(current_gateway().engine) as connection:
-        assert middle_and_p90(connection, *PAIR, *WEEK) is None
+        assert twice_median_and_p90(connection, *PAIR, *WEEK) is None
 
 
 @pytest.mark.parametrize(("ago", "latency"), [(timedelta(0), 5), (timedelta(microseconds=-1), 6)])
@@ -95,7 +95,7 @@ def test_the_edges_of_the_window(app: Flask, ago: timedelta, latency: int) -> No
     record([5], ago=ago)
     record([6], ago=timedelta(days=7) + ago)
     name_all("USDT")
-    assert order() == order("USDT") == LatencyOrder(1, (latency,), latency, latency)
+    assert order() == order("USDT") == LatencyOrder(1, 2 * latency, latency, latency)
 
 
 @pytest.mark.parametrize("seed", range(volume(12)))

@@ -6,7 +6,6 @@ import random
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -374,7 +373,7 @@ def test_what_is_written_meanwhile_is_no_difference(filled: Gateway, busy: threa
     for _ in range(volume(15, 4)):
         assert differing(filled) == []
     replay(
-        *parts(replace(filled, engine=filled.feed), "database", "audit_keys"), actor=TESTER
+        *parts(filled.but(engine=filled.feed), "database", "audit_keys"), actor=TESTER
     )  # which waits longer for its turn
     busy.set()
     assert differing(filled) == []

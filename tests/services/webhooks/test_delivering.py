@@ -1,7 +1,6 @@
 """What senders take, and what becomes of it."""
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -180,12 +179,12 @@ def test_secrets_outlive_a_new_audit_key_and_a_lost_one_is_told(moved: Gateway, 
     former = moved.audit_keys.present.decode()
     file = moved.audit_keys._file
     feed(moved, sent(1))
-    kept_key = replace(moved, audit_keys=AuditKeys("n" * 40, (former,), file))
+    kept_key = moved.but(audit_keys=AuditKeys("n" * 40, (former,), file))
     assert [secret_text(s) for s in take(kept_key.database, kept_key.audit_keys, Plenty())[0].secrets] == [
         made.secret
     ]
     clock.move(CLAIM)
-    lost = replace(moved, audit_keys=AuditKeys("n" * 40, (), file))
+    lost = moved.but(audit_keys=AuditKeys("n" * 40, (), file))
     (due,) = take(lost.database, lost.audit_keys, Plenty())
     assert due.secrets == ()
     assert "not configured" in due.fault

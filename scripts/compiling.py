@@ -1,0 +1,25 @@
+"""The first start from a checkout compiles all that it imports: another process does half of it meanwhile."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Final
+
+_ROOT: Final = Path(__file__).resolve().parent.parent
+
+_IMPORTED_LATE: Final = (
+    "flask_security", "wtforms", "webauthn", "cryptography", "flask_admin", "psycopg", "alembic", "google",
+)  # fmt: skip
+"""Packages that the start imports after others, which it compiles itself."""
+
+
+def compile_beside() -> None:
+    """Start it where nothing is compiled yet. Nobody waits for it, and nothing depends on it."""
+    if sys.dont_write_bytecode or (_ROOT / "app" / "__pycache__").exists():
+        return
+    packages = Path(sysconfig.get_path("purelib"))
+    folders = [_ROOT / "app", *(packages / name for name in _IMPORTED_LATE)]
+    subprocess.Popen([sys.executable, "-m", "compileall", "-qq", *folders], stdin=subprocess.DEVNULL)
