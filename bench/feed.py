@@ -51,13 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
     print("events already in | µs an event (median, min to max) | events a second | times the start")
     with postgres() as url, gateway_on(url):
         gateway = current_gateway()
-        import_network(
-            gateway.database,
-            gateway.audit_keys,
-            gateway.two_persons,
-            orjson.dumps(network_document()),
-            actor=OPERATOR,
-        )
+        import_network(*gateway.editing, orjson.dumps(network_document()), actor=OPERATOR)
         ingest_lines(
             gateway.database, gateway.intake, events(0, PER_ROUND, now), "bench"
         )  # warms up and is not counted

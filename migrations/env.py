@@ -11,7 +11,7 @@ from sqlalchemy import Column, NullPool, create_engine
 from sqlalchemy.types import TypeEngine
 
 from app.db.engine import WRITER, prepare
-from app.db.migrating import PERCENT, TURN, Turn, again_while_locked, asked_percent, taking_turns
+from app.db.migrating import PERCENT, TURN, Turn, again_while_locked, requested_percent, taking_turns
 from app.db.postgresql import is_pooled
 from app.db.timeouts import MIGRATION
 from app.db.types import Address, ExactInteger, FeeTiers, Hash32, UtcTime
@@ -125,7 +125,7 @@ def run_offline() -> None:
         context.run_migrations()
 
 
-asked = asked_percent(context.get_x_argument(as_dictionary=True))
+asked = requested_percent(context.get_x_argument(as_dictionary=True))
 if context.is_offline_mode():
     run_offline()  # a wrong argument is refused; SQL has no pace
 else:

@@ -38,7 +38,7 @@ PARTS: dict[str, type[Any]] = {
     "key_uses": KeyUses,
     "limit_store": LimitStore,
     "request_limits": RequestLimits,
-    "ask_limit": RefundRequestLimit,
+    "refund_request_limit": RefundRequestLimit,
     "readiness": Readiness,
     "environment_tokens": EnvironmentTokens,
     "allowed": AllowedNetworks,
@@ -87,6 +87,16 @@ class Gateway:
     @property
     def cached(self) -> CachedReads:
         return self.database.cached
+
+    @property
+    def audited(self) -> tuple[Database, AuditKeys]:
+        """What a deed takes that is recorded."""
+        return self.database, self.audit_keys
+
+    @property
+    def editing(self) -> tuple[Database, AuditKeys, TwoPersons]:
+        """What an edit takes: it is recorded, and may wait for a second person."""
+        return self.database, self.audit_keys, self.two_persons
 
     def but(self, **changes: Any) -> Gateway:
         """The same with other parts, or with another field of ``database`` or ``intake``."""

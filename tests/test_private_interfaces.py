@@ -25,7 +25,7 @@ from sqlalchemy import create_engine
 from wtforms import Form, StringField
 
 import app
-from app.db.pool import FairPool
+from app.db.engine import FairPool
 
 ROOT = Path(__file__).parents[1]
 
@@ -54,9 +54,9 @@ TABLE = (
         "adds up what ended workers counted",
     ),
     Private("psycopg", "_WaitTimeout", "app/db/postgresql.py", "the driver raises and expects it"),
-    Private("sqlalchemy", "_do_get", "app/db/pool.py", "who waits longest is served first"),
-    Private("sqlalchemy", "_do_return_conn", "app/db/pool.py", "who waits longest is served first"),
-    Private("sqlalchemy", "_sqla_logger_namespace", "app/db/pool.py", "logged like the library's pools"),
+    Private("sqlalchemy", "_do_get", "app/db/engine.py", "who waits longest is served first"),
+    Private("sqlalchemy", "_do_return_conn", "app/db/engine.py", "who waits longest is served first"),
+    Private("sqlalchemy", "_sqla_logger_namespace", "app/db/engine.py", "logged like the library's pools"),
     Private("standard library", "_connect_unixsocket", "app/audit/anchors.py", "has no timeout"),
     Private("wtforms", "_form", "app/console/forms/fields.py", "a field looks at others of its form"),
     Private("standard library", "_fmt", "app/observability/logs.py", "the format of a handler of others"),

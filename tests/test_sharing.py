@@ -16,7 +16,7 @@ from app.network.models import BlockedNetwork
 from tests.actors import TESTER
 from tests.applications import Applications, renew_gateway
 from tests.databases import SharedDatabase
-from tests.gateway import Gateway, gateway_of, parts
+from tests.gateway import Gateway, gateway_of
 from tests.network.services.network_kit import network, text
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -34,9 +34,7 @@ def some_applications() -> Applications:
 
 
 def imported(app: Flask) -> bytes:
-    import_network(
-        *parts(gateway_of(app), "database", "audit_keys", "two_persons"), text(network()), actor=TESTER
-    )
+    import_network(*gateway_of(app).editing, text(network()), actor=TESTER)
     return export_network(gateway_of(app).database)
 
 

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from app.audit.keys import AuditKeys
 from app.db.database import Database
-from app.db.pool import FairPool
+from app.db.engine import FairPool
 from app.http.limit_counts import LimitStore
 from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES

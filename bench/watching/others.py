@@ -24,7 +24,7 @@ def feed(arena: Arena, document: bytes, lines: Sequence[bytes]) -> Reading:
     """The facts of the same logs, as a reporter sends them."""
     with gateway_on(arena.migrated()):
         gateway = current_gateway()
-        import_network(gateway.database, gateway.audit_keys, gateway.two_persons, document, actor=OPERATOR)
+        import_network(*gateway.editing, document, actor=OPERATOR)
         began, cpu = time.perf_counter(), time.process_time()
         taken = ingest_lines(gateway.database, gateway.intake, lines, "bench")
         seconds, used = time.perf_counter() - began, time.process_time() - cpu

@@ -46,13 +46,7 @@ def watch(arena: Arena, round_number: int) -> Watched:
     urls = {variable: arena.url(name) for variable, name in zip(URLS, names, strict=True)}
     with gateway_on(database):
         gateway = current_gateway()
-        import_network(
-            gateway.database,
-            gateway.audit_keys,
-            gateway.two_persons,
-            orjson.dumps(watching(URLS)),
-            actor=OPERATOR,
-        )
+        import_network(*gateway.editing, orjson.dumps(watching(URLS)), actor=OPERATOR)
         settings = {**SECRETS, **urls, "DATABASE_URL": database}
         with running(module("flask", "--app", "wsgi", "watch"), settings, log) as child:
             start = begin(child, arena, names)

@@ -64,10 +64,7 @@ def sandbox(app: Flask, database: SharedDatabase) -> Gateway:
 def network(gateway: Gateway, database: SharedDatabase) -> Gateway:
     """The gateway with the small network of the services' tests."""
     database.fill(
-        "tests.admin network",
-        lambda: import_network(
-            gateway.database, gateway.audit_keys, gateway.two_persons, text(small_network()), actor=TESTER
-        ),
+        "tests.admin network", lambda: import_network(*gateway.editing, text(small_network()), actor=TESTER)
     )
     return gateway
 

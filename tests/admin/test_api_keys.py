@@ -83,9 +83,7 @@ def test_the_use_by_day(app: Flask, gateway: Gateway) -> None:
 
 
 def test_operators_read(app: Flask, gateway: Gateway) -> None:
-    request_key(
-        gateway.database, gateway.audit_keys, gateway.two_persons, "wallet", ("read",), "", actor=TESTER
-    )
+    request_key(*gateway.editing, "wallet", ("read",), "", actor=TESTER)
     operator = signed_in(app, Role.OPERATOR)
     assert "Add key" not in operator.get(KEYS).text
     page = operator.get(f"{KEYS}1").text

@@ -16,7 +16,7 @@ from tests.actors import TESTER
 from tests.admin.connecting import BASE, PATH
 from tests.admin.forms import send
 from tests.admin.visitor import Visitor, signed_in
-from tests.gateway import Gateway
+from tests.gateway import Gateway, use_gateway
 from tests.network.services.edits.kit import document, records, shown
 
 
@@ -24,9 +24,7 @@ def change(gateway: Gateway, edit: Callable[[dict[str, Any]], None]) -> None:
     """Somebody else changes the configuration."""
     rows = json.loads(export_network(gateway.database))
     edit(rows)
-    import_network(
-        gateway.database, gateway.audit_keys, gateway.two_persons, json.dumps(rows).encode(), actor=TESTER
-    )
+    import_network(*gateway.editing, json.dumps(rows).encode(), actor=TESTER)
 
 
 def a_token_comes_first(rows: dict[str, Any]) -> None:
@@ -79,12 +77,10 @@ def test_a_row_that_is_removed_meanwhile_does_not_come_back_by_restoring(
     assert (1, 56) not in [(r["src_chain_id"], r["dst_chain_id"]) for r in document(network)["routes"]]
 
 
-def test_what_was_only_proposed_is_no_version_to_restore(
-    app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_only_proposed_is_no_version_to_restore(app: Flask, network: Gateway) -> None:
     """A proposal may have fields and rows that its reader could not edit, and nobody approved them."""
     gateway = network.but(two_persons=TwoPersons(frozenset({"routes"})))
-    monkeypatch.setitem(app.extensions, "gateway", gateway)
+    use_gateway(app, gateway)
     operator = signed_in(app, Role.OPERATOR)
     path = f"/admin/routes/{shown(network, 'routes', 'USDT', 1, 56).row_id}"
     preview = send(operator, path, base_fee="7", base_fee_unit="smallest")

@@ -109,9 +109,7 @@ def test_a_pinned_fee_is_not_copied(operator: Visitor, network: Gateway) -> None
     rows = json.loads(export_network(network.database))
     for route in rows["routes"]:
         route |= {"pinned_base_fee": "9", "pinned_until": "2026-11-22T12:00:00Z"}
-    import_network(
-        network.database, network.audit_keys, network.two_persons, json.dumps(rows).encode(), actor=TESTER
-    )
+    import_network(*network.editing, json.dumps(rows).encode(), actor=TESTER)
     preview = send(operator, PATH, **BASE)
     send(operator, PATH, preview, confirm="1")
     new = [row for row in document(network)["routes"] if 8453 in (row["src_chain_id"], row["dst_chain_id"])]

@@ -19,7 +19,6 @@ from tests.admin.authenticator import Authenticator, add_passkey
 from tests.admin.roles import EXPECTED, NOBODY, console_rules, path_of
 from tests.admin.second_factor import code_of, set_up
 from tests.admin.visitor import PASSWORD, Visitor, add_account, email_of, gateway_of, signed_in
-from tests.gateway import parts
 
 VIEWER = email_of(Role.VIEWER)
 OWN = "quite another password"
@@ -64,9 +63,7 @@ def test_a_generated_password_is_changed_first(app: Flask, by: str) -> None:
         assert found
         password = found[1]
     else:
-        password = reset_password(
-            *parts(gateway_of(app), "database", "audit_keys", "two_persons"), account, actor=TESTER
-        )
+        password = reset_password(*gateway_of(app).editing, account, actor=TESTER)
     visitor = Visitor(app)
     visitor.sign_in(VIEWER, password)
     assert visitor.get("/admin/").location == CHANGE
@@ -75,13 +72,7 @@ def test_a_generated_password_is_changed_first(app: Flask, by: str) -> None:
 
 
 def test_a_password_from_the_prompt_is_ones_own(app: Flask) -> None:
-    create_account(
-        *parts(gateway_of(app), "database", "audit_keys", "two_persons"),
-        VIEWER,
-        PASSWORD,
-        Role.VIEWER,
-        actor=TESTER,
-    )
+    create_account(*gateway_of(app).editing, VIEWER, PASSWORD, Role.VIEWER, actor=TESTER)
     visitor = Visitor(app)
     visitor.sign_in(VIEWER)
     assert visitor.inside
@@ -182,11 +173,7 @@ def test_with_both_demands_the_factor_comes_first_and_then_the_password(app: Fla
     admin = signed_in(app, Role.ADMIN)
     set_up(admin)
     admin.post(DEMAND, {"demanded": "1"})
-    password = reset_password(
-        *parts(gateway_of(app), "database", "audit_keys", "two_persons"),
-        add_account(app, Role.VIEWER),
-        actor=TESTER,
-    )
+    password = reset_password(*gateway_of(app).editing, add_account(app, Role.VIEWER), actor=TESTER)
     visitor = Visitor(app)
     assert visitor.sign_in(VIEWER, password).location == "/admin/account/second-factor"
     page = visitor.post("/admin/account/second-factor", {"setup": "authenticator"})

@@ -116,16 +116,8 @@ def story(app: Flask, sandbox: Gateway) -> None:
     proposal = send(visitor, "/admin/pegged_pairs/1", burn_base_fee="7")
     why = {"proposal_reason": "asked for by the vault's operator", "confirm": "1"}
     visitor.post("/admin/pegged_pairs/1", form_of(proposal) | why)
-    create_token(sandbox.database, sandbox.audit_keys, sandbox.two_persons, "a-reporter", actor=TESTER)
-    request_key(
-        sandbox.database,
-        sandbox.audit_keys,
-        sandbox.two_persons,
-        "a-wallet",
-        ("read", "webhooks"),
-        "100/minute",
-        actor=TESTER,
-    )
+    create_token(*sandbox.editing, "a-reporter", actor=TESTER)
+    request_key(*sandbox.editing, "a-wallet", ("read", "webhooks"), "100/minute", actor=TESTER)
     send_test(sandbox.database, to_subjects(sandbox, ["0xab"]).public_id)
 
 

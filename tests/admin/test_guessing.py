@@ -95,7 +95,7 @@ def test_what_is_given_back_at_once_leaves_nothing_behind(app: Flask) -> None:
 
     def attempt(number: int) -> bool:
         try:
-            made = reserve(gateway.database, gateway.audit_keys, guess)
+            made = reserve(*gateway.audited, guess)
         except MustWait:
             return False
         release(gateway.database, made)
@@ -111,12 +111,9 @@ def test_what_is_given_back_at_once_leaves_nothing_behind(app: Flask) -> None:
 def test_a_right_try_does_not_lengthen_the_wait_of_others(app: Flask, clock: MovableClock) -> None:
     gateway = gateway_of(app)
     for number in range(20):
-        reserve(gateway.database, gateway.audit_keys, Guess(f"{number}@example.org", "192.0.2.1"))
+        reserve(*gateway.audited, Guess(f"{number}@example.org", "192.0.2.1"))
     clock.forward(minutes=5)
-    release(
-        gateway.database,
-        reserve(gateway.database, gateway.audit_keys, Guess("owner@example.org", "192.0.2.1")),
-    )
+    release(gateway.database, reserve(*gateway.audited, Guess("owner@example.org", "192.0.2.1")))
     with reading(gateway.engine) as connection:
         left = connection.execute(
             select(SignInFailure.failures, SignInFailure.last_at).where(
@@ -138,13 +135,9 @@ def test_guesses_are_counted_while_the_feed_writes(app: Flask) -> None:
     gateway = gateway_of(app)
     with feed_holds_the_lock(gateway), ThreadPoolExecutor(1) as pool:
         for _ in range(JUDGED_WITHOUT_A_WAIT):
-            pool.submit(reserve, gateway.database, gateway.audit_keys, Guess("x", "192.0.2.1")).result(
-                timeout=5
-            )
+            pool.submit(reserve, *gateway.audited, Guess("x", "192.0.2.1")).result(timeout=5)
         with pytest.raises(MustWait):
-            pool.submit(reserve, gateway.database, gateway.audit_keys, Guess("x", "192.0.2.1")).result(
-                timeout=5
-            )
+            pool.submit(reserve, *gateway.audited, Guess("x", "192.0.2.1")).result(timeout=5)
 
 
 @pytest.mark.parametrize(
@@ -249,14 +242,7 @@ def test_what_proves_a_browser_is_signed_for_one_account_and_ends(app: Flask, cl
     fresh = device_of(owner, account.id)
     besiege(app)
     assert comes_in(fresh)
-    update_account(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        account.id,
-        {"fs_uniquifier": new_uniquifier()},
-        actor=TESTER,
-    )
+    update_account(*gateway.editing, account.id, {"fs_uniquifier": new_uniquifier()}, actor=TESTER)
     assert not comes_in(fresh), "signing out everywhere ends it, too"
 
 

@@ -145,11 +145,9 @@ def test_a_removed_row_comes_back_as_it_was(operator: Visitor, network: Gateway,
 def test_fields_that_no_form_has_are_restored_too(operator: Visitor, network: Gateway) -> None:
     rows = small_network()
     rows["chains"][0] |= {"suggested_gas_cost": "12", "extra": {"tag": 1}}
-    import_network(network.database, network.audit_keys, network.two_persons, text(rows), actor=TESTER)
+    import_network(*network.editing, text(rows), actor=TESTER)
     known = last_record(network).id
-    import_network(
-        network.database, network.audit_keys, network.two_persons, text(small_network()), actor=TESTER
-    )
+    import_network(*network.editing, text(small_network()), actor=TESTER)
     restore = f"/admin/chains/restore/{known}/0"
     send(operator, restore, confirm="1")
     chain = document(network)["chains"][0]
@@ -174,7 +172,7 @@ def test_a_pin_that_has_ended_is_not_restored(
 def test_a_pool_keeps_its_opening_values(operator: Visitor, network: Gateway) -> None:
     rows = small_network()
     rows["pools"][0] = pool(1, added="9")
-    import_network(network.database, network.audit_keys, network.two_persons, text(rows), actor=TESTER)
+    import_network(*network.editing, text(rows), actor=TESTER)
     path = f"/admin/pools/{shown(network, 'pools', 1, 'USDT').row_id}"
     save(operator, path, total_cap="5")
     send(operator, f"/admin/pools/restore/{last_record(network).id}/0?before=1", confirm="1")

@@ -59,7 +59,7 @@ def test_the_banner_tells_who_stopped_it_whichever_way(
 ) -> None:
     rows = small_network()
     rows["chains"][0] |= {"disabled": True, "disabled_reason": "by the file"}
-    import_network(network.database, network.audit_keys, network.two_persons, text(rows), actor=TESTER)
+    import_network(*network.editing, text(rows), actor=TESTER)
     clock.forward(minutes=50)
     assert f"50 min ago</a> by {TESTER.name}: by the file" in banner(operator)
     clock.forward(minutes=3)

@@ -28,7 +28,7 @@ def test_the_tokens_of_a_pair(operator: Visitor, network: Gateway) -> None:
     """What is entered is kept, what is emptied is as the chain has it again, what has no input stays."""
     given = document(network)
     given["pegged_pairs"][0]["pegged_token"] = {"icon": "", "extra": {"note": 1}}
-    import_network(network.database, network.audit_keys, network.two_persons, text(given), actor=TESTER)
+    import_network(*network.editing, text(given), actor=TESTER)
     path = path_of(network, "pegged_pairs", "CELR", 1, 10)
     assert "Nothing was changed" in send(operator, path).text, "a form sent back is no change"
     own = {"org_token_address": VAULT.lower(), "org_token_decimal": "0", "pegged_token_name": "Other "}

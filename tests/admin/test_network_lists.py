@@ -140,7 +140,7 @@ def test_texts_of_a_document_come_out_as_texts(app: Flask, gateway: Gateway) -> 
         {"address": "<script>alert(1)</script>", "reason": SCRIPT, "source": QUOTED}
     ]
     nasty["blocked_networks"][0]["reason"] = QUOTED
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(nasty), actor=TESTER)
+    import_network(*gateway.editing, text(nasty), actor=TESTER)
     operator = signed_in(app, Role.OPERATOR)
     paths = ["/admin/chains/1/resume", "/admin/chains/10/stop", "/admin/routes/base-fees"]
     paths += ["/admin/validators/", "/admin/anomalies/", "/admin/routes/new"]

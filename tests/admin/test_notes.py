@@ -103,7 +103,7 @@ def test_the_audit_log_says_who_and_not_what(app: Flask, sandbox: Gateway) -> No
 def test_a_replay_leaves_them(app: Flask, sandbox: Gateway) -> None:
     written(signed_in(app, Role.OPERATOR), "seen")
     with app.app_context():
-        replay(sandbox.database, sandbox.audit_keys, actor=TESTER)
+        replay(*sandbox.audited, actor=TESTER)
     assert count_notes(sandbox.database, [KEY]) == {KEY: 1}
 
 

@@ -29,7 +29,6 @@ from tests.admin.visitor import (
 )
 from tests.applications import OpenApp
 from tests.everyday import volume
-from tests.gateway import parts
 
 VIEWER = email_of(Role.VIEWER)
 
@@ -244,12 +243,7 @@ def test_another_accounts_passkey_is_not_its_second_factor(app: Flask) -> None:
 
 def test_a_switched_off_account_does_not_get_in_by_passkey(app: Flask) -> None:
     device, visitor = with_passkey(app), Visitor(app)
-    update_account(
-        *parts(gateway_of(app), "database", "audit_keys", "two_persons"),
-        account_id(app),
-        {"active": False},
-        actor=TESTER,
-    )
+    update_account(*gateway_of(app).editing, account_id(app), {"active": False}, actor=TESTER)
     sign_in_by_passkey(visitor, device)
     assert not visitor.inside
     assert actions(app)[0][0] == "sign_in.failed"
@@ -282,12 +276,7 @@ def test_who_wants_json_gets_no_fault(app: Flask) -> None:
 def test_the_only_factor_stays_where_one_is_demanded(app: Flask) -> None:
     owner = signed_in(app, Role.VIEWER)
     add_passkey(owner, Authenticator(), "one")
-    update_account(
-        *parts(gateway_of(app), "database", "audit_keys", "two_persons"),
-        account_id(app),
-        {"second_factor_required": True},
-        actor=TESTER,
-    )
+    update_account(*gateway_of(app).editing, account_id(app), {"second_factor_required": True}, actor=TESTER)
     owner.post("/admin/account/remove-passkey", {"name": "one"})
     assert [each.name for each in list_passkeys(gateway_of(app).database, account_id(app))] == ["one"]
     assert "only second factor" in owner.get("/admin/account/").text

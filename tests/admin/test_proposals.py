@@ -98,13 +98,7 @@ def test_viewers_read_and_do_not_decide(app: Flask, first: Visitor, guarded: Gat
 
 def test_a_conflict_is_told_and_cannot_be_approved(app: Flask, first: Visitor, guarded: Gateway) -> None:
     alone = replace(guarded, two_persons=TwoPersons())
-    save_edit(
-        alone.database,
-        alone.audit_keys,
-        alone.two_persons,
-        edited(alone, "chains", 1, block_delay=99),
-        actor=TESTER,
-    )
+    save_edit(*alone.editing, edited(alone, "chains", 1, block_delay=99), actor=TESTER)
     second = another(app, Role.OPERATOR)
     page = second.get(PAGE).text
     assert "was changed" in page
@@ -204,9 +198,7 @@ def test_a_page_that_forgot_to_propose_changes_nothing(
     assert other is not None
 
     def forgetful(gateway: Gateway, account_id: int, _changes: object, *, actor: Actor) -> Account:
-        return update_account(
-            gateway.database, gateway.audit_keys, gateway.two_persons, other.id, changes, actor=actor
-        )
+        return update_account(*gateway.editing, other.id, changes, actor=actor)
 
     monkeypatch.setattr(accounts_page, "update_account", forgetful)
     answer = admin.post(f"/admin/operators/{other.id}/end-sessions")

@@ -11,7 +11,8 @@ from flask import Flask
 from sqlalchemy import insert, select, update
 
 from app.accounts.roles import Role
-from app.credentials.services.ingest_tokens import authenticate, list_tokens
+from app.credentials.services.ingest_tokens import list_tokens
+from app.credentials.services.presented_tokens import authenticate
 from app.db.engine import reading, writing
 from app.network.document import import_network
 from app.transfers.models import Anomaly
@@ -91,9 +92,7 @@ def test_an_anomaly_that_changed_is_not_acknowledged_unseen(app: Flask, anomalie
 
 
 def test_validators_by_chain_and_version(app: Flask, gateway: Gateway) -> None:
-    import_network(
-        gateway.database, gateway.audit_keys, gateway.two_persons, text(small_network()), actor=TESTER
-    )
+    import_network(*gateway.editing, text(small_network()), actor=TESTER)
     viewer = signed_in(app, Role.VIEWER)
     page = viewer.get("/admin/validators/?chain=1").text
     for signer in SIGNERS:
@@ -193,10 +192,7 @@ def test_a_token_is_made_shown_once_and_revoked(app: Flask, network: Gateway) ->
     for wrong, words in (
         (EVERYTHING | {"name": "watcher-eth"}, "is already used, or was used before"),
         (EVERYTHING | {"name": "<script>alert(1)</script>"}, "is not a valid name"),
-        (
-            {"name": "a", "types": "<script>alert(1)</script>", "every_chain": "y"},
-            "is not an event type",
-        ),
+        ({"name": "a", "types": "<script>alert(1)</script>", "every_chain": "y"}, "is not an event type"),
         ({"name": "a", "chains": "x", "every_type": "y"}, "Choose chains from the list"),
         ({"name": "a", "chains": "9" * 5000, "every_type": "y"}, "Choose chains from the list"),
         ({"name": "a", "digest": "x"}, "has no field"),

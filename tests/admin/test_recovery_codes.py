@@ -19,7 +19,6 @@ from tests.actors import TESTER
 from tests.admin.authenticator import Authenticator, add_passkey
 from tests.admin.second_factor import code_of, set_up
 from tests.admin.visitor import PASSWORD, Visitor, add_account, email_of, gateway_of, signed_in
-from tests.gateway import parts
 
 VIEWER = email_of(Role.VIEWER)
 PATH = "/admin/account/recovery-codes"
@@ -148,12 +147,7 @@ def test_codes_do_not_let_in_a_switched_off_account(app: Flask) -> None:
     code, account = make(owner)[0], _account(app)
     visitor = Visitor(app)
     visitor.sign_in(VIEWER)
-    update_account(
-        *parts(gateway_of(app), "database", "audit_keys", "two_persons"),
-        account,
-        {"active": False},
-        actor=TESTER,
-    )
+    update_account(*gateway_of(app).editing, account, {"active": False}, actor=TESTER)
     visitor.post("/admin/sign-in/recovery", {"code": code})
     assert not visitor.inside
     assert recovery_codes_left(gateway_of(app).database, account) == RECOVERY_CODES
@@ -161,7 +155,7 @@ def test_codes_do_not_let_in_a_switched_off_account(app: Flask) -> None:
 
 def test_the_database_does_not_know_the_codes(app: Flask) -> None:
     gateway, account = gateway_of(app), add_account(app, Role.VIEWER)
-    codes = make_recovery_codes(gateway.database, gateway.audit_keys, account, actor=TESTER)
+    codes = make_recovery_codes(*gateway.audited, account, actor=TESTER)
     with reading(gateway.engine) as connection:
         kept = list(connection.scalars(select(OperatorRecoveryCode.digest)))
     assert len(kept) == RECOVERY_CODES
@@ -172,15 +166,10 @@ def test_the_database_does_not_know_the_codes(app: Flask) -> None:
 @pytest.mark.every_database
 def test_of_many_requests_with_one_code_one_gets_in(app: Flask) -> None:
     gateway, account = gateway_of(app), add_account(app, Role.VIEWER)
-    code = make_recovery_codes(gateway.database, gateway.audit_keys, account, actor=TESTER)[0]
+    code = make_recovery_codes(*gateway.audited, account, actor=TESTER)[0]
     with ThreadPoolExecutor(8) as pool:
         used = list(
-            pool.map(
-                lambda _: use_recovery_code(
-                    gateway.database, gateway.audit_keys, account, code, actor=TESTER
-                ),
-                range(8),
-            )
+            pool.map(lambda _: use_recovery_code(*gateway.audited, account, code, actor=TESTER), range(8))
         )
     assert sorted(used) == [False] * 7 + [True]
 

@@ -118,6 +118,6 @@ def test_odd_texts_find_nothing(app: Flask, sandbox: Gateway, typed: str) -> Non
 def test_names_are_compared_without_regard_to_case(app: Flask, gateway: Gateway) -> None:
     rows = network()
     rows["chains"][0]["name"] = "Straße & Co. <b>"
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(rows), actor=TESTER)
+    import_network(*gateway.editing, text(rows), actor=TESTER)
     visitor = signed_in(app, Role.VIEWER)
     assert ("Chain", "Straße & Co. <b>") in hits(visitor, "strasse &") or found(visitor, "strasse &")

@@ -34,15 +34,7 @@ def guarded(app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch) -> Ga
     gateway = network.but(two_persons=TwoPersons(frozenset(GUARDABLE)))
     monkeypatch.setitem(app.extensions, "gateway", gateway)
     switch = Switch(STOPPED, True, "leak")
-    save_switch(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        switch,
-        shown="",
-        actor=TESTER,
-        typed="stop 2 chains",
-    )
+    save_switch(*gateway.editing, switch, shown="", actor=TESTER, typed="stop 2 chains")
     return gateway
 
 
@@ -100,13 +92,7 @@ def test_what_changed_since_is_a_conflict(app: Flask, guarded: Gateway) -> None:
     visitor = signed_in(app, Role.ADMIN)
     resume(visitor)
     save_switch(
-        guarded.database,
-        guarded.audit_keys,
-        guarded.two_persons,
-        Switch(frozenset({56}), True, "x"),
-        shown="",
-        actor=TESTER,
-        typed="bnb chain",
+        *guarded.editing, Switch(frozenset({56}), True, "x"), shown="", actor=TESTER, typed="bnb chain"
     )
     add_account(app, Role.OPERATOR)
     second = Visitor(app)
@@ -114,12 +100,7 @@ def test_what_changed_since_is_a_conflict(app: Flask, guarded: Gateway) -> None:
     assert "cannot be approved" not in second.get(PAGE).text, "another chain is no matter"
     open_gateway = replace(guarded, two_persons=TwoPersons())
     save_switch(
-        open_gateway.database,
-        open_gateway.audit_keys,
-        open_gateway.two_persons,
-        Switch(frozenset({1}), False),
-        shown=fingerprint_of(open_gateway),
-        actor=TESTER,
+        *open_gateway.editing, Switch(frozenset({1}), False), shown=fingerprint_of(open_gateway), actor=TESTER
     )
     assert "It cannot be approved." in second.get(PAGE).text
     second.post(f"{PAGE}/approve")

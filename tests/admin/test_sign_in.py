@@ -15,7 +15,6 @@ from tests.actors import TESTER
 from tests.admin.forms import form_of
 from tests.admin.second_factor import REFUSED, VIEWER, code_of, set_up
 from tests.admin.visitor import PASSWORD, MovableClock, Visitor, add_account, email_of, gateway_of, signed_in
-from tests.gateway import parts
 
 
 def test_the_right_password_opens_and_signing_out_closes(app: Flask) -> None:
@@ -48,12 +47,7 @@ def test_an_account_that_is_switched_off_stays_out(app: Flask) -> None:
     visitor = Visitor(app)
     visitor.sign_in(VIEWER)
     assert visitor.inside
-    update_account(
-        *parts(gateway_of(app), "database", "audit_keys", "two_persons"),
-        account,
-        {"active": False},
-        actor=TESTER,
-    )
+    update_account(*gateway_of(app).editing, account, {"active": False}, actor=TESTER)
     assert not visitor.inside
     visitor.sign_in(VIEWER)
     assert not visitor.inside
@@ -303,12 +297,7 @@ def test_a_new_name_for_sessions_ends_them(app: Flask) -> None:
     visitor = signed_in(app, Role.VIEWER)
     account = find_account(gateway_of(app).database, email=VIEWER)
     assert account
-    update_account(
-        *parts(gateway_of(app), "database", "audit_keys", "two_persons"),
-        account.id,
-        {"fs_uniquifier": new_uniquifier()},
-        actor=TESTER,
-    )
+    update_account(*gateway_of(app).editing, account.id, {"fs_uniquifier": new_uniquifier()}, actor=TESTER)
     assert not visitor.inside
 
 

@@ -16,7 +16,7 @@ from app.db.engine import reading
 from tests.actors import TESTER
 from tests.admin.second_factor import REFUSED, set_up
 from tests.admin.visitor import PASSWORD, Visitor, add_account, email_of, gateway_of, signed_in
-from tests.gateway import Gateway, parts
+from tests.gateway import Gateway
 
 VIEWER = email_of(Role.VIEWER)
 NINES = "9" * 19
@@ -146,13 +146,7 @@ def test_the_console_answers_with_pages_alone(app: Flask) -> None:
 def test_an_email_that_no_database_keeps_is_none(app: Flask) -> None:
     for email in ("a\0@b.c", "a@b\u2028.c", "a\x1b@b.c", "a@b\u200b.c", "\ud800@b.c"):
         with pytest.raises(AccountRefused, match="not an email address"):
-            create_account(
-                *parts(gateway_of(app), "database", "audit_keys", "two_persons"),
-                email,
-                PASSWORD,
-                Role.VIEWER,
-                actor=TESTER,
-            )
+            create_account(*gateway_of(app).editing, email, PASSWORD, Role.VIEWER, actor=TESTER)
 
 
 @pytest.mark.parametrize(
@@ -160,13 +154,7 @@ def test_an_email_that_no_database_keeps_is_none(app: Flask) -> None:
 )
 def test_a_password_signs_in_however_the_keyboard_writes_it(app: Flask, password: str) -> None:
     """Commands hashed it as it was typed, sign-in its decomposed form: such accounts could not sign in."""
-    create_account(
-        *parts(gateway_of(app), "database", "audit_keys", "two_persons"),
-        VIEWER,
-        password,
-        Role.VIEWER,
-        actor=TESTER,
-    )
+    create_account(*gateway_of(app).editing, VIEWER, password, Role.VIEWER, actor=TESTER)
     visitor = Visitor(app)
     visitor.sign_in(VIEWER, password)
     assert visitor.inside

@@ -240,16 +240,12 @@ def filled(app: Flask, gateway: Gateway) -> Gateway:
     rows["tokens"].append(token(10, "DAI", 18))
     rows["pools"].append(pool(10) | {"symbol": "CELR"})
     rows["blocked_networks"] = [{"cidr": NETWORK, "reason": "", "expires_at": None}]
-    import_network(
-        gateway.database, gateway.audit_keys, gateway.two_persons, text(earlier(rows)), actor=TESTER
-    )
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(rows), actor=TESTER)
+    import_network(*gateway.editing, text(earlier(rows)), actor=TESTER)
+    import_network(*gateway.editing, text(rows), actor=TESTER)
     factor = {"tf_primary_method": "authenticator", "tf_totp_secret": "x"}
     add_account(app, Role.OPERATOR, "carol@example.org", **factor)
-    create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer", actor=TESTER)
-    request_key(
-        gateway.database, gateway.audit_keys, gateway.two_persons, "wallet", ("read",), "", actor=TESTER
-    )
+    create_token(*gateway.editing, "relayer", actor=TESTER)
+    request_key(*gateway.editing, "wallet", ("read",), "", actor=TESTER)
     return gateway
 
 

@@ -31,7 +31,7 @@ def made(visitor: Visitor, **fields: object) -> str:
 
 
 def attempted(gateway: Gateway, status: int | None, error: str = "") -> Due:
-    (due,) = take(gateway.database, gateway.audit_keys, Plenty())
+    (due,) = take(*gateway.audited, Plenty())
     bring_back(gateway.database, [Outcome(due, gateway.clock(), 31, status, error)])
     return due
 
@@ -84,9 +84,7 @@ def test_a_receiver_that_hangs_is_not_taken_for_a_missing_sender(
         visitor.post(f"{page}/test")
     clock.forward(minutes=2)
     assert NOBODY_SENDS in visitor.get(page).text
-    assert (
-        len(take(network.database, network.audit_keys, Plenty(each=2))) == 2
-    )  # the third waits until there is room
+    assert len(take(*network.audited, Plenty(each=2))) == 2  # the third waits until there is room
     assert NOBODY_SENDS not in visitor.get(page).text
     clock.forward(seconds=61)  # and the sender was killed
     assert NOBODY_SENDS in visitor.get(page).text
@@ -98,9 +96,9 @@ def test_pausing_and_resuming(app: Flask, network: Gateway) -> None:
     paused = visitor.post(f"{page}/pause", follow_redirects=True).text
     assert "Paused by operator@example.org" in paused
     visitor.post(f"{page}/test")
-    assert take(network.database, network.audit_keys, Plenty()) == []
+    assert take(*network.audited, Plenty()) == []
     assert "What waits is sent now" in visitor.post(f"{page}/resume", follow_redirects=True).text
-    assert len(take(network.database, network.audit_keys, Plenty())) == 1
+    assert len(take(*network.audited, Plenty())) == 1
 
 
 def test_a_new_secret_is_shown_once(app: Flask, network: Gateway) -> None:
@@ -137,7 +135,7 @@ def test_what_fails_is_said_and_tried_again_at_once(
     page = f"/admin/webhooks/{public_id}"
     for _ in range(2):
         visitor.post(f"{page}/test")
-    for due in take(network.database, network.audit_keys, Plenty()):
+    for due in take(*network.audited, Plenty()):
         hours = timedelta(hours=5)
         bring_back(network.database, [Outcome(due, network.clock(), 31, 503, "HTTP 503", retry_after=hours)])
     assert ">2 failing<" in visitor.get("/admin/webhooks/").text
@@ -145,16 +143,16 @@ def test_what_fails_is_said_and_tried_again_at_once(
     assert shown.count(">failing<") == 2
     newest, oldest = re.findall(rf'action="({page}/retry/\d+)"', shown)
     clock.forward(minutes=1)
-    assert take(network.database, network.audit_keys, Plenty()) == []
+    assert take(*network.audited, Plenty()) == []
     assert "It is tried now" in visitor.post(oldest, follow_redirects=True).text
-    (due,) = take(network.database, network.audit_keys, Plenty())
+    (due,) = take(*network.audited, Plenty())
     assert (oldest, due.attempts) == (f"{page}/retry/{due.id}", 1), "its attempts count on"
     assert "Nothing to try again" in visitor.post(oldest, follow_redirects=True).text, "it is under way"
-    assert take(network.database, network.audit_keys, Plenty()) == []
+    assert take(*network.audited, Plenty()) == []
     bring_back(network.database, [Outcome(due, network.clock(), 31, 200)])
     assert "Nothing to try again" in visitor.post(oldest, follow_redirects=True).text
     assert "It is tried now" in visitor.post(f"{page}/retry", follow_redirects=True).text
-    (due,) = take(network.database, network.audit_keys, Plenty())
+    (due,) = take(*network.audited, Plenty())
     assert newest == f"{page}/retry/{due.id}"
     assert [row.action for row in list_audit(network.database)][:2] == ["webhook.retry"] * 2
     assert "Nothing to try again" in visitor.post(f"{page}/retry/999999", follow_redirects=True).text

@@ -31,15 +31,7 @@ ME, OTHER = "198.51.100.7", "198.51.100.8"
 
 def make(app: Flask, name: str = "wallet", limit: str = "", *scopes: str) -> str:
     with app.app_context():
-        text, _ = request_key(
-            current_gateway().database,
-            current_gateway().audit_keys,
-            current_gateway().two_persons,
-            name,
-            scopes or ("read",),
-            limit,
-            actor=TESTER,
-        )
+        text, _ = request_key(*current_gateway().editing, name, scopes or ("read",), limit, actor=TESTER)
         return text
 
 
@@ -47,7 +39,7 @@ def revoke(app: Flask, name: str = "wallet") -> None:
     gateway = gateway_of(app)
     with reading(gateway.engine) as connection:
         found = connection.execute(select(ApiKey.id).where(ApiKey.name == name)).scalar_one()
-    revoke_key(gateway.database, gateway.audit_keys, found, actor=TESTER)
+    revoke_key(*gateway.audited, found, actor=TESTER)
 
 
 def ask(app: Flask, key: str | None = None, peer: str = ME, path: str = CONFIGS, **more: str) -> Any:

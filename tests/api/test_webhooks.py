@@ -26,7 +26,7 @@ from tests.api.world import configure, sent, tell
 from tests.applications import OpenApp
 from tests.contract.clients.readers import parse
 from tests.contract.clients.shapes import OF_WEBHOOKS
-from tests.gateway import current_gateway, gateway_of, parts
+from tests.gateway import current_gateway, gateway_of
 from tests.webhooks.services.hooks import Plenty
 
 URL = "https://hooks.example/in"
@@ -43,15 +43,7 @@ def app(open_app: OpenApp) -> Flask:
 def make(app: Flask, name: str, *scopes: str) -> str:
     """A new API key."""
     with app.app_context():
-        return request_key(
-            current_gateway().database,
-            current_gateway().audit_keys,
-            current_gateway().two_persons,
-            name,
-            scopes,
-            "",
-            actor=TESTER,
-        )[0]
+        return request_key(*current_gateway().editing, name, scopes, "", actor=TESTER)[0]
 
 
 def ask(app: Flask, key: str | None, method: str = "GET", query: str = "", **body: Any) -> TestResponse:
@@ -89,7 +81,7 @@ def test_one_is_made_heard_listed_and_removed(app: Flask) -> None:
         "waiting": 0,
     }
     tell(app, sent(ID))
-    (due,) = take(*parts(gateway_of(app), "database", "audit_keys"), Plenty())
+    (due,) = take(*gateway_of(app).audited, Plenty())
     assert json.loads(due.body)["data"]["transfer_id"] == ID
     listed = ask(app, key).get_json()
     assert (listed["webhooks"][0]["waiting"], listed["secret"]) == (1, "")
@@ -207,7 +199,7 @@ def test_a_revoked_key_is_told_nothing_more(app: Flask) -> None:
     (left,) = list_subscriptions(gateway.database)
     assert (left.state, left.state_reason) == ("off", "its API key was revoked")
     tell(app, sent(ID))
-    assert take(gateway.database, gateway.audit_keys, Plenty()) == []
+    assert take(*gateway.audited, Plenty()) == []
 
 
 def test_a_key_is_not_in_the_audit_log(app: Flask) -> None:

@@ -61,10 +61,7 @@ def network() -> dict[str, Any]:
             build.token(chain_id, "USDT", ADDRESS, decimals, name="Tether USD")
             for chain_id, (_, _, _, decimals) in CHAINS.items()
         ],
-        pools=[
-            build.pool(1, "USDT", "5000000000000"),
-            build.pool(56, "USDT", "5000000000000000000000000"),
-        ],
+        pools=[build.pool(1, "USDT", "5000000000000"), build.pool(56, "USDT", "5000000000000000000000000")],
         routes=[build.route(1, 56, "USDT")],
         blocked_addresses=[{"address": BLOCKED, "reason": "secret reason"}],
         blocked_networks=[{"cidr": "203.0.113.0/24", "reason": "secret reason"}],
@@ -73,11 +70,7 @@ def network() -> dict[str, Any]:
 
 def configure(app: Flask, document: dict[str, Any] | None = None) -> None:
     """Import the network."""
-    import_network(
-        *parts(gateway_of(app), "database", "audit_keys", "two_persons"),
-        json.dumps(document or network()).encode(),
-        actor=TESTER,
-    )
+    import_network(*gateway_of(app).editing, json.dumps(document or network()).encode(), actor=TESTER)
 
 
 def tell(app: Flask, *events: dict[str, Any]) -> None:

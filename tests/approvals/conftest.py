@@ -25,9 +25,7 @@ def gateway(app: Flask, database: SharedDatabase, clock: Clock) -> Gateway:
     gateway = current_gateway().but(clock=clock)
 
     def fill() -> None:
-        import_network(
-            gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER
-        )
+        import_network(*gateway.editing, text(network()), actor=TESTER)
         add_people(gateway, PEOPLE)
 
     database.fill("tests.approvals", fill)

@@ -31,7 +31,8 @@ from app.approvals.ingest_tokens import request_token
 from app.approvals.operators import AccountRequest, AccountWish, request_account
 from app.audit.records import Actor, Source
 from app.audit.services import Conflict, show_audit, verify_audit
-from app.credentials.services.ingest_tokens import authenticate, create_token, revoke_token
+from app.credentials.services.ingest_tokens import create_token, revoke_token
+from app.credentials.services.presented_tokens import authenticate
 from app.values.errors import Unauthorized
 from tests.approvals.kit import ALICE, BOB, OLGA, set_account, stored
 from tests.gateway import Gateway
@@ -47,16 +48,11 @@ REQUESTS: dict[str, tuple[AccountRequest, dict[str, Any]]] = {
     ),
     "a role": (
         AccountRequest(
-            AccountWish.CHANGE,
-            OLGA.name,
-            {"role": "admin", "active": True, "second_factor_required": False},
+            AccountWish.CHANGE, OLGA.name, {"role": "admin", "active": True, "second_factor_required": False}
         ),
         {"role": Role.ADMIN},
     ),
-    "switching off": (
-        AccountRequest(AccountWish.CHANGE, OLGA.name, {"active": False}),
-        {"active": False},
-    ),
+    "switching off": (AccountRequest(AccountWish.CHANGE, OLGA.name, {"active": False}), {"active": False}),
     "a new password": (
         AccountRequest(AccountWish.NEW_PASSWORD, OLGA.name, hashed="another hash"),
         {"password": "another hash"},
@@ -73,9 +69,7 @@ def accounts(gateway: Gateway) -> dict[str, Any]:
 
 
 def propose(gateway: Gateway, request: AccountRequest) -> int:
-    saved = request_account(
-        gateway.database, gateway.audit_keys, gateway.two_persons, request, actor=ALICE, reason=WHY
-    )
+    saved = request_account(*gateway.editing, request, actor=ALICE, reason=WHY)
     assert saved.proposal_id is not None
     return saved.proposal_id
 
@@ -90,11 +84,11 @@ def test_an_account_changes_by_two(gateway: Gateway, name: str) -> None:
     preview = preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
     assert preview.waits
     with pytest.raises(ProposalRefused, match="needs the role admin"):
-        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=OLGA)
+        approve(*gateway.editing, number, actor=OLGA)
     with pytest.raises(ProposalRefused, match="You proposed this change"):
-        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=ALICE)
+        approve(*gateway.editing, number, actor=ALICE)
 
-    made = approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+    made = approve(*gateway.editing, number, actor=BOB)
     after = accounts(gateway)[request.email]
     assert {key: getattr(after, key) for key in becomes} == becomes
     old = before.get(request.email)
@@ -108,14 +102,14 @@ def test_an_account_changes_by_two(gateway: Gateway, name: str) -> None:
     assert f"proposed by {ALICE.name}, approved by {BOB.name}" in entry.record.detail
     told = " ".join(f"{record.detail} {record.changes}" for record in records(gateway))
     assert "hash" not in told
-    assert verify_audit(gateway.database, gateway.audit_keys).fault is None
+    assert verify_audit(*gateway.audited).fault is None
 
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_without_the_setting_it_is_made_at_once(gateway: Gateway, name: str) -> None:
     request, becomes = REQUESTS[name]
     alone = gateway.but(two_persons=TwoPersons(frozenset({"chains"})))
-    saved = request_account(alone.database, alone.audit_keys, alone.two_persons, request, actor=ALICE)
+    saved = request_account(*alone.editing, request, actor=ALICE)
     assert saved.proposal_id is None
     after = accounts(gateway)[request.email]
     assert {key: getattr(after, key) for key in becomes} == becomes
@@ -124,7 +118,7 @@ def test_without_the_setting_it_is_made_at_once(gateway: Gateway, name: str) -> 
 def test_a_new_hash_is_forgotten_when_it_is_rejected(gateway: Gateway) -> None:
     number = propose(gateway, REQUESTS["a new password"][0])
     assert stored(gateway, number).secret == "another hash"
-    reject(gateway.database, gateway.audit_keys, number, "she found it", actor=BOB)
+    reject(*gateway.audited, number, "she found it", actor=BOB)
     assert stored(gateway, number).secret is None
 
 
@@ -145,7 +139,7 @@ def test_an_account_that_changed_since(gateway: Gateway, name: str, meanwhile: d
     with pytest.raises(Conflict, match="since"):
         preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
     with pytest.raises(Conflict, match="since"):
-        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+        approve(*gateway.editing, number, actor=BOB)
     assert accounts(gateway) == before
 
 
@@ -153,16 +147,14 @@ def test_an_account_or_a_token_that_came_meanwhile(gateway: Gateway) -> None:
     alone = gateway.but(two_persons=TwoPersons())
     request = REQUESTS["a new account"][0]
     number = propose(gateway, request)
-    _, saved = request_token(
-        gateway.database, gateway.audit_keys, gateway.two_persons, "relayer", [], [], actor=ALICE, reason=WHY
-    )
-    request_account(alone.database, alone.audit_keys, alone.two_persons, request, actor=BOB)
-    create_token(alone.database, alone.audit_keys, alone.two_persons, "relayer", actor=BOB)
+    _, saved = request_token(*gateway.editing, "relayer", [], [], actor=ALICE, reason=WHY)
+    request_account(*alone.editing, request, actor=BOB)
+    create_token(*alone.editing, "relayer", actor=BOB)
     for proposal_id in (number, saved.proposal_id or 0):
         with pytest.raises(ProposalRefused, match="already"):
             preview_proposal(gateway.database, gateway.two_persons, stored(gateway, proposal_id))
         with pytest.raises(ProposalRefused, match="already"):
-            approve(gateway.database, gateway.audit_keys, gateway.two_persons, proposal_id, actor=BOB)
+            approve(*gateway.editing, proposal_id, actor=BOB)
     with pytest.raises(AccountRefused):
         propose(gateway, request)
 
@@ -171,25 +163,16 @@ def test_what_is_ones_own_does_not_wait(gateway: Gateway) -> None:
     own = find_account(gateway.database, email=OLGA.name)
     assert own is not None
     for changes in ({"password": "own"}, {"tf_totp_secret": "own"}, {"fs_uniquifier": "own"}):
-        update_account(gateway.database, gateway.audit_keys, gateway.two_persons, own.id, changes, actor=OLGA)
+        update_account(*gateway.editing, own.id, changes, actor=OLGA)
     with pytest.raises(SecondPersonNeeded):
-        update_account(
-            gateway.database, gateway.audit_keys, gateway.two_persons, own.id, {"role": "admin"}, actor=OLGA
-        )
+        update_account(*gateway.editing, own.id, {"role": "admin"}, actor=OLGA)
 
 
 def test_ending_sessions_never_waits(gateway: Gateway) -> None:
     olga = find_account(gateway.database, email=OLGA.name)
     assert olga is not None
     assert (
-        update_account(
-            gateway.database,
-            gateway.audit_keys,
-            gateway.two_persons,
-            olga.id,
-            {"fs_uniquifier": "ended"},
-            actor=ALICE,
-        ).fs_uniquifier
+        update_account(*gateway.editing, olga.id, {"fs_uniquifier": "ended"}, actor=ALICE).fs_uniquifier
         == "ended"
     )
 
@@ -197,30 +180,15 @@ def test_ending_sessions_never_waits(gateway: Gateway) -> None:
 Direct = Callable[[Gateway, Actor, str | None], object]
 DIRECT: dict[str, Direct] = {
     "create": lambda g, actor, glass: create_account(
-        g.database,
-        g.audit_keys,
-        g.two_persons,
-        "carol@example.org",
-        "a long enough password",
-        Role.ADMIN,
-        actor=actor,
-        break_glass=glass,
+        *g.editing, "carol@example.org", "a long enough password", Role.ADMIN, actor=actor, break_glass=glass
     ),
     "change": lambda g, actor, glass: update_account(
-        g.database,
-        g.audit_keys,
-        g.two_persons,
-        accounts(g)[OLGA.name].id,
-        {"role": "admin"},
-        actor=actor,
-        break_glass=glass,
+        *g.editing, accounts(g)[OLGA.name].id, {"role": "admin"}, actor=actor, break_glass=glass
     ),
     "password": lambda g, actor, glass: reset_password(
-        g.database, g.audit_keys, g.two_persons, accounts(g)[OLGA.name].id, actor=actor, break_glass=glass
+        *g.editing, accounts(g)[OLGA.name].id, actor=actor, break_glass=glass
     ),
-    "token": lambda g, actor, glass: create_token(
-        g.database, g.audit_keys, g.two_persons, "relayer", actor=actor, break_glass=glass
-    ),
+    "token": lambda g, actor, glass: create_token(*g.editing, "relayer", actor=actor, break_glass=glass),
 }
 
 
@@ -252,23 +220,14 @@ def test_until_there_are_two_administrators_the_server_makes_them(gateway: Gatew
 
 
 def test_a_token_counts_once_two_have_made_it(gateway: Gateway) -> None:
-    token, saved = request_token(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        "relayer",
-        ["transfer.sent"],
-        [1],
-        actor=ALICE,
-        reason=WHY,
-    )
+    token, saved = request_token(*gateway.editing, "relayer", ["transfer.sent"], [1], actor=ALICE, reason=WHY)
     number = saved.proposal_id or 0
     with pytest.raises(Unauthorized):
         authenticate(gateway.database, gateway.environment_tokens, token.encode())
     assert "transfer.sent" in str(
         preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
     )
-    approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+    approve(*gateway.editing, number, actor=BOB)
     known = authenticate(gateway.database, gateway.environment_tokens, token.encode())
     assert known.name == "relayer"
     assert known.scope.chains == {1}

@@ -15,16 +15,7 @@ from tests.gateway import Gateway
 
 
 def proposed(gateway: Gateway) -> tuple[str, int]:
-    text, saved = request_key(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        "wallet",
-        ("read",),
-        "5/minute",
-        actor=ALICE,
-        reason="agreed",
-    )
+    text, saved = request_key(*gateway.editing, "wallet", ("read",), "5/minute", actor=ALICE, reason="agreed")
     assert saved.proposal_id is not None
     return text, saved.proposal_id
 
@@ -37,10 +28,10 @@ def test_the_second_administrator_makes_it(gateway: Gateway) -> None:
     ]
     for person in (ALICE, OLGA):
         with pytest.raises(ProposalRefused):
-            approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=person)
+            approve(*gateway.editing, number, actor=person)
         with pytest.raises(Unauthorized):
             presented_key(gateway.database, f"Bearer {text}")
-    approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+    approve(*gateway.editing, number, actor=BOB)
     key = presented_key(gateway.database, f"Bearer {text}")
     assert key is not None
     assert (key.name, key.rate_limit) == ("wallet", "5/minute")
@@ -50,10 +41,10 @@ def test_the_second_administrator_makes_it(gateway: Gateway) -> None:
 def test_a_name_that_was_taken_meanwhile(gateway: Gateway) -> None:
     text, number = proposed(gateway)
     alone = gateway.but(two_persons=TwoPersons())
-    request_key(alone.database, alone.audit_keys, alone.two_persons, "wallet", ("webhooks",), "", actor=OLGA)
+    request_key(*alone.editing, "wallet", ("webhooks",), "", actor=OLGA)
     with pytest.raises(ProposalRefused, match="is already used"):
         preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
     with pytest.raises(ProposalRefused, match="is already used"):
-        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+        approve(*gateway.editing, number, actor=BOB)
     with pytest.raises(Unauthorized):
         presented_key(gateway.database, f"Bearer {text}")

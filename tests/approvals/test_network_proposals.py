@@ -37,7 +37,7 @@ from app.network.edits.rows import planned_edit, preview_edit, save_edit
 from app.network.edits.saving import save_changes
 from tests.applications import OpenApp
 from tests.approvals.kit import ALICE, BOB, NOBODY, OLGA, VERA, Clock, set_account, stored
-from tests.gateway import Gateway, gateway_of, parts
+from tests.gateway import Gateway, gateway_of
 from tests.network.services.edits.kit import add_transfer, document, edited, records, removed, versions
 from tests.network.services.network_kit import VAULT, VILLAIN
 
@@ -46,9 +46,7 @@ Make = Callable[[Gateway], Edit]
 
 
 def propose(gateway: Gateway, edit: Edit, actor: Actor = ALICE) -> int:
-    saved = save_edit(
-        gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=actor, reason=WHY
-    )
+    saved = save_edit(*gateway.editing, edit, actor=actor, reason=WHY)
     assert saved.proposal_id is not None
     return saved.proposal_id
 
@@ -104,7 +102,7 @@ def test_an_edit_waits_and_is_made_by_two(gateway: Gateway, make: Make) -> None:
     assert waiting_count(gateway.database, gateway.two_persons, Role.ADMIN) == 1
     assert preview_proposal(gateway.database, gateway.two_persons, proposal) == shown, "the same preview"
 
-    made = approve(gateway.database, gateway.audit_keys, gateway.two_persons, proposal.id, actor=BOB)
+    made = approve(*gateway.editing, proposal.id, actor=BOB)
     assert made.changes == shown.changes
     assert document(gateway) != before
     closed = stored(gateway, proposal.id)
@@ -117,7 +115,7 @@ def test_an_edit_waits_and_is_made_by_two(gateway: Gateway, make: Make) -> None:
     assert entry.record.actor == BOB.name
     assert entry.record.detail.startswith(f"proposed by {ALICE.name}, approved by {BOB.name}")
     assert entry.changes == read_changes(proposal.changes), "made is what was proposed"
-    assert verify_audit(gateway.database, gateway.audit_keys).fault is None
+    assert verify_audit(*gateway.audited).fault is None
 
 
 STOPS: dict[str, Make] = {
@@ -136,9 +134,7 @@ STOPS: dict[str, Make] = {
 def test_a_stop_never_waits_but_its_end_does(gateway: Gateway, make: Make) -> None:
     edit, before = make(gateway), document(gateway)
     assert not preview_edit(gateway.database, gateway.two_persons, edit).waits
-    saved = save_edit(
-        gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=OLGA, typed="Ethereum"
-    )
+    saved = save_edit(*gateway.editing, edit, actor=OLGA, typed="Ethereum")
     assert saved.proposal_id is None
     assert document(gateway) != before
     stopped = document(gateway)
@@ -156,41 +152,23 @@ def test_a_stop_never_waits_but_its_end_does(gateway: Gateway, make: Make) -> No
 
 def test_blocking_several_never_waits(gateway: Gateway) -> None:
     text = f"{VAULT}\n{VILLAIN}"
-    saved = save_blocks(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        BlockEdit("blocked_addresses", text, {}),
-        actor=OLGA,
-    )
+    saved = save_blocks(*gateway.editing, BlockEdit("blocked_addresses", text, {}), actor=OLGA)
     assert saved.proposal_id is None
     assert [row["address"] for row in document(gateway)["blocked_addresses"]] == [VILLAIN, VAULT]
 
 
 def test_only_what_is_named_waits(gateway: Gateway) -> None:
     one = gateway.but(two_persons=TwoPersons(frozenset({"chains"})))
-    assert save_edit(one.database, one.audit_keys, one.two_persons, fee(one), actor=ALICE).proposal_id is None
+    assert save_edit(*one.editing, fee(one), actor=ALICE).proposal_id is None
     assert save_edit(
-        one.database,
-        one.audit_keys,
-        one.two_persons,
-        edited(one, "chains", 1, name="Mainnet"),
-        actor=ALICE,
-        reason=WHY,
+        *one.editing, edited(one, "chains", 1, name="Mainnet"), actor=ALICE, reason=WHY
     ).proposal_id
 
 
 @pytest.mark.parametrize("reason", ["", "  \n ", "x" * 501])
 def test_without_a_reason_nothing_is_proposed(gateway: Gateway, reason: str) -> None:
     with pytest.raises(ReasonMissing):
-        save_edit(
-            gateway.database,
-            gateway.audit_keys,
-            gateway.two_persons,
-            fee(gateway),
-            actor=ALICE,
-            reason=reason,
-        )
+        save_edit(*gateway.editing, fee(gateway), actor=ALICE, reason=reason)
     assert list_waiting(gateway.database, Role.ADMIN) == []
     assert records(gateway) == []
 
@@ -207,7 +185,7 @@ def test_who_may_not_approve(gateway: Gateway, actor: Actor, complaint: str) -> 
     before = document(gateway)
     number = propose(gateway, fee(gateway))
     with pytest.raises(ProposalRefused, match=complaint):
-        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=actor)
+        approve(*gateway.editing, number, actor=actor)
     assert document(gateway) == before
     assert stored(gateway, number).state is ProposalState.OPEN
 
@@ -217,27 +195,25 @@ def test_roles_count_as_they_are_when_it_is_approved(gateway: Gateway) -> None:
     for changed in ({"role": "viewer"}, {"active": False}):
         set_account(gateway, OLGA, **({"role": "operator", "active": True} | changed))
         with pytest.raises(ProposalRefused, match="needs the role operator"):
-            approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=OLGA)
+            approve(*gateway.editing, number, actor=OLGA)
     set_account(gateway, OLGA, role="operator", active=True)
     set_account(gateway, ALICE, active=False)
     with pytest.raises(ProposalRefused, match="may no longer make this change"):
-        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=OLGA)
+        approve(*gateway.editing, number, actor=OLGA)
     set_account(gateway, ALICE, active=True, role="operator")
-    assert approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=OLGA).record_id
+    assert approve(*gateway.editing, number, actor=OLGA).record_id
 
 
 def test_a_row_that_changed_since_is_told_and_not_overwritten(gateway: Gateway) -> None:
     number = propose(gateway, fee(gateway))
-    save_edit(
-        *parts(open_gateway(gateway), "database", "audit_keys", "two_persons"), fee(gateway, "9"), actor=BOB
-    )
+    save_edit(*open_gateway(gateway).editing, fee(gateway, "9"), actor=BOB)
     with pytest.raises(Conflict) as told:
         preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
     assert ("base_fee", "605437528092011966", "9") in [
         (each.field, each.before, each.after) for each in told.value.meanwhile
     ]
     with pytest.raises(Conflict):
-        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+        approve(*gateway.editing, number, actor=BOB)
     assert document(gateway)["routes"][0]["base_fee"] == "9"
     assert stored(gateway, number).state is ProposalState.OPEN
 
@@ -245,25 +221,21 @@ def test_a_row_that_changed_since_is_told_and_not_overwritten(gateway: Gateway) 
 def test_what_cannot_be_any_more_is_not_approved(gateway: Gateway) -> None:
     token = EDITS["a new row"](gateway)
     number = propose(gateway, token)
-    save_edit(*parts(open_gateway(gateway), "database", "audit_keys", "two_persons"), token, actor=BOB)
+    save_edit(*open_gateway(gateway).editing, token, actor=BOB)
     with pytest.raises(Invalid, match="exists already"):
-        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+        approve(*gateway.editing, number, actor=BOB)
     gone = propose(gateway, removed(gateway, "tokens", 1, "USDC"))
     pool = {"chain_id": 1, "symbol": "USDC", "liquidity_added": "0", "epoch_seconds": 60}
-    save_edit(
-        *parts(open_gateway(gateway), "database", "audit_keys", "two_persons"),
-        Edit("pools", values=pool),
-        actor=BOB,
-    )
+    save_edit(*open_gateway(gateway).editing, Edit("pools", values=pool), actor=BOB)
     with pytest.raises(InUse):
-        approve(gateway.database, gateway.audit_keys, gateway.two_persons, gone, actor=BOB)
+        approve(*gateway.editing, gone, actor=BOB)
 
 
 def test_of_two_proposals_for_one_row_the_second_conflicts(gateway: Gateway) -> None:
     first, second = propose(gateway, fee(gateway)), propose(gateway, fee(gateway, "8"), OLGA)
-    approve(gateway.database, gateway.audit_keys, gateway.two_persons, second, actor=BOB)
+    approve(*gateway.editing, second, actor=BOB)
     with pytest.raises(Conflict):
-        approve(gateway.database, gateway.audit_keys, gateway.two_persons, first, actor=BOB)
+        approve(*gateway.editing, first, actor=BOB)
     assert document(gateway)["routes"][0]["base_fee"] == "8"
 
 
@@ -280,75 +252,37 @@ def test_base_fees_of_many_routes(gateway: Gateway) -> None:
     shown = preview_fees(gateway.database, gateway.two_persons, edit)
     assert shown.waits
     with pytest.raises(ReasonMissing):
-        save_fees(
-            gateway.database,
-            gateway.audit_keys,
-            gateway.two_persons,
-            edit,
-            shown=shown.fingerprint,
-            actor=ALICE,
-        )
+        save_fees(*gateway.editing, edit, shown=shown.fingerprint, actor=ALICE)
     number = (
-        save_fees(
-            gateway.database,
-            gateway.audit_keys,
-            gateway.two_persons,
-            edit,
-            shown=shown.fingerprint,
-            actor=ALICE,
-            reason=WHY,
-        ).proposal_id
-        or 0
+        save_fees(*gateway.editing, edit, shown=shown.fingerprint, actor=ALICE, reason=WHY).proposal_id or 0
     )
     assert document(gateway) == before
     assert preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number)) == shown
     other = propose(gateway, fee(gateway))
-    approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+    approve(*gateway.editing, number, actor=BOB)
     assert document(gateway)["routes"][0]["base_fee"] == "908156292138017949"
     with pytest.raises(Conflict):
-        approve(gateway.database, gateway.audit_keys, gateway.two_persons, other, actor=BOB)
+        approve(*gateway.editing, other, actor=BOB)
     again = FeeEdit(56, "USDT", 10**30, None)
     shown = preview_fees(gateway.database, gateway.two_persons, again)
     number = (
-        save_fees(
-            gateway.database,
-            gateway.audit_keys,
-            gateway.two_persons,
-            again,
-            shown=shown.fingerprint,
-            actor=ALICE,
-            reason=WHY,
-        ).proposal_id
-        or 0
+        save_fees(*gateway.editing, again, shown=shown.fingerprint, actor=ALICE, reason=WHY).proposal_id or 0
     )
-    save_edit(
-        *parts(open_gateway(gateway), "database", "audit_keys", "two_persons"), fee(gateway, "1"), actor=BOB
-    )
+    save_edit(*open_gateway(gateway).editing, fee(gateway, "1"), actor=BOB)
     with pytest.raises(Conflict):
-        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+        approve(*gateway.editing, number, actor=BOB)
     assert document(gateway)["routes"][0]["base_fee"] == "1"
 
 
 def test_a_grave_change_asks_both_for_the_name(gateway: Gateway) -> None:
     edit = edited(gateway, "chains", 1, disabled=True, disabled_reason="x", name="Mainnet")
     with pytest.raises(NotConfirmed):
-        save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=ALICE, reason=WHY)
-    number = (
-        save_edit(
-            gateway.database,
-            gateway.audit_keys,
-            gateway.two_persons,
-            edit,
-            actor=ALICE,
-            reason=WHY,
-            typed="Ethereum",
-        ).proposal_id
-        or 0
-    )
+        save_edit(*gateway.editing, edit, actor=ALICE, reason=WHY)
+    number = save_edit(*gateway.editing, edit, actor=ALICE, reason=WHY, typed="Ethereum").proposal_id or 0
     with pytest.raises(NotConfirmed):
-        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+        approve(*gateway.editing, number, actor=BOB)
     assert not document(gateway)["chains"][0]["disabled"]
-    approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB, typed="Ethereum")
+    approve(*gateway.editing, number, actor=BOB, typed="Ethereum")
     assert document(gateway)["chains"][0]["name"] == "Mainnet"
 
 
@@ -360,15 +294,15 @@ def test_a_proposal_ends_by_the_clock_that_is_passed_in(gateway: Gateway, clock:
     clock.forward(seconds=1)
     assert waiting_count(gateway.database, gateway.two_persons, Role.ADMIN) == 1
     with pytest.raises(ProposalRefused, match="expired"):
-        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+        approve(*gateway.editing, number, actor=BOB)
     assert stored(gateway, number).state is ProposalState.EXPIRED
     for _ in range(2):
-        note_expired(gateway.database, gateway.audit_keys, VERA)
+        note_expired(*gateway.audited, VERA)
     assert actions(gateway).count("two_persons.expire") == 1
     for decide in (reject, withdraw):
         with pytest.raises(ProposalRefused, match="expired"):
-            decide(gateway.database, gateway.audit_keys, number, "too late", actor=ALICE)
-    approve(gateway.database, gateway.audit_keys, gateway.two_persons, later, actor=BOB)
+            decide(*gateway.audited, number, "too late", actor=ALICE)
+    approve(*gateway.editing, later, actor=BOB)
 
 
 def test_the_setting_says_how_long_it_can_be_approved(gateway: Gateway, clock: Clock) -> None:
@@ -376,7 +310,7 @@ def test_the_setting_says_how_long_it_can_be_approved(gateway: Gateway, clock: C
     number = propose(brief, fee(brief))
     clock.forward(hours=1)
     with pytest.raises(ProposalRefused, match="expired"):
-        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+        approve(*gateway.editing, number, actor=BOB)
 
 
 def test_rejected_or_withdrawn_with_a_reason(gateway: Gateway) -> None:
@@ -384,19 +318,19 @@ def test_rejected_or_withdrawn_with_a_reason(gateway: Gateway) -> None:
     mine, other = propose(gateway, fee(gateway)), propose(gateway, fee(gateway, "8"))
     for decide, actor in ((reject, ALICE), (withdraw, BOB), (reject, VERA), (withdraw, VERA)):
         with pytest.raises(ProposalRefused):
-            decide(gateway.database, gateway.audit_keys, mine, "no", actor=actor)
+            decide(*gateway.audited, mine, "no", actor=actor)
     for decide, actor in ((reject, BOB), (withdraw, ALICE)):
         with pytest.raises(ReasonMissing):
-            decide(gateway.database, gateway.audit_keys, mine, " ", actor=actor)
-    reject(gateway.database, gateway.audit_keys, mine, "not now", actor=BOB)
-    withdraw(gateway.database, gateway.audit_keys, other, "a mistake", actor=ALICE)
+            decide(*gateway.audited, mine, " ", actor=actor)
+    reject(*gateway.audited, mine, "not now", actor=BOB)
+    withdraw(*gateway.audited, other, "a mistake", actor=ALICE)
     found = [stored(gateway, number) for number in (mine, other)]
     assert [(each.state, each.decided_by, each.decision_reason) for each in found] == [
         ("rejected", BOB.name, "not now"), ("withdrawn", ALICE.name, "a mistake"),
     ]  # fmt: skip
     for number in (mine, other):
         with pytest.raises(ProposalRefused, match="already"):
-            approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+            approve(*gateway.editing, number, actor=BOB)
     assert document(gateway) == before
     assert actions(gateway)[2:] == ["two_persons.reject", "two_persons.withdraw"]
     assert "not now" in records(gateway)[2].detail
@@ -409,9 +343,7 @@ def test_two_approvals_at_once_make_it_once(gateway: Gateway) -> None:
     def decide(actor: Actor) -> None:
         start.wait()
         try:
-            outcomes.append(
-                approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=actor)
-            )
+            outcomes.append(approve(*gateway.editing, number, actor=actor))
         except EditRefused as refused:
             outcomes.append(refused)
 
@@ -430,7 +362,7 @@ def test_a_proposal_survives_a_restart(gateway: Gateway, open_app: OpenApp) -> N
     number = propose(gateway, fee(gateway))
     started = replace(gateway_of(open_app(two_persons=("routes",))), clock=gateway.clock)
     assert [each.id for each in list_waiting(started.database, Role.VIEWER)] == [number]
-    approve(started.database, started.audit_keys, started.two_persons, number, actor=OLGA)
+    approve(*started.editing, number, actor=OLGA)
     assert document(gateway)["routes"][0]["base_fee"] == "7"
     assert started.two_persons.guards("routes")
     assert not started.two_persons.guards("chains")
@@ -450,12 +382,7 @@ def test_the_writer_itself_refuses_what_nobody_approved(gateway: Gateway) -> Non
     before = document(gateway)
     with pytest.raises(SecondPersonNeeded, match="routes"), writing(gateway.engine) as connection:
         save_changes(
-            connection,
-            gateway.database,
-            gateway.audit_keys,
-            gateway.two_persons,
-            ALICE,
-            planned_edit(connection, fee(gateway), gateway.clock()),
+            connection, *gateway.editing, ALICE, planned_edit(connection, fee(gateway), gateway.clock())
         )
     assert document(gateway) == before
 
@@ -464,4 +391,4 @@ def test_transfers_that_came_meanwhile_still_guard_a_row(gateway: Gateway) -> No
     number = propose(gateway, edited(gateway, "tokens", 1, "USDT", decimal=7))
     add_transfer(gateway, 1)
     with pytest.raises(Invalid, match="transfers use"):
-        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+        approve(*gateway.editing, number, actor=BOB)

@@ -24,12 +24,12 @@ from app.approvals.operators import AccountRequest, AccountWish, request_account
 from app.audit.services import Conflict
 from app.credentials.services.ingest_tokens import (
     TokenTerms,
-    authenticate,
     create_token,
     list_tokens,
     revoke_token,
     rotate_token,
 )
+from app.credentials.services.presented_tokens import authenticate
 from app.db.engine import writing
 from app.values.errors import Unauthorized
 from tests.approvals.kit import ALICE, BOB, OLGA, set_account, stored
@@ -68,29 +68,18 @@ def add_passkey(gateway: Gateway, account_id: int) -> None:
 def test_a_token_that_replaces_another_waits_with_its_expiry(gateway: Gateway, alone: Gateway) -> None:
     ends = gateway.clock() + timedelta(days=7)
     terms = TokenTerms(expires_at=ends, quota_events=5, quota_seconds=60)
-    create_token(
-        alone.database,
-        alone.audit_keys,
-        alone.two_persons,
-        "relayer",
-        ["transfer.sent"],
-        [56],
-        actor=BOB,
-        terms=terms,
-    )
+    create_token(*alone.editing, "relayer", ["transfer.sent"], [56], actor=BOB, terms=terms)
     with pytest.raises(SecondPersonNeeded):
-        rotate_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer", actor=ALICE)
+        rotate_token(*gateway.editing, "relayer", actor=ALICE)
     with pytest.raises(ReasonMissing):
-        request_rotation(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer", actor=ALICE)
+        request_rotation(*gateway.editing, "relayer", actor=ALICE)
 
-    token, saved = request_rotation(
-        gateway.database, gateway.audit_keys, gateway.two_persons, "relayer", actor=ALICE, reason=WHY
-    )
+    token, saved = request_rotation(*gateway.editing, "relayer", actor=ALICE, reason=WHY)
     number = saved.proposal_id or 0
     assert preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number)).waits
     with pytest.raises(Unauthorized):
         authenticate(gateway.database, gateway.environment_tokens, token.encode())
-    approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+    approve(*gateway.editing, number, actor=BOB)
     assert authenticate(gateway.database, gateway.environment_tokens, token.encode()).name == "relayer"
     first, second = [
         record
@@ -101,18 +90,14 @@ def test_a_token_that_replaces_another_waits_with_its_expiry(gateway: Gateway, a
 
 
 def test_a_replacement_is_refused_when_there_is_nothing_to_replace(gateway: Gateway, alone: Gateway) -> None:
-    create_token(alone.database, alone.audit_keys, alone.two_persons, "relayer", actor=BOB)
-    _, saved = request_rotation(
-        gateway.database, gateway.audit_keys, gateway.two_persons, "relayer", actor=ALICE, reason=WHY
-    )
+    create_token(*alone.editing, "relayer", actor=BOB)
+    _, saved = request_rotation(*gateway.editing, "relayer", actor=ALICE, reason=WHY)
     revoke_token(gateway.database, gateway.audit_keys, gateway.environment_tokens, "relayer", actor=BOB)
     for step in (
         lambda: preview_proposal(
             gateway.database, gateway.two_persons, stored(gateway, saved.proposal_id or 0)
         ),
-        lambda: approve(
-            gateway.database, gateway.audit_keys, gateway.two_persons, saved.proposal_id or 0, actor=BOB
-        ),
+        lambda: approve(*gateway.editing, saved.proposal_id or 0, actor=BOB),
     ):
         with pytest.raises(ProposalRefused, match="no valid token"):
             step()
@@ -121,38 +106,28 @@ def test_a_replacement_is_refused_when_there_is_nothing_to_replace(gateway: Gate
 def test_a_first_token_keeps_what_was_proposed(gateway: Gateway) -> None:
     ends = gateway.clock() + timedelta(days=7)
     token, saved = request_token(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        "relayer",
-        [],
-        [1],
-        actor=ALICE,
-        terms=TokenTerms(expires_at=ends),
-        reason=WHY,
+        *gateway.editing, "relayer", [], [1], actor=ALICE, terms=TokenTerms(expires_at=ends), reason=WHY
     )
-    approve(gateway.database, gateway.audit_keys, gateway.two_persons, saved.proposal_id or 0, actor=BOB)
+    approve(*gateway.editing, saved.proposal_id or 0, actor=BOB)
     assert authenticate(gateway.database, gateway.environment_tokens, token.encode()).expires_at == ends
 
 
 def test_demanding_a_second_factor_is_at_once_and_relaxing_waits(gateway: Gateway) -> None:
     with pytest.raises(AccountRefused, match="not required"):
-        request_relaxing(gateway.database, gateway.audit_keys, gateway.two_persons, actor=ALICE, reason=WHY)
+        request_relaxing(*gateway.editing, actor=ALICE, reason=WHY)
     set_account(gateway, ALICE, tf_primary_method="authenticator", tf_totp_secret="x")
-    demand_second_factor(gateway.database, gateway.audit_keys, id_of(gateway, ALICE.name), actor=ALICE)
+    demand_second_factor(*gateway.audited, id_of(gateway, ALICE.name), actor=ALICE)
     assert second_factor_demanded(gateway.database)
     with pytest.raises(ReasonMissing):
-        request_relaxing(gateway.database, gateway.audit_keys, gateway.two_persons, actor=ALICE)
+        request_relaxing(*gateway.editing, actor=ALICE)
 
-    saved = request_relaxing(
-        gateway.database, gateway.audit_keys, gateway.two_persons, actor=ALICE, reason=WHY
-    )
+    saved = request_relaxing(*gateway.editing, actor=ALICE, reason=WHY)
     number = saved.proposal_id or 0
     preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
     assert second_factor_demanded(gateway.database), "not yet"
     with pytest.raises(ProposalRefused):
-        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=ALICE)
-    approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+        approve(*gateway.editing, number, actor=ALICE)
+    approve(*gateway.editing, number, actor=BOB)
     assert not second_factor_demanded(gateway.database)
 
 
@@ -160,16 +135,11 @@ def test_a_lost_second_factor_takes_passkeys_along(gateway: Gateway) -> None:
     olga = id_of(gateway, OLGA.name)
     add_passkey(gateway, olga)
     with pytest.raises(SecondPersonNeeded):
-        forget_second_factors(gateway.database, gateway.audit_keys, gateway.two_persons, olga, actor=ALICE)
+        forget_second_factors(*gateway.editing, olga, actor=ALICE)
     request = AccountRequest(AccountWish.RESET_SECOND_FACTOR, OLGA.name)
-    number = (
-        request_account(
-            gateway.database, gateway.audit_keys, gateway.two_persons, request, actor=ALICE, reason=WHY
-        ).proposal_id
-        or 0
-    )
+    number = request_account(*gateway.editing, request, actor=ALICE, reason=WHY).proposal_id or 0
     assert accounts_that_have_passkeys(gateway.database) == {olga}
-    approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+    approve(*gateway.editing, number, actor=BOB)
     assert not accounts_that_have_passkeys(gateway.database)
 
 
@@ -177,28 +147,18 @@ def test_a_passkey_that_came_meanwhile_is_a_conflict(gateway: Gateway) -> None:
     olga = id_of(gateway, OLGA.name)
     set_account(gateway, OLGA, tf_totp_secret="old")
     request = AccountRequest(AccountWish.RESET_SECOND_FACTOR, OLGA.name)
-    number = (
-        request_account(
-            gateway.database, gateway.audit_keys, gateway.two_persons, request, actor=ALICE, reason=WHY
-        ).proposal_id
-        or 0
-    )
+    number = request_account(*gateway.editing, request, actor=ALICE, reason=WHY).proposal_id or 0
     add_passkey(gateway, olga)
     with pytest.raises(Conflict, match="since"):
-        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+        approve(*gateway.editing, number, actor=BOB)
 
 
 def test_a_password_that_somebody_made_must_be_changed(gateway: Gateway) -> None:
     create = AccountRequest(AccountWish.CREATE, "carol@example.org", {"role": Role.VIEWER.value}, "hash")
     renew = AccountRequest(AccountWish.NEW_PASSWORD, OLGA.name, hashed="another hash")
     for request in (create, renew):
-        number = (
-            request_account(
-                gateway.database, gateway.audit_keys, gateway.two_persons, request, actor=ALICE, reason=WHY
-            ).proposal_id
-            or 0
-        )
-        approve(gateway.database, gateway.audit_keys, gateway.two_persons, number, actor=BOB)
+        number = request_account(*gateway.editing, request, actor=ALICE, reason=WHY).proposal_id or 0
+        approve(*gateway.editing, number, actor=BOB)
         account = find_account(gateway.database, email=request.email)
         assert account is not None
         assert account.must_change_password, request.wish

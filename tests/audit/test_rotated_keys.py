@@ -70,17 +70,13 @@ def test_an_api_key(at_noon: Callable[..., Flask]) -> None:
     def asked(key: str) -> int:
         return app.test_client().get("/v2/getTransferConfigs", headers=bearer(key)).status_code
 
-    old, _ = request_key(
-        gateway.database, gateway.audit_keys, gateway.two_persons, "wallet", ("read",), "", actor=TESTER
-    )
+    old, _ = request_key(*gateway.editing, "wallet", ("read",), "", actor=TESTER)
     assert asked(old) == 200
-    new, _ = request_key(
-        gateway.database, gateway.audit_keys, gateway.two_persons, "wallet-2", ("read",), "", actor=TESTER
-    )
+    new, _ = request_key(*gateway.editing, "wallet-2", ("read",), "", actor=TESTER)
     assert [asked(old), asked(new)] == [200, 200]
     with reading(gateway.engine) as connection:
         number = connection.execute(select(ApiKey.id).where(ApiKey.name == "wallet")).scalar_one()
-    revoke_key(gateway.database, gateway.audit_keys, number, actor=TESTER)
+    revoke_key(*gateway.audited, number, actor=TESTER)
     assert [asked(old), asked(new)] == [401, 200]
 
 
@@ -89,15 +85,12 @@ def test_the_audit_key(at_noon: Callable[..., Flask]) -> None:
         *parts(gateway_of(at_noon(audit_key=OLD)), "database", "audit_keys"), TESTER, "test.deed", "before"
     )
     after = gateway_of(at_noon(audit_key=NEW, audit_keys_old=(OLD,)))
-    record_separately(after.database, after.audit_keys, TESTER, "test.deed", "after")
-    assert (
-        verify_audit(after.database, after.audit_keys).count,
-        verify_audit(after.database, after.audit_keys).fault,
-    ) == (2, None)
+    record_separately(*after.audited, TESTER, "test.deed", "after")
+    assert (verify_audit(*after.audited).count, verify_audit(*after.audited).fault) == (2, None)
     forgotten = verify_audit(*parts(gateway_of(at_noon(audit_key=NEW)), "database", "audit_keys"))
     assert "not one of the configured keys" in (forgotten.fault or ""), "it is needed for what it sealed"
     leaked = gateway_of(at_noon(audit_key=OLD, audit_keys_old=(NEW,)))
-    assert "older key" in (verify_audit(leaked.database, leaked.audit_keys).fault or "")
+    assert "older key" in (verify_audit(*leaked.audited).fault or "")
 
 
 @pytest.mark.parametrize("name", ["SECRET_KEY", "SECRET_KEYS_OLD", "AUDIT_KEYS_OLD", "INGEST_TOKENS"])

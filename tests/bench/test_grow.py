@@ -64,13 +64,7 @@ def test_it_is_as_if_they_had_been_fed(gateway: Gateway, monkeypatch: pytest.Mon
     with writing(gateway.engine) as connection:
         for table in reversed(db.metadata.sorted_tables):
             connection.execute(table.delete())
-    import_network(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        orjson.dumps(network_document()),
-        actor=TESTER,
-    )
+    import_network(*gateway.editing, orjson.dumps(network_document()), actor=TESTER)
     reported = [orjson.dumps(event) for transfer in MADE_UP for event in events_of(transfer)]
     assert ingest_lines(gateway.database, gateway.intake, reported, "test").refused == []
     reported = state(gateway)
@@ -102,7 +96,7 @@ def test_it_takes_an_empty_database_and_leaves_no_log(gateway: Gateway, client: 
     with pytest.raises(SandboxRefused, match="not empty"):
         grow(gateway, SyntheticTransfers(50, NOW), actor=TESTER)
     with pytest.raises(NoEventLog, match="its 50 transfers have no events"):
-        replay(gateway.database, gateway.audit_keys, actor=TESTER)
+        replay(*gateway.audited, actor=TESTER)
     assert state(gateway) == before
     run = client.application.test_cli_runner().invoke
     for command in (["replay"], ["export"], ["prune", "--before", "2026-01-01T00:00:00Z"], ["ingest", "-"]):

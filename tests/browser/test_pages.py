@@ -33,7 +33,7 @@ from tests.browser.conftest import Visit
 from tests.browser.looking import findings, go
 from tests.databases import SharedSqlite
 from tests.everyday import some
-from tests.gateway import gateway_of, parts
+from tests.gateway import gateway_of
 from tests.serving.server import Server
 from tests.webhooks.services.hooks import to_subjects
 
@@ -208,9 +208,7 @@ PREVIEWED = (
         shows=".diff",
     ),
     Sent(
-        "/admin/blocked_addresses/new",
-        {"text": "0x00000000000000000000000000000000000000c9"},
-        shows=CONFIRM,
+        "/admin/blocked_addresses/new", {"text": "0x00000000000000000000000000000000000000c9"}, shows=CONFIRM
     ),
     Sent("/admin/blocked_networks/new", {"text": "10.0.0.0/8\n192.0.2.1", "reason": "x"}, shows=CONFIRM),
     Sent("/admin/routes/base-fees", {"dst_chain_id": "56", "how": "factor", "factor": "3"}, shows=CONFIRM),
@@ -249,15 +247,9 @@ def story(server: Server, sandbox: SharedSqlite) -> Story:
         proposal = send(visitor, "/admin/pegged_pairs/1", burn_base_fee="7")
         why = {"proposal_reason": "asked for by the vault's operator"}
         visitor.post("/admin/pegged_pairs/1", form_of(proposal) | why | {"confirm": "1"})
-        create_token(
-            *parts(gateway_of(app), "database", "audit_keys", "two_persons"), "a-reporter", actor=TESTER
-        )
+        create_token(*gateway_of(app).editing, "a-reporter", actor=TESTER)
         request_key(
-            *parts(gateway_of(app), "database", "audit_keys", "two_persons"),
-            "a-wallet",
-            ("read", "webhooks"),
-            "100/minute;1000/hour",
-            actor=TESTER,
+            *gateway_of(app).editing, "a-wallet", ("read", "webhooks"), "100/minute;1000/hour", actor=TESTER
         )
         hook = to_subjects(gateway_of(app), ["0xab"]).public_id
         send_test(gateway_of(app).database, hook)

@@ -37,10 +37,7 @@ def test_what_commands_did_is_listed_shown_and_exported(app: Flask) -> None:
     assert listed[0].split("  ")[2:4] == [me, "network.import"]
     shown = run(app, "audit", "show", "2").stdout.splitlines()
     assert f"{me} (cli)  network.import  network document" in shown[0]
-    assert shown[2:] == [
-        "changed route of USDT from 1 to 56",
-        "  perc_fee_tiers[0].ppm: 400 → 500",
-    ]
+    assert shown[2:] == ["changed route of USDT from 1 to 56", "  perc_fee_tiers[0].ppm: 400 → 500"]
     lines = run(app, "audit", "export", "--since", "2026-01-01T00:00:00Z").stdout.splitlines()
     assert [json.loads(line)["action"] for line in lines] == [
         "network.import",
@@ -94,13 +91,7 @@ def test_what_is_no_head_time_or_record_is_said(app: Flask) -> None:
 
 
 def test_a_record_cannot_steer_the_terminal(app: Flask) -> None:
-    record_separately(
-        current_gateway().database,
-        current_gateway().audit_keys,
-        Actor("a\x1b[2J\nb", Source.CONSOLE),
-        "sign_in.failed",
-        "x",
-    )
+    record_separately(*current_gateway().audited, Actor("a\x1b[2J\nb", Source.CONSOLE), "sign_in.failed", "x")
     for command in (("list",), ("show", "1")):
         output = run(app, "audit", *command).stdout
         assert "\x1b" not in output

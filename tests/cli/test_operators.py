@@ -66,7 +66,7 @@ def test_an_account_from_its_making_to_its_end(app: Flask) -> None:
     assert after.must_change_password, "whoever ran the command has seen it"
     records = list_audit(current_gateway().database)
     assert [row.action for row in records] == ["operator.change"] * 4 + ["operator.create"]
-    assert verify_audit(current_gateway().database, current_gateway().audit_keys).fault is None
+    assert verify_audit(*current_gateway().audited).fault is None
     told = " ".join(str(row) for row in records)
     assert fresh not in told
     assert "argon2" not in told
@@ -112,13 +112,13 @@ def test_a_lost_second_factor_is_forgotten_with_passkeys_and_recovery_codes(app:
     account = find_account(gateway.database, email="a@example.org")
     assert account
     passkey = NewPasskey("key", b"id", b"public", 0, [], synced=False)
-    add_passkey(gateway.database, gateway.audit_keys, account.id, passkey, actor=TESTER)
-    make_recovery_codes(gateway.database, gateway.audit_keys, account.id, actor=TESTER)
+    add_passkey(*gateway.audited, account.id, passkey, actor=TESTER)
+    make_recovery_codes(*gateway.audited, account.id, actor=TESTER)
     assert "a@example.org  admin  active  set up" in run(app, "list").output
     assert run(app, "reset-second-factor", "a@example.org").exit_code == 0
     assert "a@example.org  admin  active  none" in run(app, "list").output
     assert recovery_codes_left(gateway.database, account.id) == 0
-    assert verify_audit(gateway.database, gateway.audit_keys).fault is None
+    assert verify_audit(*gateway.audited).fault is None
 
 
 def test_the_last_administrator_stays(app: Flask) -> None:

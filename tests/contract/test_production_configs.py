@@ -31,7 +31,7 @@ from tests.api.shapes import CONFIGS, ESTIMATE
 from tests.builders.network import text
 from tests.contract.recorded_answers import sandbox_app
 from tests.contract.ways import burn_mint_ways, pegged_ways, pool_ways
-from tests.gateway import gateway_of, parts
+from tests.gateway import gateway_of
 from tests.grpcweb.two_doors import of_fields
 from tests.grpcweb.wire import METHODS, frame, post
 
@@ -164,9 +164,7 @@ def test_a_pegged_way_answers_clients_that_always_send_false(production: Flask) 
     document = json.loads(export_network(gateway_of(production).database))
     for pair in document["pegged_pairs"]:
         pair |= {"deposit_base_fee": "1", "burn_base_fee": "2", "perc_fee_tiers": [{"from": "0", "ppm": 0}]}
-    import_network(
-        *parts(gateway_of(production), "database", "audit_keys", "two_persons"), text(document), actor=TESTER
-    )
+    import_network(*gateway_of(production).editing, text(document), actor=TESTER)
     only_pegged = sorted(set(pegged_ways(RECORDED)) - pool_ways(RECORDED))
     pick = random.Random(8)
     for symbol, src, dst in [*pick.sample(only_pegged, 50), ("MUX", 1, 42161), ("MUX", 42161, 1)]:
@@ -184,21 +182,10 @@ def test_a_pegged_way_answers_clients_that_always_send_false(production: Flask) 
 @pytest.mark.soak("imports the whole configuration three times")
 def test_an_export_imports_unchanged(production: Flask) -> None:
     exported = export_network(gateway_of(production).database)
-    assert (
-        import_network(
-            *parts(gateway_of(production), "database", "audit_keys", "two_persons"), exported, actor=TESTER
-        ).changes
-        == ()
-    )
-    import_network(
-        *parts(gateway_of(production), "database", "audit_keys", "two_persons"),
-        text({"version": 1}),
-        actor=TESTER,
-    )
+    assert import_network(*gateway_of(production).editing, exported, actor=TESTER).changes == ()
+    import_network(*gateway_of(production).editing, text({"version": 1}), actor=TESTER)
     assert configs_of(production)["chains"] == []
-    import_network(
-        *parts(gateway_of(production), "database", "audit_keys", "two_persons"), exported, actor=TESTER
-    )
+    import_network(*gateway_of(production).editing, exported, actor=TESTER)
     assert export_network(gateway_of(production).database) == exported
     assert pool_ways(configs_of(production)) == pool_ways(RECORDED)
 
@@ -270,12 +257,7 @@ def test_unknown_fields_are_answered_as_they_came(app: Flask, tmp_path: Path) ->
     assert ours["pegged_pair_configs"][0]["pegged_token"]["tags"] == []
     assert ours["notice"] == {"text": "new"}
     exported = export_network(gateway_of(app).database)
-    assert (
-        import_network(
-            *parts(gateway_of(app), "database", "audit_keys", "two_persons"), exported, actor=TESTER
-        ).changes
-        == ()
-    )
+    assert import_network(*gateway_of(app).editing, exported, actor=TESTER).changes == ()
 
 
 def test_no_way_of_the_sandbox_is_derived_that_has_no_route(tmp_path: Path) -> None:

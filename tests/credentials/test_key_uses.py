@@ -39,9 +39,7 @@ def gateway(app: Flask) -> Gateway:
 @pytest.fixture
 def keys(gateway: Gateway) -> list[int]:
     for name in ("a", "b"):
-        request_key(
-            gateway.database, gateway.audit_keys, gateway.two_persons, name, ("read",), "", actor=TESTER
-        )
+        request_key(*gateway.editing, name, ("read",), "", actor=TESTER)
     with reading(gateway.reads) as connection:
         return sorted(row.id for row in valid_keys(connection))
 

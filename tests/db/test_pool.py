@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import create_engine
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from app.db.pool import FairPool, Tickets
+from app.db.engine import FairPool, Tickets
 
 
 def test_who_waits_longest_is_next() -> None:

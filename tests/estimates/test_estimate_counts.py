@@ -38,7 +38,7 @@ def gateway(app: Flask) -> Iterator[Gateway]:
     gateway = current_gateway().but(clock=lambda: NOON)
     counts = EstimateCounts(gateway.engine, gateway.clock, NEVER)
     gateway = gateway.but(estimate_counts=counts)
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    import_network(*gateway.editing, text(network()), actor=TESTER)
     yield gateway
     counts.end()
 

@@ -100,6 +100,6 @@ def test_killed_at_any_moment(url: str, tmp_path: Path, reporting: threading.Eve
         }  # fmt: skip
         totals = {row[0]: row[2:] for row in after["pool_counters"]}
         assert totals[1][1] == (OLD + NEW) * 1_000_000_000
-        replay(gateway.database, gateway.audit_keys, actor=TESTER)
+        replay(*gateway.audited, actor=TESTER)
         with reading(gateway.engine) as connection:
             assert projections(connection) == after

@@ -89,7 +89,7 @@ def assert_log_replays_to_the_same_answers(client: FlaskClient, told: Events) ->
     """Folding the log anew changes no answer: all that they are made of, and a sample to the byte."""
     asked = [event["transfer_id"] for event in told if "transfer_id" in event][:: len(told) // 200]
     before, answers = state(), [answer(client, transfer_id) for transfer_id in asked]
-    replay(current_gateway().database, current_gateway().audit_keys, actor=TESTER)
+    replay(*current_gateway().audited, actor=TESTER)
     assert state() == before
     assert [answer(client, transfer_id) for transfer_id in asked] == answers
 

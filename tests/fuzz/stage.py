@@ -98,24 +98,8 @@ def stage(url: str, folder: Path, pages: int = 80) -> Iterator[Stage]:
 
 
 def _world(gateway: Gateway) -> World:
-    create_account(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        "fuzz@example.org",
-        SECRET,
-        Role.ADMIN,
-        actor=TESTER,
-    )
-    key, _ = request_key(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        "fuzz",
-        ("read", "webhooks"),
-        "",
-        actor=TESTER,
-    )
+    create_account(*gateway.editing, "fuzz@example.org", SECRET, Role.ADMIN, actor=TESTER)
+    key, _ = request_key(*gateway.editing, "fuzz", ("read", "webhooks"), "", actor=TESTER)
     with reading(gateway.engine) as connection:
         keys = connection.scalars(
             select(Transfer.transfer_id).order_by(Transfer.transfer_id).limit(200)
@@ -160,11 +144,11 @@ def inconsistencies(url: str) -> list[str]:
     """What of the database does not hold: the audit log's seals, or the log against what follows from it."""
     with gateway_on(url):
         gateway = current_gateway()
-        verified = verify_audit(gateway.database, gateway.audit_keys)
+        verified = verify_audit(*gateway.audited)
         found = [f"audit: {verified.fault}"] if verified.fault is not None else []
         with reading(gateway.engine) as connection:
             before = _folded(connection)
-        replay(gateway.database, gateway.audit_keys, actor=TESTER)
+        replay(*gateway.audited, actor=TESTER)
         with reading(gateway.engine) as connection:
             after = _folded(connection)
     return found + [f"a replay makes other {name}" for name in before if before[name] != after[name]]

@@ -83,15 +83,7 @@ def exactly(answers: list[Answer], limit: int) -> bool:
 def test_exactly_the_limit_passes(server: Server, url: str) -> None:
     app = create_app(make_settings(url))
     with app.app_context():
-        key, _ = request_key(
-            current_gateway().database,
-            current_gateway().audit_keys,
-            current_gateway().two_persons,
-            "wallet",
-            ("read",),
-            "45/hour",
-            actor=TESTER,
-        )
+        key, _ = request_key(*current_gateway().editing, "wallet", ("read",), "45/hour", actor=TESTER)
         close_connections()
     assert exactly(ask_all(server), LIMIT)
     time.sleep(1.1)  # a worker may have read the keys just before

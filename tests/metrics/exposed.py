@@ -77,9 +77,7 @@ def _fill(gateway: Gateway) -> None:
     document = json.loads(export_network(gateway.database))
     for chain in document["chains"]:
         chain |= {"watch_from_block": 10, "rpc": ["RPC_URL_TEST"]}
-    import_network(
-        gateway.database, gateway.audit_keys, gateway.two_persons, json.dumps(document).encode(), actor=TESTER
-    )
+    import_network(*gateway.editing, json.dumps(document).encode(), actor=TESTER)
     now = gateway.clock()
     read: dict[str, Any] = {
         "chain_id": 1,

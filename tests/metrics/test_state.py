@@ -126,14 +126,14 @@ def test_stuck_transfers_are_those_of_long_ago_as_well(
 def test_a_part_that_fails_or_hangs_takes_no_other_along(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     hang = threading.Event()
 
-    def fails(_gateway: Gateway) -> Sequence[Metric]:
+    def fails() -> Sequence[Metric]:
         raise OSError("away")
 
-    def hangs(_gateway: Gateway) -> Sequence[Metric]:
+    def hangs() -> Sequence[Metric]:
         hang.wait(30)
         return ()
 
-    def works(_gateway: Gateway) -> Sequence[Metric]:
+    def works() -> Sequence[Metric]:
         return [GaugeMetricFamily("gateway_works", "x", value=7)]
 
     monkeypatch.setattr(metrics, "TIMEOUT_SECONDS", 0.2)
@@ -161,9 +161,7 @@ def test_chains_that_are_watched_tell_how_far_they_are_behind(
     for chain in document["chains"]:
         if chain["id"] in (1, 10):
             chain |= {"watch_from_block": 10, "rpc": ["RPC_URL_TEST"]}
-    import_network(
-        sandbox.database, sandbox.audit_keys, sandbox.two_persons, json.dumps(document).encode(), actor=TESTER
-    )
+    import_network(*sandbox.editing, json.dumps(document).encode(), actor=TESTER)
     now = sandbox.clock()
     row = {"chain_id": 1, "epoch": 1, "head": 120, "live_to": 100, "head_at": now - timedelta(seconds=90)}
     row |= {"owner": "host 1", "until": now + timedelta(seconds=60), "head_moved_at": now, "read_at": now}

@@ -115,7 +115,7 @@ def test_rows_of_a_gateway_go_up_and_down(old: Flask) -> None:
         ("pool:1:USDT", None),
     ]
     gateway = current_gateway()
-    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    replay(*gateway.audited, actor=TESTER)
     assert rows("transfers", "transfer_id", "status") == [(TRANSFER, 1), (OTHER, 0)]
     other_facts = [
         line("a", "transfer.submitted", transfer_id=OTHER.hex(), src_chain_id=1),

@@ -42,30 +42,12 @@ def stopped_at() -> list[Any]:
 def test_the_log_tells_since_when(new: Flask) -> None:
     rows = network()
     rows["chains"][0] |= {"disabled": True, "disabled_reason": "first"}
-    import_network(
-        current_gateway().database,
-        current_gateway().audit_keys,
-        current_gateway().two_persons,
-        text(rows),
-        actor=TESTER,
-    )
+    import_network(*current_gateway().editing, text(rows), actor=TESTER)
     rows["chains"][0] |= {"disabled_reason": "said otherwise"}
     rows["chains"][2] |= {"disabled": True}
-    import_network(
-        current_gateway().database,
-        current_gateway().audit_keys,
-        current_gateway().two_persons,
-        text(rows),
-        actor=TESTER,
-    )
+    import_network(*current_gateway().editing, text(rows), actor=TESTER)
     rows["chains"][2] |= {"disabled": False}
-    import_network(
-        current_gateway().database,
-        current_gateway().audit_keys,
-        current_gateway().two_persons,
-        text(rows),
-        actor=TESTER,
-    )
+    import_network(*current_gateway().editing, text(rows), actor=TESTER)
     kept = stopped_at()
     assert [at is not None for at in kept] == [True, False, False]
     downgrade(directory="migrations", revision="0019")

@@ -111,7 +111,7 @@ def test_a_payment_that_no_longer_stands(ask: Asker) -> None:
     assert (ask.status(SECOND)["status"], raised(ask)) == (8, {})
     ask.take(PAID | {"block": 120})
     assert_second_is_dead(ask)
-    retract_ids(ask.gateway.database, ask.gateway.audit_keys, [PAID["id"]], "not paid at all", actor=TESTER)
+    retract_ids(*ask.gateway.audited, [PAID["id"]], "not paid at all", actor=TESTER)
     assert (ask.status(SECOND)["status"], raised(ask)) == (8, {})
 
 
@@ -135,7 +135,7 @@ def test_both_reported_as_paid_are_both_raised(ask: Asker) -> None:
 
 def test_it_is_remembered_when_the_first_is_pruned_and_after_a_replay(ask: Asker) -> None:
     ask.take(rotation(1, SET), *story_of(FIRST), PAID)
-    replay(ask.gateway.database, ask.gateway.audit_keys, actor=TESTER)
+    replay(*ask.gateway.audited, actor=TESTER)
     later = replace(ask.gateway, clock=lambda: ask.gateway.clock() + timedelta(days=30))
     assert (
         sum(
@@ -151,7 +151,7 @@ def test_it_is_remembered_when_the_first_is_pruned_and_after_a_replay(ask: Asker
     )
     ask.take(*story_of(SECOND))
     assert_second_is_dead(ask)
-    replay(ask.gateway.database, ask.gateway.audit_keys, actor=TESTER)
+    replay(*ask.gateway.audited, actor=TESTER)
     assert_second_is_dead(ask)
 
 

@@ -31,9 +31,7 @@ def put(ask: Asker, story: Story, *, listed: bool = True, **said: Any) -> None:
         document["tokens"] = [
             row for row in document["tokens"] if (row["chain_id"], row["symbol"]) != (story.chain, "CELR")
         ]
-    import_network(
-        ask.gateway.database, ask.gateway.audit_keys, ask.gateway.two_persons, text(document), actor=TESTER
-    )
+    import_network(*ask.gateway.editing, text(document), actor=TESTER)
 
 
 def wanted(story: Story, token: str) -> bytes:
@@ -63,9 +61,7 @@ def test_events_are_judged_again_when_the_pair_says_its_token(ask: Asker, story:
     """Only while nothing under way hangs on the old one: here the send comes before the pair is known."""
     document = network()
     document["pegged_pairs"] = []
-    import_network(
-        ask.gateway.database, ask.gateway.audit_keys, ask.gateway.two_persons, text(document), actor=TESTER
-    )
+    import_network(*ask.gateway.editing, text(document), actor=TESTER)
     request = wanted(story, OWN)
     ask.take(rotation(story.chain, SET))
     ask.feed(story.sent(), story.prepared(request))

@@ -95,7 +95,7 @@ class Walk:
             self.watched.read()
 
     def replay(self) -> None:
-        replay(self.ask.gateway.database, self.ask.gateway.audit_keys, actor=TESTER)
+        replay(*self.ask.gateway.audited, actor=TESTER)
 
     def step(self) -> None:
         moves = {self.sign: 12, self.reset: 4, self.withdraw: 2, self.reorganise: 3, self.replay: 1}

@@ -83,7 +83,7 @@ def test_a_set_that_cannot_sign_withdraws_evidence_until_the_next(ask: Asker, ca
     assert [row["power"] for row in ask.evidence(STORY)["signers"]] == [
         str(members[who]) for who in sorted(members)
     ]
-    replay(ask.gateway.database, ask.gateway.audit_keys, actor=TESTER)
+    replay(*ask.gateway.audited, actor=TESTER)
     assert_frozen(ask, why)
 
     watched.reset(by_address(USUAL))

@@ -43,9 +43,7 @@ def bridges(story: Story) -> dict[bytes, Bridge]:
 def list_other(ask: Asker, story: Story, *contracts: bytes) -> None:
     document = network()
     document["pegged_pairs"][0][LISTS[story.kind]] = [checksum_address(each) for each in contracts]
-    import_network(
-        ask.gateway.database, ask.gateway.audit_keys, ask.gateway.two_persons, text(document), actor=TESTER
-    )
+    import_network(*ask.gateway.editing, text(document), actor=TESTER)
 
 
 def signed_for(story: Story, contract: bytes) -> dict[str, Any]:

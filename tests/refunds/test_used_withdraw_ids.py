@@ -92,7 +92,7 @@ def test_it_is_used_up_from_its_block_on_and_until_that_is_orphaned(
     assert_used_up(ask, what)
     with reading(ask.gateway.reads) as connection:
         found = projections(connection)
-    replay(ask.gateway.database, ask.gateway.audit_keys, actor=TESTER)
+    replay(*ask.gateway.audited, actor=TESTER)
     assert_used_up(ask, what)
     with reading(ask.gateway.reads) as connection:
         assert projections(connection) == found
@@ -142,11 +142,9 @@ def test_a_report_counts_until_it_is_taken_back(ask: Asker, report: str) -> None
     assert ask.status(STORY)["status"] == 8
     ask.take(line)
     assert_used_up(ask, "for ")
-    retraction = retract_ids(
-        ask.gateway.database, ask.gateway.audit_keys, [line["id"]], "not on the chain", actor=TESTER
-    )
+    retraction = retract_ids(*ask.gateway.audited, [line["id"]], "not on the chain", actor=TESTER)
     assert ask.status(STORY)["status"] == 8
-    retract_ids(ask.gateway.database, ask.gateway.audit_keys, retraction, "it was", actor=TESTER)
+    retract_ids(*ask.gateway.audited, retraction, "it was", actor=TESTER)
     assert_used_up(ask, "for ")
 
 
@@ -154,13 +152,7 @@ def test_a_report_counts_until_it_is_taken_back(ask: Asker, report: str) -> None
 def test_it_counts_before_the_refund_is_known(ask: Asker, report: str) -> None:
     ask.take(rotation(1, SET), *refund())
     used = withdraw_id(ask)
-    retract_ids(
-        ask.gateway.database,
-        ask.gateway.audit_keys,
-        [each["id"] for each in refund()],
-        "comes later",
-        actor=TESTER,
-    )
+    retract_ids(*ask.gateway.audited, [each["id"] for each in refund()], "comes later", actor=TESTER)
     ask.take(lines(used)[report])
     ask.feed(*refund())
     assert_used_up(ask, "for ")
@@ -222,5 +214,5 @@ def test_it_is_retained_when_transfers_are_pruned(ask: Asker) -> None:
         == 1
     )
     assert_used_up(ask, f"for transfer {OTHER.id}")
-    replay(ask.gateway.database, ask.gateway.audit_keys, actor=TESTER)
+    replay(*ask.gateway.audited, actor=TESTER)
     assert_used_up(ask, f"for transfer {OTHER.id}")

@@ -100,7 +100,7 @@ def test_a_send_to_a_chain_that_cannot_be_configured_is_found_and_refunded(ask: 
     pair = {"src_chain_id": 1, "dst_chain_id": dst}
     latency = ask.client.get("/v2/getLatest7DayTransferLatencyForQuery", query_string=pair)
     assert (latency.status_code, latency.headers["X-Gateway-Reason"]) == (200, "chain_unknown")
-    replay(ask.gateway.database, ask.gateway.audit_keys, actor=TESTER)
+    replay(*ask.gateway.audited, actor=TESTER)
     with reading(ask.gateway.engine) as connection:
         assert projections(connection) == before
 
@@ -115,14 +115,12 @@ def test_the_symbol_follows_once_the_token_is_listed(ask: Asker) -> None:
         document["tokens"][0] | {"chain_id": chain, "symbol": "NEW", "address": address(7777)}
         for chain in (1, 2)
     ]
-    import_network(
-        ask.gateway.database, ask.gateway.audit_keys, ask.gateway.two_persons, text(document), actor=TESTER
-    )
+    import_network(*ask.gateway.editing, text(document), actor=TESTER)
     assert listed(ask)["src_send_info"]["token"]["symbol"] == "NEW"
     with reading(ask.gateway.engine) as connection:
         before = projections(connection)
     assert [row[:2] for row in before["pool_counters"]] == [(1, "NEW")]
-    replay(ask.gateway.database, ask.gateway.audit_keys, actor=TESTER)
+    replay(*ask.gateway.audited, actor=TESTER)
     with reading(ask.gateway.engine) as connection:
         assert projections(connection) == before
 

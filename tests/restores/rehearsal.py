@@ -58,13 +58,7 @@ def begin(url: str) -> None:
     """Migrate an empty database and import the sandbox's network."""
     with gateway_on(url):
         upgrade(directory=str(ROOT / "migrations"))
-        import_network(
-            current_gateway().database,
-            current_gateway().audit_keys,
-            current_gateway().two_persons,
-            sandbox()[0],
-            actor=TESTER,
-        )
+        import_network(*current_gateway().editing, sandbox()[0], actor=TESTER)
 
 
 def report(app: Flask, lines: tuple[bytes, ...]) -> int:

@@ -93,16 +93,10 @@ def test_what_was_due_is_sent_with_the_same_id(file: Path) -> None:
         to_everything(gateway)
         feed(gateway, sent(1), sent(2))
         back_up(gateway.engine.url, backup)
-        first = {
-            (due.message_id, due.body, due.secrets)
-            for due in take(gateway.database, gateway.audit_keys, Plenty())
-        }
+        first = {(due.message_id, due.body, due.secrets) for due in take(*gateway.audited, Plenty())}
         assert len(first) == 2
     restored(file, backup)
     clock.move(CLAIM)
     with opened(file, clock) as gateway:
-        again = {
-            (due.message_id, due.body, due.secrets)
-            for due in take(gateway.database, gateway.audit_keys, Plenty())
-        }
+        again = {(due.message_id, due.body, due.secrets) for due in take(*gateway.audited, Plenty())}
         assert again == first, "a receiver tells them from new ones, and the signature is of the same secret"

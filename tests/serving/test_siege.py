@@ -37,15 +37,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path, backend: str) -> Iterato
 def test_a_known_browser_does_not_wait_behind_strangers(url: str, tmp_path: Path) -> None:
     """Each guess is the first from its address and at its name, so each is looked at."""
     with application(url):
-        create_account(
-            current_gateway().database,
-            current_gateway().audit_keys,
-            current_gateway().two_persons,
-            EMAIL,
-            PASSWORD,
-            Role.ADMIN,
-            actor=TESTER,
-        )
+        create_account(*current_gateway().editing, EMAIL, PASSWORD, Role.ADMIN, actor=TESTER)
     settings = {"DATABASE_URL": url, "TRUSTED_PROXIES": "1", "WEB_CONCURRENCY": "1"}
     with serving("wsgi:app", tmp_path / "log", **settings) as server, ThreadPoolExecutor(GUESSERS) as pool:
         owner = Browser(server, "203.0.113.5")

@@ -38,13 +38,7 @@ ESTIMATE = (
 @pytest.mark.soak("two servers, and seconds of waiting")
 def test_what_one_gateway_took_the_other_answers_by_in_time(postgres_url: str, tmp_path: Path) -> None:
     with application(postgres_url):
-        import_network(
-            current_gateway().database,
-            current_gateway().audit_keys,
-            current_gateway().two_persons,
-            text(network()),
-            actor=TESTER,
-        )
+        import_network(*current_gateway().editing, text(network()), actor=TESTER)
     settings = {
         "DATABASE_URL": postgres_url,
         "INGEST_TOKENS": TOKEN,

@@ -50,13 +50,7 @@ def key(folder: Path, server: Server) -> str:
     app = create_app(make_settings(f"sqlite:///{folder / 'gateway.db'}"))
     with app.app_context():
         text, _ = request_key(
-            current_gateway().database,
-            current_gateway().audit_keys,
-            current_gateway().two_persons,
-            "snippets",
-            [Scope.READ, Scope.WEBHOOKS],
-            "",
-            actor=TESTER,
+            *current_gateway().editing, "snippets", [Scope.READ, Scope.WEBHOOKS], "", actor=TESTER
         )
         db.engine.dispose()
     return text

@@ -124,18 +124,8 @@ def stage(transfers: int, processes: int) -> Iterator[Stage]:
 
 
 def _accounts_and_keys(gateway: Gateway, port: int, account: str) -> str:
-    create_account(
-        gateway.database, gateway.audit_keys, gateway.two_persons, EMAIL, PASSWORD, Role.ADMIN, actor=OPERATOR
-    )
-    key, _ = request_key(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        "soak",
-        ("read", "webhooks"),
-        KEY_LIMIT,
-        actor=OPERATOR,
-    )
+    create_account(*gateway.editing, EMAIL, PASSWORD, Role.ADMIN, actor=OPERATOR)
+    key, _ = request_key(*gateway.editing, "soak", ("read", "webhooks"), KEY_LIMIT, actor=OPERATOR)
     url = f"http://127.0.0.1:{port}/"
     subjects = subjects_of([account_key(account)], [])
     for wanted in (

@@ -99,13 +99,15 @@ def _next(view: View, look: Look, final: BlockNumber | None, anchor: BlockId | N
 
 
 def _is_complete(view: View, fetched: Fetched, node: Node) -> bool:
-    """Ask about the last block once more, of another URL where there is one: has it no logs there either?
+    """Request the last block once more, of another URL where there is one: has it no logs there either?
 
     A node that told too little is left alone for a moment, so that another is asked next.
     """
     last = fetched.blocks.last
     try:
-        answer, by = view.nodes.request(lambda other: other.logs(view.wanted, last, last), rather_not=node.name)
+        answer, by = view.nodes.request(
+            lambda other: other.logs(view.wanted, last, last), rather_not=node.name
+        )
     except RpcFault:
         return True  # the reread will tell
     if not answer.logs or answer.end.hash != fetched.end.hash:

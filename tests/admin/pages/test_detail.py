@@ -117,7 +117,7 @@ def test_events_that_fell_say_why(gateway: Gateway) -> None:
         sent(1, at=-100, event_id="send"),
         about(1, "network.status", at=-5, xfer_status=4, event_id="bad"),
     )
-    retract_ids(gateway.database, gateway.audit_keys, ["bad"], "a typing error", actor=TESTER)
+    retract_ids(*gateway.audited, ["bad"], "a typing error", actor=TESTER)
     got = detail(gateway, 1)
     assert got.line.status is Status.TRANSFER_SUBMITTING
     told = [line for line in got.events if line.event_id in ("send", "bad")]

@@ -16,7 +16,7 @@ from tests.network.services.network_kit import SIGNERS, network, text
 @pytest.fixture
 def gateway(app: Flask) -> Gateway:
     gateway = current_gateway().but(clock=lambda: NOW)
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    import_network(*gateway.editing, text(network()), actor=TESTER)
     return gateway
 
 

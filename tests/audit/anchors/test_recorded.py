@@ -35,7 +35,7 @@ def anchored(open_app: OpenApp, heads: Path) -> Flask:
 
 def write(gateway: Gateway, count: int) -> None:
     for n in range(count):
-        record_separately(gateway.database, gateway.audit_keys, TESTER, "test.deed", f"subject {n}")
+        record_separately(*gateway.audited, TESTER, "test.deed", f"subject {n}")
     gateway.audit_keys.anchors.flush()
 
 
@@ -48,16 +48,14 @@ def test_records_that_are_gone_are_found(anchored: Flask, heads: Path) -> None:
     gateway = gateway_of(anchored)
     write(gateway, 4)
     assert verified(anchored, "--anchors", str(heads))[0] == 0
-    assert (
-        heads.read_text().splitlines()[-1].endswith(verify_audit(gateway.database, gateway.audit_keys).head)
-    )
+    assert heads.read_text().splitlines()[-1].endswith(verify_audit(*gateway.audited).head)
     with writing(gateway.engine) as connection:
         connection.execute(delete(AuditSubject).where(AuditSubject.record_id > 2))
         connection.execute(delete(AuditRecord).where(AuditRecord.id > 2))
     assert verified(anchored)[0] == 0, "the chain alone does not tell"
     code, said = verified(anchored, "--anchors", str(heads))
     assert (code, "records after 2 are missing" in said) == (1, True), said
-    record_separately(gateway.database, gateway.audit_keys, TESTER, "test.deed", "another one")
+    record_separately(*gateway.audited, TESTER, "test.deed", "another one")
     gateway.audit_keys.anchors.flush()
     code, said = verified(anchored, "--anchors", str(heads))
     assert (code, "two different heads" in said) == (2, True), said
@@ -92,7 +90,7 @@ def test_a_change_is_made_though_its_head_cannot_be_noted(anchored: Flask, heads
     page = visitor.get("/admin/audit/").text
     assert "could not be noted" in page
     assert "Is a directory" in page
-    assert verify_audit(gateway.database, gateway.audit_keys).fault is None
+    assert verify_audit(*gateway.audited).fault is None
     shutil.rmtree(heads)
     write(gateway, 1)
     assert "could not be noted" not in visitor.get("/admin/audit/").text
@@ -106,7 +104,7 @@ def test_heads_by_webhook(anchored: Flask, tmp_path: Path) -> None:
     write(gateway, 2)
     bodies = [row.body for row in deliveries(gateway)][before:]
     assert [json.loads(body)["type"] for body in bodies] == ["alert.audit_head"] * 2
-    assert json.loads(bodies[-1])["data"]["detail"] == verify_audit(gateway.database, gateway.audit_keys).head
+    assert json.loads(bodies[-1])["data"]["detail"] == verify_audit(*gateway.audited).head
     received = tmp_path / "received"
     received.write_text("\n".join(bodies))
     assert verified(anchored, "--anchors", str(received))[0] == 0

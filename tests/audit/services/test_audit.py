@@ -54,9 +54,7 @@ def with_keys(gateway: Gateway, present: str, *old: str) -> Gateway:
 
 def write(gateway: Gateway, count: int) -> None:
     for n in range(count):
-        record_separately(
-            gateway.database, gateway.audit_keys, ALICE, "test.deed", f"subject {n}", detail=f"deed {n}"
-        )
+        record_separately(*gateway.audited, ALICE, "test.deed", f"subject {n}", detail=f"deed {n}")
 
 
 def rows(gateway: Gateway) -> list[Any]:
@@ -84,9 +82,9 @@ def drop(record_id: int) -> Any:
 
 
 def test_an_untouched_log_verifies(gateway: Gateway) -> None:
-    assert verify_audit(gateway.database, gateway.audit_keys).count == 0
+    assert verify_audit(*gateway.audited).count == 0
     write(gateway, 5)
-    found = verify_audit(gateway.database, gateway.audit_keys)
+    found = verify_audit(*gateway.audited)
     assert (found.count, found.fault) == (5, None)
     assert found.head == f"5:{rows(gateway)[-1].mac.hex()}"
 
@@ -95,9 +93,9 @@ def test_more_records_than_a_chunk_verify(gateway: Gateway) -> None:
     with writing(gateway.engine) as connection:
         for n in range(230):
             record(connection, gateway.audit_keys, ALICE, "test.deed", str(n), now=NOON)
-    assert verify_audit(gateway.database, gateway.audit_keys).count == 230
+    assert verify_audit(*gateway.audited).count == 230
     tamper(gateway, edit(101, subject="x"))
-    assert verify_audit(gateway.database, gateway.audit_keys).count == 100
+    assert verify_audit(*gateway.audited).count == 100
 
 
 FIELDS = {
@@ -117,7 +115,7 @@ FIELDS = {
 def test_a_changed_field_is_found(gateway: Gateway, field: str) -> None:
     write(gateway, 4)
     tamper(gateway, edit(3, **{field: FIELDS[field]}))
-    found = verify_audit(gateway.database, gateway.audit_keys)
+    found = verify_audit(*gateway.audited)
     assert found.count == 2
     assert found.fault is not None
     assert found.fault.startswith("record 3 does not match")
@@ -142,7 +140,7 @@ def test_removed_and_moved_records_are_found(
 ) -> None:
     write(gateway, 4)
     tamper(gateway, *statements)
-    found = verify_audit(gateway.database, gateway.audit_keys)
+    found = verify_audit(*gateway.audited)
     assert found.count == count
     assert (found.fault or "").startswith(fault)
 
@@ -153,9 +151,7 @@ def test_an_inserted_record_is_found(gateway: Gateway) -> None:
     forger = replace(with_keys(gateway, "f" * 32))
     write(forger, 1)
     tamper(gateway, edit(3, key_id=key_id(gateway.audit_keys.present)))
-    assert (verify_audit(gateway.database, gateway.audit_keys).fault or "").startswith(
-        "record 3 does not match"
-    )
+    assert (verify_audit(*gateway.audited).fault or "").startswith("record 3 does not match")
 
 
 def test_a_record_of_another_past_is_found(gateway: Gateway) -> None:
@@ -163,29 +159,23 @@ def test_a_record_of_another_past_is_found(gateway: Gateway) -> None:
     write(gateway, 3)
     kept = dict(rows(gateway)[2]._mapping)
     tamper(gateway, drop(3), drop(2))
-    record_separately(gateway.database, gateway.audit_keys, ALICE, "test.deed", "something else")
+    record_separately(*gateway.audited, ALICE, "test.deed", "something else")
     tamper(gateway, insert(AuditRecord).values(kept))
-    assert (verify_audit(gateway.database, gateway.audit_keys).fault or "").startswith(
-        "record 3 does not match"
-    )
+    assert (verify_audit(*gateway.audited).fault or "").startswith("record 3 does not match")
 
 
 def test_a_cut_tail_is_found_by_a_noted_head(gateway: Gateway) -> None:
     write(gateway, 3)
     noted = {row.id: row.mac for row in rows(gateway)}
     tamper(gateway, drop(3))
-    assert verify_audit(gateway.database, gateway.audit_keys).fault is None
-    assert "records were removed at the end" in (
-        verify_audit(gateway.database, gateway.audit_keys, noted).fault or ""
-    )
+    assert verify_audit(*gateway.audited).fault is None
+    assert "records were removed at the end" in (verify_audit(*gateway.audited, noted).fault or "")
     write(gateway, 1)
-    assert "rewritten" not in (verify_audit(gateway.database, gateway.audit_keys, {2: noted[2]}).fault or "")
+    assert "rewritten" not in (verify_audit(*gateway.audited, {2: noted[2]}).fault or "")
     # The same deed at the same time gives the same record; another one shows.
     tamper(gateway, drop(3))
-    record_separately(gateway.database, gateway.audit_keys, ALICE, "test.deed", "something else")
-    assert "record 3 does not match the given head" in (
-        verify_audit(gateway.database, gateway.audit_keys, noted).fault or ""
-    )
+    record_separately(*gateway.audited, ALICE, "test.deed", "something else")
+    assert "record 3 does not match the given head" in (verify_audit(*gateway.audited, noted).fault or "")
 
 
 def test_keys_follow_each_other(gateway: Gateway) -> None:
@@ -236,9 +226,7 @@ def test_without_a_key_nothing_is_changed(gateway: Gateway, tmp_path: Path) -> N
     (tmp_path / "file").touch()
     gateway = gateway.but(audit_keys=AuditKeys("", (), tmp_path / "file" / "audit_key"))
     with pytest.raises(AuditKeyUnusable, match="AUDIT_KEY is not set, and"):
-        import_network(
-            gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER
-        )
+        import_network(*gateway.editing, text(network()), actor=TESTER)
     with reading(gateway.engine) as connection:
         assert connection.scalar(select(func.count()).select_from(AuditRecord)) == 0
     assert json.loads(export_network(gateway.database))["chains"] == []
@@ -261,24 +249,22 @@ def test_writers_at_once_make_one_chain(gateway: Gateway) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert verify_audit(gateway.database, gateway.audit_keys).count == 20
+    assert verify_audit(*gateway.audited).count == 20
 
 
 def test_texts_that_a_database_cannot_keep_are_kept_otherwise(gateway: Gateway) -> None:
     odd = Actor("a\0b\ud800" + "x" * 300, Source.CONSOLE, "1" * 100)
-    record_separately(
-        gateway.database, gateway.audit_keys, odd, "sign_in.failed", "s" * 300, detail="d" * 2000
-    )
+    record_separately(*gateway.audited, odd, "sign_in.failed", "s" * 300, detail="d" * 2000)
     (row,) = rows(gateway)
     assert row.actor.startswith("a\N{REPLACEMENT CHARACTER}b?xxx")
     assert (len(row.actor), len(row.address), len(row.subject), len(row.detail)) == (255, 64, 256, 1000)
-    assert verify_audit(gateway.database, gateway.audit_keys).fault is None
+    assert verify_audit(*gateway.audited).fault is None
 
 
 def test_pages_filters_and_export(gateway: Gateway) -> None:
     for n, action in enumerate(["network.edit", "network.import", "networks", "sign_in"], 1):
         later = gateway.but(clock=lambda n=n: NOON + timedelta(hours=n))
-        record_separately(later.database, later.audit_keys, ALICE if n % 2 else TESTER, action, f"s{n}")
+        record_separately(*later.audited, ALICE if n % 2 else TESTER, action, f"s{n}")
 
     def ids(**wanted: Any) -> list[int]:
         return [row.id for row in list_audit(gateway.database, AuditFilter(**wanted))]
@@ -331,16 +317,9 @@ def test_every_row_that_a_change_touched_is_found_by_a_part_of_its_name(gateway:
 
 
 def test_an_import_is_one_record_with_its_changes(gateway: Gateway) -> None:
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=ALICE)
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=ALICE)
-    import_network(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        text(changed("chains.0.disabled", True)),
-        actor=ALICE,
-        dry_run=True,
-    )
+    import_network(*gateway.editing, text(network()), actor=ALICE)
+    import_network(*gateway.editing, text(network()), actor=ALICE)
+    import_network(*gateway.editing, text(changed("chains.0.disabled", True)), actor=ALICE, dry_run=True)
     assert len(rows(gateway)) == 1
     row, changes = last(gateway)
     assert (row.actor, row.source, row.address) == (ALICE.name, "console", "192.0.2.7")
@@ -348,13 +327,7 @@ def test_an_import_is_one_record_with_its_changes(gateway: Gateway) -> None:
     assert row.detail == f"{len(changes)} added, 0 changed, 0 removed"
     assert {"subject": "chain 1", "before": None, "after": network()["chains"][0]} in changes
 
-    import_network(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        text(changed("chains.0.disabled", True)),
-        actor=TESTER,
-    )
+    import_network(*gateway.editing, text(changed("chains.0.disabled", True)), actor=TESTER)
     entry = show_audit(gateway.database, 2)
     assert entry is not None
     assert entry.record.detail == "changed chain 1: disabled no → yes"
@@ -370,7 +343,7 @@ def chain_head(event_id: str) -> bytes:
 
 def test_commands_on_the_log_are_recorded(gateway: Gateway) -> None:
     ingest_lines(gateway.database, gateway.intake, [chain_head("a"), chain_head("b")], "cli")
-    ids = retract_ids(gateway.database, gateway.audit_keys, ["a", "b"], "wrong node", actor=TESTER)
+    ids = retract_ids(*gateway.audited, ["a", "b"], "wrong node", actor=TESTER)
     row, changes = last(gateway)
     assert (row.action, row.subject, row.detail) == (
         "events.retract",
@@ -383,7 +356,7 @@ def test_commands_on_the_log_are_recorded(gateway: Gateway) -> None:
         "retractions": ids,
         "reason": "wrong node",
     }
-    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    replay(*gateway.audited, actor=TESTER)
     assert last(gateway)[0].action == "events.replay"
 
 
@@ -403,15 +376,7 @@ def test_the_sandbox_is_recorded(gateway: Gateway) -> None:
 
 
 def token_made(gateway: Gateway) -> list[bytes]:
-    token = create_token(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        "relayer-1",
-        ["transfer.sent"],
-        [1],
-        actor=TESTER,
-    )
+    token = create_token(*gateway.editing, "relayer-1", ["transfer.sent"], [1], actor=TESTER)
     secret = token.split("_", 2)[2]  # which may have underscores itself
     assert len(secret) > 20
     return [token.encode(), secret.encode()]

@@ -28,7 +28,7 @@ def test_a_record_that_cannot_be_read_is_the_first_fault(app: Flask) -> None:
     """The one in the middle of a chunk, after records that are good."""
     gateway = current_gateway()
     for number in range(3):
-        record_separately(gateway.database, gateway.audit_keys, TESTER, "test.deed", f"subject {number}")
+        record_separately(*gateway.audited, TESTER, "test.deed", f"subject {number}")
     with gateway.engine.connect() as connection:
         sealed = dict(connection.execute(text("SELECT * FROM audit_records WHERE id = 2")).one()._mapping)
     restored = text(
@@ -37,9 +37,9 @@ def test_a_record_that_cannot_be_read_is_the_first_fault(app: Flask) -> None:
     for change in UNREADABLE[gateway.engine.dialect.name]:
         with gateway.engine.begin() as connection:
             connection.execute(text(f"UPDATE audit_records SET {change} WHERE id = 2"))
-        found = verify_audit(gateway.database, gateway.audit_keys)
+        found = verify_audit(*gateway.audited)
         assert (found.count, found.head[:2]) == (1, "1:"), change
         assert (found.fault or "").startswith("record 2 "), change
         with gateway.engine.begin() as connection:
             connection.execute(restored, sealed)
-        assert verify_audit(gateway.database, gateway.audit_keys).fault is None
+        assert verify_audit(*gateway.audited).fault is None

@@ -61,15 +61,7 @@ def reads(gateway: Gateway) -> Iterator[list[str]]:
 
 
 def make(gateway: Gateway, name: str = "wallet", limit: str = "", *scopes: str) -> str:
-    text, _ = request_key(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        name,
-        scopes or ("read",),
-        limit,
-        actor=TESTER,
-    )
+    text, _ = request_key(*gateway.editing, name, scopes or ("read",), limit, actor=TESTER)
     return text
 
 
@@ -141,7 +133,7 @@ def test_a_revoked_key_counts_no_longer(gateway: Gateway, elsewhere: Gateway, ti
     text, other = make(gateway), make(gateway, "other")
     for process in (gateway, elsewhere):
         assert presented(process, text).name == "wallet"
-    revoked_at = revoke_key(gateway.database, gateway.audit_keys, row_id(gateway), actor=TESTER)
+    revoked_at = revoke_key(*gateway.audited, row_id(gateway), actor=TESTER)
     with pytest.raises(Unauthorized, match="revoked"):
         presented(gateway, text)
     timer.now += MAX_AGE
@@ -149,15 +141,13 @@ def test_a_revoked_key_counts_no_longer(gateway: Gateway, elsewhere: Gateway, ti
         presented(elsewhere, text)
     for process in (gateway, elsewhere):
         assert presented(process, other).name == "other"
-    assert revoke_key(gateway.database, gateway.audit_keys, row_id(gateway), actor=TESTER) == revoked_at, (
-        "once is enough"
-    )
+    assert revoke_key(*gateway.audited, row_id(gateway), actor=TESTER) == revoked_at, "once is enough"
     assert [action for action, subject, _ in records(gateway) if subject == "api key wallet"] == [
         "api_key.create",
         "api_key.revoke",
     ]
     with pytest.raises(KeyRefused, match="does not exist"):
-        revoke_key(gateway.database, gateway.audit_keys, 10**6, actor=TESTER)
+        revoke_key(*gateway.audited, 10**6, actor=TESTER)
 
 
 NOT_MADE = [
@@ -178,16 +168,14 @@ def test_what_is_not_made(
     gateway: Gateway, name: str, scopes: tuple[str, ...], limit: str, words: str
 ) -> None:
     with pytest.raises(KeyRefused, match=words):
-        request_key(
-            gateway.database, gateway.audit_keys, gateway.two_persons, name, scopes, limit, actor=TESTER
-        )
+        request_key(*gateway.editing, name, scopes, limit, actor=TESTER)
     with reading(gateway.engine) as connection:
         assert connection.scalar(select(func.count()).select_from(ApiKey)) == 0
 
 
 def test_a_name_is_never_given_again(gateway: Gateway) -> None:
     make(gateway)
-    revoke_key(gateway.database, gateway.audit_keys, row_id(gateway), actor=TESTER)
+    revoke_key(*gateway.audited, row_id(gateway), actor=TESTER)
     with pytest.raises(KeyRefused, match="was used before"):
         make(gateway)
 
@@ -198,26 +186,15 @@ def test_there_are_not_too_many(gateway: Gateway, monkeypatch: pytest.MonkeyPatc
     make(gateway, "b")
     with pytest.raises(KeyRefused, match="revoke one first"):
         make(gateway, "c")
-    revoke_key(gateway.database, gateway.audit_keys, row_id(gateway, "a"), actor=TESTER)
+    revoke_key(*gateway.audited, row_id(gateway, "a"), actor=TESTER)
     make(gateway, "c")
 
 
 def test_a_proposed_key_counts_once_it_is_made(gateway: Gateway) -> None:
     guarded = gateway.but(two_persons=TwoPersons(frozenset({API_KEYS})))
     with pytest.raises(ReasonMissing):
-        request_key(
-            guarded.database, guarded.audit_keys, guarded.two_persons, "wallet", ("read",), "", actor=TESTER
-        )
-    text, saved = request_key(
-        guarded.database,
-        guarded.audit_keys,
-        guarded.two_persons,
-        "wallet",
-        ("read",),
-        "",
-        actor=TESTER,
-        reason="a new wallet",
-    )
+        request_key(*guarded.editing, "wallet", ("read",), "", actor=TESTER)
+    text, saved = request_key(*guarded.editing, "wallet", ("read",), "", actor=TESTER, reason="a new wallet")
     assert saved.proposal_id is not None
     with pytest.raises(Unauthorized):
         presented(guarded, text)

@@ -40,9 +40,7 @@ def celr(src: int, dst: int, **changes: Any) -> EstimateRequest:
 
 
 def configure(gateway: Gateway, path: str, value: Any) -> None:
-    import_network(
-        gateway.database, gateway.audit_keys, gateway.two_persons, text(changed(path, value)), actor=TESTER
-    )
+    import_network(*gateway.editing, text(changed(path, value)), actor=TESTER)
 
 
 def write(gateway: Gateway, model: type[Any], **values: Any) -> None:

@@ -44,7 +44,7 @@ VECTOR = json.loads(Path("tests/contract/vectors/estimate_usdt_1_to_56.json").re
 def gateway(app: Flask) -> Gateway:
     """A gateway at noon, half a minute later, on the small network."""
     gateway = current_gateway().but(clock=lambda: NOON)
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    import_network(*gateway.editing, text(network()), actor=TESTER)
     return gateway
 
 
@@ -52,7 +52,7 @@ def test_the_recorded_estimate_comes_out_exact(gateway: Gateway) -> None:
     document = network()
     document["routes"][0] |= {"perc_fee_tiers": [{"from": "0", "ppm": 0}]}
     document["chains"][0]["minimal_max_slippage"] = 0
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    import_network(*gateway.editing, text(document), actor=TESTER)
     asked, exact = VECTOR["request"], VECTOR["exact"]
     estimate = answer(gateway, EstimateRequest(**(asked | {"amt": int(asked["amt"])})))
     assert estimate.eq_value_token_amt == int(exact["eq_value_token_amt"])
@@ -74,7 +74,7 @@ def test_the_minimum_of_the_source_chain_and_the_gas_of_the_destination_count(ga
     document = network()
     document["chains"][0]["minimal_max_slippage"] = 400_000
     document["chains"][2]["drop_gas_amt"] = "77"
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    import_network(*gateway.editing, text(document), actor=TESTER)
     estimate = answer(gateway)
     assert (estimate.max_slippage, estimate.drop_gas_amt) == (400_000, 77)
 
@@ -139,7 +139,7 @@ def test_an_epoch_of_whole_minutes_sums_minutes(gateway: Gateway) -> None:
 def test_any_other_epoch_sums_the_sends_themselves(gateway: Gateway) -> None:
     document = network()
     document["pools"][0] |= {"epoch_cap": "5", "epoch_seconds": 45}
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    import_network(*gateway.editing, text(document), actor=TESTER)
     start = datetime.fromtimestamp(int(NOON.timestamp()) // 45 * 45, UTC)
     tick = timedelta(microseconds=1)
     send(gateway, 1, start)

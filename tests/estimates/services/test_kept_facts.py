@@ -73,7 +73,7 @@ class Statements:
 def gateway(app: Flask) -> Gateway:
     """A gateway at noon on the small network; its facts are kept for AGE."""
     gateway = current_gateway()
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    import_network(*gateway.editing, text(network()), actor=TESTER)
     timer = Timer()
     kept_reads = CachedReads(AGE, writes_of(gateway.engine), timer)
     return gateway.but(clock=lambda: NOON, cached=kept_reads)
@@ -249,7 +249,7 @@ def test_by_default_an_estimate_is_at_most_a_second_old(open_app: OpenApp) -> No
     assert DEFAULT_AGE == 1
     serving = open_app(config_max_age_seconds=DEFAULT_AGE)
     writer = gateway_of(open_app(config_max_age_seconds=DEFAULT_AGE))
-    import_network(writer.database, writer.audit_keys, writer.two_persons, text(network()), actor=TESTER)
+    import_network(*writer.editing, text(network()), actor=TESTER)
     client = serving.test_client()
     query = {"src_chain_id": 1, "dst_chain_id": 56, "token_symbol": "USDT", "amt": 10**8}
 

@@ -36,7 +36,7 @@ from tests.network.services.network_kit import VILLAIN, network, text
 def gateway(app: Flask) -> Gateway:
     """A gateway at noon, half a minute later, on the small network."""
     gateway = current_gateway().but(clock=lambda: NOON)
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    import_network(*gateway.editing, text(network()), actor=TESTER)
     return gateway
 
 

@@ -32,7 +32,7 @@ def gateway(app: Flask) -> Gateway:
 def put(gateway: Gateway, section: str, index: int = 0, **changes: Any) -> None:
     document = network()
     document[section][index] |= changes
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    import_network(*gateway.editing, text(document), actor=TESTER)
 
 
 def ask(gateway: Gateway, src: int = 1, dst: int = 56, symbol: str = "USDT", **changes: Any) -> Estimate:
@@ -98,7 +98,7 @@ def test_what_a_message_names_is_within_the_bounds(gateway: Gateway) -> None:
     document = network()
     document["tokens"][0] |= {"max_send": "6000000000"}
     document["pools"][0] |= {"epoch_cap": "1000000"}
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    import_network(*gateway.editing, text(document), actor=TESTER)
     got = refusal(gateway, amt=7_000_000_000)
     assert (got.reason, "at most 1 USDT" in got.msg) == (Reason.AMOUNT_OVER_MAXIMUM, True)
 

@@ -275,13 +275,7 @@ def _report(gateway: Gateway, choice: random.Random) -> object:
 def _configure(gateway: Gateway, choice: random.Random) -> object:
     number = choice.randrange(len(NETWORKS))
     try:
-        import_network(
-            gateway.database,
-            gateway.audit_keys,
-            gateway.two_persons,
-            build.text(NETWORKS[number]),
-            actor=TESTER,
-        )
+        import_network(*gateway.editing, build.text(NETWORKS[number]), actor=TESTER)
     except NetworkRefused as refusal:
         return "refused", number, str(refusal)[:80]
     return "configured", number
@@ -323,9 +317,7 @@ def _retract_some(gateway: Gateway, choice: random.Random, which: ColumnElement[
     some = choice.sample(keys, min(len(keys), choice.randint(1, 3)))
     for event_id, subject in some:
         with suppress(NothingToRetract):
-            retract_ids(
-                gateway.database, gateway.audit_keys, [event_id], "wrong", actor=TESTER, subject=subject
-            )
+            retract_ids(*gateway.audited, [event_id], "wrong", actor=TESTER, subject=subject)
     return "retracted", [event_id for event_id, _ in some]
 
 
@@ -389,9 +381,7 @@ def live_through(gateway: Gateway, seed: int, may_happen: Collection[Step] = tup
     clock_of(gateway).now = NOW
     forget_events(gateway)
     with suppress(NetworkRefused):  # a chain that is configured and not in use can always go
-        import_network(
-            gateway.database, gateway.audit_keys, gateway.two_persons, build.text(NETWORKS[0]), actor=TESTER
-        )
+        import_network(*gateway.editing, build.text(NETWORKS[0]), actor=TESTER)
     weights = [STEPS[step] for step in may_happen]
     steps = choice.choices(list(may_happen), weights, k=choice.randint(3, 9))
     return [step(gateway, choice) for step in steps]

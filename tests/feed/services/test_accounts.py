@@ -74,13 +74,13 @@ def test_a_send_that_comes_again_later_keeps_its_place(gateway: Gateway) -> None
     feed(gateway, sent(1, event_id="send"), event("chain.reorged", at=-60, chain_id=1, from_block=100))
     feed(gateway, sent(1, at=-50, block=105))
     assert listed(gateway) == {(ME, -100_000, transfer_id(1))}
-    retract_ids(gateway.database, gateway.audit_keys, ["send"], "wrong", actor=TESTER)
+    retract_ids(*gateway.audited, ["send"], "wrong", actor=TESTER)
     assert listed(gateway) == {(ME, -50_000, transfer_id(1))}
 
 
 def test_what_nothing_is_known_of_is_not_listed(gateway: Gateway) -> None:
     feed(gateway, about(1, "network.status", xfer_status=4), sent(2, event_id="send"))
-    retract_ids(gateway.database, gateway.audit_keys, ["send"], "wrong", actor=TESTER)
+    retract_ids(*gateway.audited, ["send"], "wrong", actor=TESTER)
     assert listed(gateway) == set()
 
 
@@ -102,7 +102,7 @@ def tell(gateway: Gateway) -> None:
         about(6, "transfer.submitted", at=-70, src_chain_id=1),
         about(7, "network.status", xfer_status=4),
     )
-    retract_ids(gateway.database, gateway.audit_keys, ["wrong"], "wrong", actor=TESTER)
+    retract_ids(*gateway.audited, ["wrong"], "wrong", actor=TESTER)
 
 
 def received(gateway: Gateway) -> dict[str, int | None]:
@@ -126,7 +126,7 @@ def kept(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
 def test_replay_finds_the_same(gateway: Gateway) -> None:
     tell(gateway)
     before = kept(gateway)
-    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    replay(*gateway.audited, actor=TESTER)
     assert kept(gateway) == before
 
 

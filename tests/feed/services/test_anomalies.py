@@ -115,13 +115,7 @@ def with_route(gateway: Gateway, rate: dict[str, Any] | None) -> None:
     document = network()
     document["pools"] = [build.pool(n, "USDT", str(10**30)) for n in (1, 3)]
     routes = [] if rate is None else [build.route(1, 3, "USDT", rate=rate, base_fee="0")]
-    import_network(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        build.text(document | {"routes": routes}),
-        actor=TESTER,
-    )
+    import_network(*gateway.editing, build.text(document | {"routes": routes}), actor=TESTER)
 
 
 def fixed(value: str) -> dict[str, Any]:
@@ -174,7 +168,7 @@ def test_payouts_are_judged_again_where_the_rate_changes(gateway: Gateway) -> No
     for rate in (fixed("1.1"), fixed("1.15"), None, fixed("1.2")):
         with_route(gateway, rate)
         told.append(payouts_too_large(gateway))
-        replay(gateway.database, gateway.audit_keys, actor=TESTER)
+        replay(*gateway.audited, actor=TESTER)
         assert payouts_too_large(gateway) == told[-1]
     raised = [f"transfer:{transfer_id(1)}"]
     assert told == [[], raised, [], raised, []]

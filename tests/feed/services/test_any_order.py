@@ -18,20 +18,8 @@ from app.feed.services.retract import NothingToRetract, retract_ids
 from app.transfers.models import Event
 from tests.actors import TESTER
 from tests.everyday import volume
-from tests.feed.services.any_order import (
-    EVERYTHING,
-    REORGS,
-    Events,
-    answers_after,
-    arrival,
-)
-from tests.feed.services.world import (
-    about,
-    event,
-    feed,
-    projections,
-    sent,
-)
+from tests.feed.services.any_order import EVERYTHING, REORGS, Events, answers_after, arrival
+from tests.feed.services.world import about, event, feed, projections, sent
 from tests.gateway import Gateway
 
 
@@ -73,9 +61,9 @@ def test_a_replay_finds_how_far_chains_were_read(gateway: Gateway, data: st.Data
     wrong = data.draw(st.lists(st.sampled_from([e for events in (*told, back) for e in events]), max_size=3))
     for each in wrong:
         with suppress(NothingToRetract):
-            retract_ids(gateway.database, gateway.audit_keys, [each["id"]], "wrong", actor=TESTER)
+            retract_ids(*gateway.audited, [each["id"]], "wrong", actor=TESTER)
     before = _blocks_read(gateway)
-    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    replay(*gateway.audited, actor=TESTER)
     assert _blocks_read(gateway) == before
 
 
@@ -106,7 +94,7 @@ def test_nor_after_a_replay(gateway: Gateway) -> None:
     ]
     before = answers_after(gateway, [told])
     assert [row[:2] for row in before["chain_progress"]] == [(1, 120)]
-    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    replay(*gateway.audited, actor=TESTER)
     with reading(gateway.engine) as connection:
         assert projections(connection) == before
 
@@ -174,7 +162,7 @@ def test_all_that_a_reorg_took_back_is_looked_past(gateway: Gateway, monkeypatch
     reorg = event("chain.reorged", chain_id=1, from_block=150)
     wrong = sent(7, block=60_000_000)
     feed(gateway, *taken_back, reorg, sent(1, block=160), sent(3, block=155), wrong)
-    retract_ids(gateway.database, gateway.audit_keys, [wrong["id"]], "wrong", actor=TESTER)
+    retract_ids(*gateway.audited, [wrong["id"]], "wrong", actor=TESTER)
     assert _blocks_read(gateway) == [(1, 160)]
 
 

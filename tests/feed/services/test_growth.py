@@ -19,17 +19,7 @@ from app.transfers.status_changes import BEGINNING, Position
 from app.waiting.services import present_position, published_after
 from tests.actors import TESTER
 from tests.builders import network as build
-from tests.feed.services.world import (
-    NOW,
-    SENDER,
-    about,
-    event,
-    feed,
-    network,
-    released,
-    sent,
-    transfer_id,
-)
+from tests.feed.services.world import NOW, SENDER, about, event, feed, network, released, sent, transfer_id
 from tests.gateway import Gateway
 from tests.steps import steps
 
@@ -48,9 +38,7 @@ def retract_many(gateway: Gateway, name: str) -> None:
     """Have a reporter's word about another chain retracted."""
     told = [event("chain.head", f"{name}-{n}", chain_id=3, block=n) for n in range(MANY)]
     feed(gateway, *told, reporter=name)
-    retract_reporter(
-        gateway.database, gateway.audit_keys, name, NOW - timedelta(days=1), "wrong", actor=TESTER
-    )
+    retract_reporter(*gateway.audited, name, NOW - timedelta(days=1), "wrong", actor=TESTER)
 
 
 def grows_little(work: Callable[[], object], meanwhile: Callable[[], object]) -> None:
@@ -89,7 +77,7 @@ def test_who_follows_an_account_pays_nothing_either(gateway: Gateway) -> None:
 def test_retracting_is_no_more_work_after_many_retractions(gateway: Gateway) -> None:
     feed(gateway, *(sent(n) for n in range(1, 8)))
     ids = iter([sent(n)["id"] for n in range(1, 8)])
-    work = lambda: retract_ids(gateway.database, gateway.audit_keys, [next(ids)], "wrong", actor=TESTER)  # noqa: E731
+    work = lambda: retract_ids(*gateway.audited, [next(ids)], "wrong", actor=TESTER)  # noqa: E731
     grows_little(work, lambda: retract_many(gateway, "rogue"))
 
 
@@ -110,12 +98,10 @@ def test_retracting_a_fee_reads_no_others(gateway: Gateway) -> None:
     latest = iter((4, MANY + 4, MANY + 3, 3, 2))
 
     def work() -> None:
-        retract_ids(gateway.database, gateway.audit_keys, [f"fee-{next(latest)}"], "wrong", actor=TESTER)
+        retract_ids(*gateway.audited, [f"fee-{next(latest)}"], "wrong", actor=TESTER)
 
     work()
-    before = steps(
-        lambda: retract_ids(gateway.database, gateway.audit_keys, ["fee-3"], "wrong", actor=TESTER)
-    )
+    before = steps(lambda: retract_ids(*gateway.audited, ["fee-3"], "wrong", actor=TESTER))
     assert fee(gateway) == 2
     feed(gateway, *fees(5, MANY + 4))
     work()
@@ -134,20 +120,20 @@ def test_of_fees_of_one_time_the_highest_id_counts_as_python_sorts(
     told = {name: event("fee.updated", ids[name], base_fee=str(ord(name)), **ROUTE) for name in order}
     feed(gateway, *(told[name] for name in order), event("fee.updated", "z", at=-1, base_fee="9", **ROUTE))
     feed(gateway, event("fee.updated", "wrong", at=1, base_fee="7", **ROUTE))
-    retract_ids(gateway.database, gateway.audit_keys, ["z"], "wrong", actor=TESTER)
+    retract_ids(*gateway.audited, ["z"], "wrong", actor=TESTER)
     assert fee(gateway) == ord("b")
 
 
 def test_a_fee_that_came_again_counts_again(gateway: Gateway) -> None:
     one, two = fees(1, 2)
     feed(gateway, one, two)
-    retract_ids(gateway.database, gateway.audit_keys, ["fee-2"], "wrong", actor=TESTER)
+    retract_ids(*gateway.audited, ["fee-2"], "wrong", actor=TESTER)
     assert fee(gateway) == 1
     feed(gateway, two)
     assert fee(gateway) == 2
-    retract_ids(gateway.database, gateway.audit_keys, ["fee-1"], "wrong", actor=TESTER)
+    retract_ids(*gateway.audited, ["fee-1"], "wrong", actor=TESTER)
     assert fee(gateway) == 2
-    retract_ids(gateway.database, gateway.audit_keys, ["fee-2"], "wrong again", actor=TESTER)
+    retract_ids(*gateway.audited, ["fee-2"], "wrong again", actor=TESTER)
     assert fee(gateway) is None
 
 
@@ -171,9 +157,7 @@ def test_an_icon_judges_no_transfer_again(gateway: Gateway, what: str) -> None:
             document["tokens"] = [token | shown for token in document["tokens"]]
         else:
             document["chains"] = [chain | shown for chain in document["chains"]]
-        assert import_network(
-            gateway.database, gateway.audit_keys, gateway.two_persons, build.text(document), actor=TESTER
-        ).changes
+        assert import_network(*gateway.editing, build.text(document), actor=TESTER).changes
 
     feed(gateway, *finished(1, 2))
     grows_little(change, lambda: feed(gateway, *finished(3, 60)))
@@ -189,17 +173,15 @@ def test_the_decimals_of_a_pair_s_token_do(
     document = network()
     own = {"name": "own"} if decimal is None else {"name": "own", "decimal": decimal}
     document["pegged_pairs"] = [pair | {"pegged_token": own} for pair in document["pegged_pairs"]]
-    import_network(
-        gateway.database, gateway.audit_keys, gateway.two_persons, build.text(document), actor=TESTER
-    )
+    import_network(*gateway.editing, build.text(document), actor=TESTER)
     assert status(1).received_amount == (10**9 if decimal is None else 10**3)
 
 
 def test_retractions_of_before_are_noted_by_the_backfill(gateway: Gateway) -> None:
     """Until then, and beside code that does not note them, all are read."""
     feed(gateway, sent(1), about(1, "transfer.confirmed"))
-    (first,) = retract_ids(gateway.database, gateway.audit_keys, [sent(1)["id"]], "wrong", actor=TESTER)
-    retract_ids(gateway.database, gateway.audit_keys, [first], "it was right", actor=TESTER)
+    (first,) = retract_ids(*gateway.audited, [sent(1)["id"]], "wrong", actor=TESTER)
+    retract_ids(*gateway.audited, [first], "it was right", actor=TESTER)
     told = statuses(gateway, KEY)
     assert told == [1, 3, 0, 3]
     with writing(gateway.engine) as connection:
@@ -213,7 +195,7 @@ def test_retractions_of_before_are_noted_by_the_backfill(gateway: Gateway) -> No
     assert statuses(gateway, KEY) == told
     with writing(gateway.engine) as connection:
         connection.execute(delete(RetractionTarget))
-    retract_ids(gateway.database, gateway.audit_keys, [sent(1)["id"]], "wrong after all", actor=TESTER)
+    retract_ids(*gateway.audited, [sent(1)["id"]], "wrong after all", actor=TESTER)
     with reading(gateway.engine) as connection:
         assert len(connection.execute(select(RetractionTarget.__table__)).all()) == 3
     assert statuses(gateway, KEY) == [*told, 0]

@@ -42,7 +42,7 @@ def test_a_send_that_fell_is_still_found_and_moves_back_when_it_stands_again(gat
     assert hashes(gateway) == set()
     feed(gateway, sent(1, at=-20, src_tx_hash=OTHER_SEND))
     assert hashes(gateway) == {(transfer_id(1), OTHER_SEND)}
-    retract_ids(gateway.database, gateway.audit_keys, ["send"], "wrong", actor=TESTER)
+    retract_ids(*gateway.audited, ["send"], "wrong", actor=TESTER)
     assert hashes(gateway) == {(transfer_id(1), SEND)}
 
 
@@ -72,7 +72,7 @@ TOLD = {
 def test_replay_finds_the_same(gateway: Gateway) -> None:
     tell(gateway)
     assert hashes(gateway) == TOLD
-    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    replay(*gateway.audited, actor=TESTER)
     assert hashes(gateway) == TOLD
 
 

@@ -69,7 +69,7 @@ def test_the_log_does_not_grow_by_polls(shallow: Gateway) -> None:
     assert blocks(shallow)[0] <= 120 - DEPTH
     assert len(blocks(shallow)) == with_sixty <= DEPTH + 2
     assert read_to(shallow) == (120, 120 - 1000)
-    replay(shallow.database, shallow.audit_keys, actor=TESTER)
+    replay(*shallow.audited, actor=TESTER)
     assert read_to(shallow) == (120, 120 - 1000)
 
 
@@ -115,9 +115,7 @@ def test_a_reporter_pushes_out_no_heads_of_others(shallow: Gateway) -> None:
     one_by_one(shallow, head(101), reporter="honest")
     assert blocks(shallow, "honest")[-2:] == [100, 101]
     assert len(blocks(shallow, "honest")) >= len(before)
-    retract_reporter(
-        shallow.database, shallow.audit_keys, "rogue", NOW - timedelta(days=1), "rogue", actor=TESTER
-    )
+    retract_reporter(*shallow.audited, "rogue", NOW - timedelta(days=1), "rogue", actor=TESTER)
     assert read_to(shallow) == (101, 101 - 1000)
 
 
@@ -125,32 +123,21 @@ def test_a_wrong_one_that_is_retracted_leaves_those_before_it(shallow: Gateway) 
     one_by_one(shallow, *heads(1, 100), head(10**12, at=-1) | {"id": "wrong"})
     assert read_to(shallow) == (10**12, -1)
     one_by_one(shallow, *heads(101, 103))
-    retract_ids(shallow.database, shallow.audit_keys, ["wrong"], "wrong", actor=TESTER)
+    retract_ids(*shallow.audited, ["wrong"], "wrong", actor=TESTER)
     assert read_to(shallow) == (103, 103 - 1000)
-    retract_ids(
-        shallow.database,
-        shallow.audit_keys,
-        [f"head-{block}" for block in range(95, 104)],
-        "wrong",
-        actor=TESTER,
-    )
+    retract_ids(*shallow.audited, [f"head-{block}" for block in range(95, 104)], "wrong", actor=TESTER)
     assert read_to(shallow) == (94, 94 - 1000)
-    replay(shallow.database, shallow.audit_keys, actor=TESTER)
+    replay(*shallow.audited, actor=TESTER)
     assert read_to(shallow) == (94, 94 - 1000)
 
 
 @pytest.mark.parametrize("rogue_first", [False, True])
 def test_an_exported_log_comes_to_the_same(shallow: Gateway, rogue_first: bool) -> None:
     """Though whoever takes it bears one name for all reporters, and one of them was retracted."""
-    told = [
-        (heads(1, 100), "honest"),
-        (heads(10**9, 10**9 + 5, name="rogue", at=-1), "rogue"),
-    ]
+    told = [(heads(1, 100), "honest"), (heads(10**9, 10**9 + 5, name="rogue", at=-1), "rogue")]
     for events, reporter in reversed(told) if rogue_first else told:
         one_by_one(shallow, *events, reporter=reporter)
-    retract_reporter(
-        shallow.database, shallow.audit_keys, "rogue", NOW - timedelta(days=1), "rogue", actor=TESTER
-    )
+    retract_reporter(*shallow.audited, "rogue", NOW - timedelta(days=1), "rogue", actor=TESTER)
     assert read_to(shallow) == (100, 100 - 1000)
     exported = list(export_log(shallow.database))
     forget_events(shallow)
@@ -165,7 +152,7 @@ def test_the_newest_time_stays(shallow: Gateway) -> None:
     """Of a lower block a later time was told: it goes on to count."""
     one_by_one(shallow, head(5) | {"at": "2026-06-01T11:59:59Z"}, *heads(6, 100))
     assert read_to(shallow) == (100, -1)
-    replay(shallow.database, shallow.audit_keys, actor=TESTER)
+    replay(*shallow.audited, actor=TESTER)
     assert read_to(shallow) == (100, -1)
 
 
@@ -203,10 +190,10 @@ def test_one_of_several_acceptances_is_found_by_its_id(shallow: Gateway) -> None
     with reading(shallow.engine) as connection:
         query = select(Event.occurrence).where(Event.event_id == "head-12")
         assert connection.scalars(query).all() == [1]
-    assert retract_ids(shallow.database, shallow.audit_keys, ["head-12"], "wrong", actor=TESTER)
+    assert retract_ids(*shallow.audited, ["head-12"], "wrong", actor=TESTER)
     assert read_to(shallow) == (50, 0)
     with pytest.raises(NothingToRetract, match="no event has the id"):
-        retract_ids(shallow.database, shallow.audit_keys, ["head-13"], "wrong", actor=TESTER)
+        retract_ids(*shallow.audited, ["head-13"], "wrong", actor=TESTER)
 
 
 def test_a_backlog_goes_little_by_little(shallow: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ def test_a_replay_changes_nothing(gateway: Gateway, first: int) -> None:
         with writing(gateway.engine) as connection:  # as whatever is written next does first
             settle(connection, gateway.clock())
         before = everything(gateway)
-        replay(gateway.database, gateway.audit_keys, actor=TESTER)
+        replay(*gateway.audited, actor=TESTER)
         after = everything(gateway)
         for name, rows in before.items():
             assert rows == after[name], (seed, name, happened)
@@ -63,7 +63,7 @@ def test_a_replay_changes_nothing(gateway: Gateway, first: int) -> None:
         verify(gateway.database, told.append)
         assert not told, (seed, [str(each) for each in told], happened)
         forget_projections(gateway)
-        replay(gateway.database, gateway.audit_keys, actor=TESTER)
+        replay(*gateway.audited, actor=TESTER)
         again = everything(gateway)
         for name, rows in before.items():
             assert rows == again[name], (seed, name, happened)
@@ -123,9 +123,9 @@ def test_what_is_retracted_is_no_longer_read(gateway: Gateway, app: Flask, wrong
     )
     told = [read_to(app)]
     for each in (wrong, "a head", "a send"):
-        retract_ids(gateway.database, gateway.audit_keys, [each], "wrong", actor=TESTER)
+        retract_ids(*gateway.audited, [each], "wrong", actor=TESTER)
         told.append(read_to(app))
-        replay(gateway.database, gateway.audit_keys, actor=TESTER)
+        replay(*gateway.audited, actor=TESTER)
         assert read_to(app) == told[-1]
     before, first, *_, last = [each["1"] for each in told]
     assert before == ("11:59:50" if wrong == "a head" else "11:59:40")
@@ -136,7 +136,7 @@ def test_what_is_retracted_is_no_longer_read(gateway: Gateway, app: Flask, wrong
 def test_a_chain_of_which_nothing_is_left_was_not_read(gateway: Gateway, app: Flask) -> None:
     feed(gateway, sent(1) | {"id": "a send"})
     assert read_to(app) == {"1": "11:58:20"}
-    retract_ids(gateway.database, gateway.audit_keys, ["a send"], "wrong", actor=TESTER)
+    retract_ids(*gateway.audited, ["a send"], "wrong", actor=TESTER)
     assert read_to(app) == {}
 
 
@@ -153,5 +153,5 @@ def test_which_request_paid_a_refund_is_found_by_the_validators_of_now(gateway: 
     feed(gateway, sent(1), prepared(1, paid), prepared(1, other), *signatures, done)
     feed(gateway, event("validators.updated", chain_id=1, **members(4, 5, 6)))
     before = everything(gateway)
-    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    replay(*gateway.audited, actor=TESTER)
     assert everything(gateway) == before

@@ -172,7 +172,7 @@ def test_copied_signatures_take_no_refund_away(app: Flask, gateway: Gateway, hon
     assert told_by(gateway, "hostile", *copies).accepted == 3
     told_by(gateway, honest, SENDS[0], REQUEST, *SIGNATURES[:3])
     assert status(app) == 8
-    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    replay(*gateway.audited, actor=TESTER)
     assert status(app) == 8
 
 
@@ -228,9 +228,7 @@ def test_retracting_a_reporter_leaves_what_others_reported(app: Flask, gateway: 
     word = of(SENDS[0], about(1, "network.status", xfer_status=3))
     told_by(gateway, "hostile", *(word | {"id": each["id"]} for each in (paid, SENDS[0])), word)
     told_by(gateway, "a", SENDS[0], paid)
-    retract_reporter(
-        gateway.database, gateway.audit_keys, "hostile", NOW - timedelta(days=1), "hostile", actor=TESTER
-    )
+    retract_reporter(*gateway.audited, "hostile", NOW - timedelta(days=1), "hostile", actor=TESTER)
     assert status(app) == 5
 
 
@@ -260,7 +258,7 @@ def test_the_order_of_different_reporters_changes_nothing(
                 told_by(gateway, reporter, line)
         with reading(gateway.engine) as connection:
             found.append(projections(connection))
-        replay(gateway.database, gateway.audit_keys, actor=TESTER)
+        replay(*gateway.audited, actor=TESTER)
         with reading(gateway.engine) as connection:
             assert projections(connection) == found[-1]
     assert found[0] == found[1]

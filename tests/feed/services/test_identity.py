@@ -145,18 +145,11 @@ class TestRetract:
         with pytest.raises(
             NothingToRetract, match=r"'x' is the id of 3 events, about chain:1, transfer:0x0.*--transfer"
         ):
-            retract_ids(gateway.database, gateway.audit_keys, ["x"], "wrong", actor=TESTER)
+            retract_ids(*gateway.audited, ["x"], "wrong", actor=TESTER)
         with pytest.raises(NothingToRetract, match="no event about chain:2 has the id 'x'"):
-            retract_ids(gateway.database, gateway.audit_keys, ["x"], "wrong", actor=TESTER, subject="chain:2")
+            retract_ids(*gateway.audited, ["x"], "wrong", actor=TESTER, subject="chain:2")
         assert state(gateway) == before
-        retract_ids(
-            gateway.database,
-            gateway.audit_keys,
-            ["x"],
-            "wrong",
-            actor=TESTER,
-            subject=f"transfer:{transfer_id(2)}",
-        )
+        retract_ids(*gateway.audited, ["x"], "wrong", actor=TESTER, subject=f"transfer:{transfer_id(2)}")
         assert (status(1).status, status(2).status) == (1, 0)
         assert feed(gateway, sent(1) | {"id": "x"}).repeated == 1
         assert feed(gateway, sent(2) | {"id": "x"}).accepted == 1
@@ -167,9 +160,7 @@ class TestRetract:
                 gateway,
                 event("fee.updated", "x", symbol="A:B", src_chain_id=src, dst_chain_id=dst, base_fee="1"),
             )
-        retract_ids(
-            gateway.database, gateway.audit_keys, ["x"], "wrong", actor=TESTER, subject="route:1:2:A:B"
-        )
+        retract_ids(*gateway.audited, ["x"], "wrong", actor=TESTER, subject="route:1:2:A:B")
         with reading(gateway.engine) as connection:
             assert connection.scalars(select(ReportedFee.src_chain_id)).all() == [2]
 
@@ -191,7 +182,7 @@ class TestRetract:
         feed(gateway, sent(2) | {"id": "x"})
         assert (status(1).status, status(2).status) == (0, 1)
         before = state(gateway)
-        replay(gateway.database, gateway.audit_keys, actor=TESTER)
+        replay(*gateway.audited, actor=TESTER)
         assert state(gateway) == before
 
     def test_an_export_tells_all_of_it_again(self, gateway: Gateway) -> None:
@@ -202,14 +193,7 @@ class TestRetract:
             released(1),
             sent(1, contract=address(8)) | {"id": "x"},
         )
-        retract_ids(
-            gateway.database,
-            gateway.audit_keys,
-            ["x"],
-            "wrong",
-            actor=TESTER,
-            subject=f"transfer:{transfer_id(2)}",
-        )
+        retract_ids(*gateway.audited, ["x"], "wrong", actor=TESTER, subject=f"transfer:{transfer_id(2)}")
         before, lines = state(gateway), list(export_log(gateway.database))
         forget_events(gateway)
         again = ingest_lines(gateway.database, gateway.intake, lines, "cli", schemas=OPERATOR_SCHEMAS)

@@ -112,11 +112,7 @@ class Stage:
                 if len(self._told) > n:
                     with suppress(NothingToRetract):  # of what was pruned
                         retract_ids(
-                            gateway.database,
-                            gateway.audit_keys,
-                            sorted(self._told)[n - 1 : n + 1],
-                            "wrong",
-                            actor=TESTER,
+                            *gateway.audited, sorted(self._told)[n - 1 : n + 1], "wrong", actor=TESTER
                         )
             case ("reorg", block):
                 feed(gateway, event("chain.reorged", at=-1, chain_id=1, from_block=block))
@@ -128,7 +124,7 @@ class Stage:
             case ("prune",):
                 prune(gateway.database, gateway.audit_keys, gateway.intake, self.now, actor=TESTER)
             case ("replay",):
-                replay(gateway.database, gateway.audit_keys, actor=TESTER)
+                replay(*gateway.audited, actor=TESTER)
             case ("forget",):
                 forget(gateway)
 
@@ -155,7 +151,7 @@ def test_wrong_counts_stop_nothing(gateway: Gateway, wrong: Any) -> None:
     with writing(gateway.engine) as connection:
         connection.execute(wrong)
     assert feed(gateway, event("chain.reorged", chain_id=2, from_block=203)).accepted == 1
-    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    replay(*gateway.audited, actor=TESTER)
     assert counts(gateway) == recounted(gateway)
     assert sum(counts(gateway).values()) == 4
     assert_median(gateway, gateway.clock())

@@ -32,7 +32,7 @@ def test_a_refund_counts_when_its_network_becomes_known(
     wd = request(1)
     feed(gateway, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:2]))
     assert status(1).status == 7
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, document, actor=TESTER)
+    import_network(*gateway.editing, document, actor=TESTER)
     assert status(1).status == 8
 
 
@@ -42,7 +42,7 @@ def test_a_release_without_an_amount_counts_when_the_decimals_become_known(
     document = without_network(gateway)
     feed(gateway, sent(1), released(1))
     assert status(1).relayed_amount is None
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, document, actor=TESTER)
+    import_network(*gateway.editing, document, actor=TESTER)
     assert status(1).relayed_amount == 10**21
     with reading(gateway.engine) as connection:
         assert connection.scalar(select(PoolCounter.relayed).where(PoolCounter.chain_id == 2)) == 10**21
@@ -55,5 +55,5 @@ def test_a_change_of_the_opening_validators_judges_refunds_again(
     feed(gateway, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:2]))
     assert status(1).status == 8
     document = export_network(gateway.database).replace(b'"power": "10"', b'"power": "1000"')
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, document, actor=TESTER)
+    import_network(*gateway.editing, document, actor=TESTER)
     assert status(1).status == 7

@@ -72,7 +72,7 @@ def test_no_answer_changes(gateway: Gateway, data: st.DataObject) -> None:
     later = gateway.but(clock=lambda: LATER)
     with writing(gateway.engine) as connection:
         connection.execute(update(Anomaly).values(acknowledged_at=NOW))
-    replay(later.database, later.audit_keys, actor=TESTER)  # as replay has it, to the last time of a chain
+    replay(*later.audited, actor=TESTER)  # as replay has it, to the last time of a chain
     before, limit = state(gateway), NOW + timedelta(seconds=data.draw(st.sampled_from([-70, -20, 60])))
 
     told = prune(later.database, later.audit_keys, later.intake, limit, actor=TESTER, dry_run=True)
@@ -84,7 +84,7 @@ def test_no_answer_changes(gateway: Gateway, data: st.DataObject) -> None:
     after = state(gateway)
     assert without(after, set()) == without(before, gone)
 
-    replay(later.database, later.audit_keys, actor=TESTER)
+    replay(*later.audited, actor=TESTER)
     assert state(gateway) == after
     about_gone = [e for e in events if bytes.fromhex(e.get("transfer_id", "")[2:]) in gone]
     assert feed(later, *about_gone).accepted == 0
@@ -96,7 +96,7 @@ def test_how_far_a_chain_was_read_is_known_without_what_went(gateway: Gateway, l
     feed(gateway, sent(1, block=500), released(1, at=-10), wrong)
     prune(later.database, later.audit_keys, later.intake, NOW, actor=TESTER)
     assert pruned_ids(gateway)
-    retract_ids(gateway.database, gateway.audit_keys, [wrong["id"]], "wrong", actor=TESTER)
+    retract_ids(*gateway.audited, [wrong["id"]], "wrong", actor=TESTER)
     assert [row[:2] for row in state(gateway)["chain_progress"] if row[0] == 1] == [(1, 500)]
 
 
@@ -154,7 +154,7 @@ def test_an_open_anomaly_keeps_its_transfer(gateway: Gateway, later: Gateway) ->
 def test_a_retraction_keeps_its_transfer(gateway: Gateway, later: Gateway) -> None:
     wrong = about(1, "transfer.delayed")
     feed(gateway, sent(1), released(1), wrong)
-    retract_ids(gateway.database, gateway.audit_keys, [wrong["id"]], "wrong", actor=TESTER)
+    retract_ids(*gateway.audited, [wrong["id"]], "wrong", actor=TESTER)
     assert prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER).kept == {
         "has retracted events": 1
     }
@@ -222,22 +222,20 @@ def test_what_went_cannot_be_retracted(gateway: Gateway, later: Gateway) -> None
     feed(gateway, sent(1, event_id="the-send"), released(1), reporter="relayer")
     prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER)
     with pytest.raises(NothingToRetract, match="'the-send' belongs to a pruned transfer"):
-        retract_ids(later.database, later.audit_keys, ["the-send"], "wrong", actor=TESTER)
+        retract_ids(*later.audited, ["the-send"], "wrong", actor=TESTER)
     with pytest.raises(NothingToRetract, match="were pruned"):
-        retract_reporter(
-            later.database, later.audit_keys, "relayer", NOW - timedelta(days=1), "wrong", actor=TESTER
-        )
+        retract_reporter(*later.audited, "relayer", NOW - timedelta(days=1), "wrong", actor=TESTER)
 
 
 def test_a_retraction_of_a_retraction_gives_back_nothing_that_went(gateway: Gateway, later: Gateway) -> None:
     feed(gateway, sent(1, event_id="the-send"), released(1))
-    (first,) = retract_ids(gateway.database, gateway.audit_keys, ["the-send"], "wrong", actor=TESTER)
-    (second,) = retract_ids(gateway.database, gateway.audit_keys, [first], "it was right", actor=TESTER)
+    (first,) = retract_ids(*gateway.audited, ["the-send"], "wrong", actor=TESTER)
+    (second,) = retract_ids(*gateway.audited, [first], "it was right", actor=TESTER)
     prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER)
     assert pruned_ids(gateway)
     before = state(gateway)
     with pytest.raises(NothingToRetract, match="'the-send', which was pruned"):
-        retract_ids(later.database, later.audit_keys, [second], "it was wrong after all", actor=TESTER)
+        retract_ids(*later.audited, [second], "it was wrong after all", actor=TESTER)
     assert state(gateway) == before
 
 
@@ -291,7 +289,7 @@ def test_fees_and_liquidity_that_decide_nothing_go(gateway: Gateway, later: Gate
     ]
     feed(gateway, *told, reporter="other")
     feed(gateway, event("chain.reorged", "r", at=-4, chain_id=1, from_block=110))
-    retract_ids(gateway.database, gateway.audit_keys, ["a2"], "wrong", actor=TESTER)
+    retract_ids(*gateway.audited, ["a2"], "wrong", actor=TESTER)
     before = state(gateway)
     limit = NOW - timedelta(seconds=30)
     dry = prune(later.database, later.audit_keys, later.intake, limit, actor=TESTER, dry_run=True)
@@ -300,7 +298,7 @@ def test_fees_and_liquidity_that_decide_nothing_go(gateway: Gateway, later: Gate
     assert dry.others == {"fees": 2, "liquidity": 2}
     assert [i for i in log_ids(gateway) if not i.startswith("retract-")] == ["f3", "a1", "a4", "r"]
     assert state(gateway) == before
-    replay(later.database, later.audit_keys, actor=TESTER)
+    replay(*later.audited, actor=TESTER)
     assert state(gateway) == before
     again = feed(later, *told)
     assert (again.accepted, again.repeated) == (5, 2), "they are taken as if they were new"
@@ -339,5 +337,5 @@ def test_heads_of_before_go_at_once(
     assert dry.others == {"heads": 998}
     assert len(log_ids(gateway)) == 1002
     assert state(gateway) == before
-    replay(later.database, later.audit_keys, actor=TESTER)
+    replay(*later.audited, actor=TESTER)
     assert state(gateway) == before

@@ -95,7 +95,7 @@ def test_what_made_it_6_is_retracted(gateway: Gateway, status: Status) -> None:
     refusal = bad(1)
     feed(gateway, sent(1), refusal)
     keep_ask(gateway, 1)
-    retract_ids(gateway.database, gateway.audit_keys, [refusal["id"]], "a mistake", actor=TESTER)
+    retract_ids(*gateway.audited, [refusal["id"]], "a mistake", actor=TESTER)
     assert held(status(1)) == (1, 0)
 
 
@@ -131,7 +131,7 @@ def test_a_replay_leaves_it(gateway: Gateway, status: Status) -> None:
     keep_ask(gateway, 1)
     with reading(gateway.engine) as connection:
         before = projections(connection)
-    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    replay(*gateway.audited, actor=TESTER)
     with reading(gateway.engine) as connection:
         assert projections(connection) == before
     assert (held(status(1)), held(status(2))) == ((7, 0), (6, 4))

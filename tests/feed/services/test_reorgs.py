@@ -219,5 +219,5 @@ def test_blocks_follow_a_transfer_to_the_chains_of_another_send(
         del other["block"]
     feed(gateway, other)
     assert blocks(gateway) == expected
-    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    replay(*gateway.audited, actor=TESTER)
     assert blocks(gateway) == expected

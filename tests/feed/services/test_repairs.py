@@ -41,6 +41,6 @@ def test_the_lock_is_given_back_between_rows_of_sums(
     with writing(gateway.engine) as connection:
         connection.execute(delete(PoolVolume))
         connection.execute(delete(TrendCount))
-    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    replay(*gateway.audited, actor=TESTER)
     assert at_once == [2, 2, 1] + [2] * 5
     assert everything(gateway) == before

@@ -43,7 +43,7 @@ def state(gateway: Gateway) -> dict[str, list[tuple[Any, ...]]]:
 
 def retract(gateway: Gateway, *events: dict[str, Any] | str) -> list[str]:
     ids = [e if isinstance(e, str) else str(e["id"]) for e in events]
-    return retract_ids(gateway.database, gateway.audit_keys, ids, "wrong", actor=TESTER)
+    return retract_ids(*gateway.audited, ids, "wrong", actor=TESTER)
 
 
 def test_a_retracted_release_falls_and_comes_back_with_the_retraction_s_retraction(
@@ -178,14 +178,10 @@ def test_a_retracted_reorg_tells_no_block(gateway: Gateway) -> None:
 def test_all_of_a_token_since_a_time(gateway: Gateway, status: Callable[[int], Any]) -> None:
     feed(gateway, sent(1), sent(2), reporter="good")
     feed(gateway, released(1), released(2), reporter="bad")
-    assert retract_reporter(
-        gateway.database, gateway.audit_keys, "bad", NOW - timedelta(seconds=1), "stolen", actor=TESTER
-    )
+    assert retract_reporter(*gateway.audited, "bad", NOW - timedelta(seconds=1), "stolen", actor=TESTER)
     assert [status(n).status for n in (1, 2)] == [1, 1]
     with pytest.raises(NothingToRetract, match="has reported nothing since"):
-        retract_reporter(
-            gateway.database, gateway.audit_keys, "bad", NOW + timedelta(seconds=1), "stolen", actor=TESTER
-        )
+        retract_reporter(*gateway.audited, "bad", NOW + timedelta(seconds=1), "stolen", actor=TESTER)
 
 
 def test_an_unknown_id_retracts_nothing(gateway: Gateway, status: Callable[[int], Any]) -> None:
@@ -220,7 +216,7 @@ def everything(gateway: Gateway) -> None:
 def test_replay_changes_nothing(gateway: Gateway) -> None:
     everything(gateway)
     before = state(gateway)
-    assert replay(gateway.database, gateway.audit_keys, actor=TESTER) == 4
+    assert replay(*gateway.audited, actor=TESTER) == 4
     after = state(gateway)
     assert {**after, "chain_progress": []} == {**before, "chain_progress": []}
     assert before["anomalies"]

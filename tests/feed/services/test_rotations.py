@@ -21,14 +21,8 @@ ORDERED: dict[str, list[dict[str, Any]]] = {
         rotation("1:0xb:0xt:9", 0, -10, block=5, log_index=9),
         rotation("1:0xb:0xt:10", 1, -10, block=5, log_index=10),
     ],
-    "a later block with an earlier time": [
-        rotation("a", 0, -5, block=5),
-        rotation("b", 1, -50, block=6),
-    ],
-    "one with a block outranks one without": [
-        rotation("c", 0, -1),
-        rotation("d", 1, -500, block=0),
-    ],
+    "a later block with an earlier time": [rotation("a", 0, -5, block=5), rotation("b", 1, -50, block=6)],
+    "one with a block outranks one without": [rotation("c", 0, -1), rotation("d", 1, -500, block=0)],
     "a place in the block outranks none": [
         rotation("e", 0, -1, block=5),
         rotation("f", 1, -2, block=5, log_index=0),
@@ -52,7 +46,7 @@ def test_the_latest_counts_everywhere_in_any_order(gateway: Gateway, rotations: 
             assert connection.scalar(select(ReportedValidatorSet.event_id)) == rotations[-1]["id"]
             found.append(projections(connection))
     assert all(each == found[0] for each in found)
-    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    replay(*gateway.audited, actor=TESTER)
     with reading(gateway.engine) as connection:
         assert projections(connection) == found[0]
     (shown,) = [sets for sets in validator_sets(gateway.database) if sets.chain_id == 1]

@@ -122,7 +122,7 @@ class TestAside:
         if undone == "reorg":
             feed(gateway, event("chain.reorged", chain_id=1, from_block=110))
         else:
-            retract_ids(gateway.database, gateway.audit_keys, [ROTATION["id"]], "wrong", actor=TESTER)
+            retract_ids(*gateway.audited, [ROTATION["id"]], "wrong", actor=TESTER)
         assert status(1).status == 7
         assert feed(gateway, old).repeated == 1, "it is of a current validator again, and was kept aside"
         feed(gateway, ROTATION)
@@ -146,7 +146,7 @@ class TestAside:
     def test_an_export_and_a_replay_tell_the_same(self, gateway: Gateway) -> None:
         feed(gateway, sent(1), prepared(1, WD), *BY_NEW, ROTATION)
         before = state(gateway)
-        replay(gateway.database, gateway.audit_keys, actor=TESTER)
+        replay(*gateway.audited, actor=TESTER)
         assert state(gateway) == before
         lines = list(export_log(gateway.database))
         forget_events(gateway)
@@ -198,16 +198,14 @@ class TestTooMany:
         copies = [signed(1, signature(WD, KEYS[0]), at=-30 - n) for n in range(20)]
         feed(gateway, sent(1), prepared(1, WD), signed(1, signature(WD, KEYS[1])), *copies)
         assert (status(1).status, count(gateway, SignatureNotNeeded)) == (8, 19)
-        retract_ids(gateway.database, gateway.audit_keys, [copies[-1]["id"]], "wrong", actor=TESTER)
+        retract_ids(*gateway.audited, [copies[-1]["id"]], "wrong", actor=TESTER)
         assert (status(1).status, count(gateway, SignatureNotNeeded)) == (8, 18)
-        retract_ids(
-            gateway.database, gateway.audit_keys, [each["id"] for each in copies[:-1]], "wrong", actor=TESTER
-        )
+        retract_ids(*gateway.audited, [each["id"] for each in copies[:-1]], "wrong", actor=TESTER)
         assert (status(1).status, count(gateway, SignatureNotNeeded)) == (7, 0)
         assert feed(gateway, copies[3]).accepted == 1
         assert status(1).status == 8
         before = state(gateway)
-        replay(gateway.database, gateway.audit_keys, actor=TESTER)
+        replay(*gateway.audited, actor=TESTER)
         assert state(gateway) == before
 
     def test_all_of_them_stay_in_the_log(self, gateway: Gateway) -> None:

@@ -42,14 +42,7 @@ from tests.feed.services.any_order import REORGS
 from tests.feed.services.everything import everything, forget_projections
 from tests.feed.services.histories import EVENTS
 from tests.feed.services.whole import LATENCIES, differing, full, stored
-from tests.feed.services.world import (
-    NOW,
-    feed,
-    released,
-    sent,
-    transfer_id,
-    write_network,
-)
+from tests.feed.services.world import NOW, feed, released, sent, transfer_id, write_network
 from tests.gateway import Gateway, current_gateway, parts
 
 ALL = (*PROJECTIONS, Anomaly, *LATENCIES)
@@ -127,7 +120,7 @@ def test_what_differs_is_found_and_repaired(filled: Gateway, table: str) -> None
         found = differing(filled)
         assert any(line.startswith(table) for line in found), found
         repaired: list[object] = []
-        replay(filled.database, filled.audit_keys, actor=TESTER, found=repaired.append)
+        replay(*filled.audited, actor=TESTER, found=repaired.append)
         assert repaired
         assert differing(filled) == []
         after = stored(filled)
@@ -143,7 +136,7 @@ def test_a_signature_that_is_needed_and_left_out_is_found(filled: Gateway) -> No
         connection.exec_driver_sql("DELETE FROM signatures_not_needed")
         connection.exec_driver_sql(f"INSERT INTO signatures_not_needed (seq, transfer_id) {from_log}")
     assert [line for line in differing(filled) if line.startswith("signatures_not_needed")]
-    replay(filled.database, filled.audit_keys, actor=TESTER)
+    replay(*filled.audited, actor=TESTER)
     assert differing(filled) == []
 
 
@@ -165,7 +158,7 @@ def test_a_chain_of_which_transfers_alone_tell_is_compared(gateway: Gateway) -> 
     with writing(gateway.engine) as connection:
         connection.execute(delete(ChainProgress))
     assert differing(gateway) == [f"chain_progress chain_id={n}: is missing" for n in (1, 2)]
-    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    replay(*gateway.audited, actor=TESTER)
     assert everything(gateway) == before
 
 
@@ -180,7 +173,7 @@ def test_it_waits_for_no_writer(filled: Gateway) -> None:
 def test_a_transfer_without_a_log_goes(filled: Gateway) -> None:
     with writing(filled.engine) as connection:
         connection.exec_driver_sql("DELETE FROM events WHERE reporter = 'test' AND transfer_id IS NOT NULL")
-    replay(filled.database, filled.audit_keys, actor=TESTER)
+    replay(*filled.audited, actor=TESTER)
     assert differing(filled) == []
     with reading(filled.engine) as connection:
         assert connection.scalar(select(func.count()).select_from(Transfer)) == 0
@@ -200,12 +193,10 @@ def test_the_feed_goes_on_while_a_replay_runs(filled: Gateway, monkeypatch: pyte
         if n > 110:
             return
         assert feed(filled, sent(n), released(n)).accepted == 2
-        retract_ids(
-            filled.database, filled.audit_keys, [sent(n)["id"], released(n)["id"]], "only tried", actor=TESTER
-        )
+        retract_ids(*filled.audited, [sent(n)["id"], released(n)["id"]], "only tried", actor=TESTER)
         reported.append(n)
 
-    replay(filled.database, filled.audit_keys, report, actor=TESTER)
+    replay(*filled.audited, report, actor=TESTER)
     assert len(reported) > 4
     assert differing(filled) == []
     after = stored(filled)
@@ -235,11 +226,11 @@ def test_one_that_was_ended_is_started_again(
             raise Killed
 
     with pytest.raises(Killed):
-        replay(filled.database, filled.audit_keys, kill, actor=TESTER)
+        replay(*filled.audited, kill, actor=TESTER)
     some = {row[0]: row for row in stored(filled)["transfers"]}
     assert 0 < len(some) < len(before["transfers"])
     assert all(row in before["transfers"] for row in some.values() if row[0] != id_of(5))
-    replay(filled.database, filled.audit_keys, actor=TESTER)
+    replay(*filled.audited, actor=TESTER)
     after_all = stored(filled)
     for name in before:
         if name != "latency_counts":
@@ -272,12 +263,12 @@ def test_of_two_replays_at_once_the_first_one_ends(filled: Gateway) -> None:
         WRONG["pool_counters"](connection)
 
     def again(_transfers: int) -> None:
-        replay(filled.database, filled.audit_keys, actor=TESTER)
+        replay(*filled.audited, actor=TESTER)
 
     with pytest.raises(AnotherReplay, match="another replay began"):
         # The second one repairs all that there is; then something else is wrong.
-        replay(filled.database, filled.audit_keys, lambda n: (again(n), _damage(filled)), actor=TESTER)  # type: ignore[arg-type,return-value]
-    replay(filled.database, filled.audit_keys, actor=TESTER)
+        replay(*filled.audited, lambda n: (again(n), _damage(filled)), actor=TESTER)  # type: ignore[arg-type,return-value]
+    replay(*filled.audited, actor=TESTER)
     assert differing(filled) == []
 
 
@@ -289,7 +280,7 @@ def test_the_end_of_an_earlier_replay_stops_no_later_one(filled: Gateway) -> Non
         begun.set()
         may_end.wait()
 
-    earlier = threading.Thread(target=lambda: replay(filled.database, filled.audit_keys, wait, actor=TESTER))
+    earlier = threading.Thread(target=lambda: replay(*filled.audited, wait, actor=TESTER))
     earlier.start()
     begun.wait()
 
@@ -298,7 +289,7 @@ def test_the_end_of_an_earlier_replay_stops_no_later_one(filled: Gateway) -> Non
         earlier.join()
         _damage(filled)
 
-    replay(filled.database, filled.audit_keys, let_it_end, actor=TESTER)
+    replay(*filled.audited, let_it_end, actor=TESTER)
     assert differing(filled) == []
 
 
@@ -311,7 +302,7 @@ def test_acknowledged_anomalies_stay_so(filled: Gateway) -> None:
     with writing(filled.engine) as connection:
         connection.execute(update(Anomaly).values(acknowledged_at=NOW, acknowledged_by="me"))
         connection.execute(delete(Transfer))
-    replay(filled.database, filled.audit_keys, actor=TESTER)
+    replay(*filled.audited, actor=TESTER)
     with reading(filled.engine) as connection:
         assert connection.scalar(select(func.count()).where(Anomaly.acknowledged_at.is_(None))) == 0
 
@@ -331,13 +322,7 @@ def busy(app: Flask, filled: Gateway) -> Iterator[threading.Event]:
                         feed(filled, choice.choice(REORGS))
                     with suppress(NothingToRetract):
                         if choice.random() < 0.2:
-                            retract_ids(
-                                filled.database,
-                                filled.audit_keys,
-                                [choice.choice(EVENTS)["id"]],
-                                "wrong",
-                                actor=TESTER,
-                            )
+                            retract_ids(*filled.audited, [choice.choice(EVENTS)["id"]], "wrong", actor=TESTER)
                     if choice.random() < 0.05:
                         prune(
                             filled.database,

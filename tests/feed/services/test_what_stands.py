@@ -80,12 +80,7 @@ def test_as_in_memory(gateway: Gateway, told: list[dict[str, Any]], batch: int) 
             for line in some:
                 with suppress(NothingToRetract):
                     retract_ids(
-                        gateway.database,
-                        gateway.audit_keys,
-                        [line["retract"]],
-                        "wrong",
-                        actor=TESTER,
-                        subject=line["subject"],
+                        *gateway.audited, [line["retract"]], "wrong", actor=TESTER, subject=line["subject"]
                     )
         else:
             for start in range(0, len(some), batch):

@@ -65,7 +65,7 @@ def full(gateway: Gateway) -> None:
         event("liquidity.withdrawn", chain_id=3, symbol="USDT", amount="5"),
         event("liquidity.added", "wrong", chain_id=1, symbol="USDT", amount="5"),
     )
-    retract_ids(gateway.database, gateway.audit_keys, ["wrong"], "wrong", actor=TESTER)
+    retract_ids(*gateway.audited, ["wrong"], "wrong", actor=TESTER)
 
 
 def stored(gateway: Gateway) -> dict[str, Any]:

@@ -83,16 +83,12 @@ def test_a_change_by_another_process_counts_in_the_next_batch(
     client: FlaskClient, gateway: Gateway, elsewhere: Gateway
 ) -> None:
     assert verdict(post(client, [sent(1)]))["accepted"] == 1
-    import_network(
-        elsewhere.database, elsewhere.audit_keys, elsewhere.two_persons, listing(address(7002)), actor=TESTER
-    )
+    import_network(*elsewhere.editing, listing(address(7002)), actor=TESTER)
     with rows_read(gateway) as found:
         (refused,) = verdict(post(client, [naming(2)]))["refused"]
     assert refused["reason"].startswith("token: is not what is configured as NEW on chain 1")
     assert found, "the new version is read"
-    import_network(
-        elsewhere.database, elsewhere.audit_keys, elsewhere.two_persons, listing(address(7001)), actor=TESTER
-    )
+    import_network(*elsewhere.editing, listing(address(7001)), actor=TESTER)
     assert verdict(post(client, [naming(3)]))["accepted"] == 1
 
 
@@ -102,9 +98,7 @@ def test_what_is_rolled_back_is_not_used(client: FlaskClient, gateway: Gateway, 
         import_within(connection, read_document(listing(address(7002))), NOW)
         ingest_within(connection, gateway.database, gateway.intake, [build.text(sent(9))], "test")
         raise ZeroDivisionError
-    import_network(
-        elsewhere.database, elsewhere.audit_keys, elsewhere.two_persons, listing(address(7001)), actor=TESTER
-    )
+    import_network(*elsewhere.editing, listing(address(7001)), actor=TESTER)
     assert verdict(post(client, [naming(1)]))["accepted"] == 1
 
 

@@ -80,21 +80,17 @@ def test_they_come_in_order(client: FlaskClient) -> None:
 @pytest.mark.usefixtures("asked")
 def test_those_of_the_tokens_chains(client: FlaskClient, gateway: Gateway) -> None:
     """One whose send is not known is of no chain yet."""
-    token = create_token(
-        gateway.database, gateway.audit_keys, gateway.two_persons, "one", [], [1], actor=TESTER
-    )
+    token = create_token(*gateway.editing, "one", [], [1], actor=TESTER)
     assert ids(read(client, token=token)) == [1, 3]
     assert read(client, token=token)["next"] == read(client)["next"]
     feed(gateway, sent(4))
     assert ids(read(client, token=token)) == [1, 3, 4]
-    assert ids(
-        read(
-            client,
-            token=create_token(
-                gateway.database, gateway.audit_keys, gateway.two_persons, "both", [], [1, 2], actor=TESTER
-            ),
-        )
-    ) == [1, 2, 3, 4]
+    assert ids(read(client, token=create_token(*gateway.editing, "both", [], [1, 2], actor=TESTER))) == [
+        1,
+        2,
+        3,
+        4,
+    ]
 
 
 @pytest.mark.usefixtures("asked")
@@ -102,9 +98,7 @@ def test_a_page_is_bounded_and_leads_on(
     client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(services, "PAGE", 1)
-    token = create_token(
-        gateway.database, gateway.audit_keys, gateway.two_persons, "two", [], [2], actor=TESTER
-    )
+    token = create_token(*gateway.editing, "two", [], [2], actor=TESTER)
     found, after, pages = [], 0, 0
     while (answer := read(client, after, token))["next"] != after:
         found += ids(answer)

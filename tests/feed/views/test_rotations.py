@@ -110,7 +110,7 @@ def test_any_split_and_a_replay_come_to_the_same(
         assert not verdict(post(client, batch))["refused"]
     with reading(gateway.engine) as connection:
         found = projections(connection)
-    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    replay(*gateway.audited, actor=TESTER)
     with reading(gateway.engine) as connection:
         assert projections(connection) == found
     assert told_of(gateway)[0] == 33

@@ -56,15 +56,7 @@ def test_a_token_is_shown_once_and_not_kept(cli: FlaskCliRunner, client: FlaskCl
 
 
 def test_every_token_is_another(gateway: Gateway) -> None:
-    assert (
-        len(
-            {
-                create_token(gateway.database, gateway.audit_keys, gateway.two_persons, f"t{n}", actor=TESTER)
-                for n in range(20)
-            }
-        )
-        == 20
-    )
+    assert len({create_token(*gateway.editing, f"t{n}", actor=TESTER) for n in range(20)}) == 20
 
 
 def test_the_list(cli: FlaskCliRunner, client: FlaskClient) -> None:
@@ -107,7 +99,7 @@ NOT_MADE = [
 
 def test_what_is_not_made(cli: FlaskCliRunner, gateway: Gateway) -> None:
     for name in ("taken", "gone"):
-        create_token(gateway.database, gateway.audit_keys, gateway.two_persons, name, actor=TESTER)
+        create_token(*gateway.editing, name, actor=TESTER)
     revoke_token(gateway.database, gateway.audit_keys, gateway.environment_tokens, "gone", actor=TESTER)
     for arguments, said in NOT_MADE:
         tried = cli.invoke(args=["ingest-tokens", "create", *arguments])
@@ -121,7 +113,7 @@ def test_what_is_not_made(cli: FlaskCliRunner, gateway: Gateway) -> None:
 def test_revoked_everywhere_at_once(
     cli: FlaskCliRunner, client: FlaskClient, elsewhere: Flask, gateway: Gateway
 ) -> None:
-    token = create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER)
+    token = create_token(*gateway.editing, "relayer-1", actor=TESTER)
     other = elsewhere.test_client()
     for each in (client, other):
         assert verdict(post(each, [sent(1)], token))
@@ -134,7 +126,7 @@ def test_revoked_everywhere_at_once(
 
 
 def test_revoking_again_keeps_the_time(gateway: Gateway) -> None:
-    create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER)
+    create_token(*gateway.editing, "relayer-1", actor=TESTER)
     first = revoke_token(
         gateway.database, gateway.audit_keys, gateway.environment_tokens, "relayer-1", actor=TESTER
     )
@@ -165,7 +157,7 @@ def test_nothing_of_an_upload_is_taken_after_its_token_is_revoked(
     client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ingest, "BATCH", 2)
-    token = create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER)
+    token = create_token(*gateway.editing, "relayer-1", actor=TESTER)
     read = ingest._read
 
     def revoke_then_read(*arguments: Any) -> Any:
@@ -205,17 +197,14 @@ def test_without_a_valid_token(client: FlaskClient, gateway: Gateway) -> None:
 
 
 def test_spellings_of_the_header(client: FlaskClient, gateway: Gateway) -> None:
-    for token in (
-        TOKEN,
-        create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER),
-    ):
+    for token in (TOKEN, create_token(*gateway.editing, "relayer-1", actor=TESTER)):
         for header in ("bearer {}", "BEARER {}", "Bearer   {}", "Bearer {}  "):
             assert client.get(CURSOR, headers={"Authorization": header.format(token)}).status_code == 200
 
 
 def test_part_of_a_token_is_none(client: FlaskClient, gateway: Gateway) -> None:
-    token = create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER)
-    other = create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-2", actor=TESTER)
+    token = create_token(*gateway.editing, "relayer-1", actor=TESTER)
+    other = create_token(*gateway.editing, "relayer-2", actor=TESTER)
     head, secret = token[:20], token[21:]
     changed = token[:-1] + ("A" if token[-1] != "A" else "B")
     for wrong in (token[:-1], token + "A", changed, token.upper(), secret, head + "_" + other[21:]):
@@ -257,7 +246,7 @@ def test_no_token_no_feed(open_app: OpenApp) -> None:
 
 
 def test_recognising_a_token_is_one_read_by_its_public_id(client: FlaskClient, gateway: Gateway) -> None:
-    token = create_token(gateway.database, gateway.audit_keys, gateway.two_persons, "relayer-1", actor=TESTER)
+    token = create_token(*gateway.editing, "relayer-1", actor=TESTER)
     statements: list[str] = []
 
     @sqlalchemy_event.listens_for(gateway.reads, "before_cursor_execute")

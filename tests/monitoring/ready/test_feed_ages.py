@@ -18,7 +18,7 @@ from tests.api.shapes import READY, assert_refused
 from tests.applications import OpenApp
 from tests.feed.services.world import network, write_network
 from tests.feed.views.kit import post
-from tests.gateway import gateway_of, parts
+from tests.gateway import gateway_of
 
 LIMITS = ((0, 600), (2, 60), (3, 0))
 """Chain 2 must be newer than chain 1, and chain 3 may be silent."""
@@ -78,11 +78,7 @@ def test_a_stopped_chain_is_expected_to_tell_nothing(open_app: OpenApp, clock: M
     assert stale(client).keys() == {2}
     stopped = network()
     stopped["chains"][1]["disabled"] = True
-    import_network(
-        *parts(gateway_of(app), "database", "audit_keys", "two_persons"),
-        json.dumps(stopped).encode(),
-        actor=TESTER,
-    )
+    import_network(*gateway_of(app).editing, json.dumps(stopped).encode(), actor=TESTER)
     assert stale(client) == {}
 
 

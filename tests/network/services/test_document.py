@@ -74,9 +74,7 @@ def test_what_comes_in_goes_out_again_in_its_order(gateway: Gateway) -> None:
     document["pools"][0]["total_cap"] = str(2**256 - 1)
     document["pools"][1]["total_cap"] = None
     document["chains"][0]["drop_gas_amt"] = str(2**256 - 1)
-    outcome = import_network(
-        gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER
-    )
+    outcome = import_network(*gateway.editing, text(document), actor=TESTER)
     assert outcome.applied
     assert "add token USDT on chain 1" in outcome.changes
     assert exported(gateway) == document
@@ -90,38 +88,24 @@ def test_an_empty_database_exports_an_empty_document(gateway: Gateway) -> None:
 
 
 def test_importing_what_was_exported_changes_nothing(gateway: Gateway) -> None:
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    import_network(*gateway.editing, text(network()), actor=TESTER)
     before = versions(gateway)
     assert before == dict.fromkeys(ALL_PARTS, 1)
     later = at(gateway, NOON + timedelta(days=1))
-    assert (
-        import_network(
-            later.database,
-            later.audit_keys,
-            later.two_persons,
-            export_network(gateway.database),
-            actor=TESTER,
-        ).changes
-        == ()
-    )
+    assert import_network(*later.editing, export_network(gateway.database), actor=TESTER).changes == ()
     assert versions(gateway) == before
     assert set(fee_ages(gateway).values()) == {NOON}
 
 
 def test_the_same_in_other_words_changes_nothing(gateway: Gateway) -> None:
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    import_network(*gateway.editing, text(network()), actor=TESTER)
     document = network()
     document["tokens"][0]["address"] = document["tokens"][0]["address"].lower()
     document["blocked_networks"][0]["expires_at"] = "2027-01-01T05:30:00.000000+05:30"
     document["blocked_networks"][1]["cidr"] = "2001:DB8:0:0::/32"
     document["blocked_addresses"][0]["address"] = VILLAIN.lower()
     document["chains"].reverse()
-    assert (
-        import_network(
-            gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER
-        ).changes
-        == ()
-    )
+    assert import_network(*gateway.editing, text(document), actor=TESTER).changes == ()
     assert versions(gateway) == dict.fromkeys(ALL_PARTS, 1)
 
 
@@ -168,17 +152,13 @@ def test_the_same_in_other_words_changes_nothing(gateway: Gateway) -> None:
 def test_an_edit_is_told_and_moves_its_part_alone(
     gateway: Gateway, path: str, value: Any, part: str, sentence: str
 ) -> None:
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    import_network(*gateway.editing, text(network()), actor=TESTER)
     document = changed(path, value)
-    dry = import_network(
-        gateway.database, gateway.audit_keys, gateway.two_persons, text(document), dry_run=True, actor=TESTER
-    )
+    dry = import_network(*gateway.editing, text(document), dry_run=True, actor=TESTER)
     assert exported(gateway) == network()
     assert versions(gateway)[part] == 1
 
-    outcome = import_network(
-        gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER
-    )
+    outcome = import_network(*gateway.editing, text(document), actor=TESTER)
     assert outcome.changes == dry.changes
     assert len(outcome.changes) == 1
     assert outcome.changes[0].startswith(sentence)
@@ -188,7 +168,7 @@ def test_an_edit_is_told_and_moves_its_part_alone(
 
 
 def test_the_age_of_a_base_fee_runs_from_its_last_change(gateway: Gateway) -> None:
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    import_network(*gateway.editing, text(network()), actor=TESTER)
     document = network()
     document["routes"][0]["base_fee"] = "1"
     document["routes"][1]["rate"]["value"] = "2"
@@ -201,7 +181,7 @@ def test_the_age_of_a_base_fee_runs_from_its_last_change(gateway: Gateway) -> No
 
 
 def test_versions_tell_when_they_changed(gateway: Gateway) -> None:
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    import_network(*gateway.editing, text(network()), actor=TESTER)
     later = NOON + timedelta(hours=1)
     import_network(
         *parts(at(gateway, later), "database", "audit_keys", "two_persons"),
@@ -214,49 +194,43 @@ def test_versions_tell_when_they_changed(gateway: Gateway) -> None:
 
 
 def test_a_refused_import_changes_nothing(gateway: Gateway) -> None:
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    import_network(*gateway.editing, text(network()), actor=TESTER)
     document = changed("blocked_networks.0.cidr", "203.0.113.9/24")
     document["chains"][0]["name"] = "other"
     with pytest.raises(NetworkRefused):
-        import_network(
-            gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER
-        )
+        import_network(*gateway.editing, text(document), actor=TESTER)
     assert exported(gateway) == network()
     assert versions(gateway) == dict.fromkeys(ALL_PARTS, 1)
 
 
 def test_a_failure_half_way_changes_nothing(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    import_network(*gateway.editing, text(network()), actor=TESTER)
 
     def fail(*_: object) -> None:
         raise RuntimeError("the disk is full")
 
     monkeypatch.setattr(changes, "raise_versions", fail)
     with pytest.raises(RuntimeError):
-        import_network(
-            gateway.database, gateway.audit_keys, gateway.two_persons, b'{"version": 1}', actor=TESTER
-        )
+        import_network(*gateway.editing, b'{"version": 1}', actor=TESTER)
     assert exported(gateway) == network()
 
 
 def test_everything_can_be_removed_and_come_back(gateway: Gateway) -> None:
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
-    gone = import_network(
-        gateway.database, gateway.audit_keys, gateway.two_persons, b'{"version": 1}', actor=TESTER
-    )
+    import_network(*gateway.editing, text(network()), actor=TESTER)
+    gone = import_network(*gateway.editing, b'{"version": 1}', actor=TESTER)
     assert "remove chain 1" in gone.changes
     assert not any(exported(gateway)[section] for section in network() if section != "version")
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    import_network(*gateway.editing, text(network()), actor=TESTER)
     assert exported(gateway) == network()
     assert versions(gateway) == dict.fromkeys(ALL_PARTS, 3)
 
 
 def test_a_key_that_moves_between_rows_is_no_clash(gateway: Gateway) -> None:
     """What rows are about may be exchanged, with all that refers to them."""
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    import_network(*gateway.editing, text(network()), actor=TESTER)
     document = json.loads(json.dumps(network()).replace("CELR", "USDT2").replace("USDT", "CELR"))
     document["tokens"] = document["tokens"][::-1]
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    import_network(*gateway.editing, text(document), actor=TESTER)
     assert {row["symbol"] for row in exported(gateway)["routes"]} == {"CELR"}
 
 
@@ -312,27 +286,13 @@ def test_what_transfers_use_stays(
     gateway: Gateway, departure: tuple[str, Callable[[], dict[str, Any]], str]
 ) -> None:
     _, document, error = departure
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
-    before_any = import_network(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        text(document()),
-        dry_run=True,
-        actor=TESTER,
-    )
+    import_network(*gateway.editing, text(network()), actor=TESTER)
+    before_any = import_network(*gateway.editing, text(document()), dry_run=True, actor=TESTER)
     assert before_any.changes
     add_transfer(gateway, 1, 56)
     for dry_run in (True, False):
         with pytest.raises(NetworkRefused) as refused:
-            import_network(
-                gateway.database,
-                gateway.audit_keys,
-                gateway.two_persons,
-                text(document()),
-                dry_run=dry_run,
-                actor=TESTER,
-            )
+            import_network(*gateway.editing, text(document()), dry_run=dry_run, actor=TESTER)
         assert any(line.startswith(error) for line in refused.value.errors)
         assert all("disabled" in line for line in refused.value.errors)
     assert exported(gateway) == network()
@@ -351,36 +311,24 @@ def test_what_transfers_use_stays(
     ],
 )
 def test_what_transfers_do_not_use_may_go(gateway: Gateway, document: dict[str, Any]) -> None:
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    import_network(*gateway.editing, text(network()), actor=TESTER)
     add_transfer(gateway, 1, 56)
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    import_network(*gateway.editing, text(document), actor=TESTER)
     assert exported(gateway) == document
 
 
 def test_a_contract_may_be_filled_in_under_transfers(gateway: Gateway) -> None:
-    import_network(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        text(changed("chains.0.contract_addr", "")),
-        actor=TESTER,
-    )
+    import_network(*gateway.editing, text(changed("chains.0.contract_addr", "")), actor=TESTER)
     add_transfer(gateway, 1, 56)
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    import_network(*gateway.editing, text(network()), actor=TESTER)
     assert exported(gateway)["chains"][0]["contract_addr"] == CONTRACT[1]
 
 
 def test_a_transfer_that_is_only_announced_keeps_its_chain(gateway: Gateway) -> None:
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    import_network(*gateway.editing, text(network()), actor=TESTER)
     add_transfer(gateway, 10, None, None)
     with pytest.raises(NetworkRefused, match="transfers use chain 10"):
-        import_network(
-            gateway.database,
-            gateway.audit_keys,
-            gateway.two_persons,
-            text(without(network(), 10)),
-            actor=TESTER,
-        )
+        import_network(*gateway.editing, text(without(network(), 10)), actor=TESTER)
 
 
 def test_how_a_chain_is_watched_goes_out_as_it_came_in(gateway: Gateway) -> None:
@@ -393,14 +341,12 @@ def test_how_a_chain_is_watched_goes_out_as_it_came_in(gateway: Gateway) -> None
     }
     document["chains"][0] |= watched
     document["chains"][1] |= {"watch_from_block": 0, "finality": 0, "poll_seconds": 5, "rpc": []}
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    import_network(*gateway.editing, text(document), actor=TESTER)
     chains = exported(gateway)["chains"]
     assert watched.items() <= chains[0].items()
     assert {key: chains[1].get(key) for key in watched} == {
         "watch_from_block": 0, "finality": 0, "poll_seconds": None, "rpc": None,
     }  # fmt: skip
     assert not watched.keys() & chains[2].keys()
-    again = import_network(
-        gateway.database, gateway.audit_keys, gateway.two_persons, text(exported(gateway)), actor=TESTER
-    )
+    again = import_network(*gateway.editing, text(exported(gateway)), actor=TESTER)
     assert again.changes == ()

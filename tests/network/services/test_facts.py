@@ -98,22 +98,13 @@ def test_kept_events_are_judged_again_where_facts_changed(
     gateway: Gateway, path: str, value: Any, facts: FactsChanged
 ) -> None:
     told: list[FactsChanged] = []
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    import_network(*gateway.editing, text(network()), actor=TESTER)
     NETWORK_CHANGED.hand_in(
         gateway.database.engine, lambda _connection, changes, _now: told.append(FactsChanged.by(changes))
     )
-    import_network(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        text(changed(path, value)),
-        dry_run=True,
-        actor=TESTER,
-    )
+    import_network(*gateway.editing, text(changed(path, value)), dry_run=True, actor=TESTER)
     assert told == []
-    import_network(
-        gateway.database, gateway.audit_keys, gateway.two_persons, text(changed(path, value)), actor=TESTER
-    )
+    import_network(*gateway.editing, text(changed(path, value)), actor=TESTER)
     assert told == [facts]
 
 
@@ -121,9 +112,7 @@ def test_accounts_of_other_chains_are_told_apart_without_letter_case(gateway: Ga
     document = network()
     document["blocked_addresses"] = [kit_account("TBase58Account"), kit_account("tbase58account")]
     with pytest.raises(NetworkRefused, match=r"blocked_addresses\[1\]: .* must not be given twice"):
-        import_network(
-            gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER
-        )
+        import_network(*gateway.editing, text(document), actor=TESTER)
 
 
 def kit_account(address: str) -> dict[str, Any]:
@@ -135,27 +124,21 @@ def test_a_network_of_every_size_of_list(gateway: Gateway) -> None:
     document["blocked_networks"] = [
         {"cidr": f"10.{i >> 8}.{i & 255}.0/24", "reason": "", "expires_at": None} for i in range(3000)
     ]
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    import_network(*gateway.editing, text(document), actor=TESTER)
     assert exported(gateway) == document
     document["tokens"].append(kit.token(1, "USDC"))
-    assert import_network(
-        gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER
-    ).changes == ("add token USDC on chain 1",)
+    assert import_network(*gateway.editing, text(document), actor=TESTER).changes == (
+        "add token USDC on chain 1",
+    )
 
 
 def test_addresses_come_in_any_letter_case_and_go_out_with_their_checksum(gateway: Gateway) -> None:
     odd = "0x" + "".join(c.upper() if i % 2 else c.lower() for i, c in enumerate(VAULT[2:]))
-    import_network(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        text(changed("tokens.0.address", odd)),
-        actor=TESTER,
-    )
+    import_network(*gateway.editing, text(changed("tokens.0.address", odd)), actor=TESTER)
     assert exported(gateway)["tokens"][0]["address"] == VAULT
 
 
 def test_a_block_may_come_before_the_token_it_blocks(gateway: Gateway) -> None:
     document = changed("route_blocks.0.dst_chain_id", 137)
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    import_network(*gateway.editing, text(document), actor=TESTER)
     assert exported(gateway)["route_blocks"] == document["route_blocks"]

@@ -56,13 +56,7 @@ def test_it_gives_way(app: Flask, turns: list[float]) -> None:
         return [after - before for before, after in pairwise(turns)]
 
     text = large()
-    import_network(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        json.dumps(small_network()).encode(),
-        actor=TESTER,
-    )
+    import_network(*gateway.editing, json.dumps(small_network()).encode(), actor=TESTER)
     long_ago = gateway.clock() - timedelta(days=1)
     found = {}
     found["compare"] = pieces(lambda: compare_document(gateway.database, text))
@@ -71,7 +65,7 @@ def test_it_gives_way(app: Flask, turns: list[float]) -> None:
     edits = picked_edits(gateway.database, text, picked, shown=shown)
     found["pick"] = pieces(lambda: picked_edits(gateway.database, text, picked, shown=shown))
     found["preview"] = pieces(lambda: preview_edits(gateway.database, gateway.two_persons, edits))
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text, actor=TESTER)
+    import_network(*gateway.editing, text, actor=TESTER)
     found["at"] = pieces(lambda: network_at(gateway.database, long_ago))
     (counting,) = pieces(lambda: sum(number for number in range(1_000_000)))
     for name, each in found.items():

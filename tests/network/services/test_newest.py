@@ -13,15 +13,9 @@ from tests.network.services.network_kit import changed, network, text
 
 def test_the_newest_is_read_while_others_wait(app: Flask) -> None:
     gateway = gateway_of(app)
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    import_network(*gateway.editing, text(network()), actor=TESTER)
     snapshots = NetworkSnapshots(gateway.engine, 3600)
     assert snapshots.current().terms.chains[1].name == "Ethereum"
-    import_network(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        text(changed("chains.0.name", "Main")),
-        actor=TESTER,
-    )
+    import_network(*gateway.editing, text(changed("chains.0.name", "Main")), actor=TESTER)
     assert snapshots.current().terms.chains[1].name == "Ethereum", "within its age"
     assert snapshots.newest().terms.chains[1].name == "Main"

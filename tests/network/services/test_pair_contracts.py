@@ -41,15 +41,13 @@ def document(**changes: Any) -> dict[str, Any]:
 
 
 def put(gateway: Gateway, **changes: Any) -> tuple[str, ...]:
-    return import_network(
-        gateway.database, gateway.audit_keys, gateway.two_persons, text(document(**changes)), actor=TESTER
-    ).changes
+    return import_network(*gateway.editing, text(document(**changes)), actor=TESTER).changes
 
 
 def refusal(gateway: Gateway, made: dict[str, Any]) -> str:
     before = export_network(gateway.database)
     with pytest.raises(NetworkRefused) as refused:
-        import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(made), actor=TESTER)
+        import_network(*gateway.editing, text(made), actor=TESTER)
     assert export_network(gateway.database) == before
     return "; ".join(refused.value.errors)
 
@@ -81,29 +79,17 @@ def unlisted(gateway: Gateway) -> list[str]:
 
 def test_further_contracts_go_round_and_are_named_in_changes(gateway: Gateway) -> None:
     made = document(deposit_contracts=[NEWER.lower(), OLD], burn_contracts=[address(4004)])
-    dry = import_network(
-        gateway.database, gateway.audit_keys, gateway.two_persons, text(made), actor=TESTER, dry_run=True
-    ).changes
+    dry = import_network(*gateway.editing, text(made), actor=TESTER, dry_run=True).changes
     assert dry == (
         "change pegged pair of CELR, 1 to 2: "
         f'deposit_contracts from [] to ["{NEWER}","{OLD}"], burn_contracts from [] to ["{address(4004)}"]',
     )
-    assert (
-        import_network(
-            gateway.database, gateway.audit_keys, gateway.two_persons, text(made), actor=TESTER
-        ).changes
-        == dry
-    )
+    assert import_network(*gateway.editing, text(made), actor=TESTER).changes == dry
     exported = export_network(gateway.database)
     pairs = json.loads(exported)["pegged_pairs"]
     assert pairs[0]["deposit_contracts"] == [NEWER, OLD]
     assert "deposit_contracts" not in pairs[1], "gateways that do not know the key can read the rest"
-    assert (
-        import_network(
-            gateway.database, gateway.audit_keys, gateway.two_persons, exported, actor=TESTER
-        ).changes
-        == ()
-    )
+    assert import_network(*gateway.editing, exported, actor=TESTER).changes == ()
     assert export_network(gateway.database) == exported
     (gone,) = put(gateway)
     assert f'deposit_contracts from ["{NEWER}","{OLD}"] to []' in gone
@@ -166,7 +152,7 @@ def test_what_open_transfers_use_cannot_change(
     assert shown is not None
     edit = Edit("pegged_pairs", row_id, made, shown.fingerprint)
     with pytest.raises(Invalid) as refused:
-        save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=TESTER)
+        save_edit(*gateway.editing, edit, actor=TESTER)
     assert [error.path for error in refused.value.errors] == [column]
     locked = locked_fields(gateway.database, "pegged_pairs", values)
     assert (column in locked) is not isinstance(before, list), "a list can always grow"
@@ -190,9 +176,9 @@ def test_a_pair_with_open_transfers_cannot_be_removed(gateway: Gateway) -> None:
     del made["pegged_pairs"][0]
     assert "pegged_pairs: open transfers use pegged pair of CELR, 1 to 2" in refusal(gateway, made)
     feed(gateway, released(1))
-    assert import_network(
-        gateway.database, gateway.audit_keys, gateway.two_persons, text(made), actor=TESTER
-    ).changes == ("remove pegged pair of CELR, 1 to 2",)
+    assert import_network(*gateway.editing, text(made), actor=TESTER).changes == (
+        "remove pegged pair of CELR, 1 to 2",
+    )
 
 
 # --- A contract that is not listed
@@ -230,12 +216,10 @@ def test_a_pools_contract_that_becomes_known_later(gateway: Gateway) -> None:
         made["chains"][0]["contract_addr"] = contract
         return text(made)
 
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, with_contract(""), actor=TESTER)
+    import_network(*gateway.editing, with_contract(""), actor=TESTER)
     feed(gateway, sent(1, contract=address(1001)), sent(2, contract=address(9)))
     assert unlisted(gateway) == [], "nothing is listed that it could be compared with"
-    import_network(
-        gateway.database, gateway.audit_keys, gateway.two_persons, with_contract(address(1001)), actor=TESTER
-    )
+    import_network(*gateway.editing, with_contract(address(1001)), actor=TESTER)
     assert [subject[-1] for subject in unlisted(gateway)] == ["2"]
 
 

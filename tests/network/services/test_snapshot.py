@@ -19,14 +19,7 @@ from app.db.engine import writing
 from app.network import services as network_snapshot
 from app.network.document import import_network
 from app.network.models import NetworkPart
-from app.network.route_terms import (
-    FeeTier,
-    FixedRate,
-    PeggedTerms,
-    RouteBlock,
-    StableSwapRate,
-    TokenTerms,
-)
+from app.network.route_terms import FeeTier, FixedRate, PeggedTerms, RouteBlock, StableSwapRate, TokenTerms
 from app.network.services import NetworkSnapshots
 from app.network.snapshot import NetworkSnapshot
 from app.values.codes import BridgeType
@@ -67,7 +60,7 @@ class Database:
 def gateway(app: Flask) -> Iterator[Gateway]:
     """A gateway on the small network."""
     gateway = current_gateway()
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    import_network(*gateway.editing, text(network()), actor=TESTER)
     yield gateway
 
 
@@ -90,13 +83,7 @@ def test_it_is_renewed_only_when_the_last_look_is_too_old(
     gateway: Gateway, reads: Database, snapshots: NetworkSnapshots, timer: Timer
 ) -> None:
     first = snapshots.current()
-    import_network(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        text(changed("chains.0.name", "Main")),
-        actor=TESTER,
-    )
+    import_network(*gateway.editing, text(changed("chains.0.name", "Main")), actor=TESTER)
     timer.now += 1.0
     assert snapshots.current() is first
     timer.now += 0.001
@@ -107,20 +94,14 @@ def test_it_is_renewed_only_when_the_last_look_is_too_old(
 def test_without_an_allowed_age_every_reader_looks(gateway: Gateway) -> None:
     snapshots = NetworkSnapshots(gateway.engine, 0)
     assert snapshots.current().terms.chains[1].name == "Ethereum"
-    import_network(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        text(changed("chains.0.name", "Main")),
-        actor=TESTER,
-    )
+    import_network(*gateway.editing, text(changed("chains.0.name", "Main")), actor=TESTER)
     assert snapshots.current().terms.chains[1].name == "Main"
 
 
 def test_the_application_has_one(app: Flask) -> None:
     gateway = current_gateway()
     assert gateway.snapshots.current().terms.chains == {}
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    import_network(*gateway.editing, text(network()), actor=TESTER)
     assert set(gateway.snapshots.current().terms.chains) == {1, 10, 56}
 
 
@@ -149,9 +130,7 @@ def test_only_the_part_that_changed_is_built_again(
     gateway: Gateway, snapshots: NetworkSnapshots, timer: Timer, path: str, value: Any, renewed: set[str]
 ) -> None:
     before = snapshots.current()
-    import_network(
-        gateway.database, gateway.audit_keys, gateway.two_persons, text(changed(path, value)), actor=TESTER
-    )
+    import_network(*gateway.editing, text(changed(path, value)), actor=TESTER)
     timer.now += 2
     after = snapshots.current()
     parts = ("terms", "configs", "blocked_addresses", "blocked_networks")
@@ -215,13 +194,7 @@ def test_many_threads_share_one_renewal(
     gateway: Gateway, reads: Database, snapshots: NetworkSnapshots, timer: Timer
 ) -> None:
     snapshots.current()
-    import_network(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        text(changed("chains.0.name", "Main")),
-        actor=TESTER,
-    )
+    import_network(*gateway.editing, text(changed("chains.0.name", "Main")), actor=TESTER)
     timer.now += 2
     start, names = threading.Barrier(8), []
 
@@ -307,12 +280,12 @@ def test_burn_and_mint_pays_the_destination_pair_and_needs_both_bridges(
 ) -> None:
     document = network()
     document["pegged_pairs"][1] |= {"deposit_base_fee": "99", "perc_fee_tiers": [{"from": "0", "ppm": 1}]}
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    import_network(*gateway.editing, text(document), actor=TESTER)
     pegged = snapshots.current().terms.pegged
     assert pegged["CELR", 10, 56] == PeggedTerms(BridgeType.BURN_MINT, 99, (FeeTier(0, 1),))
     assert pegged["CELR", 56, 10].base_fee == 7
     document["pegged_pairs"][0]["bridge_version"] = 1
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    import_network(*gateway.editing, text(document), actor=TESTER)
     timer.now += 2
     assert ("CELR", 10, 56) not in snapshots.current().terms.pegged
 
@@ -321,9 +294,7 @@ def test_a_pair_between_two_chains_goes_before_burn_and_mint(
     gateway: Gateway, snapshots: NetworkSnapshots
 ) -> None:
     import_network(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
+        *gateway.editing,
         text(changed("pegged_pairs.2", kit.pair(10, 56) | {"deposit_base_fee": "3"})),
         actor=TESTER,
     )
@@ -342,19 +313,8 @@ def test_blocks_know_their_directions(gateway: Gateway, snapshots: NetworkSnapsh
     }
     weaker = one_way | {"src_chain_id": 56, "dst_chain_id": 10}
     import_network(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        text(
-            network()
-            | {
-                "route_blocks": [
-                    weaker,
-                    *network()["route_blocks"],
-                    one_way,
-                ]
-            }
-        ),
+        *gateway.editing,
+        text(network() | {"route_blocks": [weaker, *network()["route_blocks"], one_way]}),
         actor=TESTER,
     )
     assert snapshots.current().terms.blocks == {
@@ -372,7 +332,7 @@ def test_messages_name_only_open_ways(gateway: Gateway, snapshots: NetworkSnapsh
     document["chains"][1]["disabled"] = True
     document["tokens"][5]["xfer_disabled"] = True
     document["route_blocks"][0] |= {"src_chain_id": 1, "both_directions": False}
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    import_network(*gateway.editing, text(document), actor=TESTER)
     timer.now += 2
     terms = snapshots.current().terms
     assert terms.symbol_chains == {"USDT": ("Ethereum", "BNB Chain"), "CELR": ("Ethereum",)}
@@ -394,7 +354,7 @@ def test_the_chains_to_watch_and_what_their_logs_mean(gateway: Gateway) -> None:
     document["chains"][0] |= {"watch_from_block": 7, "rpc": ["RPC_URL_A"], "poll_seconds": 1.5}
     document["chains"][1] |= {"watch_from_block": 9, "finality": "finalized", "disabled": True}
     document["pegged_pairs"][0] |= {"deposit_contracts": [VILLAIN], "pegged_token": {"address": other}}
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    import_network(*gateway.editing, text(document), actor=TESTER)
     terms, known = watch_terms(gateway.snapshots), watched_network(gateway.database, gateway.snapshots)
     assert set(terms) == {1, 10}
     one, ten = terms[ChainId(1)], terms[ChainId(10)]
@@ -408,7 +368,7 @@ def test_the_chains_to_watch_and_what_their_logs_mean(gateway: Gateway) -> None:
     assert known.burn_target(ChainId(10), raw(BRIDGE), raw(other), 0) == ("CELR", 1)
     before = known.version
     document["tokens"][0]["name"] = "Another"
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    import_network(*gateway.editing, text(document), actor=TESTER)
     assert watched_network(gateway.database, gateway.snapshots).version != before
 
 

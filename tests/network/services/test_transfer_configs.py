@@ -36,9 +36,7 @@ def test_a_recorded_answer_is_given_again(gateway: Gateway) -> None:
     """Field by field; only fields younger than the recording are added."""
     made = document_from_configs(json.dumps(RECORDED).encode())
     assert made.different == ()
-    import_network(
-        gateway.database, gateway.audit_keys, gateway.two_persons, text(made.document), actor=TESTER
-    )
+    import_network(*gateway.editing, text(made.document), actor=TESTER)
     ours = answer(gateway)
     assert list(differences(RECORDED, ours)) == []
     assert ours["blocked_bridge_direct"] == []
@@ -70,7 +68,7 @@ def test_limits_blocks_and_chains_without_tokens(gateway: Gateway) -> None:
         "reason": "secret",
     }
     configured["route_blocks"].append(one_way)
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(configured), actor=TESTER)
+    import_network(*gateway.editing, text(configured), actor=TESTER)
     ours = answer(gateway)
     assert [chain["id"] for chain in ours["chains"]] == [1, 10, 56, 2**32 - 1]
     assert ours["chain_token"][str(2**32 - 1)] == {"token": []}
@@ -89,24 +87,12 @@ def test_limits_blocks_and_chains_without_tokens(gateway: Gateway) -> None:
 
 
 def test_the_etag_follows_the_content_alone(gateway: Gateway) -> None:
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    import_network(*gateway.editing, text(network()), actor=TESTER)
     first = transfer_configs(gateway.snapshots)
     assert transfer_configs(gateway.snapshots) is first
-    import_network(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        text(changed("routes.0.base_fee", "1")),
-        actor=TESTER,
-    )
+    import_network(*gateway.editing, text(changed("routes.0.base_fee", "1")), actor=TESTER)
     assert transfer_configs(gateway.snapshots).etag == first.etag
-    import_network(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        text(changed("tokens.0.xfer_disabled", True)),
-        actor=TESTER,
-    )
+    import_network(*gateway.editing, text(changed("tokens.0.xfer_disabled", True)), actor=TESTER)
     assert transfer_configs(gateway.snapshots).etag != first.etag
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER)
+    import_network(*gateway.editing, text(network()), actor=TESTER)
     assert transfer_configs(gateway.snapshots).body == first.body

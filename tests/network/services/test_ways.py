@@ -27,7 +27,7 @@ def gateway(app: Flask) -> Gateway:
 
 
 def served(gateway: Gateway, document: dict[str, Any]) -> Any:
-    import_network(gateway.database, gateway.audit_keys, gateway.two_persons, text(document), actor=TESTER)
+    import_network(*gateway.editing, text(document), actor=TESTER)
     return transfer_configs(gateway.snapshots).answer
 
 

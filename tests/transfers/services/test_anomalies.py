@@ -71,9 +71,7 @@ def test_they_are_listed_counted_and_acknowledged(gateway: Gateway) -> None:
     assert waiting(gateway) == ["pool:1:USDT", "transfer:0x02", "transfer:0x01"]
     with reading(gateway.engine) as connection:
         (first,) = anomalies_of(connection, TRANSFER)
-    saved = acknowledge(
-        gateway.database, gateway.audit_keys, {first.id: anomaly_fingerprint(first)}, actor=ALICE
-    )
+    saved = acknowledge(*gateway.audited, {first.id: anomaly_fingerprint(first)}, actor=ALICE)
     with reading(gateway.engine) as connection:
         (first,) = anomalies_of(connection, TRANSFER)
     assert (first.acknowledged_at, first.acknowledged_by) == (NOON, ALICE.name)
@@ -92,8 +90,8 @@ def test_they_are_listed_counted_and_acknowledged(gateway: Gateway) -> None:
 
 def test_the_first_to_acknowledge_stays_named(gateway: Gateway) -> None:
     fingerprints = dict(shown(gateway).values())
-    acknowledge(gateway.database, gateway.audit_keys, fingerprints, actor=ALICE)
-    assert acknowledge(gateway.database, gateway.audit_keys, fingerprints, actor=BOB).record_id is None
+    acknowledge(*gateway.audited, fingerprints, actor=ALICE)
+    assert acknowledge(*gateway.audited, fingerprints, actor=BOB).record_id is None
     assert set(acknowledged(gateway).values()) == {(NOON, ALICE.name)}
 
 
@@ -109,7 +107,7 @@ def test_what_changed_meanwhile_is_not_acknowledged_nor_the_others(gateway: Gate
     fingerprints = dict(shown(gateway).values())
     change(gateway, statement)
     with pytest.raises(Conflict):
-        acknowledge(gateway.database, gateway.audit_keys, fingerprints, actor=ALICE)
+        acknowledge(*gateway.audited, fingerprints, actor=ALICE)
     assert set(acknowledged(gateway).values()) == {(None, None)}
 
 
@@ -118,6 +116,4 @@ def test_a_pool_under_zero_is_reported_again_with_every_transfer(gateway: Gatewa
     number, fingerprint = shown(gateway)["pool:1:USDT"]
     of_pool = update(Anomaly).where(Anomaly.id == number)
     change(gateway, of_pool.values(detail="the balance is -7", last_at=NOON + timedelta(hours=1)))
-    assert (
-        acknowledge(gateway.database, gateway.audit_keys, {number: fingerprint}, actor=ALICE).record_id == 1
-    )
+    assert acknowledge(*gateway.audited, {number: fingerprint}, actor=ALICE).record_id == 1

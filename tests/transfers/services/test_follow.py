@@ -73,14 +73,7 @@ def happen(gateway: Gateway, step: dict[str, Any]) -> None:
                 select(Event.event_id, Event.subject).order_by(Event.seq.desc()).offset(step["undo"]).limit(1)
             ).one_or_none()
         if last is not None:
-            retract_ids(
-                gateway.database,
-                gateway.audit_keys,
-                [last.event_id],
-                "a mistake",
-                actor=TESTER,
-                subject=last.subject,
-            )
+            retract_ids(*gateway.audited, [last.event_id], "a mistake", actor=TESTER, subject=last.subject)
     else:
         feed(gateway, step)
 

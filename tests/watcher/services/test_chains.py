@@ -158,9 +158,9 @@ def test_an_operator_stops_and_starts_it(watched: Gateway, clock: Clock) -> None
         stop(watched.database, watched.snapshots, watched.audit_keys, CHAIN, "again", actor=TESTER)
     clock.go(60)
     assert take(watched.database, CHAIN, "host 2", 8) is None
-    start(watched.database, watched.audit_keys, CHAIN, actor=TESTER)
+    start(*watched.audited, CHAIN, actor=TESTER)
     with pytest.raises(SwitchRefused, match="is not stopped"):
-        start(watched.database, watched.audit_keys, CHAIN, actor=TESTER)
+        start(*watched.audited, CHAIN, actor=TESTER)
     assert load(watched.database, CHAIN).live_to == block(118)
     assert taken(watched, "host 2").epoch > lease.epoch
     actions = [(entry.action, entry.detail) for entry in list_audit(watched.database)]
@@ -174,7 +174,7 @@ def test_a_chain_that_nobody_ever_read_can_be_stopped(watched: Gateway) -> None:
     with pytest.raises(SwitchRefused, match="chain 2 is not configured to be watched"):
         stop(watched.database, watched.snapshots, watched.audit_keys, ChainId(2), "why", actor=TESTER)
     with pytest.raises(SwitchRefused, match="chain 2 is not stopped"):
-        start(watched.database, watched.audit_keys, ChainId(2), actor=TESTER)
+        start(*watched.audited, ChainId(2), actor=TESTER)
 
 
 def test_what_the_watcher_stopped_an_operator_starts(watched: Gateway) -> None:
@@ -183,18 +183,12 @@ def test_what_the_watcher_stopped_an_operator_starts(watched: Gateway) -> None:
     assert (chain.state, chain.stopped, chain.stopped_by) == (
         WatchState.STOPPED, "a reorganisation deeper than is believed", None,
     )  # fmt: skip
-    start(watched.database, watched.audit_keys, CHAIN, actor=TESTER)
+    start(*watched.audited, CHAIN, actor=TESTER)
     taken(watched, "host 2")
 
 
 def test_an_import_leaves_what_was_read(watched: Gateway) -> None:
     lease = taken(watched)
     read(watched, lease)
-    import_network(
-        watched.database,
-        watched.audit_keys,
-        watched.two_persons,
-        export_network(watched.database),
-        actor=TESTER,
-    )
+    import_network(*watched.editing, export_network(watched.database), actor=TESTER)
     assert the_one(watched).read_to == 118

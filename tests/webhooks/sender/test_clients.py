@@ -30,7 +30,7 @@ def received(gateway: Gateway) -> list[dict[str, Any]]:
     async def work() -> None:
         async with Receiver() as receiver:
             made = to_everything(now, receiver.url())
-            new = rotate(now.database, now.audit_keys, made.public_id, actor=TESTER)
+            new = rotate(*now.audited, made.public_id, actor=TESTER)
             for told in (sent(1), released(1, block=200), event("chain.reorged", chain_id=2, from_block=200)):
                 feed(now, told)
                 await send_due(now)

@@ -30,7 +30,7 @@ def test_a_change_arrives_signed_by_both_secrets(gateway: Gateway) -> None:
     async def work() -> None:
         async with Receiver() as receiver:
             made = to_everything(now, receiver.url())
-            new = rotate(now.database, now.audit_keys, made.public_id, actor=TESTER)
+            new = rotate(*now.audited, made.public_id, actor=TESTER)
             feed(now, sent(1))
             await send_due(now)
             await send_due(now)

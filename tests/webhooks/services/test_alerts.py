@@ -118,7 +118,7 @@ def test_only_those_who_want_to_hear_of_it_do(gateway: Gateway, clock: Clock) ->
     to_alerts(gateway, AlertKind.ANOMALY)
     Alerts().tell(gateway.database, gateway.snapshots, gateway.audit_keys)
     assert [kind for kind, _, _ in told(gateway)] == ["alert.stuck"]
-    switch(gateway.database, gateway.audit_keys, stuck.public_id, State.REMOVED, actor=TESTER)
+    switch(*gateway.audited, stuck.public_id, State.REMOVED, actor=TESTER)
     Alerts().tell(gateway.database, gateway.snapshots, gateway.audit_keys)
     to_alerts(gateway, AlertKind.STUCK)
     Alerts().tell(gateway.database, gateway.snapshots, gateway.audit_keys)

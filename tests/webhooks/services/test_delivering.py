@@ -39,11 +39,11 @@ def ended(gateway: Gateway, due: Due, status: int | None, retry_after: timedelta
 def test_what_was_taken_is_not_taken_again_until_the_claim_is_over(moved: Gateway, clock: Clock) -> None:
     to_everything(moved)
     feed(moved, sent(1), sent(2))
-    first = take(moved.database, moved.audit_keys, Plenty())
+    first = take(*moved.audited, Plenty())
     assert [json.loads(due.body)["data"]["seq"] for due in first] == [2, 2]
-    assert take(moved.database, moved.audit_keys, Plenty()) == []
+    assert take(*moved.audited, Plenty()) == []
     clock.move(CLAIM)
-    again = take(moved.database, moved.audit_keys, Plenty())
+    again = take(*moved.audited, Plenty())
     assert [due.message_id for due in again] == [due.message_id for due in first]
 
 
@@ -52,35 +52,35 @@ def test_a_clock_that_was_ahead_holds_nothing_up(moved: Gateway, clock: Clock) -
     to_everything(moved)
     clock.move(timedelta(days=40))
     feed(moved, sent(1))
-    (due,) = take(moved.database, moved.audit_keys, Plenty())
+    (due,) = take(*moved.audited, Plenty())
     ended(moved, due, 503, retry_after=timedelta(hours=1))
     feed(moved, sent(2))
     clock.move(-timedelta(days=40))
-    assert take(moved.database, moved.audit_keys, Plenty()) == []
+    assert take(*moved.audited, Plenty()) == []
     clean_up(moved.database)
-    assert len(take(moved.database, moved.audit_keys, Plenty())) == 2
+    assert len(take(*moved.audited, Plenty())) == 2
 
 
 def test_what_waits_as_long_as_it_may_goes_on_waiting(moved: Gateway, clock: Clock) -> None:
     to_everything(moved)
     feed(moved, sent(1))
-    (due,) = take(moved.database, moved.audit_keys, Plenty())
+    (due,) = take(*moved.audited, Plenty())
     clean_up(moved.database)
-    assert take(moved.database, moved.audit_keys, Plenty()) == []
+    assert take(*moved.audited, Plenty()) == []
     ended(moved, due, 503, retry_after=timedelta(hours=24))
     clean_up(moved.database)
     clock.move(timedelta(hours=24) - timedelta(seconds=1))
-    assert take(moved.database, moved.audit_keys, Plenty()) == []
+    assert take(*moved.audited, Plenty()) == []
     clock.move(timedelta(seconds=1))
-    assert len(take(moved.database, moved.audit_keys, Plenty())) == 1
+    assert len(take(*moved.audited, Plenty())) == 1
 
 
 def test_a_sender_that_was_too_slow_notes_nothing(moved: Gateway, clock: Clock) -> None:
     to_everything(moved)
     feed(moved, sent(1))
-    (slow,) = take(moved.database, moved.audit_keys, Plenty())
+    (slow,) = take(*moved.audited, Plenty())
     clock.move(CLAIM)
-    (other,) = take(moved.database, moved.audit_keys, Plenty())
+    (other,) = take(*moved.audited, Plenty())
     ended(moved, slow, None)
     (row,) = deliveries(moved)
     assert (row.attempts, row.tries) == (0, None)
@@ -95,9 +95,9 @@ def test_only_as_much_is_taken_as_there_is_room_for(moved: Gateway) -> None:
     to_everything(moved, "https://other.example/")
     feed(moved, *(sent(n) for n in range(1, 11)))
     room = Plenty(3)
-    taken = take(moved.database, moved.audit_keys, room)
+    taken = take(*moved.audited, room)
     assert sorted(due.place for due in taken) == ["hooks.example:443"] * 3 + ["other.example:443"] * 3
-    assert take(moved.database, moved.audit_keys, room) == []
+    assert take(*moved.audited, room) == []
 
 
 def test_a_failed_delivery_is_tried_by_the_schedule_and_then_given_up(moved: Gateway, clock: Clock) -> None:
@@ -105,7 +105,7 @@ def test_a_failed_delivery_is_tried_by_the_schedule_and_then_given_up(moved: Gat
     feed(moved, sent(1))
     ids = set()
     for attempt in range(1, len(DELAYS) + 1):
-        (due,) = take(moved.database, moved.audit_keys, Plenty())
+        (due,) = take(*moved.audited, Plenty())
         ids.add(due.message_id)
         ended(moved, due, 500)
         (row,) = deliveries(moved)
@@ -113,7 +113,7 @@ def test_a_failed_delivery_is_tried_by_the_schedule_and_then_given_up(moved: Gat
             wait = row.next_at - clock.now
             assert DELAYS[attempt] <= wait <= DELAYS[attempt] * 1.2
             clock.move(wait - timedelta(milliseconds=1))
-            assert take(moved.database, moved.audit_keys, Plenty()) == []
+            assert take(*moved.audited, Plenty()) == []
             clock.move(timedelta(milliseconds=1))
     (row,) = deliveries(moved)
     assert (row.state, row.next_at, row.attempts) == (DeliveryState.FAILED, None, 10)
@@ -124,50 +124,48 @@ def test_a_failed_delivery_is_tried_by_the_schedule_and_then_given_up(moved: Gat
 def test_a_receiver_that_asks_to_be_left_alone_is(moved: Gateway, clock: Clock) -> None:
     made = to_everything(moved)
     feed(moved, sent(1))
-    (due,) = take(moved.database, moved.audit_keys, Plenty())
+    (due,) = take(*moved.audited, Plenty())
     ended(moved, due, 429, timedelta(minutes=20))
     feed(moved, sent(2))
     clock.move(timedelta(minutes=19))
-    assert take(moved.database, moved.audit_keys, Plenty()) == []
+    assert take(*moved.audited, Plenty()) == []
     clock.move(timedelta(minutes=1))
-    assert len(take(moved.database, moved.audit_keys, Plenty())) == 2
+    assert len(take(*moved.audited, Plenty())) == 2
     assert kept(moved, made).quiet_until is not None
 
 
 def test_410_switches_the_subscription_off(moved: Gateway, clock: Clock) -> None:
     made = to_everything(moved)
     feed(moved, sent(1), sent(2))
-    one, _two = take(moved.database, moved.audit_keys, Plenty())
+    one, _two = take(*moved.audited, Plenty())
     ended(moved, one, 410)
     row = kept(moved, made)
     assert (row.state, "410" in row.state_reason) == (State.OFF, True)
     feed(moved, sent(3))
     clock.move(CLAIM)
-    assert take(moved.database, moved.audit_keys, Plenty()) == []
+    assert take(*moved.audited, Plenty()) == []
     assert [row.state for row in deliveries(moved)] == [DeliveryState.FAILED, DeliveryState.WAITING]
-    switch(moved.database, moved.audit_keys, made.public_id, State.ACTIVE, actor=TESTER)
-    assert len(take(moved.database, moved.audit_keys, Plenty())) == 1
+    switch(*moved.audited, made.public_id, State.ACTIVE, actor=TESTER)
+    assert len(take(*moved.audited, Plenty())) == 1
 
 
 def test_paused_means_later(moved: Gateway) -> None:
     made = to_everything(moved)
-    switch(moved.database, moved.audit_keys, made.public_id, State.PAUSED, actor=TESTER)
+    switch(*moved.audited, made.public_id, State.PAUSED, actor=TESTER)
     feed(moved, sent(1))
-    assert take(moved.database, moved.audit_keys, Plenty()) == []
-    switch(moved.database, moved.audit_keys, made.public_id, State.ACTIVE, actor=TESTER)
-    assert len(take(moved.database, moved.audit_keys, Plenty())) == 1
+    assert take(*moved.audited, Plenty()) == []
+    switch(*moved.audited, made.public_id, State.ACTIVE, actor=TESTER)
+    assert len(take(*moved.audited, Plenty())) == 1
 
 
 def test_both_secrets_sign_for_a_day(moved: Gateway, clock: Clock) -> None:
     made = to_everything(moved)
-    new = rotate(moved.database, moved.audit_keys, made.public_id, actor=TESTER)
+    new = rotate(*moved.audited, made.public_id, actor=TESTER)
     assert new.secret != made.secret
 
     def signing() -> list[str]:
         send_test(moved.database, made.public_id)
-        return [
-            secret_text(secret) for secret in take(moved.database, moved.audit_keys, Plenty())[-1].secrets
-        ]
+        return [secret_text(secret) for secret in take(*moved.audited, Plenty())[-1].secrets]
 
     assert signing() == [new.secret, made.secret]
     clock.move(timedelta(hours=24))
@@ -180,12 +178,10 @@ def test_secrets_outlive_a_new_audit_key_and_a_lost_one_is_told(moved: Gateway, 
     file = moved.audit_keys._file
     feed(moved, sent(1))
     stored_key = moved.but(audit_keys=AuditKeys("n" * 40, (former,), file))
-    assert [
-        secret_text(s) for s in take(stored_key.database, stored_key.audit_keys, Plenty())[0].secrets
-    ] == [made.secret]
+    assert [secret_text(s) for s in take(*stored_key.audited, Plenty())[0].secrets] == [made.secret]
     clock.move(CLAIM)
     lost = moved.but(audit_keys=AuditKeys("n" * 40, (), file))
-    (due,) = take(lost.database, lost.audit_keys, Plenty())
+    (due,) = take(*lost.audited, Plenty())
     assert due.secrets == ()
     assert "not configured" in due.fault
 
@@ -195,20 +191,16 @@ def test_a_replay_sends_a_span_again_with_the_same_ids(moved: Gateway, clock: Cl
     for n in range(1, 5):
         feed(moved, sent(n))
         clock.move(timedelta(minutes=1))
-    taken = take(moved.database, moved.audit_keys, Plenty())
+    taken = take(*moved.audited, Plenty())
     ended(moved, taken[0], 200)
     ended(moved, taken[1], 200)
     ended(moved, taken[2], 410)
-    switch(moved.database, moved.audit_keys, made.public_id, State.ACTIVE, actor=TESTER)
+    switch(*moved.audited, made.public_id, State.ACTIVE, actor=TESTER)
     span = (NOW + timedelta(minutes=1), NOW + timedelta(minutes=3))
-    assert replay(moved.database, moved.audit_keys, made.public_id, *span, actor=TESTER) == 1
-    assert [due.message_id for due in take(moved.database, moved.audit_keys, Plenty())] == [
-        taken[2].message_id
-    ]
-    assert (
-        replay(moved.database, moved.audit_keys, made.public_id, *span, actor=TESTER, delivered_too=True) == 1
-    )
-    again = take(moved.database, moved.audit_keys, Plenty())
+    assert replay(*moved.audited, made.public_id, *span, actor=TESTER) == 1
+    assert [due.message_id for due in take(*moved.audited, Plenty())] == [taken[2].message_id]
+    assert replay(*moved.audited, made.public_id, *span, actor=TESTER, delivered_too=True) == 1
+    again = take(*moved.audited, Plenty())
     assert [(due.message_id, due.attempts) for due in again] == [(taken[1].message_id, 0)]
 
 
@@ -216,7 +208,7 @@ def test_old_deliveries_and_removed_subscriptions_go(moved: Gateway, clock: Cloc
     to_everything(moved)
     gone = to_subjects(moved, transfers=[1])
     feed(moved, sent(1))
-    switch(moved.database, moved.audit_keys, gone.public_id, State.REMOVED, actor=TESTER)
+    switch(*moved.audited, gone.public_id, State.REMOVED, actor=TESTER)
     clean_up(moved.database)
     clean_up(moved.database)
     assert len(deliveries(moved)) == 1
@@ -234,7 +226,7 @@ def test_however_much_is_too_old_it_is_deleted(
     removed = to_subjects(moved, transfers=range(1, 8))
     feed(moved, *(sent(n) for n in range(1, 8)))
     assert len(deliveries(moved)) == 14
-    switch(moved.database, moved.audit_keys, removed.public_id, State.REMOVED, actor=TESTER)
+    switch(*moved.audited, removed.public_id, State.REMOVED, actor=TESTER)
     clean_up(moved.database)
     assert len(deliveries(moved)) == 7
     clock.move(KEPT + timedelta(seconds=1))
@@ -249,4 +241,4 @@ def test_a_backlog_of_one_does_not_hide_the_others(moved: Gateway) -> None:
     room = Plenty(2)
     room.fill("hangs.example:443", 2)
     feed(moved, sent(300))
-    assert [due.place for due in take(moved.database, moved.audit_keys, room)] == ["good.example:443"]
+    assert [due.place for due in take(*moved.audited, room)] == ["good.example:443"]

@@ -45,7 +45,7 @@ def test_a_reorganisation_and_a_retraction_take_a_status_back(gateway: Gateway) 
     feed(gateway, sent(1), about(1, "transfer.confirmed", at=-60))
     feed(gateway, event("chain.reorged", chain_id=1, from_block=90, at=-5))
     feed(gateway, sent(2), released(2, event_id="paid"))
-    retract_ids(gateway.database, gateway.audit_keys, ["paid"], "was another's", actor=TESTER)
+    retract_ids(*gateway.audited, ["paid"], "was another's", actor=TESTER)
     assert steps(gateway) == [(0, 3), (3, 0), (0, 5), (5, 1)]
     assert [each.get("taken_back") for each in told(gateway)] == [None, True, None, True]
 
@@ -67,16 +67,10 @@ def test_a_transfer_is_told_once_however_often_a_subscription_names_it(gateway: 
 
 def test_paused_ones_are_kept_for_and_those_that_are_off_are_not(gateway: Gateway) -> None:
     paused, off, removed = (to_everything(gateway) for _ in range(3))
-    switch(
-        gateway.database,
-        gateway.audit_keys,
-        to_subjects(gateway, [SENDER]).public_id,
-        State.OFF,
-        actor=TESTER,
-    )
-    switch(gateway.database, gateway.audit_keys, paused.public_id, State.PAUSED, actor=TESTER)
-    switch(gateway.database, gateway.audit_keys, off.public_id, State.OFF, actor=TESTER)
-    switch(gateway.database, gateway.audit_keys, removed.public_id, State.REMOVED, actor=TESTER)
+    switch(*gateway.audited, to_subjects(gateway, [SENDER]).public_id, State.OFF, actor=TESTER)
+    switch(*gateway.audited, paused.public_id, State.PAUSED, actor=TESTER)
+    switch(*gateway.audited, off.public_id, State.OFF, actor=TESTER)
+    switch(*gateway.audited, removed.public_id, State.REMOVED, actor=TESTER)
     feed(gateway, sent(1))
     assert [row.subscription_id for row in deliveries(gateway)] == [kept(gateway, paused).id]
 
@@ -94,7 +88,7 @@ def test_a_replay_of_the_log_tells_nothing(gateway: Gateway) -> None:
     to_everything(gateway)
     feed(gateway, sent(1), released(1))
     before = deliveries(gateway)
-    replay(gateway.database, gateway.audit_keys, actor=TESTER)
+    replay(*gateway.audited, actor=TESTER)
     assert len(before) == 1
     assert deliveries(gateway) == before
 

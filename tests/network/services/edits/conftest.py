@@ -18,8 +18,6 @@ def gateway(app: Flask, database: SharedDatabase) -> Gateway:
     gateway = current_gateway().but(clock=lambda: NOON)
     database.fill(
         "tests.network.services.edits",
-        lambda: import_network(
-            gateway.database, gateway.audit_keys, gateway.two_persons, text(network()), actor=TESTER
-        ),
+        lambda: import_network(*gateway.editing, text(network()), actor=TESTER),
     )
     return gateway

@@ -20,10 +20,10 @@ from tests.network.services.edits.new_rows import NEW_ROWS
 def test_the_second_is_told_what_changed_meanwhile(gateway: Gateway) -> None:
     mine = edited(gateway, "routes", "USDT", 1, 56, base_fee="7")
     theirs = edited(gateway, "routes", "USDT", 1, 56, base_fee="8")
-    save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, mine, actor=ALICE)
+    save_edit(*gateway.editing, mine, actor=ALICE)
     for attempt in (
         lambda: preview_edit(gateway.database, gateway.two_persons, theirs),
-        lambda: save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, theirs, actor=BOB),
+        lambda: save_edit(*gateway.editing, theirs, actor=BOB),
     ):
         with pytest.raises(Conflict, match="was changed while you were editing") as refused:
             attempt()
@@ -34,67 +34,43 @@ def test_the_second_is_told_what_changed_meanwhile(gateway: Gateway) -> None:
 
 def test_also_where_another_field_changed(gateway: Gateway) -> None:
     theirs = edited(gateway, "chains", 1, name="Mainnet")
-    save_edit(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        edited(gateway, "chains", 1, block_delay=20),
-        actor=ALICE,
-    )
+    save_edit(*gateway.editing, edited(gateway, "chains", 1, block_delay=20), actor=ALICE)
     with pytest.raises(Conflict) as refused:
-        save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, theirs, actor=BOB)
+        save_edit(*gateway.editing, theirs, actor=BOB)
     assert [change.field for change in refused.value.meanwhile] == ["block_delay"]
 
 
 def test_what_changed_is_not_removed_unseen(gateway: Gateway) -> None:
     theirs = removed(gateway, "route_blocks", "USDT", 10, 56)
-    save_edit(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        edited(gateway, "route_blocks", "USDT", 10, 56, reason="hacked"),
-        actor=ALICE,
-    )
+    save_edit(*gateway.editing, edited(gateway, "route_blocks", "USDT", 10, 56, reason="hacked"), actor=ALICE)
     with pytest.raises(Conflict):
-        save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, theirs, actor=BOB)
+        save_edit(*gateway.editing, theirs, actor=BOB)
     assert len(document(gateway)["route_blocks"]) == 1
 
 
 def test_what_was_removed_is_not_edited(gateway: Gateway) -> None:
     theirs = edited(gateway, "route_blocks", "USDT", 10, 56, reason="x")
     twice = removed(gateway, "route_blocks", "USDT", 10, 56)
-    save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, twice, actor=ALICE)
+    save_edit(*gateway.editing, twice, actor=ALICE)
     for edit in (theirs, twice):
         with pytest.raises(Conflict, match="was removed while you were editing"):
-            save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=BOB)
+            save_edit(*gateway.editing, edit, actor=BOB)
 
 
 def test_what_came_meanwhile_is_not_added_again(gateway: Gateway) -> None:
     edit = Edit("route_blocks", values=NEW_ROWS["route_blocks"])
-    save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=ALICE)
+    save_edit(*gateway.editing, edit, actor=ALICE)
     with pytest.raises(Invalid, match="exists already: change that one"):
-        save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=BOB)
+        save_edit(*gateway.editing, edit, actor=BOB)
 
 
 @pytest.mark.parametrize("seen", [None, "", "rubbish", "é", fingerprint({}), "W10=", "x" * 5_000_000])
 def test_who_has_seen_nothing_changes_nothing(gateway: Gateway, seen: str | None) -> None:
     row_id = shown(gateway, "chains", 1).row_id
     with pytest.raises(Conflict):
-        save_edit(
-            gateway.database,
-            gateway.audit_keys,
-            gateway.two_persons,
-            Edit("chains", row_id, {"name": "x"}, seen),
-            actor=ALICE,
-        )
+        save_edit(*gateway.editing, Edit("chains", row_id, {"name": "x"}, seen), actor=ALICE)
     with pytest.raises(Conflict):
-        save_edit(
-            gateway.database,
-            gateway.audit_keys,
-            gateway.two_persons,
-            Edit("chains", None, None, seen),
-            actor=ALICE,
-        )
+        save_edit(*gateway.editing, Edit("chains", None, None, seen), actor=ALICE)
 
 
 def test_of_many_at_once_exactly_one_wins(gateway: Gateway) -> None:
@@ -104,12 +80,7 @@ def test_of_many_at_once_exactly_one_wins(gateway: Gateway) -> None:
     def save(edit: Edit) -> None:
         start.wait()
         try:
-            outcomes.append(
-                (
-                    edit,
-                    save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=ALICE),
-                )
-            )
+            outcomes.append((edit, save_edit(*gateway.editing, edit, actor=ALICE)))
         except EditRefused as refused:
             outcomes.append((edit, refused))
 
@@ -128,15 +99,9 @@ def test_of_many_at_once_exactly_one_wins(gateway: Gateway) -> None:
 
 def test_the_removal_of_a_token_and_a_new_route_for_it(gateway: Gateway) -> None:
     """Edits of different rows that cannot both stand: the later one is refused by the rules."""
-    save_edit(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        Edit("tokens", values=NEW_ROWS["tokens"]),
-        actor=ALICE,
-    )
+    save_edit(*gateway.editing, Edit("tokens", values=NEW_ROWS["tokens"]), actor=ALICE)
     gone = removed(gateway, "tokens", 1, "USDC")
     pool = Edit("pools", values=NEW_ROWS["pools"] | {"symbol": "USDC"})
-    save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, gone, actor=ALICE)
+    save_edit(*gateway.editing, gone, actor=ALICE)
     with pytest.raises(Invalid, match="there is no token USDC on chain 1"):
-        save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, pool, actor=BOB)
+        save_edit(*gateway.editing, pool, actor=BOB)

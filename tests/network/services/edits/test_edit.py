@@ -58,13 +58,7 @@ def test_a_row_comes_changes_and_goes(gateway: Gateway, name: str) -> None:
     version = versions(gateway)[part]
     others = {key: value for key, value in versions(gateway).items() if key != part}
 
-    saved = save_edit(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        Edit(name, values=NEW_ROWS[name]),
-        actor=ALICE,
-    )
+    saved = save_edit(*gateway.editing, Edit(name, values=NEW_ROWS[name]), actor=ALICE)
     assert document(gateway)[name] == [*before[name], NEW_ROWS[name]]
     assert versions(gateway) == others | {part: version + 1}
     (record,) = records(gateway)
@@ -75,13 +69,7 @@ def test_a_row_comes_changes_and_goes(gateway: Gateway, name: str) -> None:
     with_it = document(gateway)
     key, values = EDITS[name]
     old = shown(gateway, name, *key).values
-    save_edit(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        edited(gateway, name, *key, **values),
-        actor=ALICE,
-    )
+    save_edit(*gateway.editing, edited(gateway, name, *key, **values), actor=ALICE)
     assert shown(gateway, name, *key).values == old | values
     assert versions(gateway)[part] == version + 2
     record = records(gateway)[-1]
@@ -90,22 +78,12 @@ def test_a_row_comes_changes_and_goes(gateway: Gateway, name: str) -> None:
     assert json.loads(record.changes)[0]["after"] == old | values
 
     save_edit(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        edited(gateway, name, *key, **{name: old[name] for name in values}),
-        actor=ALICE,
+        *gateway.editing, edited(gateway, name, *key, **{name: old[name] for name in values}), actor=ALICE
     )
     assert document(gateway) == with_it
     of = EDITABLE[name]
     new_key = [of.schema.load(NEW_ROWS[name])[column] for column in of.key]
-    save_edit(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        removed(gateway, name, *new_key),
-        actor=ALICE,
-    )
+    save_edit(*gateway.editing, removed(gateway, name, *new_key), actor=ALICE)
     assert document(gateway) == before
     assert records(gateway)[-1].action == "network.remove"
     assert versions(gateway) == others | {part: version + 4}
@@ -115,10 +93,7 @@ def test_what_stays_as_it_is_writes_nothing(gateway: Gateway) -> None:
     before = versions(gateway)
     edit = edited(gateway, "chains", 1, name="Ethereum")
     assert preview_edit(gateway.database, gateway.two_persons, edit).changes == ()
-    assert (
-        save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=ALICE).record_id
-        is None
-    )
+    assert save_edit(*gateway.editing, edit, actor=ALICE).record_id is None
     assert (versions(gateway), records(gateway)) == (before, [])
 
 
@@ -169,7 +144,7 @@ def test_values_that_the_api_would_choke_on_are_refused_by_field(
     edit = edited(gateway, name, *key, **values)
     for attempt in (
         lambda: preview_edit(gateway.database, gateway.two_persons, edit),
-        lambda: save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=ALICE),
+        lambda: save_edit(*gateway.editing, edit, actor=ALICE),
     ):
         with pytest.raises(Invalid) as refused:
             attempt()
@@ -198,30 +173,16 @@ def test_rows_that_do_not_fit_the_others_are_refused(
     gateway: Gateway, name: str, values: dict[str, Any], errors: dict[str, str]
 ) -> None:
     with pytest.raises(Invalid) as refused:
-        save_edit(
-            gateway.database, gateway.audit_keys, gateway.two_persons, Edit(name, values=values), actor=ALICE
-        )
+        save_edit(*gateway.editing, Edit(name, values=values), actor=ALICE)
     found = [(error.path, error.message) for error in refused.value.errors]
     for path, message in errors.items():
         assert any(where == path and what.startswith(message) for where, what in found), found
 
 
 def test_other_chains_accounts_are_the_same_in_any_case(gateway: Gateway) -> None:
-    save_edit(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        Edit("blocked_addresses", values={"address": "cosmos1ABC"}),
-        actor=ALICE,
-    )
+    save_edit(*gateway.editing, Edit("blocked_addresses", values={"address": "cosmos1ABC"}), actor=ALICE)
     with pytest.raises(Invalid, match="exists already"):
-        save_edit(
-            gateway.database,
-            gateway.audit_keys,
-            gateway.two_persons,
-            Edit("blocked_addresses", values={"address": "COSMOS1abc"}),
-            actor=ALICE,
-        )
+        save_edit(*gateway.editing, Edit("blocked_addresses", values={"address": "COSMOS1abc"}), actor=ALICE)
 
 
 def test_what_transfers_hold_fast_stays(gateway: Gateway) -> None:
@@ -232,22 +193,10 @@ def test_what_transfers_hold_fast_stays(gateway: Gateway) -> None:
         ("tokens", (56, "USDT"), "address", STRANGER),
     ):
         with pytest.raises(Invalid) as refused:
-            save_edit(
-                gateway.database,
-                gateway.audit_keys,
-                gateway.two_persons,
-                edited(gateway, name, *key, **{field: value}),
-                actor=ALICE,
-            )
+            save_edit(*gateway.editing, edited(gateway, name, *key, **{field: value}), actor=ALICE)
         assert [error.path for error in refused.value.errors] == [field]
         assert "transfers use" in str(refused.value)
-    save_edit(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        edited(gateway, "tokens", 10, "USDT", decimal=8),
-        actor=ALICE,
-    )
+    save_edit(*gateway.editing, edited(gateway, "tokens", 10, "USDT", decimal=8), actor=ALICE)
 
 
 USED: list[tuple[str, tuple[Any, ...], list[tuple[str, int]]]] = [
@@ -273,7 +222,7 @@ def test_removing_what_is_used_is_refused_with_its_users(
     before = document(gateway)
     for attempt in (
         partial(preview_edit, gateway.database, gateway.two_persons),
-        partial(save_edit, gateway.database, gateway.audit_keys, gateway.two_persons, actor=ALICE),
+        partial(save_edit, *gateway.editing, actor=ALICE),
     ):
         with pytest.raises(InUse) as refused:
             attempt(removed(gateway, name, *key))
@@ -287,13 +236,7 @@ def test_of_many_users_ten_are_named(gateway: Gateway) -> None:
     for n in range(12):
         add_transfer(gateway, n)
     with pytest.raises(InUse) as refused:
-        save_edit(
-            gateway.database,
-            gateway.audit_keys,
-            gateway.two_persons,
-            removed(gateway, "tokens", 1, "USDT"),
-            actor=ALICE,
-        )
+        save_edit(*gateway.editing, removed(gateway, "tokens", 1, "USDT"), actor=ALICE)
     transfers = refused.value.users[-1]
     assert (transfers.count, len(transfers.names)) == (12, 10)
     assert str(transfers).endswith("and 2 more)")
@@ -304,14 +247,10 @@ def test_stopping_a_chain_wants_its_name_and_a_reason(gateway: Gateway) -> None:
     assert preview_edit(gateway.database, gateway.two_persons, edit).needs_typed == "Ethereum"
     for typed in ("", "ether", "1"):
         with pytest.raises(NotConfirmed) as refused:
-            save_edit(
-                gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=ALICE, typed=typed
-            )
+            save_edit(*gateway.editing, edit, actor=ALICE, typed=typed)
         assert refused.value.needs_typed == "Ethereum"
     assert (document(gateway)["chains"][0]["disabled"], records(gateway)) == (False, [])
-    save_edit(
-        gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=ALICE, typed=" ethereum "
-    )
+    save_edit(*gateway.editing, edit, actor=ALICE, typed=" ethereum ")
     chain = document(gateway)["chains"][0]
     assert (chain["disabled"], chain["disabled_reason"]) == (True, "node is down")
 
@@ -319,7 +258,7 @@ def test_stopping_a_chain_wants_its_name_and_a_reason(gateway: Gateway) -> None:
     assert preview_edit(gateway.database, gateway.two_persons, other).needs_typed is None
     back = edited(gateway, "chains", 1, disabled=False)
     assert preview_edit(gateway.database, gateway.two_persons, back).needs_typed is None
-    save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, back, actor=ALICE)
+    save_edit(*gateway.editing, back, actor=ALICE)
     chain = document(gateway)["chains"][0]
     assert (chain["disabled"], chain["disabled_reason"]) == (False, "")
 
@@ -330,9 +269,7 @@ def test_an_edit_reaches_the_kept_events(gateway: Gateway) -> None:
         connection.execute(insert(PoolCounter).values(reported))
     assert anomaly_subjects(gateway) == []
     pool = NEW_ROWS["pools"] | {"liquidity_added": "3"}
-    save_edit(
-        gateway.database, gateway.audit_keys, gateway.two_persons, Edit("pools", values=pool), actor=ALICE
-    )
+    save_edit(*gateway.editing, Edit("pools", values=pool), actor=ALICE)
     assert anomaly_subjects(gateway) == ["pool:1:CELR"]
 
 
@@ -344,5 +281,5 @@ def test_an_edit_is_live_in_every_worker(gateway: Gateway) -> None:
     """Each reads anew what has another version; the test's own reads at once (max age 0)."""
     assert not gateway.snapshots.current().terms.chains[1].disabled
     edit = edited(gateway, "chains", 1, disabled=True, disabled_reason="x")
-    save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=ALICE, typed="Ethereum")
+    save_edit(*gateway.editing, edit, actor=ALICE, typed="Ethereum")
     assert gateway.snapshots.current().terms.chains[1].disabled

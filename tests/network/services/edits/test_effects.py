@@ -46,9 +46,7 @@ def test_stopping_a_chain_tells_what_stops(gateway: Gateway) -> None:
     assert (preview.severity, preview.needs_typed) == (Severity.GRAVE, "Ethereum")
 
     save_edit(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
+        *gateway.editing,
         edited(gateway, "chains", 1, disabled=True, disabled_reason="x"),
         actor=ALICE,
         typed="Ethereum",
@@ -80,13 +78,7 @@ def test_a_block_tells_what_it_stops(gateway: Gateway, values: dict[str, Any], e
 
 
 def test_a_block_of_what_is_closed_stops_nothing(gateway: Gateway) -> None:
-    save_edit(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        edited(gateway, "tokens", 56, "USDT", xfer_disabled=True),
-        actor=ALICE,
-    )
+    save_edit(*gateway.editing, edited(gateway, "tokens", 56, "USDT", xfer_disabled=True), actor=ALICE)
     block = Edit("route_blocks", values=NEW_ROWS["route_blocks"])
     assert texts(preview_edit(gateway.database, gateway.two_persons, block)) == [
         "these routes are stopped already: the block has no effect now"
@@ -130,11 +122,7 @@ PRICES: list[tuple[dict[str, Any], str, Severity]] = [
         "rate from fixed 1.000001 to the StableSwap curve with amplification 7",
         Severity.GRAVE,
     ),
-    (
-        {"base_fee_max_age_seconds": 60},
-        "no estimates with a base fee older than 60 s",
-        Severity.NOTICE,
-    ),
+    ({"base_fee_max_age_seconds": 60}, "no estimates with a base fee older than 60 s", Severity.NOTICE),
 ]
 
 
@@ -283,13 +271,7 @@ def test_what_an_edit_does_to_the_reading_of_a_chain(gateway: Gateway) -> None:
         "a running watcher reads Ethereum from block 7 on",
         "Ethereum has no nodes: it cannot be read",
     ]
-    save_edit(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        edited(gateway, "chains", 1, watch_from_block=7, **nodes),
-        actor=ALICE,
-    )
+    save_edit(*gateway.editing, edited(gateway, "chains", 1, watch_from_block=7, **nodes), actor=ALICE)
     assert texts(look(gateway, "chains", 1, watch_from_block=9)) == []
     assert texts(look(gateway, "chains", 1, watch_from_block=5)) == ["Ethereum is read again from block 5 on"]
     assert texts(look(gateway, "chains", 1, rpc=[])) == ["Ethereum has no nodes: it cannot be read"]

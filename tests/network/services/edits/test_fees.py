@@ -26,31 +26,13 @@ from tests.network.services.edits.kit import ALICE, BOB, document, edited, recor
 def gateway(gateway: Gateway) -> Gateway:
     """With USDC, so that two tokens go from 1 to 56, and USDT from 10 there."""
     for chain_id in (1, 56):
+        save_edit(*gateway.editing, Edit("tokens", values=kit.token(chain_id, "USDC", 6)), actor=ALICE)
         save_edit(
-            gateway.database,
-            gateway.audit_keys,
-            gateway.two_persons,
-            Edit("tokens", values=kit.token(chain_id, "USDC", 6)),
-            actor=ALICE,
-        )
-        save_edit(
-            gateway.database,
-            gateway.audit_keys,
-            gateway.two_persons,
-            Edit("pools", values=kit.pool(chain_id) | {"symbol": "USDC"}),
-            actor=ALICE,
+            *gateway.editing, Edit("pools", values=kit.pool(chain_id) | {"symbol": "USDC"}), actor=ALICE
         )
     new = kit.route(1, 56) | {"symbol": "USDC", "base_fee": "3"}
-    save_edit(
-        gateway.database, gateway.audit_keys, gateway.two_persons, Edit("routes", values=new), actor=ALICE
-    )
-    save_edit(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        Edit("routes", values=kit.route(10, 56) | {"base_fee": "0"}),
-        actor=ALICE,
-    )
+    save_edit(*gateway.editing, Edit("routes", values=new), actor=ALICE)
+    save_edit(*gateway.editing, Edit("routes", values=kit.route(10, 56) | {"base_fee": "0"}), actor=ALICE)
     return gateway
 
 
@@ -78,13 +60,8 @@ def test_all_fees_to_a_chain_are_multiplied_and_rounded_up(gateway: Gateway) -> 
     assert preview.rows[1].effect.text.startswith("USDT from Ethereum to BNB Chain: base fee 1.5 times")
     before, version, count = fees(gateway), versions(gateway)["core"], len(records(gateway))
 
-    save_fees(
-        gateway.database, gateway.audit_keys, gateway.two_persons, edit, shown=preview.fingerprint, actor=BOB
-    )
-    assert fees(gateway) == before | {
-        ("USDC", 1, 56): "5",
-        ("USDT", 1, 56): "908156292138017949",
-    }
+    save_fees(*gateway.editing, edit, shown=preview.fingerprint, actor=BOB)
+    assert fees(gateway) == before | {("USDC", 1, 56): "5", ("USDT", 1, 56): "908156292138017949"}
     assert versions(gateway)["core"] == version + 1
     record = records(gateway)[-1]
     assert len(records(gateway)) == count + 1
@@ -99,29 +76,12 @@ def test_the_fees_of_one_token_are_set(gateway: Gateway) -> None:
     preview = preview_fees(gateway.database, gateway.two_persons, edit)
     assert [units(row.after, row.decimals) for row in preview.rows] == ["7", "7"]
     assert max(row.effect.severity for row in preview.rows) is Severity.GRAVE
-    save_fees(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        edit,
-        shown=preview.fingerprint,
-        actor=ALICE,
-    )
+    save_fees(*gateway.editing, edit, shown=preview.fingerprint, actor=ALICE)
     assert fees(gateway)["USDT", 1, 56] == fees(gateway)["USDT", 10, 56] == str(7 * 10**18)
     assert fees(gateway)["USDC", 1, 56] == "3"
     again = preview_fees(gateway.database, gateway.two_persons, edit)
     assert again.changed == 0
-    assert (
-        save_fees(
-            gateway.database,
-            gateway.audit_keys,
-            gateway.two_persons,
-            edit,
-            shown=again.fingerprint,
-            actor=ALICE,
-        ).record_id
-        is None
-    )
+    assert save_fees(*gateway.editing, edit, shown=again.fingerprint, actor=ALICE).record_id is None
 
 
 @pytest.mark.parametrize("what", ["fee", "new", "gone"])
@@ -129,47 +89,19 @@ def test_what_was_not_seen_is_not_overwritten(gateway: Gateway, what: str) -> No
     edit = FeeEdit(56, factor=Fraction(2))
     seen = preview_fees(gateway.database, gateway.two_persons, edit).fingerprint
     if what == "fee":
-        save_edit(
-            gateway.database,
-            gateway.audit_keys,
-            gateway.two_persons,
-            edited(gateway, "routes", "USDC", 1, 56, base_fee="4"),
-            actor=ALICE,
-        )
+        save_edit(*gateway.editing, edited(gateway, "routes", "USDC", 1, 56, base_fee="4"), actor=ALICE)
     elif what == "new":
+        save_edit(*gateway.editing, Edit("pools", values=kit.pool(10) | {"symbol": "CELR"}), actor=ALICE)
+        save_edit(*gateway.editing, Edit("pools", values=kit.pool(56) | {"symbol": "CELR"}), actor=ALICE)
         save_edit(
-            gateway.database,
-            gateway.audit_keys,
-            gateway.two_persons,
-            Edit("pools", values=kit.pool(10) | {"symbol": "CELR"}),
-            actor=ALICE,
-        )
-        save_edit(
-            gateway.database,
-            gateway.audit_keys,
-            gateway.two_persons,
-            Edit("pools", values=kit.pool(56) | {"symbol": "CELR"}),
-            actor=ALICE,
-        )
-        save_edit(
-            gateway.database,
-            gateway.audit_keys,
-            gateway.two_persons,
-            Edit("routes", values=kit.route(10, 56) | {"symbol": "CELR"}),
-            actor=ALICE,
+            *gateway.editing, Edit("routes", values=kit.route(10, 56) | {"symbol": "CELR"}), actor=ALICE
         )
     else:
         row = edited(gateway, "routes", "USDC", 1, 56)
-        save_edit(
-            gateway.database,
-            gateway.audit_keys,
-            gateway.two_persons,
-            Edit("routes", row.row_id, None, row.shown),
-            actor=ALICE,
-        )
+        save_edit(*gateway.editing, Edit("routes", row.row_id, None, row.shown), actor=ALICE)
     before = fees(gateway)
     with pytest.raises(Conflict) as refused:
-        save_fees(gateway.database, gateway.audit_keys, gateway.two_persons, edit, shown=seen, actor=BOB)
+        save_fees(*gateway.editing, edit, shown=seen, actor=BOB)
     assert len(refused.value.meanwhile) == 1
     assert fees(gateway) == before
 
@@ -192,9 +124,7 @@ def test_what_was_not_seen_is_not_overwritten(gateway: Gateway, what: str) -> No
 def test_what_cannot_be_is_refused(gateway: Gateway, edit: FeeEdit, field: str) -> None:
     attempts: tuple[Any, ...] = (
         lambda: preview_fees(gateway.database, gateway.two_persons, edit),
-        lambda: save_fees(
-            gateway.database, gateway.audit_keys, gateway.two_persons, edit, shown="", actor=ALICE
-        ),
+        lambda: save_fees(*gateway.editing, edit, shown="", actor=ALICE),
     )
     for attempt in attempts:
         with pytest.raises(Invalid) as refused:
@@ -207,9 +137,7 @@ def test_the_age_of_the_fees_begins_anew(gateway: Gateway) -> None:
 
     later = gateway.but(clock=lambda: gateway.clock() + timedelta(hours=1))
     save_fees(
-        later.database,
-        later.audit_keys,
-        later.two_persons,
+        *later.editing,
         edit,
         shown=preview_fees(gateway.database, gateway.two_persons, edit).fingerprint,
         actor=ALICE,

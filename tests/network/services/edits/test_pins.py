@@ -30,13 +30,7 @@ def pin(gateway: Gateway, fee: int | None = PIN, until: datetime | None = NOON +
         "pinned_base_fee": None if fee is None else str(fee),
         "pinned_until": None if until is None else written(until),
     }
-    save_edit(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        edited(gateway, *ROUTE, **values),
-        actor=ALICE,
-    )
+    save_edit(*gateway.editing, edited(gateway, *ROUTE, **values), actor=ALICE)
 
 
 def report(gateway: Gateway, fee: int) -> None:
@@ -71,7 +65,7 @@ def test_a_pinned_fee_counts_over_the_feed_until_it_ends(gateway: Gateway) -> No
 
 def test_a_pinned_fee_is_never_too_old_and_makes_an_unknown_one_known(gateway: Gateway) -> None:
     edit = edited(gateway, *ROUTE, base_fee=None, base_fee_max_age_seconds=60)
-    save_edit(gateway.database, gateway.audit_keys, gateway.two_persons, edit, actor=ALICE)
+    save_edit(*gateway.editing, edit, actor=ALICE)
     pin(gateway)
     later = at(gateway, NOON + DAY / 2)
     assert (
@@ -114,23 +108,13 @@ def test_an_export_with_a_pin_imports_without_a_change_even_when_it_has_ended(ga
     assert (route["pinned_base_fee"], route["pinned_until"]) == (str(PIN), written(NOON + DAY))
     assert "pinned_until" not in document(gateway)["routes"][1], "left out where nothing is pinned"
     later = at(gateway, NOON + 9 * DAY)
-    assert (
-        import_network(later.database, later.audit_keys, later.two_persons, exported, actor=TESTER).changes
-        == ()
-    )
+    assert import_network(*later.editing, exported, actor=TESTER).changes == ()
     pin(gateway, None, None)
-    assert (
-        len(
-            import_network(
-                later.database, later.audit_keys, later.two_persons, exported, actor=TESTER
-            ).changes
-        )
-        == 1
-    )
+    assert len(import_network(*later.editing, exported, actor=TESTER).changes) == 1
     far = json.loads(exported)
     far["routes"][0]["pinned_until"] = written(NOON + 99 * DAY)
     with pytest.raises(NetworkRefused, match=r"routes\[0\].pinned_until: must be at most 30 days ahead"):
-        import_network(gateway.database, gateway.audit_keys, gateway.two_persons, kit.text(far), actor=TESTER)
+        import_network(*gateway.editing, kit.text(far), actor=TESTER)
 
 
 def test_a_preview_says_what_a_pin_does(gateway: Gateway) -> None:

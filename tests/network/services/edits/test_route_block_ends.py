@@ -31,13 +31,7 @@ def blocked(gateway: Gateway) -> list[str]:
 
 
 def test_a_block_ends_by_itself_in_every_answer(gateway: Gateway) -> None:
-    save_edit(
-        gateway.database,
-        gateway.audit_keys,
-        gateway.two_persons,
-        Edit("route_blocks", values=BLOCK),
-        actor=ALICE,
-    )
+    save_edit(*gateway.editing, Edit("route_blocks", values=BLOCK), actor=ALICE)
     now = NOON
     snapshots = NetworkSnapshots(gateway.engine, 0, clock=lambda: now)
     during = at(gateway, NOON)

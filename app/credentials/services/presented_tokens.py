@@ -1,0 +1,101 @@
+"""An ingest token that a reporter presents: whose it is, whether it is valid, and what it is charged."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from app.credentials import models as table
+from app.credentials.ingest_token import (
+    EnvironmentTokens,
+    IngestToken,
+    Quota,
+    Scope,
+    key_id_of,
+)
+from app.credentials.queries import usage_of, valid_token
+from app.db.database import Database
+from app.db.engine import run_read
+from app.db.upserts import upsert
+from app.transfers.event_types import EventType
+from app.values.amounts import grouped
+from app.values.errors import QuotaExceeded, Unauthorized
+from app.values.times import rfc3339
+
+
+def scope_of(types: list[str] | None, chains: list[int] | None) -> Scope:
+    """The scope as it is stored."""
+    return Scope(
+        None if types is None else frozenset(map(EventType, types)),
+        None if chains is None else frozenset(chains),
+    )
+
+
+def quota_of(events: int | None, seconds: int | None) -> Quota | None:
+    """The quota as it is stored; None where there is none."""
+    return None if events is None or seconds is None else Quota(events, seconds)
+
+
+def authenticate(database: Database, environment_tokens: EnvironmentTokens, presented: bytes) -> IngestToken:
+    """The valid token that was presented.
+
+    Every token of the environment is compared, whichever it is, and of the database the one whose
+    public id was presented: a wrong guess takes the same time however much of it is right.
+
+    :raises Unauthorized: it is none, was revoked, or has expired.
+    """
+    found = [token for token in environment_tokens if token.is_(presented)]
+    key_id = key_id_of(presented)
+    if key_id is not None and not found:
+        row = run_read(database.reads, valid_token, key_id)
+        if row is not None:
+            scope, quota = scope_of(row.types, row.chains), quota_of(row.quota_events, row.quota_seconds)
+            token = IngestToken(row.name, row.digest, scope, key_id, row.expires_at, quota)
+            found = [token] if token.is_(presented) else []
+    if not found:
+        raise Unauthorized("the token is not valid: it is unknown or revoked")
+    _refuse_expired(found[0].expires_at, database.clock())
+    return found[0]
+
+
+def _refuse_expired(expires_at: datetime | None, now: datetime) -> None:
+    if expires_at is not None and expires_at <= now:
+        raise Unauthorized(
+            f"the token expired at {rfc3339(expires_at, 'seconds')}: ask the operator for a new one"
+        )
+
+
+def require_valid(connection: Connection, token: IngestToken, now: datetime) -> None:
+    """Make sure that the token has not been revoked and has not expired since it was presented.
+
+    :param connection: of the writer, whose turn keeps a revocation waiting.
+    :raises Unauthorized: it was, or has.
+    """
+    if token.key_id is not None and valid_token(connection, token.key_id) is None:
+        raise Unauthorized("the token was revoked; events accepted before stay")
+    _refuse_expired(token.expires_at, now)
+
+
+def charge(connection: Connection, token: IngestToken, events: int, now: datetime) -> None:
+    """Count new and refused events against the quota that a reporter's tokens share.
+
+    What is only repeated is free, so that sending a portion again comes to an end.
+
+    :param connection: of the writer.
+    :raises QuotaExceeded: they are more than are left in this period.
+    """
+    if token.quota is None or not events:
+        return
+    period = token.quota.period(now)
+    used = usage_of(connection, token.name, period.start)
+    if used + events > token.quota.events:
+        left = max(0, token.quota.events - used)
+        raise QuotaExceeded(
+            f"this token may report {token.quota}, and {grouped(left)} are left until "
+            f"{rfc3339(period.ends_at, 'seconds')}: earlier batches of this upload are kept; send all of it "
+            "again then, repeated events do not count",
+            retry_after=token.quota.retry_after(now),
+        )
+    row = {"reporter": token.name, "period_start": period.start, "events": used + events}
+    upsert(connection, table.IngestUsage, [row])
