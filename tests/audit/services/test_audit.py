@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,7 +26,6 @@ from app.audit.services import (
     show_audit,
     verify_audit,
 )
-from app.credentials.services.ingest_tokens import create_token, revoke_token
 from app.db.engine import reading, writing
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.replay import replay
@@ -35,6 +33,7 @@ from app.feed.services.retract import retract_ids
 from app.network.document import export_network, import_network
 from app.sandbox.loader import ensure_sandbox, load_sandbox
 from tests.actors import TESTER
+from tests.audit.services.recorded import last, rows
 from tests.gateway import Gateway, current_gateway, parts
 from tests.network.services.network_kit import changed, network, text
 
@@ -55,16 +54,6 @@ def with_keys(gateway: Gateway, present: str, *old: str) -> Gateway:
 def write(gateway: Gateway, count: int) -> None:
     for n in range(count):
         record_separately(*gateway.audited, ALICE, "test.deed", f"subject {n}", detail=f"deed {n}")
-
-
-def rows(gateway: Gateway) -> list[Any]:
-    with reading(gateway.engine) as connection:
-        return list(connection.execute(select(AuditRecord.__table__).order_by(AuditRecord.id)))
-
-
-def last(gateway: Gateway) -> tuple[Any, list[dict[str, Any]]]:
-    row = rows(gateway)[-1]
-    return row, json.loads(row.changes)
 
 
 def tamper(gateway: Gateway, *statements: Any) -> None:
@@ -345,11 +334,8 @@ def test_commands_on_the_log_are_recorded(gateway: Gateway) -> None:
     ingest_lines(gateway.database, gateway.intake, [chain_head("a"), chain_head("b")], "cli")
     ids = retract_ids(*gateway.audited, ["a", "b"], "wrong node", actor=TESTER)
     row, changes = last(gateway)
-    assert (row.action, row.subject, row.detail) == (
-        "events.retract",
-        "2 events",
-        "retracted 2 events: wrong node",
-    )
+    recorded = (row.action, row.subject, row.detail)
+    assert recorded == ("events.retract", "2 events", "retracted 2 events: wrong node")
     assert changes[0]["after"] == {
         "events": ["a", "b"],
         "subjects": ["chain:1", "chain:1"],
@@ -361,48 +347,12 @@ def test_commands_on_the_log_are_recorded(gateway: Gateway) -> None:
 
 
 def test_the_sandbox_is_recorded(gateway: Gateway) -> None:
-    load_sandbox(gateway.database, gateway.audit_keys, gateway.intake, actor=TESTER)
+    load_sandbox(*gateway.audited, gateway.intake, actor=TESTER)
     row, changes = last(gateway)
     assert (row.id, row.action) == (1, "sandbox.load")
     assert len(changes) > 20
-    assert (
-        ensure_sandbox(gateway.database, gateway.audit_keys, gateway.intake, actor=TESTER)
-        == "sandbox is up to date"
-    )
-    assert len(rows(gateway)) == 1
+    again = ensure_sandbox(*gateway.audited, gateway.intake, actor=TESTER)
+    assert (again, len(rows(gateway))) == ("sandbox is up to date", 1)
     week_later = gateway.but(clock=lambda: NOON + timedelta(days=7))
-    ensure_sandbox(week_later.database, week_later.audit_keys, week_later.intake, actor=TESTER)
+    ensure_sandbox(*week_later.audited, week_later.intake, actor=TESTER)
     assert last(gateway)[0].action == "sandbox.freshen"
-
-
-def token_made(gateway: Gateway) -> list[bytes]:
-    token = create_token(*gateway.editing, "relayer-1", ["transfer.sent"], [1], actor=TESTER)
-    secret = token.split("_", 2)[2]  # which may have underscores itself
-    assert len(secret) > 20
-    return [token.encode(), secret.encode()]
-
-
-def token_revoked(gateway: Gateway) -> list[bytes]:
-    secrets = token_made(gateway)
-    revoke_token(gateway.database, gateway.audit_keys, gateway.environment_tokens, "relayer-1", actor=TESTER)
-    revoke_token(gateway.database, gateway.audit_keys, gateway.environment_tokens, "relayer-1", actor=TESTER)
-    return secrets
-
-
-@pytest.mark.parametrize(("act", "action", "count"), [
-    (token_made, "ingest_token.create", 1), (token_revoked, "ingest_token.revoke", 2),
-])  # fmt: skip
-def test_tokens_are_recorded_without_their_secrets(
-    gateway: Gateway, act: Callable[[Gateway], list[bytes]], action: str, count: int
-) -> None:
-    secrets = act(gateway)
-    row, changes = last(gateway)
-    assert (row.action, row.subject, len(rows(gateway))) == (action, "ingest token relayer-1", count)
-    assert changes[0]["after"]["types"] == ["transfer.sent"]
-    assert set(changes[0]["after"]) == {"name", "types", "chains", "created_at", "revoked_at"}
-    assert (changes[0]["after"]["revoked_at"] is None) == (action == "ingest_token.create")
-    exported = b"".join(export_audit(gateway.database))
-    assert not any(secret in exported for secret in secrets)
-    with reading(gateway.engine) as connection:
-        digest = connection.exec_driver_sql("SELECT digest FROM ingest_tokens").scalar()
-    assert bytes(digest).hex().encode() not in exported
