@@ -13,7 +13,7 @@ from typing import Any, Final, TypedDict
 
 from app.network.validators import ValidatorSet
 from app.refunds.call import ContractCall, DelayedFunds, open_call, refund_call
-from app.refunds.evidence import RefundVerdict, RequestValidation
+from app.refunds.quorum import RefundVerdict, RequestValidation
 from app.refunds.request import RefundRequest, withdraw_id
 from app.refunds.request_rules import CONTRACT_ROLE, DOMAIN_TEXT, RefundContext, domain_separator
 from app.values.codes import SendKind, TransferHistoryStatus

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
-from app.refunds.evidence import signing_digest
+from app.refunds.quorum import signing_digest
 from app.refunds.request import RefundRequest, encode_request
 from app.sandbox.catalogue import sandbox_id
 from app.sandbox.transfer_builder import SendDetails, TransferBuilder, send_details

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.network.facts import NetworkFacts
-from app.refunds.evidence import contradictions, signature_is_provably_false, signature_waits, signers_of
+from app.refunds.quorum import contradictions, signature_is_provably_false, signature_waits, signers_of
 from app.transfers.events import RefundPrepared, RefundSigned, TransferSent
 from app.transfers.reported import TransferHistory
 from app.transfers.state import refund_context

@@ -9,7 +9,7 @@ from typing import Any
 from coincurve import PrivateKey
 
 from app.network.validators import ValidatorSet
-from app.refunds.evidence import RefundContext, signing_digest
+from app.refunds.quorum import RefundContext, signing_digest
 from app.refunds.request import RefundRequest, encode_request
 from app.values.codes import SendKind
 from app.values.crypto import CURVE_ORDER, address_of, sign_digest

@@ -4,7 +4,7 @@ from itertools import permutations
 import pytest
 
 from app.network.validators import ValidatorSet
-from app.refunds.evidence import (
+from app.refunds.quorum import (
     RefundContext,
     contradictions,
     domain_separator,
