@@ -38,7 +38,7 @@ class Database:
     engine: Engine
     """For the console, commands, and all writes but those of the feed."""
     reads: Engine
-    """For single-statement reads of the newest facts; see ``app.db.engine.ask``."""
+    """For single-statement reads of the newest facts; see ``app.db.engine.run_read``."""
     feed: Engine
     """For batches of events: its few connections are all that uploads can keep waiting."""
     public: PublicReads

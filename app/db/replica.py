@@ -210,7 +210,7 @@ class PublicReads:
     def run_read(
         self, question: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """What ``question(connection, …)`` answers; see ``app.db.engine.ask``."""
+        """What ``question(connection, …)`` answers; see ``app.db.engine.run_read``."""
         replica = self.replica
         if replica is not None and replica.is_usable():
             try:

@@ -121,7 +121,7 @@ def test_good_passwords_are_taken(password: str) -> None:
 
 def test_the_account_that_make_run_makes_is_its_owners(app: Flask) -> None:
     with app.app_context():
-        said = first_account(gateway_of(app))
+        said = first_account(*gateway_of(app).editing)
     password = re.search(r"with the password (\S+) ", said)
     assert password
     visitor = Visitor(app)

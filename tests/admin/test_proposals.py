@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 from flask import Flask
@@ -19,7 +18,7 @@ from config import GUARDABLE
 from tests.actors import TESTER
 from tests.admin.forms import EVERYTHING, send
 from tests.admin.visitor import MovableClock, Visitor, add_account, signed_in
-from tests.gateway import Gateway
+from tests.gateway import Gateway, use_gateway
 from tests.network.services.edits.kit import document, edited, shown
 
 WHY = "agreed in ticket 7"
@@ -29,7 +28,7 @@ PAGE = "/admin/proposals/1"
 @pytest.fixture
 def guarded(app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch) -> Gateway:
     gateway = network.but(two_persons=TwoPersons(frozenset(GUARDABLE)))
-    monkeypatch.setitem(app.extensions, "gateway", gateway)
+    use_gateway(app, gateway)
     return gateway
 
 
@@ -97,7 +96,7 @@ def test_viewers_read_and_do_not_decide(app: Flask, first: Visitor, guarded: Gat
 
 
 def test_a_conflict_is_told_and_cannot_be_approved(app: Flask, first: Visitor, guarded: Gateway) -> None:
-    alone = replace(guarded, two_persons=TwoPersons())
+    alone = guarded.but(two_persons=TwoPersons())
     save_edit(*alone.editing, edited(alone, "chains", 1, block_delay=99), actor=TESTER)
     second = another(app, Role.OPERATOR)
     page = second.get(PAGE).text
@@ -212,7 +211,7 @@ def test_what_reporters_change_keeps_one_administrator_from_making_a_token(
     app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch, section: str
 ) -> None:
     gateway = network.but(two_persons=TwoPersons(frozenset({section, "operators"})))
-    monkeypatch.setitem(app.extensions, "gateway", gateway)
+    use_gateway(app, gateway)
     admin, new = signed_in(app, Role.ADMIN), "/admin/ingest_tokens/new"
     assert "Propose token" in admin.get(new).text
     made = admin.post(new, EVERYTHING | {"name": "relayer", "proposal_reason": WHY}).text

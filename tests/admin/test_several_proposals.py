@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,7 +18,7 @@ from tests.admin.connecting import BASE, PATH
 from tests.admin.documents import changed_file
 from tests.admin.forms import form_of, send
 from tests.admin.visitor import MovableClock, Visitor, add_account, signed_in
-from tests.gateway import Gateway
+from tests.gateway import Gateway, use_gateway
 from tests.network.services.edits.kit import document, records
 from tests.network.services.network_kit import text
 
@@ -32,7 +31,7 @@ STOPPED = frozenset({1, 10})
 def guarded(app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch) -> Gateway:
     """Everything is guarded, and two chains are stopped."""
     gateway = network.but(two_persons=TwoPersons(frozenset(GUARDABLE)))
-    monkeypatch.setitem(app.extensions, "gateway", gateway)
+    use_gateway(app, gateway)
     switch = Switch(STOPPED, True, "leak")
     save_switch(*gateway.editing, switch, shown="", actor=TESTER, typed="stop 2 chains")
     return gateway
@@ -98,7 +97,7 @@ def test_what_changed_since_is_a_conflict(app: Flask, guarded: Gateway) -> None:
     second = Visitor(app)
     second.sign_in("operator@example.org")
     assert "cannot be approved" not in second.get(PAGE).text, "another chain is no matter"
-    open_gateway = replace(guarded, two_persons=TwoPersons())
+    open_gateway = guarded.but(two_persons=TwoPersons())
     save_switch(
         *open_gateway.editing, Switch(frozenset({1}), False), shown=fingerprint_of(open_gateway), actor=TESTER
     )

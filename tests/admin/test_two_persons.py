@@ -34,7 +34,7 @@ from tests.admin.forms import EVERYTHING, form_of, send
 from tests.admin.roles import console_rules
 from tests.admin.visitor import Visitor, add_account, signed_in
 from tests.builders import network as build
-from tests.gateway import Gateway, gateway_of, parts
+from tests.gateway import Gateway, gateway_of, parts, use_gateway
 from tests.network.services.edits.kit import document, shown
 from tests.network.services.network_kit import VAULT, VILLAIN, network, pool, text, token
 
@@ -253,7 +253,7 @@ def filled(app: Flask, gateway: Gateway) -> Gateway:
 def guarded(app: Flask, filled: Gateway, monkeypatch: pytest.MonkeyPatch) -> Gateway:
     """The same, with everything guarded."""
     gateway = filled.but(two_persons=TwoPersons(frozenset(GUARDABLE)))
-    monkeypatch.setitem(app.extensions, "gateway", gateway)
+    use_gateway(app, gateway)
     return gateway
 
 

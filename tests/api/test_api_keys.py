@@ -206,7 +206,7 @@ def test_a_database_that_is_away_refuses_only_keys(app: Flask, client: FlaskClie
     gateway: Gateway = gateway_of(app)
     assert ask(app).status_code == 200
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("app.credentials.services.api_keys.ask", away)
+        patch.setattr("app.credentials.services.api_keys.run_read", away)
         assert ask(app).status_code == 200
         response = ask(app, key)
         assert_refused(response, 503, "unavailable", CONFIGS)

@@ -179,7 +179,7 @@ def test_streams_count_among_those_who_wait(open_app: OpenApp) -> None:
 def test_a_stream_that_cannot_read_ends(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     with Stream(app, transfer_id=ID) as stream:
         stream.event()
-        monkeypatch.setattr(views, "told_after", lambda *_: 1 // 0)
+        monkeypatch.setattr(views, "published_after", lambda *_: 1 // 0)
         tell(app, released(ID, timedelta(seconds=5)))
         with pytest.raises(StopIteration):
             stream.event()
@@ -199,7 +199,7 @@ def test_what_a_replica_shows_late_is_told(app: Flask, monkeypatch: pytest.Monke
 
     with Stream(app, transfer_id=ID) as stream:
         stream.event()
-        monkeypatch.setattr(views, "told_after", behind)
+        monkeypatch.setattr(views, "published_after", behind)
         tell(app, released(ID, timedelta(seconds=5)))
         assert data(stream.event())["status"] == 5
         assert late == [0]

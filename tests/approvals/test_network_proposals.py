@@ -360,7 +360,7 @@ def test_two_approvals_at_once_make_it_once(gateway: Gateway) -> None:
 
 def test_a_proposal_survives_a_restart(gateway: Gateway, open_app: OpenApp) -> None:
     number = propose(gateway, fee(gateway))
-    started = replace(gateway_of(open_app(two_persons=("routes",))), clock=gateway.clock)
+    started = gateway_of(open_app(two_persons=("routes",))).but(clock=gateway.clock)
     assert [each.id for each in list_waiting(started.database, Role.VIEWER)] == [number]
     approve(*started.editing, number, actor=OLGA)
     assert document(gateway)["routes"][0]["base_fee"] == "7"

@@ -8,7 +8,7 @@ from flask import Flask
 
 from app.accounts.proposal import API_KEYS, TwoPersons
 from app.audit.services import list_audit
-from tests.gateway import gateway_of
+from tests.gateway import gateway_of, use_gateway
 
 
 def run(app: Flask, *words: str) -> Result:
@@ -75,7 +75,7 @@ def test_a_second_person_is_needed_where_keys_are_guarded(
     app: Flask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     guarded = gateway_of(app).but(two_persons=TwoPersons(frozenset({API_KEYS})))
-    monkeypatch.setitem(app.extensions, "gateway", guarded)
+    use_gateway(app, guarded)
     refused = run(app, "create", "wallet")
     assert refused.exit_code == 1
     assert "requires a second approval" in refused.stderr

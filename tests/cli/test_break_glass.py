@@ -15,7 +15,7 @@ from app.accounts.roles import Role
 from app.accounts.services.accounts import list_accounts
 from app.audit.services import list_audit
 from tests.admin.visitor import add_account
-from tests.gateway import gateway_of
+from tests.gateway import gateway_of, use_gateway
 from tests.network.services.network_kit import changed, network, text
 
 WHY = "both administrators are on a plane"
@@ -36,7 +36,7 @@ def guard(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Guard:
 
     def name(*sections: str) -> None:
         gateway = gateway_of(app).but(two_persons=TwoPersons(frozenset(sections)))
-        monkeypatch.setitem(app.extensions, "gateway", gateway)
+        use_gateway(app, gateway)
 
     return name
 

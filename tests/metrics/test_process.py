@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -96,7 +95,7 @@ def test_a_store_of_limits_that_is_away_is_told(app: Flask) -> None:
 def test_a_head_that_cannot_be_noted_is_told(app: Flask, tmp_path: Path) -> None:
     metrics, usual = ProcessMetrics(), current_gateway()
     anchors = Anchors([AnchorFile(tmp_path / "not-there" / "heads")], retry_seconds=0.05)
-    gateway = replace(usual, audit_keys=AuditKeys("k" * 40, (), tmp_path / "key", anchors))
+    gateway = usual.but(audit_keys=AuditKeys("k" * 40, (), tmp_path / "key", anchors))
     assert value(told(metrics, gateway), "gateway_audit_heads_noted") == 1
     anchors.note(f"1:{'0' * 64}", gateway.clock())
     anchors.flush()

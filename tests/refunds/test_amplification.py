@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.refunds import quorum as judging
 from app.refunds import queries
+from app.refunds import quorum as judging
 from app.refunds.quorum import SHOWN_REQUESTS
 from app.transfers.signatures import MAX_WAITING
 from app.values.codes import SendKind

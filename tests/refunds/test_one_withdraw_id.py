@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -136,7 +135,7 @@ def test_both_reported_as_paid_are_both_raised(ask: Asker) -> None:
 def test_it_is_remembered_when_the_first_is_pruned_and_after_a_replay(ask: Asker) -> None:
     ask.take(rotation(1, SET), *story_of(FIRST), PAID)
     replay(*ask.gateway.audited, actor=TESTER)
-    later = replace(ask.gateway, clock=lambda: ask.gateway.clock() + timedelta(days=30))
+    later = ask.gateway.but(clock=lambda: ask.gateway.clock() + timedelta(days=30))
     assert (
         sum(
             prune(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -200,7 +199,7 @@ def test_it_is_retained_when_transfers_are_pruned(ask: Asker) -> None:
     paid = OTHER.request(seqnum=8)
     ask.take(sent(OTHER), OTHER.prepared(paid), about(OTHER.n, "refund.completed"))
     ask.take(event("withdraw.done", chain_id=1, block=130, withdraw_id=used, ref_id=OTHER.id))
-    later = replace(ask.gateway, clock=lambda: ask.gateway.clock() + timedelta(days=30))
+    later = ask.gateway.but(clock=lambda: ask.gateway.clock() + timedelta(days=30))
     assert (
         sum(
             prune(

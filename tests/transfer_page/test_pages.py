@@ -186,13 +186,13 @@ def test_without_a_database(app: Flask, client: FlaskClient, monkeypatch: pytest
     def fail(*_: object) -> None:
         raise OperationalError("SELECT 1", {}, Exception("a secret"))
 
-    monkeypatch.setattr(PublicReads, "ask_consistently", fail)
+    monkeypatch.setattr(PublicReads, "run_reads", fail)
     answer = client.get(f"/transfer/{ID}")
     assert_page(answer, 503)
     assert heading(answer) == "We cannot look at the moment"
     assert "a secret" not in answer.text and answer.headers["Retry-After"] == "1"
     assert 'http-equiv="refresh" content="10"' in answer.text
-    monkeypatch.setattr(PublicReads, "ask_consistently", lambda *_: 1 / 0)
+    monkeypatch.setattr(PublicReads, "run_reads", lambda *_: 1 / 0)
     failed = client.get(f"/transfer/{ID}")
     assert_page(failed, 500)
     assert "division" not in failed.text and "http-equiv" not in failed.text

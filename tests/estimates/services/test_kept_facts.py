@@ -220,7 +220,7 @@ def test_fifty_who_ask_at_once_cost_one_statement(gateway: Gateway, statements: 
     asked, all_here = gateway.public.run_read, threading.Barrier(ASKERS, timeout=30)
 
     class Slow:
-        def ask(self, *arguments: Any) -> Any:
+        def run_read(self, *arguments: Any) -> Any:
             time.sleep(0.2)
             return asked(*arguments)
 

@@ -26,7 +26,7 @@ def test_the_lock_is_given_back_between_rows_of_sums(
     """A pool has a volume for each minute of years, and all of them may be missing."""
     monkeypatch.setattr("app.feed.services.replay.SUMS_AT_ONCE", 2)
     at_once: list[int] = []
-    for name in ("repair_pools", "repair_courses"):
+    for name in ("repair_pools", "repair_trends"):
         repair = getattr(sums, name)
 
         def repaired(

@@ -58,7 +58,7 @@ def _general_plan(connection: Connection, statement: str) -> dict[str, Any]:
     cursor.execute(f"PREPARE median_rank AS {numbered}")
     cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE median_rank({given})")
     found = cursor.fetchone()[0]
-    cursor.execute("DEALLOCATE the_middle")
+    cursor.execute("DEALLOCATE median_rank")
     plan = (json.loads(found) if isinstance(found, str) else found)[0]["Plan"]
     assert isinstance(plan, dict)
     return plan

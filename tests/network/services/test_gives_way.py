@@ -40,7 +40,7 @@ def large() -> bytes:
 def turns(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     """When the others had their turn."""
     found: list[float] = []
-    monkeypatch.setattr(cooperation, "stand_back", lambda: found.append(time.process_time()))
+    monkeypatch.setattr(cooperation, "yield_to_others", lambda: found.append(time.process_time()))
     gc.disable()  # what other tests have left would be collected in one piece
     yield found
     gc.enable()

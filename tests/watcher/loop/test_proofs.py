@@ -274,7 +274,7 @@ def test_killed_before_the_correction_is_written_it_is_found_by_the_next(
     watched.chain.mine_many(12)
     watched.settle(reader)
     watched.nodes[0].receipts = True
-    monkeypatch.setattr("app.watcher.services.advance._keep_misses", _killed)
+    monkeypatch.setattr("app.watcher.services.advance._store_misses", _killed)
     reader.provable_at = 0
     with pytest.raises(KeyboardInterrupt):
         watched.settle(reader)

@@ -19,4 +19,4 @@ def clock() -> Clock:
 
 @pytest.fixture
 def gateway(app: Flask, database: SharedDatabase, clock: Clock) -> Gateway:
-    return small_network(database, clock=clock, webhook_networks=parse_networks(["127.0.0.0/8"]))
+    return small_network(database, clock=clock, allowed=parse_networks(["127.0.0.0/8"]))
