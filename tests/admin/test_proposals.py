@@ -196,8 +196,8 @@ def test_a_page_that_forgot_to_propose_changes_nothing(
     other = find_account(guarded.database, email="operator@example.org")
     assert other is not None
 
-    def forgetful(gateway: Gateway, account_id: int, _changes: object, *, actor: Actor) -> Account:
-        return update_account(*gateway.editing, other.id, changes, actor=actor)
+    def forgetful(*_parts: object, actor: Actor) -> Account:
+        return update_account(*guarded.editing, other.id, changes, actor=actor)
 
     monkeypatch.setattr(accounts_page, "update_account", forgetful)
     answer = admin.post(f"/admin/operators/{other.id}/end-sessions")

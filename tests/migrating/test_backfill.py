@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from click.testing import Result
@@ -32,7 +31,7 @@ TRANSFERS = 12
 @pytest.fixture
 def fed(database: SharedDatabase, app: Flask) -> Gateway:
     """Transfers, of which every third was written by code that did not know when it began."""
-    gateway = replace(small_network(database), clock=lambda: NOW)
+    gateway = small_network(database, clock=lambda: NOW)
     feed(gateway, *(sent(n) for n in range(TRANSFERS)))
     return gateway
 
