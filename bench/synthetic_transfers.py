@@ -12,10 +12,10 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from app.sandbox.events import PACES, Event, block_at
-from app.sandbox.latencies import SERIES
-from app.sandbox.network import decimals_of
+from app.sandbox.durations import SERIES
+from app.sandbox.made_up_network import decimals_of
 from app.sandbox.refunds import QUORUM, UNDER_QUORUM, with_evidence
+from app.sandbox.reports import PACES, Event, block_at
 from app.sandbox.transfer_builder import SendDetails, TransferBuilder, user
 from app.values.codes import SendKind, XferStatus
 from app.values.crypto import checksum_address

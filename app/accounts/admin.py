@@ -36,8 +36,8 @@ from app.accounts.services.passkeys import list_passkeys
 from app.accounts.services.passwords import generate_password, hash_password
 from app.accounts.services.proposals import ReasonMissing, TooManyProposals
 from app.accounts.services.sessions import end_own_session, open_sessions
-from app.accounts.sign_in.passkeys import NewPasskeyForm
-from app.accounts.sign_in.sessions import SECRET
+from app.accounts.sign_in.ended_sessions import SECRET
+from app.accounts.sign_in.passkey_pages import NewPasskeyForm
 from app.approvals.admin import MayWaitForm
 from app.approvals.operators import AccountRequest, AccountWish, request_account, request_relaxing
 from app.audit.keys import AuditKeys

@@ -11,11 +11,11 @@ from flask import Blueprint, Flask
 from flask_admin import Admin
 from flask_admin.theme import Theme
 
-from app.accounts.sign_in.passkeys import passkeys_work_here
+from app.accounts.sign_in.passkey_pages import passkeys_work_here
 from app.accounts.sign_in.saved_forms import refuse_other_bodies, words_of_end
 from app.accounts.sign_in.setup import PREFIX, secure
+from app.admin.console_pages import VIEWS, HomeView
 from app.admin.freshness import shows_sandbox
-from app.admin.pages import VIEWS, HomeView
 from app.console import caller, formats, responses
 from app.console.access import SECURITY_RULES, Access, Rules, guard, may
 from app.console.views import menu

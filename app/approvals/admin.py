@@ -29,12 +29,12 @@ from app.audit.services import Conflict, EditRefused, Saved
 from app.console.access import READ, Access, Audience
 from app.console.caller import actor
 from app.console.formats import sentence
-from app.console.forms.base import REASON, ConsoleForm
+from app.console.forms.form import REASON, ConsoleForm
 from app.console.views import ConsoleView, flash_saved
 from app.db.database import Database
+from app.network.admin.change_words import BY_SECTION
 from app.network.admin.names import row_title
 from app.network.admin.row_forms import DiffLine, RowForm
-from app.network.admin.words import BY_SECTION
 from app.network.edits.results import NotConfirmed
 from app.network.sections import section_of
 from app.parts import current

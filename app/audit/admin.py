@@ -23,7 +23,7 @@ from app.console.formats import csv_line
 from app.console.views import ConsoleView
 from app.db.database import Database
 from app.json_documents import read_time
-from app.network.admin.words import restore_page, told
+from app.network.admin.change_words import restore_page, told
 from app.parts import current
 from app.values.amounts import grouped
 

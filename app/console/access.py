@@ -14,12 +14,12 @@ from flask_login import current_user
 from flask_wtf.csrf import CSRFError, CSRFProtect
 
 from app.accounts.roles import Role
+from app.accounts.sign_in.ended_sessions import leave_ended_session, sets_up_second_factor
 from app.accounts.sign_in.saved_forms import (
     save_form_after_end,
     save_form_after_stale_token,
     sent_by_own_page,
 )
-from app.accounts.sign_in.sessions import leave_ended_session, sets_up_second_factor
 from app.accounts.sign_in.step_up import step_up
 from app.console.caller import allow_forms
 

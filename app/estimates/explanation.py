@@ -14,10 +14,10 @@ from typing import Final
 from app.estimates.advice import largest_passing, smallest_passing
 from app.estimates.checks import pass_checks
 from app.estimates.curve import CurveUnsettled
+from app.estimates.explained_terms import Limit, Term, limits_of, terms_of
 from app.estimates.inputs import EstimateInputs
 from app.estimates.pricing import Calculation, Price, TransferTerms, calculate, price_of, transfer_terms
 from app.estimates.refusals import Check, EstimateRefused
-from app.estimates.terms import Limit, Term, limits_of, terms_of
 from app.network.route_terms import StableSwapRate
 from app.values.amounts import MAX_UINT256
 from app.values.codes import BridgeType, ErrCode, Reason

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from marshmallow import fields, post_load
 
+from app.estimates.explained_terms import Limit, Term
 from app.estimates.explanation import (
     CHECK_NAMES,
     CheckOutcome,
@@ -16,7 +17,6 @@ from app.estimates.explanation import (
     check_outcomes,
 )
 from app.estimates.services import ExplainedEstimate
-from app.estimates.terms import Limit, Term
 from app.http.schemas import (
     AmountString,
     Answer,

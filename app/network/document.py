@@ -26,7 +26,7 @@ from app.network.edits.saving import sections_that_wait
 from app.network.guards import faults, refusals
 from app.network.queries import load_rows, token_decimals
 from app.network.route_terms import LONGEST_PIN
-from app.network.schemas.sections import DOCUMENT_VERSION, NetworkDocumentSchema
+from app.network.schemas.section_schemas import DOCUMENT_VERSION, NetworkDocumentSchema
 from app.network.sections import SECTIONS, Row
 
 Document = Mapping[str, list[Row]]

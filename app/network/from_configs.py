@@ -22,7 +22,7 @@ from app.network.schemas.config_fields import (
     TOKEN_PASSED,
     TOP_FIELDS,
 )
-from app.network.schemas.sections import DOCUMENT_VERSION
+from app.network.schemas.section_schemas import DOCUMENT_VERSION
 
 EPOCH_SECONDS: Final = 3600
 """The length of an epoch is not told. This one is written, for the operator to correct."""

@@ -22,8 +22,8 @@ from app.network.models import (
     RouteBlock,
     Token,
 )
-from app.network.schemas import sections as shape
-from app.network.schemas.fields import Strict
+from app.network.schemas import section_schemas as shape
+from app.network.schemas.document_fields import Strict
 
 Row = dict[str, Any]
 """A row of a table by column name."""

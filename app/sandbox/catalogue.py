@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Final
 from urllib.parse import urlencode
 
-from app.sandbox.latencies import SERIES
+from app.sandbox.durations import SERIES
 from app.values.codes import ErrCode, Reason, TransferHistoryStatus, XferStatus
 
 ORDINARY_CALLER: Final = "127.0.0.1"

@@ -6,10 +6,10 @@ from fractions import Fraction
 from itertools import chain
 from typing import Final
 
-from app.sandbox.events import Event, block_event, event
-from app.sandbox.latencies import LATENCY_WINDOW, fresh_heads, fresh_latencies
-from app.sandbox.network import decimals_of
+from app.sandbox.durations import LATENCY_WINDOW, fresh_heads, fresh_latencies
+from app.sandbox.made_up_network import decimals_of
 from app.sandbox.refunds import VALIDATOR_KEYS, refunds
+from app.sandbox.reports import Event, block_event, event
 from app.sandbox.transfers import completed, on_the_way, reorged_away, to_be_refunded
 from app.values.crypto import address_of, checksum_address, keccak256
 

@@ -7,8 +7,7 @@ from fractions import Fraction
 from typing import Final, Self
 
 from app.network.facts import Taken
-from app.sandbox.events import Event, block_at, block_event, event, time_to_depth
-from app.sandbox.network import (
+from app.sandbox.made_up_network import (
     base_fees,
     block_delays,
     decimals_of,
@@ -16,6 +15,7 @@ from app.sandbox.network import (
     paying_contract,
     token_address,
 )
+from app.sandbox.reports import Event, block_at, block_event, event, time_to_depth
 from app.transfers.ids import burn_transfer_id, deposit_transfer_id, pool_transfer_id
 from app.values.codes import SendKind, XferStatus
 from app.values.crypto import checksum_address, keccak256

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from app.sandbox.catalogue import RECORDED_TRANSFER, sandbox_id
-from app.sandbox.events import Event, event
-from app.sandbox.latencies import usual_latency
+from app.sandbox.durations import usual_latency
+from app.sandbox.reports import Event, event
 from app.sandbox.transfer_builder import SendDetails, TransferBuilder, send_details
 from app.values.codes import SendKind, TransferHistoryStatus, XferStatus
 

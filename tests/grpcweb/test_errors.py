@@ -12,8 +12,8 @@ from flask.testing import FlaskClient
 from werkzeug import exceptions as framework
 
 from app.grpcweb import service
+from app.grpcweb.calls import GRPC_STATUS, DeadlineExceeded
 from app.grpcweb.frames import CompressedMessage
-from app.grpcweb.interface import GRPC_STATUS, DeadlineExceeded
 from app.values.codes import Reason
 from app.values.error_catalogue import ErrorKind
 from app.values.errors import BadRequest, GatewayError, TooLarge, Unavailable, UnsupportedFormat
@@ -67,7 +67,7 @@ def test_faults(
     refused(answer, status, "internal" if http == 408 else reason)
     assert b"hunter2" not in answer.response.get_data()
     assert "hunter2" not in str(answer.response.headers)
-    logged = [record for record in caplog.records if record.name == "app.grpcweb.interface"]
+    logged = [record for record in caplog.records if record.name == "app.grpcweb.calls"]
     assert bool(logged) == (status != INVALID_ARGUMENT)
     if logged:
         assert logged[0].levelno == (logging.ERROR if status == INTERNAL else logging.WARNING)

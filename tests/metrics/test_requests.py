@@ -10,7 +10,7 @@ from flask import Flask, Response
 from flask.testing import FlaskClient
 from prometheus_client import CollectorRegistry, generate_latest
 
-from app.grpcweb.interface import GRPC_STATUS, GrpcStatus
+from app.grpcweb.calls import GRPC_STATUS, GrpcStatus
 from app.http.errors import HTTP_STATUS
 from app.monitoring.request_metrics import RequestMetrics
 from app.observability.counters import NOTHING_COUNTED

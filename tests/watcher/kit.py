@@ -25,7 +25,7 @@ from app.watcher.rpc.faults import RpcFault
 from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Nodes
 from app.watcher.services.lease import Lease, take
-from app.watcher.services.state import follow_terms, load
+from app.watcher.services.readings import follow_terms, load
 from tests.feed.services.world import token
 from tests.gateway import Gateway
 from tests.watcher.fake_chain import FakeChain, FakeLog

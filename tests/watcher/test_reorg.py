@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from app.values.identifiers import BlockNumber
-from app.watcher.answers import Lie
 from app.watcher.blocks import Header
 from app.watcher.loop.reorg import Fork, Lagging, Unanswered, Unbroken, find_fork
+from app.watcher.node_answers import Lie
 from tests.watcher.logs import block_hash, header
 
 MOST = 1000

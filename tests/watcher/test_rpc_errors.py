@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.watcher.rpc.refusals import (
+from app.watcher.rpc.node_refusals import (
     HeaderMissing,
     Other,
     Pruned,

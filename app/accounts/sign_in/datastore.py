@@ -29,7 +29,7 @@ from app.accounts.services.passkeys import (
     list_passkeys,
     remove_passkey,
 )
-from app.accounts.sign_in.sessions import sets_up_second_factor
+from app.accounts.sign_in.ended_sessions import sets_up_second_factor
 from app.audit.keys import AuditKeys
 from app.console.caller import actor, actor_named
 from app.db.database import Database

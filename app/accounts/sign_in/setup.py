@@ -21,9 +21,9 @@ from passlib.context import CryptContext
 
 from app.accounts.roles import MIN_PASSWORD_LENGTH, SESSION_LIFETIME
 from app.accounts.services.code_keys import UNNAMED, CodeKeys, derived
-from app.accounts.sign_in import datastore, forms, passkeys, recovery, sessions
+from app.accounts.sign_in import datastore, ended_sessions, forms, passkey_pages, recovery
 from app.accounts.sign_in.datastore import OneTimeCodes, OperatorDatastore
-from app.accounts.sign_in.passkeys import ANSWERED_WITHIN, PasskeyUtil
+from app.accounts.sign_in.passkey_pages import ANSWERED_WITHIN, PasskeyUtil
 from app.cooperation import one_at_a_time
 
 
@@ -58,7 +58,7 @@ _SETTINGS: Final[dict[str, Any]] = {
     "TWO_FACTOR_POST_SETUP_VIEW": f"{PREFIX}/account/",
     "TWO_FACTOR_IMPLEMENTATIONS": {
         "code": "flask_security.twofactor.CodeTfPlugin",
-        "webauthn": "app.accounts.sign_in.passkeys.PasskeyFactor",
+        "webauthn": "app.accounts.sign_in.passkey_pages.PasskeyFactor",
     },
     "MULTI_FACTOR_RECOVERY_URL": "/sign-in/recovery",
     "MULTI_FACTOR_RECOVERY_CODES_URL": "/sign-in/recovery-codes",  # not open: views/account.py has ours
@@ -186,19 +186,19 @@ def _security(app: Flask, codes: CodeKeys) -> Security:
         mf_recovery_form=recovery.RecoveryForm,
         mf_recovery_codes_util_cls=recovery.RecoveryCodes,
         webauthn_util_cls=PasskeyUtil,
-        wan_register_form=passkeys.NewPasskeyForm,
-        wan_register_response_form=passkeys.RegisteredForm,
-        wan_signin_response_form=passkeys.AnsweredForm,
-        wan_delete_form=passkeys.RemovePasskeyForm,
+        wan_register_form=passkey_pages.NewPasskeyForm,
+        wan_register_response_form=passkey_pages.RegisteredForm,
+        wan_signin_response_form=passkey_pages.AnsweredForm,
+        wan_delete_form=passkey_pages.RemovePasskeyForm,
     )
 
 
 def _connect(app: Flask) -> None:
     """Let follow what follows when somebody signs in or out, or changes a password or a factor."""
-    user_authenticated.connect(sessions.renew_session, app)
+    user_authenticated.connect(ended_sessions.renew_session, app)
     user_authenticated.connect(forms.remember_device, app)
     user_authenticated.connect(forms.forget_after_sign_in, app)
-    user_logged_out.connect(sessions.close_session, app)
+    user_logged_out.connect(ended_sessions.close_session, app)
     for set_up in (tf_profile_changed, wan_registered):
         set_up.connect(recovery.note_new_factor, app)
     password_changed.connect(recovery.note_changed_password, app)

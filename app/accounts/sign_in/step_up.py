@@ -18,9 +18,14 @@ from wtforms import HiddenField, PasswordField, StringField
 
 from app.accounts.roles import MAX_PASSWORD_LENGTH
 from app.accounts.services.sessions import note_proof, proved_lately
+from app.accounts.sign_in.ended_sessions import SECRET
 from app.accounts.sign_in.forms import Throttled
-from app.accounts.sign_in.passkeys import ANSWERED_WITHIN, AnsweredForm, passkeys_work_here, step_up_options
-from app.accounts.sign_in.sessions import SECRET
+from app.accounts.sign_in.passkey_pages import (
+    ANSWERED_WITHIN,
+    AnsweredForm,
+    passkeys_work_here,
+    step_up_options,
+)
 from app.console.caller import TOKEN_FIELD
 from app.db.database import Database
 from app.parts import current

@@ -10,6 +10,19 @@ from apispec.ext.marshmallow import MarshmallowPlugin
 from marshmallow import Schema
 
 from app.api.health import READY, READY_PATH, VERSION_PATH, VERSION_SHAPE
+from app.api.openapi.documented_responses import (
+    ETAG,
+    HEADERS,
+    JSON,
+    PROGRESS,
+    READ,
+    body_of,
+    in_form,
+    in_json,
+    in_query,
+    responses,
+    unread_types,
+)
 from app.api.openapi.examples import (
     ESTIMATE_EXAMPLES,
     EVIDENCE_EXAMPLES,
@@ -23,19 +36,6 @@ from app.api.openapi.operations import (
     transfer_operations,
     waiting_operations,
     webhook_operations,
-)
-from app.api.openapi.responses import (
-    ETAG,
-    HEADERS,
-    JSON,
-    PROGRESS,
-    READ,
-    body_of,
-    in_form,
-    in_json,
-    in_query,
-    responses,
-    unread_types,
 )
 from app.api.openapi.text import INTRODUCTION
 from app.estimates.schemas import EstimateAnswer, estimate_query

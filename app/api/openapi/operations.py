@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from app.api.openapi.documented_responses import JSON, READ, body_of, responses, unread_types
 from app.api.openapi.examples import STATUS_EXAMPLES, compat_status_examples
 from app.api.openapi.further_examples import (
     EXPLAIN_EXAMPLES,
@@ -13,7 +14,6 @@ from app.api.openapi.further_examples import (
     LATENCY_STATS_EXAMPLES,
     STATUSES_EXAMPLES,
 )
-from app.api.openapi.responses import JSON, READ, body_of, responses, unread_types
 from app.estimates.schemas import ExplainedAnswer, estimate_query
 from app.estimates.views import EXPLAIN_PATH
 from app.http.interface import NOTHING_BUT_ERR

@@ -17,9 +17,9 @@ from app.estimates.admin.summary import (
 )
 from app.estimates.curve import CURVE_DECIMALS
 from app.estimates.estimate import Explanation, explain
+from app.estimates.explained_terms import Limit, Term, Value
 from app.estimates.explanation import CheckOutcome, PassingRange, Refusal, passing_range
 from app.estimates.inputs import EstimateInputs
-from app.estimates.terms import Limit, Term, Value
 from app.network.route_terms import FixedRate
 from app.transfers.admin.components import AmountText
 from app.values.amounts import PPM, format_units

@@ -10,10 +10,10 @@ from typing import Final
 
 from app.db.database import Database
 from app.db.engine import reading
+from app.estimates.explained_terms import MINIMAL_MAX_SLIPPAGE
 from app.estimates.explanation import CheckOutcome
 from app.estimates.queries import estimate_counts
 from app.estimates.refusals import Check
-from app.estimates.terms import MINIMAL_MAX_SLIPPAGE
 from app.refunds.admin import share_down
 from app.values.codes import BridgeType, ErrCode, Reason
 from app.values.times import MINUTE, minute_of, minute_start

@@ -19,7 +19,7 @@ from app.feed.models import TransferBlock
 from app.feed.projection.transfers import publish_nothing
 from app.feed.services.ahead import settle
 from app.feed.services.log import refuse_grown
-from app.feed.verifying.differences import Difference, Part
+from app.feed.verifying.mismatches import Difference, Part
 from app.feed.verifying.run import every_part
 from app.latency.models import LatencyRecord
 from app.network.models import ReportedValidatorSet

@@ -18,7 +18,7 @@ from app.feed.queries.chains import load_chain_events
 from app.feed.queries.pools import latest_fee, load_liquidity, standing_liquidity
 from app.feed.queries.retractions import every_retraction, every_target
 from app.feed.services.retract import rebuild_retracted
-from app.feed.verifying.differences import Difference, Values, differences, rows_of
+from app.feed.verifying.mismatches import Difference, Values, differences, rows_of
 from app.network.models import ReportedValidatorSet
 from app.network.queries import load_network_facts, load_opening_sets
 from app.refunds.models import WithdrawDone as UsedWithdraw

@@ -24,7 +24,7 @@ from app.feed.queries.verifying import (
 )
 from app.feed.services.log import refuse_grown
 from app.feed.verifying import chains, sums
-from app.feed.verifying.differences import Difference, Part, differences
+from app.feed.verifying.mismatches import Difference, Part, differences
 from app.feed.verifying.transfers import compare_transfers, repair_transfers
 from app.transfers.effects import AccountEntry, account_entries
 from app.transfers.models import TransferAccount

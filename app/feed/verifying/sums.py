@@ -16,7 +16,7 @@ from app.feed.projection.sums import add_to_spans, apply_shared, spans_of
 from app.feed.queries.pools import load_pools_now
 from app.feed.queries.pruned import pruned_pools
 from app.feed.queries.transfers import states_where
-from app.feed.verifying.differences import Difference, differences, rows_of
+from app.feed.verifying.mismatches import Difference, differences, rows_of
 from app.latency.models import WIDTHS, LatencyCount
 from app.network.models import Pool
 from app.network.pools import PoolCounters

@@ -24,7 +24,7 @@ from app.feed.projection.transfers import (
     write_account_entries,
 )
 from app.feed.queries.transfers import anomalies_of_subjects, load_states, stored_entries
-from app.feed.verifying.differences import Difference, Values, differences, rows_of
+from app.feed.verifying.mismatches import Difference, Values, differences, rows_of
 from app.latency.models import LatencyRecord
 from app.network.facts import NetworkFacts
 from app.network.queries import load_network_facts

@@ -25,12 +25,12 @@ from app.console.forms.numbers import number_text, without_spaces
 from app.console.views import ConsoleView, flash_saved
 from app.db.database import Database
 from app.network.admin.amount_fields import SMALLEST, TOKENS, UnitField
+from app.network.admin.change_words import told
 from app.network.admin.forms import ChainForm
 from app.network.admin.names import chain_choices, name_for_this_page
 from app.network.admin.previewed import note_unconfirmed
 from app.network.admin.validators import ValidatorsField
-from app.network.admin.words import told
-from app.network.edits.connect import (
+from app.network.edits.connecting import (
     NO_EXAMPLE,
     Example,
     NewChain,
@@ -41,7 +41,7 @@ from app.network.edits.connect import (
 )
 from app.network.edits.results import FieldError, Invalid, Preview
 from app.network.edits.rows import preview_edits, save_edits
-from app.network.schemas.sections import MAX_DECIMALS
+from app.network.schemas.section_schemas import MAX_DECIMALS
 from app.network.snapshot import SnapshotSource
 from app.parts import current
 from app.values.amounts import format_units, is_uint256

@@ -23,8 +23,8 @@ from app.console.forms.numbers import written_time
 from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
 from app.json_documents import read_time
+from app.network.admin.change_words import DescribedChange, told
 from app.network.admin.previewed import PreviewedForm, note_unconfirmed
-from app.network.admin.words import DescribedChange, told
 from app.network.document import export_network
 from app.network.edits.compare import Compared, NetworkRefused, Picked, compare_document, picked_edits
 from app.network.edits.results import InUse, Invalid, NotConfirmed

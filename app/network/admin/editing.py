@@ -17,7 +17,7 @@ from app.audit.keys import AuditKeys
 from app.audit.services import Conflict, Saved, shown_values
 from app.console.access import EDIT, READ, Access, Audience
 from app.console.caller import actor
-from app.console.forms.base import inputs_of
+from app.console.forms.form import inputs_of
 from app.console.lists import ListView
 from app.console.views import after_saving
 from app.db.database import Database

@@ -24,7 +24,7 @@ from app.console.forms.fields import (
 from app.console.forms.numbers import exact, number_text
 from app.network.admin.amount_fields import UnitOf, WithUnit
 from app.network.admin.names import chain_choices, chain_names, percent, symbol_choices
-from app.network.schemas.fields import MAX_PPM
+from app.network.schemas.document_fields import MAX_PPM
 from app.network.watch_terms import FINALIZED
 from app.values.amounts import format_units, is_ascii_digits
 

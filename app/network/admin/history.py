@@ -15,9 +15,9 @@ from app.console.access import READ
 from app.console.caller import read_id
 from app.console.views import ConsoleView
 from app.db.database import Database
+from app.network.admin.change_words import BY_SECTION, restore_page, told
 from app.network.admin.document import typed_time
 from app.network.admin.names import row_title
-from app.network.admin.words import BY_SECTION, restore_page, told
 from app.network.history import RowHistory, network_at, row_history, row_of_change
 from app.parts import current
 

@@ -7,8 +7,8 @@ from wtforms import HiddenField, StringField, SubmitField
 
 from app.audit.services import EditRefused
 from app.console.formats import sentence
-from app.console.forms.base import REASON, ConsoleForm, lines_of
 from app.console.forms.fields import FieldIds, TextValueField
+from app.console.forms.form import REASON, ConsoleForm, lines_of
 from app.network.admin.amount_fields import WithUnit
 from app.network.edits.results import NotConfirmed
 from app.network.edits.saving import LONGEST_NOTE

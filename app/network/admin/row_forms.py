@@ -10,7 +10,6 @@ from typing import Any, Final
 from wtforms import Field, FormField, ValidationError
 from wtforms.utils import unset_value
 
-from app.console.forms.base import inputs_of
 from app.console.forms.ends import EndField
 from app.console.forms.fields import (
     ChoiceField,
@@ -20,6 +19,7 @@ from app.console.forms.fields import (
     TextValueField,
     locate,
 )
+from app.console.forms.form import inputs_of
 from app.console.forms.numbers import number_text
 from app.network.admin.amount_fields import AmountField, UnitOf
 from app.network.admin.field_types import ChainField, PairTokenField, RateField, SymbolField

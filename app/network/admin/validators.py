@@ -18,11 +18,11 @@ from app.console.forms.fields import NoteField
 from app.console.forms.numbers import whole_digits
 from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
+from app.network.admin.change_words import told
 from app.network.admin.names import chain_names, percent
 from app.network.admin.previewed import PreviewedForm, note_unconfirmed
 from app.network.admin.validator_sets import validator_sets
-from app.network.admin.words import told
-from app.network.edits.connect import opening_edits, opening_set
+from app.network.edits.connecting import opening_edits, opening_set
 from app.network.edits.results import Invalid, Preview
 from app.network.edits.rows import Edits, preview_edits, save_edits
 from app.parts import current

@@ -20,7 +20,7 @@ from app.db.engine import reading_consistently, writing
 from app.network.blocking import as_network
 from app.network.changes import Change
 from app.network.document import messages_by_path
-from app.network.edits.effects import block_effects
+from app.network.edits.edit_effects import block_effects
 from app.network.edits.planning import EDITABLE
 from app.network.edits.results import Effect, FieldError, Invalid
 from app.network.edits.saving import Planned, save_changes

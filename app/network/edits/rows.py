@@ -17,7 +17,7 @@ from app.cooperation import in_turns
 from app.db.database import Database
 from app.db.engine import reading, reading_consistently, writing
 from app.network.changes import Change, audited, in_words
-from app.network.edits.effects import effects_of, needs_typed
+from app.network.edits.edit_effects import effects_of, needs_typed
 from app.network.edits.planning import COUNTED_BY_FEED, EDITABLE, Edit, plan_edit, plan_edits
 from app.network.edits.results import Preview
 from app.network.edits.saving import Planned, save_or_propose, waits

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.values.identifiers import BlockNumber
-from app.watcher import answers
 from app.watcher.blocks import BlockId, Header
 from app.watcher.loop.reorg import Fork, Lagging, Unanswered, Unbroken, find_fork
 from app.watcher.loop.view import Jump, TooDeep, View
@@ -224,7 +223,7 @@ def _fork(view: View, node: Node, look: Look, headers: Sequence[Header]) -> Fork
 
     try:
         found = find_fork(headers, look.head, fetch, view.max_reorg)
-    except answers.Lie as error:
+    except node_answers.Lie as error:
         raise Lie(str(error)) from None
     except Unanswered as error:
         raise NotThere(str(error)) from None

@@ -16,7 +16,7 @@ from app.watcher.logs.translation import Translation, translate
 from app.watcher.loop.plan import Blocks
 from app.watcher.loop.poll import Told
 from app.watcher.loop.view import View
-from app.watcher.services.state import Reported, confirmed_elsewhere
+from app.watcher.services.readings import Reported, confirmed_elsewhere
 from app.watcher.steps import Missed, Span, Step, Waiting, WaitingKey, WaitingKind
 
 

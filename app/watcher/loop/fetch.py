@@ -9,11 +9,11 @@ from typing import TypeVar
 
 from app.feed.lines import MAX_AHEAD
 from app.values.identifiers import BlockNumber
-from app.watcher import answers
-from app.watcher.answers import digest
+from app.watcher import node_answers
 from app.watcher.blocks import BlockId, Header, Log
 from app.watcher.loop.plan import Blocks
 from app.watcher.loop.view import MAX_TRIES, View
+from app.watcher.node_answers import digest
 from app.watcher.proofs import BloomTest
 from app.watcher.rpc.faults import Lie, Moved, Slow, TooLarge
 from app.watcher.rpc.node import Node, Wanted
@@ -122,9 +122,9 @@ def fetch(
     if missing := sorted({log.block for log in logs} - headers.keys()):
         headers.update(node.headers(missing))
     try:
-        answers.check_parents(headers.values())
-        answers.check_blocks(logs, headers)
-    except answers.Lie as error:  # of several answers: the chain may have changed between them
+        node_answers.check_parents(headers.values())
+        node_answers.check_blocks(logs, headers)
+    except node_answers.Lie as error:  # of several answers: the chain may have changed between them
         raise Moved(str(error)) from None
     return Fetched(blocks, logs, headers, node.name, _is_doubtful(answer.end, logs, wanted))
 
@@ -148,8 +148,8 @@ def _in_order(logs: Sequence[Log], wanted: Wanted, blocks: Blocks) -> Sequence[L
     """
     ordered = sorted(logs, key=lambda log: (log.block, log.index))
     try:
-        answers.check_logs(ordered, blocks.first, blocks.last, wanted.addresses, wanted.topics)
-    except answers.Lie as error:
+        node_answers.check_logs(ordered, blocks.first, blocks.last, wanted.addresses, wanted.topics)
+    except node_answers.Lie as error:
         raise Lie(str(error)) from None
     return ordered
 

@@ -17,7 +17,7 @@ from app.watcher.loop.plan import LINKED_BLOCKS, Blocks, final_block, live_block
 from app.watcher.loop.view import View
 from app.watcher.rpc.faults import NotThere, RpcFault
 from app.watcher.rpc.node import Look, Node
-from app.watcher.services.state import Reported, confirmed_elsewhere
+from app.watcher.services.readings import Reported, confirmed_elsewhere
 from app.watcher.steps import Step, WaitingKind
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from app.values.identifiers import BlockNumber
-from app.watcher import answers
+from app.watcher import node_answers
 from app.watcher.blocks import Header, Log
 from app.watcher.logs.payouts import log_id
 from app.watcher.loop.correction import Holding, corrected
@@ -21,7 +21,7 @@ from app.watcher.loop.view import View
 from app.watcher.proofs import BloomTest, proves, receipts_root
 from app.watcher.rpc.faults import Lie, Moved, RpcFault
 from app.watcher.rpc.node import MOST_CALLS, Node, Wanted, read_receipt
-from app.watcher.services.state import Reported
+from app.watcher.services.readings import Reported
 from app.watcher.steps import Span, SpanState
 
 BLOCKS_AT_ONCE: Final = MOST_CALLS - 1
@@ -77,9 +77,9 @@ def _proven(view: View, node: Node, blocks: Blocks, said: Collection[BlockNumber
     numbers = [BlockNumber(number) for number in range(max(blocks.first - 1, 0), blocks.last + 1)]
     headers = node.headers(numbers)
     try:
-        answers.check_parents(headers.values())
-        answers.check_blocks(told, headers)
-    except answers.Lie as error:
+        node_answers.check_parents(headers.values())
+        node_answers.check_blocks(told, headers)
+    except node_answers.Lie as error:
         raise Moved(str(error)) from None
     test = BloomTest(view.wanted.addresses, view.wanted.topics)
     trusted = any(header.bloom is not None and any(header.bloom) for header in headers.values())

@@ -28,7 +28,7 @@ from app.watcher.loop.view import View
 from app.watcher.rpc.nodes import Trouble
 from app.watcher.services.advance import Advanced, advance
 from app.watcher.services.lease import Lease, note_fault
-from app.watcher.services.state import Reported, reported
+from app.watcher.services.readings import Reported, reported
 from app.watcher.steps import Step
 
 AGAIN_SECONDS = 30.0

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.values.identifiers import BlockNumber
-from app.watcher.answers import Lie
 from app.watcher.blocks import Header
+from app.watcher.node_answers import Lie
 
 ASKED_AT_ONCE: Final = 16
 """Headers in one round: a thousand kept ones take three."""

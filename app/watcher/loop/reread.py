@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.values.identifiers import BlockNumber
-from app.watcher.answers import digest
 from app.watcher.blocks import Header, Log
 from app.watcher.logs.payouts import log_id, log_of
 from app.watcher.loop.correction import Holding, corrected
@@ -15,9 +14,10 @@ from app.watcher.loop.plan import Blocks, spans_to_reread
 from app.watcher.loop.poll import Told
 from app.watcher.loop.proof import holds
 from app.watcher.loop.view import View
+from app.watcher.node_answers import digest
 from app.watcher.rpc.faults import Lie, Moved, NotThere, RpcFault, TooLarge
 from app.watcher.rpc.node import Node
-from app.watcher.services.state import Reported
+from app.watcher.services.readings import Reported
 from app.watcher.steps import Missed, Span, SpanState, Step
 
 

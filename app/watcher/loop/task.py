@@ -22,7 +22,7 @@ from app.watcher.rpc.nodes import Nodes, Trouble
 from app.watcher.services.advance import StepRefused
 from app.watcher.services.chains import watch_terms, watched_network
 from app.watcher.services.lease import Lease, LeaseLost, give, halt, keep, take
-from app.watcher.services.state import follow_terms, load
+from app.watcher.services.readings import follow_terms, load
 
 LEASE_SECONDS: Final = 8.0
 """A standby looks every second: it takes over within ten."""

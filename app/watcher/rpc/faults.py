@@ -7,8 +7,8 @@ from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from app.values.wire_values import printable
-from app.watcher.rpc.refusals import HeaderMissing, Other, Pruned, RangeTooLarge, refusal
-from app.watcher.rpc.refusals import RateLimited as AskedTooOften
+from app.watcher.rpc.node_refusals import HeaderMissing, Other, Pruned, RangeTooLarge, refusal
+from app.watcher.rpc.node_refusals import RateLimited as AskedTooOften
 
 _MAX_WORDS: Final = 200
 _LOOKED_AT: Final = 4096

@@ -16,7 +16,7 @@ from app.feed.services.ahead import settle
 from app.feed.services.prune import prune
 from app.feed.services.replay import replay
 from app.feed.services.retract import retract_ids
-from app.feed.verifying.differences import Difference
+from app.feed.verifying.mismatches import Difference
 from app.feed.verifying.run import verify
 from app.transfers.models import Event
 from app.transfers.subjects import OPERATORS

@@ -12,7 +12,7 @@ from app.db.engine import writing
 from app.estimates.models import PoolVolume
 from app.feed.services.replay import replay
 from app.feed.verifying import sums
-from app.feed.verifying.differences import Difference
+from app.feed.verifying.mismatches import Difference
 from app.transfers.models import TrendCount
 from tests.actors import TESTER
 from tests.feed.services.everything import everything

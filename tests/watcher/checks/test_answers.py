@@ -9,9 +9,9 @@ from datetime import timedelta
 import pytest
 
 from app.values.identifiers import BlockNumber
-from app.watcher.answers import Lie, check_blocks, check_logs, check_parents
 from app.watcher.blocks import Header, Log
 from app.watcher.logs.contracts import TOPICS
+from app.watcher.node_answers import Lie, check_blocks, check_logs, check_parents
 from tests.watcher.logs import POOL, block_hash, header, headers_of, send
 
 GOOD = (send(block=100, index=4), send(block=100, index=9), send(block=102, index=0))

@@ -23,7 +23,7 @@ from sqlalchemy import update
 
 from app.db.engine import writing
 from app.watcher.models import ChainWatch
-from app.watcher.services.state import load
+from app.watcher.services.readings import load
 from demo.network import RPC_NAMES
 from tests.databases import SharedDatabase
 from tests.everyday import SEED, SOAK, volume

@@ -14,7 +14,7 @@ from app.watcher.rpc.node import Node
 from app.watcher.rpc.nodes import Nodes, Trouble
 from app.watcher.services.chains import watch_terms, watched_network
 from app.watcher.services.lease import give, take
-from app.watcher.services.state import follow_terms, load
+from app.watcher.services.readings import follow_terms, load
 from tests.gateway import Gateway
 
 Urls = Mapping[int, Sequence[tuple[str, str]]]

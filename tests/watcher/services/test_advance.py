@@ -21,7 +21,7 @@ from app.watcher.queries import newest_misses, watch_row
 from app.watcher.services import advance as module
 from app.watcher.services.advance import StepRefused, advance
 from app.watcher.services.lease import Lease, take
-from app.watcher.services.state import follow_terms, load
+from app.watcher.services.readings import follow_terms, load
 from app.watcher.steps import Missed, SpanState, Waiting, WaitingKey, WaitingKind
 from tests.feed.services.world import NOW, feed
 from tests.feed.services.world import sent as sent_line

@@ -15,7 +15,7 @@ from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.services.advance import advance
 from app.watcher.services.chains import SwitchRefused, start, stop, watch_details, watched_chains
 from app.watcher.services.lease import Lease, LeaseLost, halt, keep, note_fault, take
-from app.watcher.services.state import load
+from app.watcher.services.readings import load
 from app.watcher.steps import Missed, SpanState, Waiting, WaitingKind
 from app.watcher.watched import WatchedChain, WatchState
 from tests.actors import TESTER

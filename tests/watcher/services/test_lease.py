@@ -10,7 +10,7 @@ from flask import Flask
 from app.values.identifiers import ChainId
 from app.watcher.services.advance import advance
 from app.watcher.services.lease import Lease, LeaseLost, give, halt, keep, note_fault, take
-from app.watcher.services.state import load
+from app.watcher.services.readings import load
 from tests.gateway import Gateway
 from tests.watcher.services.world import CHAIN, Clock, block, sent_event, step
 

@@ -14,7 +14,7 @@ from marshmallow import ValidationError, fields, post_load, pre_dump, pre_load, 
 from app.json_documents import Amount, Signer, Text, Time, WholeNumber
 from app.network.models import NAME_LENGTH, PASSED_LENGTH, SYMBOL_LENGTH
 from app.network.schemas.config_fields import CHAIN_FIELDS, PAIR_FIELDS, TOKEN_FIELDS, TOP_FIELDS, TOP_TEXTS
-from app.network.schemas.fields import (
+from app.network.schemas.document_fields import (
     AnyJson,
     Cidr,
     ConfiguredAccount,

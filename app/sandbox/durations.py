@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from app.sandbox.events import PACES, Event, block_at, block_event
+from app.sandbox.reports import PACES, Event, block_at, block_event
 from app.sandbox.transfer_builder import SendDetails, TransferBuilder, nonce_at, send_details
 from app.values.codes import SendKind
 from app.values.crypto import keccak256
