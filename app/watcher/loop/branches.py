@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.values.identifiers import BlockNumber
+from app.watcher import node_answers
 from app.watcher.blocks import BlockId, Header
 from app.watcher.loop.reorg import Fork, Lagging, Unanswered, Unbroken, find_fork
 from app.watcher.loop.view import Jump, TooDeep, View
