@@ -237,7 +237,7 @@ def in_time():
         kept.run_read("b", read)
 
 with gevent.Timeout(30):
-    asking = [gevent.spawn(kept.ask, "a", read) for _ in range(50)]
+    asking = [gevent.spawn(kept.run_read, "a", read) for _ in range(50)]
     gevent.idle()
     assert len(asked) == 1, asked
     asking[0].kill()  # the reader: another of them reads
@@ -248,7 +248,7 @@ with gevent.Timeout(30):
     assert {each.value[0] for each in asking[1:]} == {2}
 
     let_go.clear()
-    asking = [gevent.spawn(in_time), *(gevent.spawn(kept.ask, "b", read) for _ in range(49))]
+    asking = [gevent.spawn(in_time), *(gevent.spawn(kept.run_read, "b", read) for _ in range(49))]
     asking[0].join()  # the reader, whose request has no time left
     assert isinstance(asking[0].exception, gevent.Timeout)
     let_go.set()

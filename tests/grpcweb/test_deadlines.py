@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from app.grpcweb import interface as door
+from app.grpcweb import calls as door
 from app.grpcweb.calls import Deadline, DeadlineExceeded
 from app.values.errors import BadRequest
 from tests.grpcweb.wire import DEADLINE_EXCEEDED, INVALID_ARGUMENT, OK, ask, refused

@@ -73,6 +73,7 @@ def test_connections_come_out_even(server: Server) -> None:
     assert min(held) >= 5, held
 
 
+@pytest.mark.alone
 def test_slow_clients_hold_up_nobody(server: Server) -> None:
     """The gateway answered 2 of 16 probes while 20 such clients were there; here are 400."""
     with slow_clients(server, silent=200, dripping=200):
