@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
@@ -151,26 +152,15 @@ def report_regularly(
     Another keeps the configuration fresh: without it that of a worker which nobody asks would seem old. It
     may wait for the database, and then its age shows that.
     """
-    threading.Thread(
-        target=_for_ever,
-        args=(metrics, database, snapshots, audit_keys, waiting, limit_store),
-        name="metrics",
-        daemon=True,
-    ).start()
+    report = partial(metrics.tell, database, snapshots, audit_keys, waiting, limit_store)
+    threading.Thread(target=_report_for_ever, args=(report,), name="metrics", daemon=True).start()
     threading.Thread(target=_renew_for_ever, args=(snapshots,), name="configuration", daemon=True).start()
 
 
-def _for_ever(
-    metrics: ProcessMetrics,
-    database: Database,
-    snapshots: SnapshotSource,
-    audit_keys: AuditKeys,
-    waiting: Waiting,
-    limit_store: LimitStore,
-) -> None:
+def _report_for_ever(report: Callable[[], None]) -> None:
     while True:
         try:
-            metrics.tell(database, snapshots, audit_keys, waiting, limit_store)
+            report()
         except Exception as error:
             FAILURES.report(_log, logging.WARNING, "this worker cannot tell how it is", error=error)
         time.sleep(EVERY_SECONDS)
