@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 VERSION: Final = "0.1.0"
 """By Semantic Versioning. The one place that says it (docs/releases.md)."""
@@ -12,8 +13,7 @@ API_VERSIONS: Final = ("v2",)
 """Versions of the JSON operations that are documented, the newest first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(Struct, frozen=True):
     """What runs here."""
 
     version: str = VERSION

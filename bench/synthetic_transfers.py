@@ -6,11 +6,13 @@ Nearly all are completed, as in production. The others end in every other state.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 from hashlib import sha256
 from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from app.sandbox.durations import SERIES
 from app.sandbox.made_up_network import decimals_of

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from gevent import socket
 from gevent.pool import Pool
 from gevent.socket import wait_read
 from gunicorn.workers.ggevent import GeventWorker
+from msgspec import Struct
 
 from app.cooperation import give_way
 from app.http.headers import answering_unread
@@ -27,8 +27,7 @@ TURN_SECONDS: Final = 0.01
 """How long a worker leaves a new connection to others that have fewer. They may be busy."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Address:
+class _Address(Struct, frozen=True, eq=False):
     """An address that is listened at, and the connections that came to it."""
 
     listener: Any

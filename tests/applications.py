@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache
 from types import CodeType
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from jinja2.bccache import Bucket, BytecodeCache
+from msgspec.structs import replace
 
 from app import create_app
 from app.accounts.sign_in import setup

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from flask import Flask, current_app
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Engine
 
 from app.accounts.proposal import TwoPersons
@@ -45,8 +46,7 @@ PARTS: dict[str, type[Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Gateway:
+class Gateway(Struct, frozen=True):
     """All parts of one application."""
 
     database: Database
@@ -109,8 +109,8 @@ class Gateway:
         return replace(self, **changes)
 
 
-_DATABASE = {field.name for field in fields(Database)}
-_INTAKE = {field.name for field in fields(Intake)}
+_DATABASE = set(Database.__struct_fields__)
+_INTAKE = set(Intake.__struct_fields__)
 
 
 def gateway_of(app: Flask) -> Gateway:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from app.accounts.roles import Role
 
@@ -26,8 +28,7 @@ ADMINISTERED: Final = frozenset({OPERATORS, INGEST_TOKENS, API_KEYS})
 """What administrators alone change; nobody else sees what is proposed."""
 
 
-@dataclass(frozen=True, slots=True)
-class TwoPersons:
+class TwoPersons(Struct, frozen=True):
     """The sections whose changes wait for a second person, and how long a proposal can be approved.
 
     A section that the feed changes implies ``INGEST_TOKENS``: a token made alone would change it alone.
@@ -38,7 +39,7 @@ class TwoPersons:
 
     def __post_init__(self) -> None:
         if self.sections & REPORTED:
-            object.__setattr__(self, "sections", self.sections | {INGEST_TOKENS})
+            force_setattr(self, "sections", self.sections | {INGEST_TOKENS})
 
     def guards(self, section: str) -> bool:
         """Whether changes of the section wait."""
@@ -68,8 +69,7 @@ class ProposalState(StrEnum):
     EXPIRED = "expired"
 
 
-@dataclass(frozen=True, slots=True)
-class Person:
+class Person(Struct, frozen=True):
     """An account as far as it decides about proposals."""
 
     email: str
@@ -81,8 +81,7 @@ class Person:
         return self.active and self.role.may_act_as(needed_role(section))
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(Struct, frozen=True):
     """A change that waits for a second person, or did.
 
     ``input`` is what the proposer entered, as JSON text, so that the change can be planned again from

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, Row, RowMapping, Select, case, func, literal, or_, select
 
 from app.accounts import models as table
@@ -154,8 +154,7 @@ def open_sessions_of(
     return connection.execute(query).all()
 
 
-@dataclass(frozen=True, slots=True)
-class FailureRow:
+class FailureRow(Struct, frozen=True):
     """What is counted under one key: how many failures, and when the last one was."""
 
     key: str

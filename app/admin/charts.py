@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
+
+from msgspec import Struct, field
 
 from app.console.formats import figure
 from app.db.database import Database
@@ -32,8 +33,7 @@ class Period(StrEnum):
     MONTH = "month"
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
+class _Shape(Struct, frozen=True):
     """``hours`` each span has, and how many ``spans`` there are; the last one is not over yet."""
 
     hours: int
@@ -46,8 +46,7 @@ _SHAPES: Final[Mapping[Period, _Shape]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SpanCount:
+class SpanCount(Struct, frozen=True):
     """Transfers that began in one span, from ``at`` on, and what became of them by now."""
 
     at: datetime
@@ -71,8 +70,7 @@ class SpanCount:
         return self.completed * PPM // decided if decided else None
 
 
-@dataclass(frozen=True, slots=True)
-class TokenTrend:
+class TokenTrend(Struct, frozen=True):
     """One token in whole tokens, over all chains: what was sent, and of what was paid out what was kept.
 
     ``kept`` is what was sent less what was received: fees, and on a curve the difference in price too, so it
@@ -100,8 +98,7 @@ class TokenTrend:
         return self.fees * PPM // self.paid_for if self.paid_for else None
 
 
-@dataclass(frozen=True, slots=True)
-class Trend:
+class Trend(Struct, frozen=True):
     """The transfers that began since ``spans[0].at``. Tokens have those of the most transfers first.
 
     ``unmeasured``: so many are of tokens whose decimals are not configured; they count, their amounts do not.
@@ -178,8 +175,7 @@ def _token_trends(amounts: Mapping[_Units, Mapping[int, Trends]], spans: range) 
     )
 
 
-@dataclass(slots=True)
-class _TokenSums:
+class _TokenSums(Struct):
     paid_for: Fraction = Fraction()
     sent: dict[int, Fraction] = field(default_factory=lambda: defaultdict(Fraction))
     kept: dict[int, Fraction] = field(default_factory=lambda: defaultdict(Fraction))
@@ -220,8 +216,7 @@ _PLACES: Final = 2
 _SMALL_PLACES: Final = 6
 
 
-@dataclass(frozen=True, slots=True)
-class TokenRow:
+class TokenRow(Struct, frozen=True):
     """One token's line: amounts as people read them, cut to a few decimals, and bars of 0 to ``FULL_BAR``."""
 
     symbol: str

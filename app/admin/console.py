@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 from flask import Blueprint, Flask
 from flask_admin import Admin
 from flask_admin.theme import Theme
+from msgspec import Struct
 
 from app.accounts.sign_in.passkey_pages import passkeys_work_here
 from app.accounts.sign_in.saved_forms import refuse_other_bodies, words_of_end
@@ -28,8 +28,7 @@ from app.release import Release
 _CHAINS_OF_HOOKS: Final = ("before_request_funcs", "after_request_funcs", "teardown_request_funcs")
 
 
-@dataclass(frozen=True, slots=True)
-class Console:
+class Console(Struct, frozen=True):
     """What the console's requests need; one of Flask's ``extensions``."""
 
     trusted_proxies: int

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, Final
@@ -12,6 +11,7 @@ from typing import Any, Final
 from flask import request, url_for
 from flask_admin import expose
 from markupsafe import Markup
+from msgspec import Struct
 
 from app.admin.charts import Period, Trend, estimates_chart, token_rows, trend, trend_chart
 from app.admin.freshness import Freshness, freshness
@@ -55,8 +55,7 @@ DAY: Final = timedelta(days=1)
 WEEK: Final = timedelta(days=7)
 
 
-@dataclass(frozen=True, slots=True)
-class StatusCount:
+class StatusCount(Struct, frozen=True):
     """How many transfers came to a status in the last day, and in the last 7, and are still there."""
 
     status: Status
@@ -65,8 +64,7 @@ class StatusCount:
     week: Count
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingRefund:
+class WaitingRefund(Struct, frozen=True):
     """A refund that waits for its request or for signatures, and what is missing."""
 
     line: TransferLine

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from app.db.database import Database
 from app.db.engine import reading
@@ -41,8 +43,7 @@ _WORDS_OF_A_LINK: Final = re.compile(r"[0-9A-Za-z_-]{25,128}", re.ASCII)
 """Shorter ones are names of pages; the accounts of no chain that we know are."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """How an id or an account begins and ends, in lower-case hex digits without 0x.
 
     ``open_ended``: the digits may be its beginning or its end, and both fields have them.
@@ -109,8 +110,7 @@ class Found(StrEnum):
     NOTHING = "nothing"
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
+class SearchResult(Struct, frozen=True):
     """What was found.
 
     ``account`` is the account as the feed keeps it, where one was found: the filter of its whole list,

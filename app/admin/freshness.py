@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from app.db.database import Database
 from app.db.engine import reading
@@ -35,8 +36,7 @@ class Reading(StrEnum):
     """Its transfers are stopped, so nothing is expected of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChainFreshness:
+class ChainFreshness(Struct, frozen=True):
     """How far a chain has been read. ``newest_at`` is None while nothing was ever reported of it."""
 
     chain: ChainName
@@ -47,8 +47,7 @@ class ChainFreshness:
     reading: Reading
 
 
-@dataclass(frozen=True, slots=True)
-class FeedFreshness:
+class FeedFreshness(Struct, frozen=True):
     """The newest event of all that was accepted: None while there is none."""
 
     received_at: datetime | None
@@ -57,8 +56,7 @@ class FeedFreshness:
     reporter: str
 
 
-@dataclass(frozen=True, slots=True)
-class Freshness:
+class Freshness(Struct, frozen=True):
     """The chains, those that are not read first, and the feed; ``sandbox``: none of the data are real."""
 
     chains: tuple[ChainFreshness, ...]

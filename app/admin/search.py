@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from flask import current_app, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
+from msgspec import Struct
 from sqlalchemy import Connection
 
 from app.admin.found_transfers import Found, SearchResult, search, whole_ones
@@ -31,8 +31,7 @@ MOST_WORDS: Final = 8
 """A text of more is no name: each word is compared with every token."""
 
 
-@dataclass(frozen=True, slots=True)
-class NamedRow:
+class NamedRow(Struct, frozen=True):
     """A row of the network document: its section, the key of its page, what it is called, and more."""
 
     section: str
@@ -124,8 +123,7 @@ LONGEST_TYPED: Final = 2_000
 _KINDS: Final = {"chains": "Chain", "tokens": "Token", "blocked_addresses": "Block"}
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """Something beside transfers: what it is, what it is called, more about it, and its page."""
 
     kind: str

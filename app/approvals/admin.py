@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Final
 
@@ -11,6 +10,7 @@ from flask import abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from flask_login import current_user
+from msgspec import Struct
 from wtforms import StringField
 
 from app.accounts.proposal import ADMINISTERED, ONE_ROW, OPERATORS, Proposal, ProposalState, TwoPersons
@@ -105,8 +105,7 @@ _VALUES: Final = {"true": "yes", "false": "no", "null": "all"}
 """How values of accounts, tokens and keys are said; no kind or chain named means all."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowWords:
+class RowWords(Struct, frozen=True):
     """How the rows of a section are called, and their form."""
 
     one: str
@@ -117,8 +116,7 @@ Words = Mapping[str, RowWords]
 """By section of the network document."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProposalLine:
+class ProposalLine(Struct, frozen=True):
     """A proposal in a list."""
 
     proposal: Proposal

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import Connection
 
 from app.accounts.proposal import (
@@ -45,8 +45,7 @@ from app.network.edits.results import Preview
 from app.network.edits.rows import SEVERAL
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
+class _Kind(Struct, frozen=True):
     """How a proposal of one kind is previewed, and how it is made."""
 
     preview: Callable[[Database, TwoPersons, Proposal], Preview | FeesPreview]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct, field
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from app.accounts.proposal import OPERATORS, Proposal, TwoPersons
@@ -49,8 +50,7 @@ class AccountWish(StrEnum):
     RESET_SECOND_FACTOR = "reset_second_factor"
 
 
-@dataclass(frozen=True, slots=True)
-class AccountRequest:
+class AccountRequest(Struct, frozen=True):
     """What is asked for an account.
 
     ``email`` is in its one spelling. ``values`` are those of role, active and second_factor_required that
@@ -63,8 +63,7 @@ class AccountRequest:
     hashed: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Planned:
+class _Planned(Struct, frozen=True):
     """A request against the accounts of now; ``before`` is None for a new account."""
 
     request: AccountRequest

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, Row, Select, exists, func, or_, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import InstrumentedAttribute
@@ -36,8 +36,7 @@ _TABLE = AuditRecord.__table__
 _LISTED = [column for column in _TABLE.c if column.name != "changes"]
 
 
-@dataclass(frozen=True, slots=True)
-class AuditFilter:
+class AuditFilter(Struct, frozen=True):
     """Which records are wanted. None does not filter. ``since`` is included, ``until`` is not.
 
     ``actor`` and ``subject`` are parts, in any letter case: ``usdc`` finds every record that changed a row

@@ -11,10 +11,11 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
+
+from msgspec import Struct
 
 NO_MAC: Final = bytes(32)
 """The MAC before the first record's."""
@@ -42,8 +43,7 @@ class Source(StrEnum):
     CLI = "cli"
 
 
-@dataclass(frozen=True, slots=True)
-class Actor:
+class Actor(Struct, frozen=True):
     """Who acts: an account's email, or ``cli:`` and the system's user; ``address`` is the caller's IP."""
 
     name: str
@@ -51,8 +51,7 @@ class Actor:
     address: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AuditedChange:
+class AuditedChange(Struct, frozen=True):
     """One thing that was created (no ``before``), removed (no ``after``) or changed. Holds no secret."""
 
     subject: str
@@ -60,8 +59,7 @@ class AuditedChange:
     after: Documented | None
 
 
-@dataclass(frozen=True, slots=True)
-class AuditRecord:
+class AuditRecord(Struct, frozen=True):
     """One operation. ``changes`` is the text of :func:`changes_text`, kept as it was sealed."""
 
     id: int

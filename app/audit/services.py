@@ -10,12 +10,12 @@ import base64
 import binascii
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from hmac import compare_digest
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct
 from sqlalchemy import Connection, insert
 
 from app.audit import models as table
@@ -50,8 +50,7 @@ __all__ = ["AuditFilter", "AuditRow", "RecordUnreadable"]
 """What the console and the commands need of the selects."""
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
+class Saved(Struct, frozen=True):
     """What was done, a sentence a change, and the id of its audit record; None where nothing changed.
 
     With ``proposal_id`` it was not done but proposed: it waits for a second operator. ``brief`` says it in a
@@ -250,11 +249,10 @@ def _storable(text: str, length: int) -> str:
 Heads = Mapping[int, bytes]
 """Heads noted earlier: the record's id and its MAC."""
 
-_SEALED: Final = tuple(field.name for field in fields(AuditRecord))
+_SEALED: Final = AuditRecord.__struct_fields__
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Struct, frozen=True):
     """How far the chain is intact. ``fault`` is None, or one line about the first broken link.
 
     ``head`` is the last record that was found good, as it would be noted: ``ID:MAC``.
@@ -265,8 +263,7 @@ class Verification:
     fault: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class AuditEntry:
+class AuditEntry(Struct, frozen=True):
     """One record: its columns, and its changes read from their text."""
 
     record: AuditRow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -12,6 +11,7 @@ from flask import abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
 from flask_wtf.csrf import CSRFError, CSRFProtect
+from msgspec import Struct
 
 from app.accounts.roles import Role
 from app.accounts.sign_in.ended_sessions import leave_ended_session, sets_up_second_factor
@@ -41,8 +41,7 @@ class Audience(StrEnum):
     NOBODY = "nobody"
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """Whom a route is for when it is read (GET) and when it changes something (POST)."""
 
     read: Audience

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from textwrap import shorten
 from typing import Any, ClassVar, Final
@@ -12,6 +11,7 @@ from flask import Blueprint, Flask, flash, redirect, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import Admin, BaseView
 from markupsafe import Markup
+from msgspec import Struct
 
 from app.audit.services import Saved
 from app.console.access import READ, Access, may
@@ -99,8 +99,7 @@ class ConsoleView(BaseView):
         return fn(self, *args, **kwargs)
 
 
-@dataclass(frozen=True, slots=True)
-class MenuEntry:
+class MenuEntry(Struct, frozen=True):
     """A link of the menu."""
 
     name: str

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hmac
 import re
 import string
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from app.credentials.ingest_token import digest_of
 
@@ -32,8 +33,7 @@ class Scope(StrEnum):
     """Subscribe to what becomes of every transfer, too."""
 
 
-@dataclass(frozen=True, slots=True)
-class ApiKey:
+class ApiKey(Struct, frozen=True):
     """What the gateway knows of a key: never the key itself.
 
     ``id`` is its row's, ``key_id`` the public part of its text. ``rate_limit`` is written as ``RATE_LIMIT``

@@ -12,10 +12,11 @@ import hashlib
 import hmac
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from math import ceil
 from typing import Final
+
+from msgspec import Struct
 
 from app.transfers.event_types import EventType
 from app.transfers.events import (
@@ -36,8 +37,7 @@ MAX_EVENTS: Final = 1_000_000_000
 MAX_SECONDS: Final = 31 * 24 * 3600
 
 
-@dataclass(frozen=True, slots=True)
-class Quota:
+class Quota(Struct, frozen=True):
     """At most so many events in each period of so many seconds, counted from the Unix epoch."""
 
     events: int
@@ -76,8 +76,7 @@ UNPROVEN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """Event types and chains; None is all of them.
 
     ``is_exported``: what is reported was admitted once under these limits, and is only taken in again.
@@ -138,8 +137,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
 _MADE_HERE = re.compile(rb"gwi_([0-9a-f]{16})_[A-Za-z0-9_-]{43}")
 
 
-@dataclass(frozen=True, slots=True)
-class IngestToken:
+class IngestToken(Struct, frozen=True):
     """What the gateway knows of a token: never the token itself.
 
     ``name`` is its reporter's. ``key_id`` is the public part of its text; None for one of the environment.

@@ -8,10 +8,10 @@ import secrets
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import URL
 
 _BUSY_SECONDS: Final = 60.0
@@ -24,8 +24,7 @@ class BackupRefused(Exception):
     """No backup was made; the message says why, and nothing is left of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Backup:
+class Backup(Struct, frozen=True):
     """What was written: its size in bytes, and the revision of its schema, as ``flask db current`` says."""
 
     size: int

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import Engine
 
 from app.db.cached_reads import HINTS_MAX_AGE_SECONDS, CachedReads
@@ -31,8 +31,7 @@ CONSOLE_OVERFLOW: Final = 6
 """Opened beyond them while several pages are read at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Database:
+class Database(Struct, frozen=True):
     """What a use case reads from and writes to, and the clock that dates it."""
 
     engine: Engine

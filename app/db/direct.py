@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from msgspec import Struct
 from sqlalchemy import Connection, Dialect, Select
 
 Row = TypeVar("Row")
 Processor = Callable[[Any], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _Ready:
+class _Ready(Struct, frozen=True):
     """A select as one kind of database takes it: text, parameters, and what turns columns into values."""
 
     sql: str

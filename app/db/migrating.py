@@ -11,12 +11,12 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Final
 
 import sqlalchemy as sa
 from alembic import context, op
 from alembic.util import CommandError
+from msgspec import Struct
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError, OperationalError
 
@@ -263,8 +263,7 @@ def requested_percent(arguments: Mapping[str, str]) -> int:
     return int(arguments.get(PERCENT, HALF))
 
 
-@dataclass(slots=True)
-class Pace:
+class Pace(Struct):
     """How many rows the next range has."""
 
     rows: int = FEWEST_ROWS

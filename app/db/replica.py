@@ -8,9 +8,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
+from msgspec import Struct
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -50,8 +50,7 @@ _NEVER: Final = float("-inf")
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class _Mark:
+class _Mark(Struct, frozen=True):
     """How far the primary's log had come (bytes) at a moment (monotonic seconds)."""
 
     position: int

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import Connection, Engine, text
 
 _OPTION: Final = "gateway_timeouts"
 
 
-@dataclass(frozen=True, slots=True)
-class Timeouts:
+class Timeouts(Struct, frozen=True):
     """Limits of one kind of work, in seconds; 0 is none. PostgreSQL knows all of them, SQLite the first."""
 
     lock: float

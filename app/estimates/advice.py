@@ -11,8 +11,9 @@ exact.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from app.estimates.curve import CurveUnsettled
 from app.estimates.inputs import EstimateInputs
@@ -28,8 +29,7 @@ MAX_STEPS: Final = 16
 take nearly everything and the rate skips most values of ``eq``. After that many the tier yields no amount."""
 
 
-@dataclass(frozen=True, slots=True)
-class PositiveRemainder:
+class PositiveRemainder(Struct, frozen=True):
     """The lower condition in one tier: more than 0 remains after the fees and the whole tolerance.
 
     For a pool transfer this means ``max_slippage`` under 1,000,000, and implies that more than 0 is
@@ -74,8 +74,7 @@ class PositiveRemainder:
         return eq
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """The amounts of one tier that the search may yield, and the most ``eq`` allowed there."""
 
     low: int
@@ -208,8 +207,7 @@ def _most_amt(price: Price, eq: int, low: int, high: int) -> int | None:
 LONGEST_EPOCH_NAMED: Final = 366 * 24 * 60 * 60
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(Struct, frozen=True):
     """What would pass instead: the nearest amounts below and above, at the tolerance asked for."""
 
     below: int | None = None

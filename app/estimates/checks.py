@@ -5,7 +5,7 @@ The interfaces make check 1, whether the request can be read; these are 2 to 10.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from app.estimates import refusals as refuse
 from app.estimates.advice import (
@@ -33,8 +33,7 @@ from app.network.route_terms import ChainTerms, FixedRate, RouteBlock, overdue_b
 from app.values.amounts import MAX_UINT256, PPM
 
 
-@dataclass(frozen=True, slots=True)
-class Passed:
+class Passed(Struct, frozen=True):
     """A transfer that passed every check, and its numbers."""
 
     transfer: TransferTerms

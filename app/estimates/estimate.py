@@ -6,8 +6,9 @@ answers; ``explain`` says how the same answer came about.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from app.estimates.checks import pass_checks
 from app.estimates.explanation import Explanation, explain
@@ -18,8 +19,7 @@ from app.values.codes import BridgeType
 __all__ = ["Check", "Estimate", "EstimateRefused", "Explanation", "estimate", "explain"]
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Struct, frozen=True):
     """The answer. Amounts are in the destination token's smallest units, from 0 to 2^256-1.
 
     ``bridge_rate`` is exact; ``amounts.rate_as_number`` writes it for clients. ``max_slippage``

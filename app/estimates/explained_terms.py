@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from app.estimates.advice import largest_paid
 from app.estimates.curve import CURVE_DECIMALS
@@ -33,8 +35,7 @@ _ROUNDING: Final = {
 """By the names of terms; the others have nothing to round."""
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """One number of the answer: its formula in words over ``inputs``, its value and its unit."""
 
     name: str
@@ -207,8 +208,7 @@ def _drop_gas(transfer: TransferTerms) -> Term:
 MINIMAL_MAX_SLIPPAGE: Final = "minimal_max_slippage"
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(Struct, frozen=True):
     """One limit. ``counted`` is what this transfer brings against ``value``, both in ``unit``.
 
     ``headroom`` is ``value`` less ``counted``, or the reverse for a lower limit; negative: it is broken.

@@ -7,9 +7,11 @@ It uses the same calculation and checks as the answer (``pricing``, ``checks``).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from app.estimates.advice import largest_passing, smallest_passing
 from app.estimates.checks import pass_checks
@@ -23,8 +25,7 @@ from app.values.amounts import MAX_UINT256
 from app.values.codes import BridgeType, ErrCode, Reason
 
 
-@dataclass(frozen=True, slots=True)
-class PassingRange:
+class PassingRange(Struct, frozen=True):
     """The least and the most that pass now, in source units, whatever amount was asked for.
 
     ``most`` is None where 2^256-1, the largest amount that can be asked for, passes. Between the two nearly
@@ -93,16 +94,14 @@ class CheckOutcome(StrEnum):
     NOT_MADE = "not_made"
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
+class CheckResult(Struct, frozen=True):
     """One check, in their order. ``NOT_MADE``: it does not apply to this kind of transfer."""
 
     check: Check
     outcome: CheckOutcome
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """The refusal as the answer gives it, with the amounts (source units) and tolerance that would pass."""
 
     check: Check
@@ -114,8 +113,7 @@ class Refusal:
     largest_passing_tolerance: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """Everything behind one answer; ``refusal`` is ``None`` where it is an estimate.
 
     ``terms`` and ``limits`` are there as far as they can be worked out, also beside a refusal:

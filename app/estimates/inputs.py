@@ -6,16 +6,16 @@ held by the source pool, of the destination token where they are paid out or tak
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from app.network.pools import PoolState
 from app.network.route_terms import ChainTerms, PeggedTerms, RouteBlock, RouteTerms, TokenTerms
 from app.values.identifiers import ChainId, RouteKey
 
 
-@dataclass(frozen=True, slots=True)
-class EstimateRequest:
+class EstimateRequest(Struct, frozen=True):
     """What was asked, already read: numbers within their protobuf types, ``amt`` at most 2^256-1.
 
     ``slippage_tolerance`` is in parts per million and may still be out of its range.
@@ -37,8 +37,7 @@ class EstimateRequest:
         return RouteKey(self.token_symbol, self.src_chain_id, self.dst_chain_id)
 
 
-@dataclass(frozen=True, slots=True)
-class EstimateInputs:
+class EstimateInputs(Struct, frozen=True):
     """One request with everything the answer depends on.
 
     ``pegged`` is the pair (or burn → mint) that would apply between the two chains, whatever

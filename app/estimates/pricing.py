@@ -7,11 +7,12 @@ share one calculation.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from operator import attrgetter
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 from app.estimates.curve import CURVE_DECIMALS, invariant, swap_output
 from app.estimates.inputs import EstimateInputs
@@ -25,16 +26,14 @@ PEGGED_RATE: Final = FixedRate(Fraction(1), "1")
 _from_amount = attrgetter("from_amount")
 
 
-@dataclass(frozen=True, slots=True)
-class Pools:
+class Pools(Struct, frozen=True):
     """The two pools that a pool transfer crosses."""
 
     src: PoolState
     dst: PoolState
 
 
-@dataclass(frozen=True, slots=True)
-class TransferTerms:
+class TransferTerms(Struct, frozen=True):
     """How one transfer would cross and at what price. ``pools`` is None when pegged.
 
     An amount in source units is ``amount * up / down`` in destination units. ``tolerance`` is in
@@ -137,8 +136,7 @@ class Price(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class FixedPrice:
+class FixedPrice(Struct, frozen=True):
     """A fixed rate: ``eq = amt * numerator / denominator``, scale and rate in one fraction."""
 
     rate: Fraction
@@ -158,8 +156,7 @@ class FixedPrice:
         return least if least <= high else None
 
 
-@dataclass(frozen=True, slots=True)
-class CurvePrice:
+class CurvePrice(Struct, frozen=True):
     """A StableSwap price: balances ``x``, ``y`` and invariant ``d`` in units of 18 decimals."""
 
     amplification: int
@@ -218,8 +215,7 @@ def price_of(transfer: TransferTerms) -> Price | None:
     return CurvePrice(rate.amplification, x, y, d, src_decimals, dst_decimals)
 
 
-@dataclass(frozen=True, slots=True)
-class Calculation:
+class Calculation(Struct, frozen=True):
     """What an amount comes to, in destination units, before any limit is checked.
 
     ``minimum_ppm``: the estimated minimum destination amount times 1,000,000, an exact integer.

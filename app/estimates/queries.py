@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import BindParameter, ColumnElement, Connection, Row, bindparam, literal, select
 from sqlalchemy.orm import aliased
 
@@ -22,8 +22,7 @@ from app.values.times import Epoch
 _MINUTE_SECONDS: Final = 60
 
 
-@dataclass(frozen=True, slots=True)
-class EstimateFacts:
+class EstimateFacts(Struct, frozen=True):
     """What events say about one route; ``reported_fee`` is its latest standing fee and the fee's time."""
 
     src: PoolCounters

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from app.db.database import Database
 from app.estimates import refusals as refuse
@@ -174,8 +176,7 @@ BLOCKED: Final = frozenset({Check.CALLER_NETWORK, Check.ADDRESS})
 """Who is refused by one of these gets no numbers: the estimate gives none either."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedEstimate:
+class ExplainedEstimate(Struct, frozen=True):
     """Everything behind one answer.
 
     ``rate_model``: ``fixed``, ``stableswap`` or ``pegged``; empty where no route or pair is known.
@@ -269,8 +270,7 @@ def _version(snapshot: NetworkSnapshot) -> tuple[int, datetime | None]:
     return sum(part.version for part in parts), max((part.changed_at for part in parts), default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class Withdrawal:
+class Withdrawal(Struct, frozen=True):
     """What is to be withdrawn from one chain: amount in its token's smallest unit, tolerance in ppm."""
 
     chain_id: ChainId | int
@@ -278,8 +278,7 @@ class Withdrawal:
     slippage_tolerance: int
 
 
-@dataclass(frozen=True, slots=True)
-class Withdrawals:
+class Withdrawals(Struct, frozen=True):
     """Withdrawals of one token to one chain, each from another chain."""
 
     sources: Sequence[Withdrawal]

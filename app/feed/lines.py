@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any, BinaryIO
 
 from marshmallow import Schema, ValidationError, fields
+from msgspec import Struct
 
 from app import json_documents
 from app.feed.schemas import MAX_ID, SCHEMAS
@@ -35,8 +35,7 @@ MAX_LOG_LINE_BYTES = 1024 * 1024
 with the greatest powers, far more than can sign in one transaction."""
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedLine:
+class RefusedLine(Struct, frozen=True):
     """A line that was not taken. ``line`` counts from 1; an unreadable id is empty."""
 
     line: int
@@ -44,8 +43,7 @@ class RefusedLine:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReadLine:
+class ReadLine(Struct, frozen=True):
     """A line that could be read."""
 
     line: int

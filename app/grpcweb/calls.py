@@ -6,11 +6,11 @@ import logging
 import re
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Final
 
 from flask import Blueprint, Flask, Response, current_app, request
+from msgspec import Struct, field
 from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.routing import BaseConverter, Rule
 
@@ -50,8 +50,7 @@ class DeadlineExceeded(Exception):
     """The caller has stopped waiting."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deadline:
+class Deadline(Struct, frozen=True):
     """When the caller stops waiting, in seconds of a monotonic clock; None where it waits for ever."""
 
     at: float | None
@@ -192,8 +191,7 @@ _ENDPOINT: Final = "grpcweb.call"
 web = Blueprint("grpcweb", __name__)
 
 
-@dataclass(frozen=True, slots=True)
-class GrpcWebInterface:
+class GrpcWebInterface(Struct, frozen=True):
     """The setting and the methods of the door of one application."""
 
     trusted_proxies: int

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.json_format import ParseDict
 from google.protobuf.message import DecodeError, Message
+from msgspec import Struct, field
 
 from app.estimates.estimate import Estimate
 from app.grpcweb.gateway_pb2 import (
@@ -33,8 +33,7 @@ from app.values.ip_addresses import IPAddress
 from app.values.wire_values import bounded_uint
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """One call: the bytes of its message, and the caller's address (None where it is no IP address).
 
     ``headers`` are those of the answer, names and values; a method may add some.
@@ -45,8 +44,7 @@ class Call:
     headers: list[tuple[str, str]] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
+class Method(Struct, frozen=True):
     """What a method does, and the message that it answers with."""
 
     run: Callable[[Call], Message]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from flask import Flask, current_app
 from marshmallow import Schema
+from msgspec import Struct
 
 from app.http.pages import TRANSFER_PAGES
 from app.http.schemas import PlainAnswer
@@ -37,8 +37,7 @@ def is_public(path: str) -> bool:
     return path.startswith(_OF_ANY_ORIGIN)
 
 
-@dataclass(frozen=True, slots=True)
-class PublicInterface:
+class PublicInterface(Struct, frozen=True):
     """The settings of the interface of one application."""
 
     trusted_proxies: int

@@ -8,13 +8,13 @@ from __future__ import annotations
 import errno
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from threading import Event
 from time import monotonic
 from typing import Any, Final, Protocol
 
 from flask import Response
+from msgspec import Struct
 from werkzeug.datastructures import Headers
 
 from app.http.headers import REASON, REQUEST_ID
@@ -36,8 +36,7 @@ LogEnd = Callable[[int, str | None], None]
 """Takes the status of an answer, and its reason where it is an error."""
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
+class Beginning(Struct, frozen=True):
     """Status and headers of an answer; ``body`` is the whole of it, None where pieces follow to the end."""
 
     status: str
@@ -45,8 +44,7 @@ class Beginning:
     body: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class Pause:
+class Pause(Struct, frozen=True):
     """Nothing to send until somebody wakes the waiter, or so many seconds have passed; None for ever."""
 
     seconds: float | None = None

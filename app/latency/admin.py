@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from app.db.database import Database
 from app.db.engine import reading
@@ -16,8 +16,7 @@ Middles = dict[Pair, int]
 """Twice the median of each pair that has any, in microseconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class PairLatency:
+class PairLatency(Struct, frozen=True):
     """Transfers between two chains that were released in the last 7 days, exact to the microsecond."""
 
     src: ChainName

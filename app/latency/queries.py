@@ -13,10 +13,10 @@ those of the newest ``MOST`` releases of the pair at most. What it costs does no
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import (
     CTE,
     BigInteger,
@@ -61,8 +61,7 @@ _COUNT: Final = LatencyCount.__table__.alias("c").c
 _COUNTS_OF_PAIR: Final = (_COUNT.src_chain_id == _SRC, _COUNT.dst_chain_id == _DST)
 
 
-@dataclass(frozen=True, slots=True)
-class LatencyOrder:
+class LatencyOrder(Struct, frozen=True):
     """Order statistics of some latencies, in microseconds.
 
     ``twice_median`` is a whole number: of an even ``count`` the sum of the two in the middle. A percentile is

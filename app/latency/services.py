@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import Connection
 
 from app.db.database import Database
@@ -103,8 +103,7 @@ def _known(chains: Mapping[ChainId, ChainInfo], chain_id: ChainId) -> ChainInfo:
 _WHOLE: Final = WINDOW // timedelta(seconds=1)
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """What is kept: the length of the window in seconds, and the figures; None where no transfer counts."""
 
     as_of: datetime | None
@@ -115,8 +114,7 @@ class _Found:
 _NOTHING: Final = _Found(None, _WHOLE, None)
 
 
-@dataclass(frozen=True, slots=True)
-class LatencyStats:
+class LatencyStats(Struct, frozen=True):
     """Of ``count`` transfers that were released in the last ``window_seconds``; latencies in seconds.
 
     ``as_of``: when the newest fact was taken in that they can rest on; None before the first.

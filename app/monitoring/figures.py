@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct
 
 from app.credentials.ingest_token import EnvironmentTokens
 from app.credentials.queries import every_token, last_accepted
@@ -36,8 +37,7 @@ MOST_REPORTERS: Final = 200
 """So many are told; those beyond, by their names, are left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChainLag:
+class ChainLag(Struct, frozen=True):
     """How far a watched chain is behind.
 
     :param seconds: the age of the newest block that a watcher knows of; ``NEVER`` before there is one.
@@ -95,8 +95,7 @@ def _age(now: datetime, at: datetime | None) -> float:
     return NEVER if at is None else (now - at).total_seconds()
 
 
-@dataclass(frozen=True, slots=True)
-class PoolLevel:
+class PoolLevel(Struct, frozen=True):
     """In tokens, as floating-point numbers: for graphs and nothing else. ``cap``: None without one."""
 
     liquidity: float
@@ -148,8 +147,7 @@ def open_anomalies(database: Database) -> Mapping[str, int]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Backlog:
+class Backlog(Struct, frozen=True):
     """``due``: deliveries, counted up to ``COUNTED``. ``oldest_seconds``: for how long the first of them is
     due, 0 without any."""
 

@@ -6,10 +6,10 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, Generic, TypeVar
 
+from msgspec import Struct
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
@@ -39,8 +39,7 @@ TIMEOUT_SECONDS: Final = 1.0
 """How long an answer waits for what is being read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Read(Generic[T]):
+class Read(Struct, Generic[T], frozen=True):
     """What was read, and when that was begun, in monotonic seconds."""
 
     at: float
@@ -105,8 +104,7 @@ class Cached(Generic[T]):
             self._idle.set()
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """Metrics that are read together. ``read`` raises where they cannot be read."""
 
     name: str

@@ -6,10 +6,10 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from msgspec import Struct
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from app.audit.keys import AuditKeys
@@ -22,8 +22,7 @@ from app.values.errors import Unavailable
 from app.waiting.register import Waiting
 
 
-@dataclass(frozen=True, slots=True)
-class Connections:
+class Connections(Struct, frozen=True):
     """Of one pool. ``refused``: how many got no connection in time, since the pool was made."""
 
     in_use: int

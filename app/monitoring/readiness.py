@@ -9,10 +9,10 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import Struct, field
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -38,8 +38,7 @@ READY_SECONDS: Final = 1.5
 NOT_LOOKED: Final = "the database has not answered in time since this process began"
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """Whether the gateway can serve: what keeps it from that, and otherwise what its answer says."""
 
     complaint: str | None = None
@@ -138,8 +137,7 @@ OTHERS: Final = 0
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class StaleFeed:
+class StaleFeed(Struct, frozen=True):
     """A chain of which nothing new was told for too long.
 
     :param newest_at: the time of its newest accepted event; None where there was never one.

@@ -9,11 +9,11 @@ import errno
 import socket
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Protocol
 
 from flask import Flask
+from msgspec import Struct
 
 from app.credentials.ingest_token import EnvironmentTokens
 from app.db.database import Database
@@ -29,8 +29,7 @@ HEALTH: Final = "health"
 METRICS: Final = "metrics"
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """Where to listen; port 0 is chosen by the system."""
 
     host: str

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, cast
 
 import orjson
+from msgspec import Struct
 from sqlalchemy import Connection, Table, bindparam, delete, insert, update
 
 from app.audit.records import AuditedChange
@@ -59,8 +59,7 @@ _AMOUNTS: Final[Mapping[tuple[str, str], tuple[str, str]]] = {
 """Amounts by section and key: the column of the chain whose token they count, and of a pair's own token."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One row that is added (no ``before``), removed (no ``after``) or changed.
 
     ``index`` is the row's index in its section of the document, None for one that is removed.

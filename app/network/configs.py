@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from itertools import permutations
 from operator import itemgetter
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct
 
 from app.network.schemas.config_fields import CHAIN_COLUMNS, PAIR_COLUMNS, TOKEN_PASSED
 from app.network.sections import Row
@@ -30,8 +30,7 @@ Way = tuple[str, int, int]
 """Symbol, source, destination."""
 
 
-@dataclass(frozen=True, slots=True)
-class OfferedWays:
+class OfferedWays(Struct, frozen=True):
     """``closed``: the tokens not to be sent through the pool; ``blocked``: the directions that are listed."""
 
     closed: frozenset[Token]

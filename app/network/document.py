@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 import orjson
 from marshmallow import ValidationError
+from msgspec import Struct
 from sqlalchemy import Connection
 
 from app.accounts.proposal import TwoPersons
@@ -121,8 +121,7 @@ _SUBJECT: Final = "network document"
 """What an import is about in the audit log."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportResult:
+class ImportResult(Struct, frozen=True):
     """What an import changed, or would change: a sentence for each row, in the order of the document.
 
     ``guarded`` are the sections among them that one person alone may not change.

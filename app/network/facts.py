@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from app.network.validators import ValidatorSet
 from app.values.codes import SendKind
@@ -13,16 +14,14 @@ from app.values.crypto import parse_evm_address
 from app.values.identifiers import ChainId, PoolKey, RouteKey
 
 
-@dataclass(frozen=True, slots=True)
-class TokenFacts:
+class TokenFacts(Struct, frozen=True):
     """A token on one chain; ``address`` is None where it is not an EVM address."""
 
     address: bytes | None
     decimals: int
 
 
-@dataclass(frozen=True, slots=True)
-class PairFacts:
+class PairFacts(Struct, frozen=True):
     """A pegged pair's contracts: vaults on the original chain, bridges on the pegged one.
 
     The first of each is the pair's own, the others serve it beside that. One that is not an EVM address is
@@ -65,8 +64,7 @@ class Taken(NamedTuple):
     contract: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkFacts:
+class NetworkFacts(Struct, frozen=True):
     """The configuration that folding a transfer looks at, as of one transaction."""
 
     tokens: Mapping[PoolKey, TokenFacts] = field(default_factory=dict)

@@ -7,8 +7,9 @@ Such an answer says what there is, not what it costs: rates are 1, and every fee
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from app.json_documents import UnreadableJson, loads
 from app.network.configs import configs_answer
@@ -48,8 +49,7 @@ Json = dict[str, Any]
 Way = tuple[str, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class FromConfigs:
+class FromConfigs(Struct, frozen=True):
     """The document, and in sentences what of the answer this gateway answers in another way."""
 
     document: Json

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import Connection
 
 from app.network.changes import Change
@@ -133,8 +133,7 @@ def _powers(validators: Iterable[Row]) -> Iterator[str]:
             yield f"validators: the powers of chain {chain_id} must add up to more than 0 and less than 2^255"
 
 
-@dataclass(frozen=True, slots=True)
-class PairSide:
+class PairSide(Struct, frozen=True):
     """One side of a pegged pair: the columns of its contracts, and the sends that these take.
 
     ``destination`` is set where the sends of the pair alone use it; a burn may go to a third chain.

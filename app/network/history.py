@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import Connection, Integer
 
 from app.audit.queries import AuditRow, maker_of_row_at, network_changes_since, record_of_made, records_of_row
@@ -29,8 +29,7 @@ Documented = Mapping[str, Any]
 _MOST_GAPS: Final = 50
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkAt:
+class NetworkAt(Struct, frozen=True):
     """The configuration at a time.
 
     :ivar document: it as a network document.
@@ -46,8 +45,7 @@ class NetworkAt:
     gaps: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """Where the row that changes tell of is: its section and its identity, which come of these values."""
 
     section: Section
@@ -149,8 +147,7 @@ _LONGEST_NUMBER: Final = 18
 """Digits of a chain's id that every database can compare."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowChange:
+class RowChange(Struct, frozen=True):
     """A change of one row: its audit record, and the number of the change in it."""
 
     record: AuditRow
@@ -158,8 +155,7 @@ class RowChange:
     change: AuditedChange
 
 
-@dataclass(frozen=True, slots=True)
-class RowHistory:
+class RowHistory(Struct, frozen=True):
     """The changes of one row, newest first.
 
     There may be a row and no change of it: then it came by a way that the log does not see, such as SQL.
@@ -178,8 +174,7 @@ class RowHistory:
     older: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Restoring:
+class Restoring(Struct, frozen=True):
     """A version of a row that shall come back: the edit that does it, and what the row is now.
 
     ``edit`` is None where the row was not there in that version: then it is to be removed.
@@ -307,8 +302,7 @@ def _row_now(connection: Connection, section: Section | None, documented: Mappin
     return next((row for row in same if section.identity(row) == section.identity(key)), None)
 
 
-@dataclass(frozen=True, slots=True)
-class StoppedChain:
+class StoppedChain(Struct, frozen=True):
     """A stopped chain. ``at``, ``by`` and ``record_id`` are None where the audit log does not tell."""
 
     chain_id: int

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct, field
 
-@dataclass(frozen=True, slots=True)
-class PoolCounters:
+
+class PoolCounters(Struct, frozen=True):
     """What went into one pool and out of it, in the smallest units of its token; or a change of that.
 
     ``added`` and ``withdrawn`` are by liquidity providers, ``sent`` and ``relayed`` by transfers. Each
@@ -60,8 +60,7 @@ def opening_counters(row: Mapping[str, Any]) -> PoolCounters:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class PoolState:
+class PoolState(Struct, frozen=True):
     """A pool with its caps, in the smallest units of its own token.
 
     A cap of ``None`` is no cap. ``epoch_volume`` was sent from the pool in the current epoch;

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
 import orjson
+from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, Engine, Text, cast, func, or_, select
 
 from app.db.base import Base

@@ -6,19 +6,19 @@ docs/interface.md#base-fee-age.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
 from fractions import Fraction
 from typing import Final
+
+from msgspec import Struct
 
 from app.values.amounts import parse_decimal
 from app.values.codes import BridgeType
 from app.values.identifiers import ChainId
 
 
-@dataclass(frozen=True, slots=True)
-class ChainTerms:
+class ChainTerms(Struct, frozen=True):
     """What a chain says about transfers from or to it.
 
     ``minimal_max_slippage`` is in parts per million and counts where the chain is the source,
@@ -32,8 +32,7 @@ class ChainTerms:
     drop_gas_amt: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class TokenTerms:
+class TokenTerms(Struct, frozen=True):
     """The transferred token on one chain; ``decimals`` from 0 to 36.
 
     ``xfer_disabled`` and ``transfer_disabled`` stop all of its transfers, ``pool_disabled`` those through the
@@ -55,16 +54,14 @@ class TokenTerms:
         return self.xfer_disabled or self.transfer_disabled
 
 
-@dataclass(frozen=True, slots=True)
-class FeeTier:
+class FeeTier(Struct, frozen=True):
     """The protocol fee, in parts per million, of amounts (source units) from ``from_amount`` on."""
 
     from_amount: int
     ppm: int
 
 
-@dataclass(frozen=True, slots=True)
-class FixedRate:
+class FixedRate(Struct, frozen=True):
     """A fixed number of destination tokens for one source token; ``text`` is how it was configured."""
 
     value: Fraction
@@ -76,15 +73,13 @@ class FixedRate:
         return cls(parse_decimal(text), text)
 
 
-@dataclass(frozen=True, slots=True)
-class StableSwapRate:
+class StableSwapRate(Struct, frozen=True):
     """A price from the balances of the two pools; ``amplification`` as Curve publishes ``A``."""
 
     amplification: int
 
 
-@dataclass(frozen=True, slots=True)
-class RouteTerms:
+class RouteTerms(Struct, frozen=True):
     """The price of pool transfers of one token in one direction.
 
     ``tiers`` ascend in ``from_amount``; below the first of them there is no protocol fee. A base fee older
@@ -99,8 +94,7 @@ class RouteTerms:
     pin: PinnedFee | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PeggedTerms:
+class PeggedTerms(Struct, frozen=True):
     """The price of pegged transfers in one direction: of the pair, for burn → mint of the destination's pair.
 
     ``base_fee`` is already the one of the direction (deposit or burn), in destination units; None, or tiers
@@ -127,8 +121,7 @@ LONGEST_PIN: Final = timedelta(days=30)
 """How far ahead a pin may end: forgotten, it would hide the feed for ever."""
 
 
-@dataclass(frozen=True, slots=True)
-class BaseFee:
+class BaseFee(Struct, frozen=True):
     """The fee that pays the destination chain's gas, in destination units.
 
     ``since``: when it was set, None where that is not known. ``reported``: a standing ``fee.updated`` event
@@ -142,8 +135,7 @@ class BaseFee:
     pinned_until: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PinnedFee:
+class PinnedFee(Struct, frozen=True):
     """A base fee that an operator set over the feed, in destination units. It counts before ``until``."""
 
     amount: int

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 from marshmallow import fields
+from msgspec import Struct
 
 from app.db.base import Base
 from app.network.models import (
@@ -38,8 +38,7 @@ class Part(StrEnum):
     VALIDATORS = "validators"
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """One list of the document and its table.
 
     ``key`` are the columns that identify a row; ``label`` is its name for people. ``chains`` and

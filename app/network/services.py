@@ -6,10 +6,10 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import Connection, Engine
 
 from app.db.engine import reading, reading_consistently
@@ -57,8 +57,7 @@ _NOTHING: Final = NetworkSnapshot(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _CachedSnapshot:
+class _CachedSnapshot(Struct, frozen=True):
     """A snapshot and when (monotonic seconds) it was last known to be the newest."""
 
     snapshot: NetworkSnapshot
@@ -188,8 +187,7 @@ def load_snapshot(
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Core:
+class _Core(Struct, frozen=True):
     """What comes of the core sections, and until when it holds though nothing is written."""
 
     terms: NetworkTerms

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Protocol
+
+from msgspec import Struct
 
 from app.network.blocking import BlockedAddresses, BlockedNetworks
 from app.network.queries import PartVersion
@@ -98,8 +99,7 @@ def _zeroes(example: Json) -> Json:
     return {name: None if value is None else type(value)() for name, value in example.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class TransferConfigs:
+class TransferConfigs(Struct, frozen=True):
     """The answer, ready to send: as plain data, as JSON in UTF-8, and that JSON's strong ETag (unquoted)."""
 
     answer: Mapping[str, Any]
@@ -107,8 +107,7 @@ class TransferConfigs:
     etag: str
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkSnapshot:
+class NetworkSnapshot(Struct, frozen=True):
     """The whole configuration at one moment. Parts that did not change are shared with earlier ones."""
 
     versions: Mapping[str, PartVersion]

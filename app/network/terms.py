@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import permutations
 from typing import Any, Final, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from app.network.pools import PoolState, opening_counters
 from app.network.route_terms import (
@@ -37,8 +39,7 @@ Row = Mapping[str, Any]
 R = TypeVar("R", bound=Row)
 
 
-@dataclass(frozen=True, slots=True)
-class ChainInfo:
+class ChainInfo(Struct, frozen=True):
     """What other answers need of a chain. ``explore_url`` has no ``/`` at its end."""
 
     id: ChainId
@@ -54,8 +55,7 @@ class ChainInfo:
         return f"{self.explore_url}{self.tx_path}{tx_hash}" if tx_hash else ""
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkTerms:
+class NetworkTerms(Struct, frozen=True):
     """The configuration that estimates are computed from. Never changed once built.
 
     ``pools`` hold opening values, ``routes`` the configured base fee: what events add is read

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
+
+from msgspec import Struct, field
 
 from app.values.codes import SendKind
 from app.values.crypto import parse_evm_address
@@ -30,8 +31,7 @@ MIN_POLL_SECONDS: Final = 0.2
 MAX_POLL_SECONDS: Final = 3600.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WatchTerms:
+class WatchTerms(Struct, frozen=True, kw_only=True):
     """One chain that is to be watched.
 
     :param block_delay: blocks until a send is confirmed.
@@ -84,8 +84,7 @@ SendsOf = Callable[[ChainId, Collection[TransferId]], Mapping[TransferId, KnownS
 """Of these ids, those of transfers that are known and not known to come from another chain."""
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedPair:
+class WatchedPair(Struct, frozen=True):
     """A pegged pair as its logs show it.
 
     :param vaults: contracts on the original chain that take its deposits.
@@ -104,8 +103,7 @@ class WatchedPair:
     pegged_token: bytes | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WatchedNetwork:
+class WatchedNetwork(Struct, frozen=True, kw_only=True):
     """What translating logs into events looks at. Addresses are 20 raw bytes.
 
     :param version: changes whenever anything in here does; what waits for the configuration is tried
@@ -123,7 +121,7 @@ class WatchedNetwork:
     pools: frozenset[PoolKey] = frozenset()
     pool_bridges: Mapping[ChainId, bytes] = field(default_factory=dict)
     pairs: tuple[WatchedPair, ...] = ()
-    sends_of: SendsOf | None = field(default=None, compare=False)
+    sends_of: SendsOf | None = None
 
     def pool_symbol(
         self, chain_id: ChainId, token: bytes, other_chain_id: ChainId | None = None
@@ -188,8 +186,7 @@ Row = Mapping[str, Any]
 Rows = Mapping[str, Sequence[Row]]
 
 
-@dataclass(frozen=True, slots=True)
-class Watching:
+class Watching(Struct, frozen=True):
     """Which chains are to be watched, and what logs of any chain mean."""
 
     network: WatchedNetwork

@@ -5,16 +5,16 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from threading import Lock
 from typing import Final
+
+from msgspec import Struct
 
 EVERY_SECONDS: Final = 60.0
 _KINDS: Final = 256
 
 
-@dataclass(slots=True)
-class _Kind:
+class _Kind(Struct):
     logged_at: float
     since: int = 0
 

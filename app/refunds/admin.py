@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from flask import url_for
 from markupsafe import Markup
+from msgspec import Struct
 
 from app.console.formats import when
 from app.console.lists import ListView
@@ -15,8 +15,7 @@ from app.refunds.explanation import RefundExplanation
 from app.refunds.models import UserRefundRequest
 
 
-@dataclass(frozen=True, slots=True)
-class SignerLine:
+class SignerLine(Struct, frozen=True):
     """One validator of the source chain's current set. ``share`` is of all power, such as ``27.0 %``."""
 
     address: str
@@ -26,8 +25,7 @@ class SignerLine:
     signature: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class RefundView:
+class RefundView(Struct, frozen=True):
     """What signatures there are for a refund, and what is missing.
 
     ``power_signed`` of the ``quorum`` that is needed of ``power_total``; the latter two are None while

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from app.network.validators import ValidatorSet
 from app.values.codes import SendKind
@@ -27,8 +28,7 @@ _WORD: Final = 32
 _HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class CallArgument:
+class CallArgument(Struct, frozen=True):
     """One argument of the contract call, in the call's order."""
 
     name: str
@@ -36,8 +36,7 @@ class CallArgument:
     value: str | tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ContractCall:
+class ContractCall(Struct, frozen=True):
     """The call that pays the refund.
 
     ``arguments`` are empty and ``data`` is null unless the contract would take them now. ``data`` is the
@@ -150,8 +149,7 @@ class Funds(StrEnum):
     PAYOUT = "payout"
 
 
-@dataclass(frozen=True, slots=True)
-class DelayedFunds:
+class DelayedFunds(Struct, frozen=True):
     """Funds in a delay queue. ``chain_id`` and ``contract`` say where the queue is; null where not known.
 
     ``delayed_id`` is the contract's id of them, null where it was not reported. ``tx_link`` is the explorer's

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, TypedDict
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from app.network.validators import ValidatorSet
 from app.refunds.call import ContractCall, DelayedFunds, open_call, refund_call
@@ -21,8 +23,7 @@ from app.values.crypto import checksum_address
 from app.values.identifiers import ChainId
 
 
-@dataclass(frozen=True, slots=True)
-class OwnReason:
+class OwnReason(Struct, frozen=True):
     """One reason of the contract's own: a name for machines, and words for people."""
 
     reason: str
@@ -81,16 +82,14 @@ _CLOSED: Final[dict[TransferHistoryStatus, str]] = {
 """Statuses after or beside a refund, whatever the evidence says."""
 
 
-@dataclass(frozen=True, slots=True)
-class Domain:
+class Domain(Struct, frozen=True):
     """What binds the signatures to one chain, contract and kind: the text and the 32-byte separator."""
 
     text: str
     separator: str
 
 
-@dataclass(frozen=True, slots=True)
-class SignerRow:
+class SignerRow(Struct, frozen=True):
     """One validator of the current set; ``signature`` is null where there is none."""
 
     address: str
@@ -99,8 +98,7 @@ class SignerRow:
     signature: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class OtherRequest:
+class OtherRequest(Struct, frozen=True):
     """A request for the same transfer that is not the one shown."""
 
     wd_onchain: str
@@ -110,8 +108,7 @@ class OtherRequest:
     contradictions: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RefundExplanation:
+class RefundExplanation(Struct, frozen=True):
     """A refund's evidence and the judgement of it.
 
     ``proven``: exactly one request has a quorum's signatures. ``valid``: it is proven and the contract

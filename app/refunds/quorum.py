@@ -8,8 +8,9 @@ repetition, so a transfer can be judged again whenever a fact about it is added 
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from app.network.validators import ValidatorSet
 from app.refunds.request import RefundRequest, UnreadableRequest, decode_request
@@ -46,8 +47,7 @@ SHOWN_SIGNERS: Final = 4
 """Of a refused signature: one for each request over which it might have been made."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestValidation:
+class RequestValidation(Struct, frozen=True):
     """One refund request of a transfer and who has signed it.
 
     ``provable``: everything needed is known and nothing contradicts, so signatures count. ``digest`` is
@@ -70,8 +70,7 @@ class RequestValidation:
         return tuple(signature for _, signature in self.signed)
 
 
-@dataclass(frozen=True, slots=True)
-class RefundVerdict:
+class RefundVerdict(Struct, frozen=True):
     """All refund requests of a transfer, and the one that may be served.
 
     ``served`` is the request with a quorum, when exactly one has it. ``missing`` says in words what keeps

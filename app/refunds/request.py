@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
 from google.protobuf.message import DecodeError
+from msgspec import Struct
 
 from app.refunds.refund_pb2 import Mint, Withdraw, WithdrawMsg
 from app.transfers.ids import pool_withdraw_id
@@ -35,8 +35,7 @@ class UnreadableRequest(ValueError):
     """These bytes are no refund request of the kind asked for; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class RefundRequest:
+class RefundRequest(Struct, frozen=True):
     """A decoded refund request.
 
     Addresses are 20 bytes, ``amount`` is in the source token's smallest unit. ``ref_id`` is the transfer

@@ -1,8 +1,9 @@
 """What a refund request must agree with, and what validators sign of it (docs/interface.md#signatures)."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from app.refunds.request import (
     PaidIds,
@@ -34,8 +35,7 @@ CONTRACT_ROLE: Final[dict[SendKind, str]] = {
 _SIGNED_MESSAGE_PREFIX: Final = b"\x19Ethereum Signed Message:\n32"
 
 
-@dataclass(frozen=True, slots=True)
-class RefundContext:
+class RefundContext(Struct, frozen=True):
     """What is known of a transfer when its refund is judged; None is not known (yet).
 
     ``contract`` is the one that pays a refund of this kind on the source chain, ``token`` the source
@@ -53,7 +53,7 @@ class RefundContext:
     receiver: bytes | None = None
     amount: int | None = None
     unlisted_contract: str | None = None
-    paid_ids: PaidIds = field(default_factory=dict, hash=False)
+    paid_ids: PaidIds = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(self.transfer_id) != HASH_BYTES:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Connection, insert
 
 from app.credentials.ingest_token import Scope
@@ -109,8 +110,7 @@ def _keep(connection: Connection, transfer_id: TransferId, now: datetime) -> Non
         REQUEST_STORED(connection, transfer_id, now)
 
 
-@dataclass(frozen=True, slots=True)
-class UserRequestPage:
+class UserRequestPage(Struct, frozen=True):
     """Asks in the order in which they came; ``next`` is where to read on, and equal to what was asked at the
     end."""
 

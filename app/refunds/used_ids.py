@@ -7,9 +7,9 @@ each other follows from these. So whichever comes last, the outcome is the same.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct, field
 from sqlalchemy import Connection, delete, insert
 
 from app.db.types import is_one_of
@@ -21,8 +21,7 @@ from app.transfers.state import TransferState
 from app.values.identifiers import ChainId, TransferId
 
 
-@dataclass(slots=True)
-class WithdrawIds:
+class WithdrawIds(Struct):
     """What a fold of some transfers means for the withdraw ids that they have or had."""
 
     old: dict[TransferId, dict[bytes, bool]] = field(default_factory=dict)

@@ -5,10 +5,10 @@ It is not signed, so it says nothing about who asks: it names a transfer, and no
 
 import base64
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from google.protobuf.message import DecodeError
+from msgspec import Struct
 
 from app.refunds.refund_pb2 import REFUND_TRANSFER, WithdrawReq
 from app.values.identifiers import TransferId
@@ -21,8 +21,7 @@ _STANDARD: Final = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 _URL_SAFE: Final = str.maketrans("-_", "+/")
 
 
-@dataclass(frozen=True, slots=True)
-class WithdrawRequest:
+class WithdrawRequest(Struct, frozen=True):
     """A request to be paid out.
 
     ``refund_of`` is the transfer whose refund is asked for, None where it asks for something else (liquidity,

@@ -3,10 +3,11 @@
 README, documentation and tests take them from here; ``feed.py`` has the events that make them true.
 """
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 from urllib.parse import urlencode
+
+from msgspec import Struct
 
 from app.sandbox.durations import SERIES
 from app.values.codes import ErrCode, Reason, TransferHistoryStatus, XferStatus
@@ -19,8 +20,7 @@ RECORDED_TRANSFER: Final = "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f
 """A transfer of the production network, whose public answer the sandbox gives again."""
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxTransfer:
+class SandboxTransfer(Struct, frozen=True):
     """A transfer with a fixed id (0x and 64 hex digits) and what asking for it answers."""
 
     transfer_id: str
@@ -29,16 +29,14 @@ class SandboxTransfer:
     refund_reason: XferStatus = XferStatus.UNKNOWN
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxEstimate:
+class SandboxEstimate(Struct, frozen=True):
     """An estimate that succeeds: the query string of GET /v2/estimateAmt."""
 
     query: str
     what: str
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxError:
+class SandboxError(Struct, frozen=True):
     """An estimate that fails with ``code``; ``reason`` is the answer's X-Gateway-Reason.
 
     ``caller`` is the address to ask from.
@@ -51,8 +49,7 @@ class SandboxError:
     caller: str = ORDINARY_CALLER
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxLatency:
+class SandboxLatency(Struct, frozen=True):
     """A pair of chains with a week of transfers, and their median latency, which stays what it is."""
 
     src_chain_id: int

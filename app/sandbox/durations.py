@@ -8,9 +8,11 @@ documentation prints stays true.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from app.sandbox.reports import PACES, Event, block_at, block_event
 from app.sandbox.transfer_builder import SendDetails, TransferBuilder, nonce_at, send_details
@@ -25,8 +27,7 @@ _STAGGER: Final = timedelta(minutes=7)
 _UNUSUAL_LATENCY: Final = timedelta(minutes=4)
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(Struct, frozen=True):
     """A pair of chains with traffic: a typical transfer, and the median time that one takes."""
 
     typical: SendDetails

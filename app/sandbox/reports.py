@@ -6,9 +6,10 @@ and hash, blocks grow with time, and an event that is made twice is the same eve
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from app.values.crypto import keccak256
 
@@ -16,16 +17,14 @@ _GENESIS: Final = datetime(2025, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(Struct, frozen=True):
     """How a chain mines: its height at the start of 2025 (about the real one), then one block a period."""
 
     height: int
     period: timedelta
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """A block: its number, its 0x hash (of no real block) and the moment from which it is the newest."""
 
     number: int

@@ -1,10 +1,11 @@
 """One made-up transfer: what is sent, and its events one after the other."""
 
 import base64
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Final, Self
+
+from msgspec import Struct
 
 from app.network.facts import Taken
 from app.sandbox.made_up_network import (
@@ -30,8 +31,7 @@ _FEE_PPM: Final = 500
 _MAX_SLIPPAGE: Final = 5_000
 
 
-@dataclass(frozen=True, slots=True)
-class SendDetails:
+class SendDetails(Struct, frozen=True):
     """What a user sends: ``amount`` in the source token's smallest unit, ``sender`` 20 bytes."""
 
     kind: SendKind

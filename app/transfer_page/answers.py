@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from flask import Flask, Response, current_app, request, url_for
+from msgspec import Struct
 from werkzeug.exceptions import HTTPException
 
 from app.http.errors import as_gateway_error, retry_after
@@ -22,8 +22,7 @@ from app.values.times import rfc3339, span_in_words
 _KEY: Final = "pages"
 
 
-@dataclass(frozen=True, slots=True)
-class PagesInterface:
+class PagesInterface(Struct, frozen=True):
     """The settings.
 
     ``waits``: whether the address that serves the pages serves ``/v2/waitTransferStatus`` as well. Of the two
@@ -73,8 +72,7 @@ _HEADERS: Final = {
 """No inline code and nothing from other hosts: even an unescaped text could not run a script."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
+class _Words(Struct, frozen=True):
     status: int
     title: str
     advice: str

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import Connection, Row
 
 from app.db.database import Database
@@ -97,8 +97,7 @@ def _as_transfer_id(key: str) -> TransferId | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class _One:
+class _One(Struct, frozen=True):
     """A transfer and its log; ``facts`` only where its refund or a delay queue is told of."""
 
     entry: TransferEntry
@@ -106,8 +105,7 @@ class _One:
     facts: NetworkFacts | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Others:
+class _Others(Struct, frozen=True):
     """No transfer or several; where none, how it ended before it was pruned, and what was read so far."""
 
     entries: Sequence[TransferEntry]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from app.refunds.call import ContractCall
 from app.transfer_page.words import StepName, Telling
@@ -14,8 +15,7 @@ from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import BlockNumber
 
 
-@dataclass(frozen=True, slots=True)
-class StepLine:
+class StepLine(Struct, frozen=True):
     """One step of the course; ``at`` is when it was done, None while it is not, or not known."""
 
     name: StepName
@@ -24,8 +24,7 @@ class StepLine:
     at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class SeenTransaction:
+class SeenTransaction(Struct, frozen=True):
     """A transaction of the transfer; ``link`` is its page in the chain's explorer, https or empty."""
 
     what: str
@@ -34,8 +33,7 @@ class SeenTransaction:
     link: str
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(Struct, frozen=True):
     """How long transfers between these chains take from send to payout, and when this one was sent.
 
     None of it is known where nothing was paid out between them lately.
@@ -62,8 +60,7 @@ class Pace:
         return self.slow_end is not None and self.now > self.slow_end
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """The call that pays the refund, for a wallet to send: ``call`` has its arguments.
 
     ``explorer`` is the address of the chain's explorer, https or empty. ``may_refuse`` says in words what the
@@ -79,8 +76,7 @@ class Claim:
     may_refuse: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """Funds in a contract's delay queue, and the call that anybody may send once the delay is over.
 
     What was not reported is empty, or None.
@@ -91,8 +87,7 @@ class Held:
     call: ContractCall | None
 
 
-@dataclass(frozen=True, slots=True)
-class FollowedTransfer:
+class FollowedTransfer(Struct, frozen=True):
     """One transfer. ``transfer_id`` is lower-case hex with 0x; amounts are as people write them, or empty.
 
     ``claim`` is there exactly while the status is 8, ``held`` at 9 and 11 while funds wait in a queue.
@@ -116,8 +111,7 @@ class FollowedTransfer:
     held: Held | None
 
 
-@dataclass(frozen=True, slots=True)
-class NamedTransfer:
+class NamedTransfer(Struct, frozen=True):
     """One of several transfers of a transaction, in a line."""
 
     transfer_id: str
@@ -125,8 +119,7 @@ class NamedTransfer:
     headline: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReadSoFar:
+class ReadSoFar(Struct, frozen=True):
     """How far a chain was read: its highest block, None where no event named one, and its newest event."""
 
     chain: str
@@ -134,8 +127,7 @@ class ReadSoFar:
     age: timedelta
 
 
-@dataclass(frozen=True, slots=True)
-class NotSeen:
+class NotSeen(Struct, frozen=True):
     """Nothing is known of the key. ``read`` are the configured chains, the newest first.
 
     ``ended`` is the status that the transfer had when it was pruned, None where it was never seen.

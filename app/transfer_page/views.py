@@ -6,11 +6,11 @@ They are opened together with the public operations (docs/decisions/0046-the-pag
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from flask import Blueprint, Flask, redirect, request, url_for
 from flask.typing import ResponseReturnValue
+from msgspec import Struct
 from werkzeug.exceptions import NotFound
 
 from app.db.database import Database
@@ -32,8 +32,7 @@ from app.values.errors import GatewayError
 from app.values.wire_values import parse_transfer_id, parse_tx_hash
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """``tone`` is one of the style sheet's; ``turn`` stands above the headline."""
 
     tone: str

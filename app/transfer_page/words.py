@@ -7,10 +7,11 @@ waits and the console's replies to users take their sentences from here, and now
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from app.transfers.stages import Progress, Stage, StageName
 from app.values.codes import REFUND_STATUSES, XferStatus
@@ -34,8 +35,7 @@ class StepName(StrEnum):
     REFUNDED = "refunded"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One step: done, current or to come. ``at`` is when it was done, None while it is not, or not known."""
 
     name: StepName
@@ -108,8 +108,7 @@ _IF_NOT_SHOWN: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(Struct, frozen=True):
     """What the words depend on. A text is empty where its fact is not known.
 
     ``amount`` and ``paid_out`` are as people write them, such as ``25 USDT``; ``src`` and ``dst`` are names
@@ -148,8 +147,7 @@ class Situation:
         return self.dst or "the destination chain"
 
 
-@dataclass(frozen=True, slots=True)
-class Telling:
+class Telling(Struct, frozen=True):
     """A situation in words: a headline, where the money is, and what happens next and who acts."""
 
     headline: str

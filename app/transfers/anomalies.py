@@ -5,10 +5,11 @@ operators are shown the anomaly (docs/interface.md#anomalies).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from fractions import Fraction
+
+from msgspec import Struct
 
 from app.network.facts import NetworkFacts
 from app.network.validators import ValidatorSet
@@ -56,8 +57,7 @@ class AnomalyKind(StrEnum):
     POOL_UNDER_ZERO = "pool_under_zero"
 
 
-@dataclass(frozen=True, slots=True)
-class Anomaly:
+class Anomaly(Struct, frozen=True):
     """One contradiction, the events that make it, and when the first and the last of them happened."""
 
     kind: AnomalyKind

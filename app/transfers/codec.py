@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import fields
 from datetime import datetime
 from operator import attrgetter
 from typing import Any, Final
@@ -76,7 +75,7 @@ class _Codec:
 
     def __init__(self, event_class: type[Event]) -> None:
         self.event_class = event_class
-        names = sorted(field.name for field in fields(event_class) if field.name not in _COLUMNS)
+        names = sorted(name for name in event_class.__struct_fields__ if name not in _COLUMNS)
         self.values_of = attrgetter(*names)
         self.fields = [(name, _ENCODE.get(name)) for name in names]
 

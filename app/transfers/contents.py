@@ -8,10 +8,12 @@ reports agree unless a field that both have differs, and together they say what 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
-from dataclasses import MISSING, dataclass, field, fields, replace
 from enum import Enum, auto
 from hashlib import blake2b
 from typing import Any, Final, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import fields, replace
 
 from app.transfers.events import EVENT_CLASSES, Event, TransferEvent, TransferSent
 from app.transfers.ids import is_proven
@@ -21,13 +23,13 @@ E = TypeVar("E", bound=Event)
 
 
 OPTIONAL_FIELDS: Final[dict[type[Event], tuple[str, ...]]] = {
-    event_class: tuple(field.name for field in fields(event_class) if field.default is not MISSING)
+    event_class: tuple(field.name for field in fields(event_class) if not field.required)
     for event_class in EVENT_CLASSES.values()
 }
 """The fields of each event that a report may leave out."""
 
 _REQUIRED_FIELDS: Final = {
-    event_class: tuple(field.name for field in fields(event_class) if field.default is MISSING)
+    event_class: tuple(field.name for field in fields(event_class) if field.required)
     for event_class in EVENT_CLASSES.values()
 }
 
@@ -142,8 +144,7 @@ class PrunedMatch(Enum):
     """The transfer that the event is about, but not the event."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pruned:
+class Pruned(Struct, frozen=True):
     """Of some events and their transfers those that were pruned."""
 
     contents: Mapping[EventKey, bytes] = field(default_factory=dict)

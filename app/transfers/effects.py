@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from app.network.pools import PoolCounters
 from app.transfers.state import TransferState
@@ -31,8 +32,7 @@ class TrendKey(NamedTuple):
     symbol: str
 
 
-@dataclass(slots=True)
-class Trends:
+class Trends(Struct):
     """What became of some transfers; or a change of that, which may be negative.
 
     ``refund``: it is being refunded or was. Amounts are in smallest units: ``sent`` of all that were sent,
@@ -63,8 +63,7 @@ class Trends:
         return bool(counts or self.sent or self.paid_for or self.received)
 
 
-@dataclass(slots=True)
-class SharedChange:
+class SharedChange(Struct):
     """The sum of many transfers' changes to pools, epoch volumes and courses."""
 
     counters: dict[PoolKey, PoolCounters] = field(default_factory=lambda: defaultdict(PoolCounters))
@@ -121,8 +120,7 @@ def _trend(state: TransferState) -> Trends:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Latency:
+class Latency(Struct, frozen=True):
     """How long one completed transfer took, and when it was released."""
 
     src_chain_id: ChainId

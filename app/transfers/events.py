@@ -6,9 +6,10 @@ Amounts and powers are integers in smallest units, times aware and in UTC, trans
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
+
+from msgspec import Struct
 
 from app.network.facts import Taken
 from app.transfers.event_types import EventType, Side
@@ -23,8 +24,7 @@ from app.values.codes import SendKind, XferStatus
 from app.values.identifiers import BlockNumber, ChainId, RouteKey, TransferId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(Struct, frozen=True, kw_only=True):
     """What every event has. ``order`` orders events wherever "earliest" or "latest" counts."""
 
     type: ClassVar[EventType]
@@ -48,8 +48,7 @@ class Event:
         return EventKey(self.subject, self.id)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransferEvent(Event):
+class TransferEvent(Event, frozen=True, kw_only=True):
     """An event about one transfer."""
 
     side: ClassVar[Side | None] = None
@@ -62,8 +61,7 @@ class TransferEvent(Event):
         return subject_of_transfer(self.transfer_id)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockEvent(TransferEvent):
+class BlockEvent(TransferEvent, frozen=True, kw_only=True):
     """A transfer event that may carry the block it stands in, and its place among the block's logs."""
 
     block: BlockNumber | None = None
@@ -76,15 +74,13 @@ class BlockEvent(TransferEvent):
         return self.block is None, self.at, self.id
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedEvent(BlockEvent):
+class PlacedEvent(BlockEvent, frozen=True, kw_only=True):
     """One that may say on which chain it was read: on another than the transfer's own it does not count."""
 
     chain_id: ChainId | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransferSubmitted(TransferEvent):
+class TransferSubmitted(TransferEvent, frozen=True, kw_only=True):
     """The source transaction was announced."""
 
     type = EventType.TRANSFER_SUBMITTED
@@ -98,8 +94,7 @@ class TransferSubmitted(TransferEvent):
     src_tx_hash: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransferSent(BlockEvent):
+class TransferSent(BlockEvent, frozen=True, kw_only=True):
     """The source transaction stands in a block."""
 
     type = EventType.TRANSFER_SENT
@@ -130,16 +125,14 @@ class TransferSent(BlockEvent):
         return Taken(self.kind, self.symbol, self.token, self.src_chain_id, self.dst_chain_id, self.contract)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransferConfirmed(PlacedEvent):
+class TransferConfirmed(PlacedEvent, frozen=True, kw_only=True):
     """The send's block is ``block_delay`` deep."""
 
     type = EventType.TRANSFER_CONFIRMED
     side = Side.SOURCE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransferFailed(PlacedEvent):
+class TransferFailed(PlacedEvent, frozen=True, kw_only=True):
     """The source transaction reverted or was dropped; nothing was taken."""
 
     type = EventType.TRANSFER_FAILED
@@ -148,8 +141,7 @@ class TransferFailed(PlacedEvent):
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NetworkStatus(TransferEvent):
+class NetworkStatus(TransferEvent, frozen=True, kw_only=True):
     """The validator network's status of the transfer; the latest counts."""
 
     type = EventType.NETWORK_STATUS
@@ -157,8 +149,7 @@ class NetworkStatus(TransferEvent):
     xfer_status: XferStatus
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransferDelayed(PlacedEvent):
+class TransferDelayed(PlacedEvent, frozen=True, kw_only=True):
     """The release was queued by the delay rule."""
 
     type = EventType.TRANSFER_DELAYED
@@ -168,8 +159,7 @@ class TransferDelayed(PlacedEvent):
     delayed_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransferReleased(PlacedEvent):
+class TransferReleased(PlacedEvent, frozen=True, kw_only=True):
     """Funds were paid out; ``amount`` in destination units."""
 
     type = EventType.TRANSFER_RELEASED
@@ -179,15 +169,13 @@ class TransferReleased(PlacedEvent):
     amount: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefundRequested(TransferEvent):
+class RefundRequested(TransferEvent, frozen=True, kw_only=True):
     """The refund flow has begun."""
 
     type = EventType.REFUND_REQUESTED
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefundPrepared(TransferEvent):
+class RefundPrepared(TransferEvent, frozen=True, kw_only=True):
     """The withdraw request that the validators are to sign."""
 
     type = EventType.REFUND_PREPARED
@@ -195,8 +183,7 @@ class RefundPrepared(TransferEvent):
     wd_onchain: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefundSigned(TransferEvent):
+class RefundSigned(TransferEvent, frozen=True, kw_only=True):
     """One validator's signature over a withdraw request."""
 
     type = EventType.REFUND_SIGNED
@@ -204,8 +191,7 @@ class RefundSigned(TransferEvent):
     signature: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefundSubmitted(PlacedEvent):
+class RefundSubmitted(PlacedEvent, frozen=True, kw_only=True):
     """The user's withdraw is in a source block, not yet deep enough."""
 
     type = EventType.REFUND_SUBMITTED
@@ -214,8 +200,7 @@ class RefundSubmitted(PlacedEvent):
     tx_hash: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefundFailed(PlacedEvent):
+class RefundFailed(PlacedEvent, frozen=True, kw_only=True):
     """The user's withdraw did not succeed: takes the ``RefundSubmitted`` of this transaction back."""
 
     type = EventType.REFUND_FAILED
@@ -224,8 +209,7 @@ class RefundFailed(PlacedEvent):
     tx_hash: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefundDelayed(PlacedEvent):
+class RefundDelayed(PlacedEvent, frozen=True, kw_only=True):
     """The user's withdraw was taken and waits in the contract's delay queue; nothing is paid yet."""
 
     type = EventType.REFUND_DELAYED
@@ -235,8 +219,7 @@ class RefundDelayed(PlacedEvent):
     tx_hash: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefundCompleted(PlacedEvent):
+class RefundCompleted(PlacedEvent, frozen=True, kw_only=True):
     """The user's withdraw is final and paid."""
 
     type = EventType.REFUND_COMPLETED
@@ -245,8 +228,7 @@ class RefundCompleted(PlacedEvent):
     tx_hash: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChainEvent(Event):
+class ChainEvent(Event, frozen=True, kw_only=True):
     """An event of one chain that may carry the block it stands in, and its place among the block's logs."""
 
     chain_id: ChainId
@@ -260,8 +242,7 @@ class ChainEvent(Event):
         return subject_of_chain(self.chain_id)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiquidityAdded(ChainEvent):
+class LiquidityAdded(ChainEvent, frozen=True, kw_only=True):
     """A liquidity provider's deposit."""
 
     type = EventType.LIQUIDITY_ADDED
@@ -270,8 +251,7 @@ class LiquidityAdded(ChainEvent):
     amount: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiquidityWithdrawn(ChainEvent):
+class LiquidityWithdrawn(ChainEvent, frozen=True, kw_only=True):
     """A liquidity provider's withdrawal. ``withdraw_id`` is the one that it used up (32 bytes)."""
 
     type = EventType.LIQUIDITY_WITHDRAWN
@@ -281,8 +261,7 @@ class LiquidityWithdrawn(ChainEvent):
     withdraw_id: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WithdrawDone(ChainEvent):
+class WithdrawDone(ChainEvent, frozen=True, kw_only=True):
     """The pool bridge took a request with this id: of a transfer, or of liquidity (``ref_id`` None)."""
 
     type = EventType.WITHDRAW_DONE
@@ -291,8 +270,7 @@ class WithdrawDone(ChainEvent):
     ref_id: TransferId | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValidatorsUpdated(ChainEvent):
+class ValidatorsUpdated(ChainEvent, frozen=True, kw_only=True):
     """The chain's whole new validator set, whatever its contract accepted; the latest by ``order`` counts."""
 
     type = EventType.VALIDATORS_UPDATED
@@ -308,15 +286,13 @@ class ValidatorsUpdated(ChainEvent):
         return block, log_index, self.at, self.id
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChainHead(ChainEvent):
+class ChainHead(ChainEvent, frozen=True, kw_only=True):
     """The chain has been read up to ``block``."""
 
     type = EventType.CHAIN_HEAD
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChainReorged(Event):
+class ChainReorged(Event, frozen=True, kw_only=True):
     """Events of the chain accepted before this one, at ``from_block`` or above, no longer stand."""
 
     type = EventType.CHAIN_REORGED
@@ -330,8 +306,7 @@ class ChainReorged(Event):
         return subject_of_chain(self.chain_id)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventsRetracted(Event):
+class EventsRetracted(Event, frozen=True, kw_only=True):
     """An operator or the watcher retracts events by their ids. A retraction can be retracted itself.
 
     Never reported by the feed: appended by ``events retract``, and by the watcher for what it reported and
@@ -352,8 +327,7 @@ class EventsRetracted(Event):
         return OPERATORS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeeUpdated(Event):
+class FeeUpdated(Event, frozen=True, kw_only=True):
     """A route's base fee from now on, in destination units; the latest counts."""
 
     type = EventType.FEE_UPDATED

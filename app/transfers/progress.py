@@ -5,10 +5,11 @@ How the times are chosen is argued in docs/decisions/0040-when-to-ask-again.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from app.network.watch_terms import FINALIZED, Finality
 from app.values.codes import TransferHistoryStatus
@@ -22,8 +23,7 @@ class FinalBy(StrEnum):
     REPORTED = "reported"
 
 
-@dataclass(frozen=True, slots=True)
-class ChainDepth:
+class ChainDepth(Struct, frozen=True):
     """How far a chain has been read: its highest block, None where that is not known.
 
     ``finalized``: the newest block that is final by its watcher, -1 before there is one; None where the
@@ -77,8 +77,7 @@ class NextActor(StrEnum):
     NOBODY = "nobody"
 
 
-@dataclass(frozen=True, slots=True)
-class RouteTimes:
+class RouteTimes(Struct, frozen=True):
     """How long transfers between two chains take from send to release, in seconds."""
 
     median: float
@@ -89,8 +88,7 @@ UNKNOWN_TIMES: Final = RouteTimes(0, 0)
 """Of a route without transfers: each question comes after a part of the time that has passed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """``next_poll_seconds`` is 0 where nothing is expected to change any more: then nobody needs to ask."""
 
     terminal: bool

@@ -8,9 +8,10 @@ between two reorgs of a chain the order of acceptance does not matter (docs/inte
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
 
 from app.transfers.contents import agree, together
 from app.transfers.event_types import Side
@@ -31,8 +32,7 @@ from app.values.identifiers import BlockNumber, ChainId
 E_co = TypeVar("E_co", bound=Event, covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Logged(Generic[E_co]):
+class Logged(Struct, Generic[E_co], frozen=True):
     """One acceptance of an event; ``seq`` is its position in the log.
 
     ``chains`` are those that its reporter was limited to; None: all. What is outside of them does not count.
@@ -43,8 +43,7 @@ class Logged(Generic[E_co]):
     chains: frozenset[int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reorg:
+class Reorg(Struct, frozen=True):
     """A standing ``chain.reorged`` and its position in the log."""
 
     seq: int
@@ -76,8 +75,7 @@ Retracted = Mapping[str, int]
 """Ids of events of one subject to the position in the log of the latest standing retraction of each."""
 
 
-@dataclass(frozen=True, slots=True)
-class Retraction:
+class Retraction(Struct, frozen=True):
     """One ``events.retracted``, its position in the log, and what it names."""
 
     seq: int
@@ -99,8 +97,7 @@ def retracted_by(retractions: Iterable[Retraction]) -> Mapping[EventKey, int]:
     return retracted
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """A transfer's two chains: those of its send, else of its submission, standing or not."""
 
     src_chain_id: ChainId | None = None
@@ -224,8 +221,7 @@ def _names(submission: TransferSubmitted, origin: Origin) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ChainReading:
+class ChainReading(Struct, frozen=True):
     """How far standing events show that a chain was read."""
 
     highest_block: BlockNumber | None

@@ -6,9 +6,10 @@ What stands is decided by ``standing`` alone. This module finds the reason for t
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from app.refunds.request import PaidIds
 from app.transfers.events import (
@@ -37,8 +38,7 @@ from app.transfers.status import StandingEvents
 from app.values.identifiers import ChainId, TransferId
 
 
-@dataclass(frozen=True, slots=True)
-class TransferHistory:
+class TransferHistory(Struct, frozen=True):
     """The whole log of one transfer, with the reorgs and retractions that may reach its events."""
 
     transfer_id: TransferId
@@ -159,8 +159,7 @@ class EventOutcome(StrEnum):
     AHEAD = "ahead"
 
 
-@dataclass(frozen=True, slots=True)
-class AcceptanceOutcome:
+class AcceptanceOutcome(Struct, frozen=True):
     """One acceptance and what became of it.
 
     ``chain_id`` is the chain of its block, None where that is not known. ``by`` is the position in the log

@@ -13,8 +13,9 @@ None of these bounds makes an answer depend on the order of arrival, once refuse
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from app.network.facts import NetworkFacts
 from app.refunds.quorum import contradictions, signature_is_provably_false, signature_waits, signers_of
@@ -31,8 +32,7 @@ MAX_ASIDE: Final = 64
 """Refused signatures of one transfer that are kept aside."""
 
 
-@dataclass(frozen=True, slots=True)
-class NotTaken:
+class NotTaken(Struct, frozen=True):
     """Why a request or a signature is refused; ``aside``: it may turn out right without being sent again."""
 
     reason: str

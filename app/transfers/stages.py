@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from app.transfers.events import (
     NetworkStatus,
@@ -55,8 +57,7 @@ class Progress(StrEnum):
     SKIPPED = "skipped"
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(Struct, frozen=True):
     """One stage; ``at`` is the time of the earliest standing event that reports it."""
 
     name: StageName
@@ -222,8 +223,7 @@ STATUSES: Final[Mapping[MustAct, tuple[Status, ...]]] = {
 """The states of each list. To ask for a refund (6) and to claim it (8) is the user's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Thresholds:
+class Thresholds(Struct, frozen=True):
     """How long a state may last, by pair of chains."""
 
     by_pair: Mapping[Pair, timedelta] = field(default_factory=dict)

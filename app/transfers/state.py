@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TypedDict
+
+from msgspec import Struct
 
 from app.network.facts import NetworkFacts
 from app.network.validators import ValidatorSet
@@ -33,8 +34,7 @@ from app.values.crypto import parse_evm_address
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 
 
-@dataclass(frozen=True, slots=True)
-class RefundEvidence:
+class RefundEvidence(Struct, frozen=True):
     """What the user submits on chain: the request, its signatures, the whole validator set."""
 
     wd_onchain: bytes
@@ -43,8 +43,7 @@ class RefundEvidence:
     powers: tuple[bytes, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransferState:
+class TransferState(Struct, frozen=True, kw_only=True):
     """The projection of one transfer; a pure function of its log, the reorgs and the network."""
 
     transfer_id: TransferId
@@ -264,8 +263,7 @@ def _tx_hashes(log: Sequence[Logged[TransferEvent]]) -> set[str]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _Refund:
+class _Refund(Struct, frozen=True):
     standing: RefundStanding
     evidence: RefundEvidence | None
     uncontradicted: Sequence[RefundPrepared]

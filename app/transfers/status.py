@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from app.transfers.events import (
     NetworkStatus,
@@ -29,8 +30,7 @@ from app.values.codes import TransferHistoryStatus, XferStatus
 T = TypeVar("T", bound=TransferEvent)
 
 
-@dataclass(frozen=True, slots=True)
-class StandingEvents:
+class StandingEvents(Struct, frozen=True):
     """The standing events of one transfer, by type, each type in its order (``Event.order``)."""
 
     by_type: dict[type[TransferEvent], list[TransferEvent]]
@@ -96,8 +96,7 @@ def _rank(event: TransferEvent) -> tuple[Any, ...]:
     return not is_proven(event), *event.order
 
 
-@dataclass(frozen=True, slots=True)
-class RefundStanding:
+class RefundStanding(Struct, frozen=True):
     """What the judgement of the refund requests means for the status."""
 
     prepared_at: datetime | None = None
@@ -108,8 +107,7 @@ class RefundStanding:
     """When its user asked for it. Anybody can ask, so this is no fact: it counts at status 6 alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class StatusAnswer:
+class StatusAnswer(Struct, frozen=True):
     """A transfer's status, its refund reason (0 unless status is 6) and since when it holds."""
 
     status: TransferHistoryStatus

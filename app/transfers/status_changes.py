@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
+
+from msgspec import Struct
 
 from app.transfers.status import TABLE, StatusAnswer
 from app.values.codes import TransferHistoryStatus, XferStatus
@@ -70,8 +71,7 @@ _ANNOUNCED: Final = len(_STATUSES) - 1
 _NOTHING: Final = len(_STATUSES)
 
 
-@dataclass(frozen=True, slots=True)
-class StatusThen:
+class StatusThen(Struct, frozen=True):
     """A status, the ``account_key`` of each account that it was listed under, and whether its send stood."""
 
     answer: StatusAnswer
@@ -89,8 +89,7 @@ class StatusThen:
         return _RANKS.get(self.answer.status, _NOTHING)
 
 
-@dataclass(frozen=True, slots=True)
-class StatusChange:
+class StatusChange(Struct, frozen=True):
     """A status that follows another one.
 
     ``accounts``: what it is and was listed under. ``taken_back``: what the previous status rested on does not

@@ -5,8 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from app.network.facts import NetworkFacts
 from app.network.validators import ValidatorSet
@@ -42,24 +44,21 @@ from app.values.crypto import parse_evm_address
 from app.values.identifiers import ChainId, TransferId
 
 
-@dataclass(frozen=True, slots=True)
-class KeyedReorg:
+class KeyedReorg(Struct, frozen=True):
     """A reorg, whether or not it stands, and what names it."""
 
     key: EventKey
     reorg: Reorg
 
 
-@dataclass(frozen=True, slots=True)
-class UserRequest:
+class UserRequest(Struct, frozen=True):
     """An ask for the refund. ``position`` is None for one that was kept before its position was."""
 
     at: datetime
     position: Position | None
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
+class Past(Struct, frozen=True):
     """All that the statuses of a transfer ever followed from, each with its position in the log."""
 
     transfer_id: TransferId

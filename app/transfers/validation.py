@@ -8,8 +8,9 @@ The rules are in docs/interface.md#event-feed, #event-ids, #standing and #refuse
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
 from typing import Final, Protocol
+
+from msgspec import Struct, field
 
 from app.network.facts import NetworkFacts
 from app.transfers.contents import Pruned, PrunedMatch, agree, together
@@ -33,8 +34,7 @@ from app.transfers.subjects import EventKey
 from app.values.identifiers import ChainId
 
 
-@dataclass(frozen=True, slots=True)
-class LatestAcceptance:
+class LatestAcceptance(Struct, frozen=True):
     """What the log has last under a key: position, number of the acceptance, and the event."""
 
     seq: int
@@ -42,8 +42,7 @@ class LatestAcceptance:
     event: Event
 
 
-@dataclass(frozen=True, slots=True)
-class LogEntry:
+class LogEntry(Struct, frozen=True):
     """One acceptance to be appended to the log. The first acceptance of a key has occurrence 0.
 
     ``chains`` are those that the reporter of an event about a transfer is limited to; None: all.
@@ -55,22 +54,19 @@ class LogEntry:
     chains: frozenset[int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(Struct, frozen=True):
     """The event counts from now on."""
 
     entry: LogEntry
 
 
-@dataclass(frozen=True, slots=True)
-class Repeated:
+class Repeated(Struct, frozen=True):
     """The event was accepted before and stands. ``entry`` is set where it is logged all the same."""
 
     entry: LogEntry | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """The event is not taken; ``reason`` is what its reporter reads.
 
     ``two_contents``: the key is known with other content, which is raised as an anomaly. ``aside``: it may
@@ -158,8 +154,7 @@ class ReporterScope(Protocol):
         """Why the event is outside; None where it is not. ``known``: its transfer's chains."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChainLimits:
+class ChainLimits(Struct, frozen=True):
     """What bounds a reorg of a chain; None where nothing is known."""
 
     highest_block: int | None = None
@@ -168,8 +163,7 @@ class ChainLimits:
     """The highest block in which a pruned event stood."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Known:
+class Known(Struct, kw_only=True):
     """Everything that the verdicts about one segment rest on. ``note`` adds what the segment itself adds."""
 
     scope: ReporterScope

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any, Final
 
+from msgspec import Struct
+
 from app.values.amounts import grouped
 
 
-@dataclass(frozen=True, slots=True)
-class FieldDifference:
+class FieldDifference(Struct, frozen=True):
     """One field, named like ``rate.value`` or ``perc_fee_tiers[1].ppm``, before and after as text.
 
     ``None``: the field was not there, or is no longer.

@@ -6,9 +6,10 @@ of its protocol. The OpenAPI document and docs/errors.md show these rows (docs/i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
+
+from msgspec import Struct
 
 from app.values.codes import ErrCode, Reason
 
@@ -63,8 +64,7 @@ class ErrorKind(Enum):
     """The gateway cannot answer at the moment; the same request may succeed later."""
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorRow:
+class ErrorRow(Struct, frozen=True):
     """What a reason means. ``cause``, ``remedy`` and ``tell`` are Markdown, written for integrators.
 
     ``tell`` is a sentence to show to users, or what to tell them; it names no reason of a block.

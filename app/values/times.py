@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 Clock = Callable[[], datetime]
 """Gives the time now, aware, in UTC. It is passed in: tests and replays decide what time it is."""
@@ -74,8 +75,7 @@ def from_unix_microseconds(microseconds: int) -> datetime:
     return UNIX_EPOCH + microseconds * MICROSECOND
 
 
-@dataclass(frozen=True, slots=True)
-class Epoch:
+class Epoch(Struct, frozen=True):
     """The span of time in which a pool's volume counts, in Unix seconds: ``start`` <= time < ``end``.
 
     Epochs of one length follow each other from the Unix epoch on (docs/interface.md#epoch).

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
+from msgspec import Struct, field
 from sqlalchemy import ColumnElement, Connection, func, or_, select
 
 from app.db.types import is_one_of
@@ -53,8 +53,7 @@ _HEADS: Final = select(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class News:
+class News(Struct, frozen=True):
     """What came between two heads."""
 
     transfer_ids: set[TransferId] = field(default_factory=set)

@@ -13,9 +13,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import Connection
 
 from app.cooperation import in_turns
@@ -90,8 +90,7 @@ def _nothing() -> None:
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
+class _Look(Struct, frozen=True):
     """What one look has found: whom to tell, and the rows of the transfers that they wait for."""
 
     heads: Heads

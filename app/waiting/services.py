@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from app.cooperation import in_turns
@@ -75,8 +76,7 @@ class Follower(Waiter):
         return self._told_at is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """What follows a position. ``changes`` is None where nobody can say: statuses are to be read anew."""
 
     changes: Sequence[PlacedChange] | None
@@ -123,8 +123,7 @@ def published_after(database: Database, waiting: Waiting, key: Key, after: Posit
         return Told(changes, read.until, read.heads)
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(Struct, frozen=True):
     """From what the changes behind a position follow; ``pasts`` is None where there is too much to read."""
 
     pasts: Sequence[Past] | None

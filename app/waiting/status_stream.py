@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain, groupby
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from app.network.facts import NetworkFacts
 from app.transfers.status_changes import MAX_SEQ, WHOLE, Position, StatusChange, StatusThen, change_between
 from app.transfers.status_history import Forward, Past
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedChange:
+class PlacedChange(Struct, frozen=True):
     """A change, its place in the stream, and when the gateway learned of it."""
 
     position: Position

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from flask import abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
+from msgspec import Struct
 
 from app.audit.keys import AuditKeys
 from app.console.access import READ, Access, Audience
@@ -57,8 +57,7 @@ WAITING_WORDS: Final[Mapping[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedLine:
+class WatchedLine(Struct, frozen=True):
     """A chain as the page shows it."""
 
     chain: WatchedChain
@@ -73,8 +72,7 @@ class WatchedLine:
     """How much of the backfill is done, in millionths; None while there is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedPage:
+class WatchedPage(Struct, frozen=True):
     """One chain, with what else is kept of it."""
 
     line: WatchedLine

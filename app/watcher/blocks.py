@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from app.values.identifiers import BlockNumber
 
 
-@dataclass(frozen=True, slots=True)
-class BlockId:
+class BlockId(Struct, frozen=True):
     """A block and its place on its chain."""
 
     number: BlockNumber
     hash: str
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Struct, frozen=True):
     """What is needed of a block's header.
 
     ``bloom`` has the 256 bytes of the filter of its logs, ``receipts_root`` the root of the trie of its
@@ -39,8 +38,7 @@ class Header:
         return BlockId(self.number, self.hash)
 
 
-@dataclass(frozen=True, slots=True)
-class Log:
+class Log(Struct, frozen=True):
     """A log of a contract. ``address`` and ``topics`` are raw bytes; ``index`` counts within the block."""
 
     block: BlockNumber

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from app.network.watch_terms import FINALIZED, WatchTerms
 from app.values.crypto import checksum_address
@@ -25,8 +26,7 @@ RANGES: Final = (100_000, 50_000, 10_000, 5_000, 2_000, 1_000, 500, 100, 10, 1)
 """Blocks of one question for logs that are tried, the largest first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """Something that was found out.
 
     :param good: False where the chain cannot be watched by this URL, or at all.
@@ -36,8 +36,7 @@ class Finding:
     good: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """What was found out about a chain, and about each of its URLs by name."""
 
     terms: WatchTerms

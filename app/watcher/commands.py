@@ -8,7 +8,6 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from types import FrameType
 from typing import Final, TextIO
@@ -16,6 +15,7 @@ from typing import Final, TextIO
 import click
 from flask import current_app
 from flask.cli import with_appcontext
+from msgspec import Struct, field
 
 from app.db.database import Database
 from app.db.pooler import pooler_complaint
@@ -40,8 +40,7 @@ BAR: Final = 24
 """Characters of the bar."""
 
 
-@dataclass(slots=True)
-class _Pace:
+class _Pace(Struct):
     """Blocks read at certain times."""
 
     seen: deque[tuple[float, int]] = field(default_factory=deque)

@@ -12,8 +12,9 @@ proves that something is not in the block; bits that are set prove nothing.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from app.values.crypto import keccak256
 from app.watcher.blocks import Header, Log
@@ -113,8 +114,7 @@ _DEPOSIT: Final = 0x7E
 """The type of a deposit of an optimistic rollup, whose receipt has fields of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(Struct, frozen=True):
     """What a transaction left behind.
 
     :param type: of the transaction (EIP-2718); 0 has no prefix.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from app.transfers.events import Event
 from app.values.identifiers import BlockNumber, ChainId
@@ -32,8 +34,7 @@ class WaitingKind(StrEnum):
     """A log that names a token or a chain that is not configured yet, or a transfer that is not known yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """A fact that something else is still missing for. A reorganisation at or below its block forgets it.
 
     :param key: unique within its chain and kind: the id of the log that it comes from, or the queued id.
@@ -49,8 +50,7 @@ class Waiting:
     facts: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingKey:
+class WaitingKey(Struct, frozen=True):
     """Names one that waits no longer."""
 
     kind: WaitingKind
@@ -68,8 +68,7 @@ class SpanState(StrEnum):
     """Two different URLs agreed when it was final, or each block's logs match its header."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """A range of blocks that was read, both ends included.
 
     :param count: of the logs of the watched contracts in it.
@@ -87,8 +86,7 @@ class Span:
     state: SpanState = SpanState.READ
 
 
-@dataclass(frozen=True, slots=True)
-class Missed:
+class Missed(Struct, frozen=True):
     """A reread or a proof that differed: what the first reading had missed or had too much, in logs."""
 
     first: BlockNumber
@@ -99,8 +97,7 @@ class Missed:
     reread_source: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """What is written together, in the transaction of the events.
 
     :param events: in their order; a ``ChainReorged`` comes first.
@@ -145,8 +142,7 @@ class Step:
     extra: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChainReadings:
+class ChainReadings(Struct, frozen=True, kw_only=True):
     """All that is kept of the reading of one chain, for the one that goes on with it.
 
     :param live_from: the block where live reading began; what lies below is backfilled.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from app.values.identifiers import BlockNumber, ChainId
 
@@ -34,8 +35,7 @@ class WatchState(StrEnum):
     """An operator has to start it again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WatchedChain:
+class WatchedChain(Struct, frozen=True, kw_only=True):
     """A chain that is configured to be watched. Times are None for what has never happened.
 
     :param from_block: the first block to be read.

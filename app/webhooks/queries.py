@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import Connection, Row, delete, exists, func, literal, or_, select, update
 
 from app.credentials.models import ApiKey
@@ -136,8 +136,7 @@ _LISTENERS = _OF_EVERYTHING.union_all(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Listeners:
+class Listeners(Struct, frozen=True):
     """Subscriptions to every transfer, and whether any names accounts or transfers."""
 
     of_everything: tuple[int, ...]

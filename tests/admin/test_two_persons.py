@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import asdict
 from typing import Any
 
 import pytest
 from flask import Flask
+from msgspec.structs import asdict
 from werkzeug.test import TestResponse
 
 from app.accounts.proposal import TwoPersons

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from fractions import Fraction
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import insert
 
 from app.accounts import models as table

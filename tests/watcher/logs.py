@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from eth_abi import encode
 from eth_utils import keccak
+from msgspec.structs import replace
 
 from app.network.watch_terms import WatchedNetwork, WatchedPair, WatchTerms
 from app.values.identifiers import BlockNumber, ChainId, PoolKey

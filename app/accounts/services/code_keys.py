@@ -10,9 +10,9 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from passlib.totp import TOTP
 from sqlalchemy import Connection, update
 
@@ -36,8 +36,7 @@ class KeyNotNamed(ValueError):
         self.count = count
 
 
-@dataclass(frozen=True, slots=True)
-class Reencrypted:
+class Reencrypted(Struct, frozen=True):
     """What became of the secrets of one-time codes: how many were moved to the present key, how many were
     under it already, and the accounts whose secret needs a key that is not configured, by their email.
     """

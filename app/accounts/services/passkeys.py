@@ -6,10 +6,10 @@ The console checks the signatures.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import Connection, RowMapping, delete, insert, or_, update
 
 from app.accounts.models import OperatorPasskey
@@ -28,8 +28,7 @@ class PasskeyRefused(ValueError):
     """A passkey is not added or removed; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Passkey:
+class Passkey(Struct, frozen=True):
     """A passkey of an account."""
 
     id: int
@@ -45,8 +44,7 @@ class Passkey:
     challenge_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class NewPasskey:
+class NewPasskey(Struct, frozen=True):
     """What a browser has registered, checked."""
 
     name: str

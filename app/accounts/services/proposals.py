@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Connection, insert, update
 
 from app.accounts import models as table
@@ -61,8 +62,7 @@ MOST_OPEN: Final = 100
 """How many proposals of one account may be open, so that nobody fills the list for all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """A change to propose: the fields of ``Proposal`` that its planning knows."""
 
     kind: str
@@ -221,8 +221,7 @@ def _documented(proposal: Proposal, decided_by: str | None) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class ProposalPage:
+class ProposalPage(Struct, frozen=True):
     """Proposals, newest first; ``older`` is the id before which the next page begins."""
 
     proposals: list[Proposal]

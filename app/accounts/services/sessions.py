@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import secrets
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, delete, insert, update
 from sqlalchemy.exc import OperationalError
 
@@ -50,8 +50,7 @@ _SEEN_EVERY: Final = timedelta(minutes=1)
 _BROWSER_LENGTH: Final = 255
 
 
-@dataclass(frozen=True, slots=True)
-class OpenSession:
+class OpenSession(Struct, frozen=True):
     """A session as its owner sees it."""
 
     id: int
@@ -137,8 +136,7 @@ def end_own_session(
     return bool(ended)
 
 
-@dataclass(frozen=True, slots=True)
-class EndedSession:
+class EndedSession(Struct, frozen=True):
     """A session that is over: whose it was, and why it ended; None where its time was up."""
 
     email: str

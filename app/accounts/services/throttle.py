@@ -7,10 +7,10 @@ once no more are judged than one after another (docs/decisions/0013-counted-befo
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import Connection, delete, update
 
 from app.accounts.models import SignInFailure
@@ -28,8 +28,7 @@ _SHORT_NAME: Final = 12
 _SWEPT_AT_ONCE: Final = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Guess:
+class Guess(Struct, frozen=True):
     """Who tries to sign in, before it is known whether it is them.
 
     :param typed: what was typed as the email; it is kept nowhere.
@@ -44,8 +43,7 @@ class Guess:
     device: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """A guess that was counted as a failure and may be judged now. ``before`` is what was counted already."""
 
     before: Mapping[str, FailureRow | None]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict
 from typing import Any
 
 from flask import Response, current_app, g, render_template, request, session
 from flask_login import current_user
 from flask_security import RoleMixin, Totp, UserDatastore, UserMixin, WebAuthnMixin
 from flask_security.utils import get_message
+from msgspec.structs import asdict
 from passlib.exc import UsedTokenError
 from passlib.totp import TotpMatch
 from webauthn.helpers.structs import CredentialDeviceType

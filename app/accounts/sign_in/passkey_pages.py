@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -25,6 +24,7 @@ from flask_security import (
     WebauthnUtil,
 )
 from flask_security.tf_plugin import TfPluginBase
+from msgspec import Struct
 from webauthn import generate_authentication_options, options_to_json
 from webauthn.helpers.exceptions import WebAuthnException
 from webauthn.helpers.structs import (
@@ -97,8 +97,7 @@ class PasskeyUtil(WebauthnUtil):
         return UserVerificationRequirement.REQUIRED
 
 
-@dataclass(frozen=True, slots=True)
-class Challenge:
+class Challenge(Struct, frozen=True):
     """What a challenge is for: ``account_id`` is 0 while nobody is signed in."""
 
     purpose: str

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 import orjson
 from flask import Blueprint, Flask, Response, current_app, request, send_from_directory
+from msgspec import Struct
 from werkzeug.exceptions import NotFound
 from werkzeug.security import safe_join
 
@@ -26,8 +26,7 @@ PLAIN: Final = "files/"
 _NAMED_BY_CONTENT: Final = re.compile(r"\.[0-9a-f]{8}(\.min)?\.(js|css)$")
 
 
-@dataclass(frozen=True, slots=True)
-class SiteFile:
+class SiteFile(Struct, frozen=True):
     """A file of the site. ``moved`` says that the path of its page lacks the slash at its end."""
 
     name: str

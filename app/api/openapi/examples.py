@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any, Final
+
+from msgspec.structs import asdict
 
 from app.refunds.explanation import own_reasons
 from app.values.codes import SendKind

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import Connection, insert, update
 
 from app.accounts.proposal import API_KEYS, TwoPersons
@@ -163,8 +163,7 @@ def _documented(row: Mapping[str, Any]) -> dict[str, Any]:
     return as_recorded({column: row[column] for column in _DOCUMENTED if row.get(column) is not None})
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRecord:
+class KeyRecord(Struct, frozen=True):
     """A key, as far as it is stored. ``last_used`` is a day in UTC, None where it was never used."""
 
     api_key_id: int

@@ -5,10 +5,11 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 from sqlalchemy import Connection, Row, insert, update
 
 from app.accounts.proposal import INGEST_TOKENS, TwoPersons
@@ -51,8 +52,7 @@ class TokenRefused(ValueError):
     """Why a token is not made or not revoked, for the operator who asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class TokenRecord:
+class TokenRecord(Struct, frozen=True):
     """What operators see of a token. Without times it is one of the environment."""
 
     name: str
@@ -145,8 +145,7 @@ def state_of(row: Row[*tuple[Any, ...]], now: datetime) -> str | None:
     return "expired" if row.expires_at is not None and row.expires_at <= now else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenTerms:
+class TokenTerms(Struct, frozen=True, kw_only=True):
     """What a new token allows beside its scope: until when, and how much. None is no limit."""
 
     expires_at: datetime | None = None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
+
+from msgspec import Struct
 
 from app.estimates.admin.summary import (
     BRIDGE_TYPE_WORDS,
@@ -32,8 +33,7 @@ _YOUNGEST_SHOWN: Final = 0.1
 """Seconds; what was read since is of now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(Struct, frozen=True):
     """A number in two notations.
 
     ``human`` is in whole tokens or percent, ``units`` in smallest units or millionths. ``human`` is empty
@@ -44,16 +44,14 @@ class Number:
     units: str
 
 
-@dataclass(frozen=True, slots=True)
-class NamedNumber:
+class NamedNumber(Struct, frozen=True):
     """A number and what it is called."""
 
     label: str
     number: Number
 
 
-@dataclass(frozen=True, slots=True)
-class TermLine:
+class TermLine(Struct, frozen=True):
     """A term: its formula, its inputs, and its rounding direction (empty: nothing to round)."""
 
     name: str
@@ -64,8 +62,7 @@ class TermLine:
     rounding: str
 
 
-@dataclass(frozen=True, slots=True)
-class LimitLine:
+class LimitLine(Struct, frozen=True):
     """A limit, what this transfer uses of it, and what remains (``left``). Broken where that is under 0."""
 
     name: str
@@ -79,8 +76,7 @@ class LimitLine:
     largest: AmountText | None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckLine:
+class CheckLine(Struct, frozen=True):
     """One check in the order in which they are made."""
 
     name: str
@@ -89,8 +85,7 @@ class CheckLine:
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(Struct, frozen=True):
     """What would pass instead: an amount (source units) or a tolerance (millionths), in words and exact."""
 
     label: str
@@ -98,8 +93,7 @@ class Suggestion:
     tolerance: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RefusalView:
+class RefusalView(Struct, frozen=True):
     """Why there is no estimate: the answer's code, reason and message, and the check that refused."""
 
     code: int
@@ -110,8 +104,7 @@ class RefusalView:
     suggestions: tuple[Suggestion, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class EstimateView:
+class EstimateView(Struct, frozen=True):
     """Everything behind one estimate.
 
     ``rate_source`` and ``fee_source`` say where rate and base fee come from; empty while no route or

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from app.db.database import Database
 from app.db.engine import reading
@@ -31,8 +32,7 @@ class Unit(StrEnum):
     RATE = "rate"
 
 
-@dataclass(frozen=True, slots=True)
-class TermWords:
+class TermWords(Struct, frozen=True):
     """A term for people: its name and its unit."""
 
     label: str
@@ -195,8 +195,7 @@ LONGEST: Final = timedelta(days=1)
 _MINUTE: Final = timedelta(minutes=1)
 
 
-@dataclass(frozen=True, slots=True)
-class RefusalCount:
+class RefusalCount(Struct, frozen=True):
     """Refusals with the same code and reason: ``err.code`` and the header X-Gateway-Reason.
 
     ``words`` say it for people, ``advice`` where to look (empty: nowhere). ``share`` is of all
@@ -212,8 +211,7 @@ class RefusalCount:
     share: str
 
 
-@dataclass(frozen=True, slots=True)
-class MinuteCount:
+class MinuteCount(Struct, frozen=True):
     """One minute: how many estimates were given and how many refused."""
 
     at: datetime
@@ -221,8 +219,7 @@ class MinuteCount:
     refused: int
 
 
-@dataclass(frozen=True, slots=True)
-class EstimateSummary:
+class EstimateSummary(Struct, frozen=True):
     """The estimates since ``since``. Refusals have the most frequent first; ``minutes`` has every minute."""
 
     since: datetime

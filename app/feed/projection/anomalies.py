@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import Connection, delete, insert, update
 
 from app.feed.queries.pools import load_pools_now
@@ -21,8 +21,7 @@ from app.values.identifiers import ChainId, PoolKey
 CHUNK = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """What an anomaly is about."""
 
     name: str

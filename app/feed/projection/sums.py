@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import asdict
 from datetime import datetime
 from typing import Final
 
+from msgspec.structs import asdict
 from sqlalchemy import Connection, delete, tuple_, update
 
 from app.db.upserts import upsert

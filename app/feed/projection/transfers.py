@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from operator import attrgetter
 from typing import Any, Final
 
+from msgspec.structs import replace
 from sqlalchemy import Connection, bindparam, delete, insert
 
 from app.cooperation import in_turns

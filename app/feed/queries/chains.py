@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
 from typing import Any, Final, NamedTuple, cast
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, exists, func, or_, select, text, true
 
 from app.db.types import UtcTime, is_one_of
@@ -272,8 +272,7 @@ def who_reports_heads(connection: Connection) -> list[tuple[str, ChainId]]:
     return sorted((row[0], row[1]) for row in connection.execute(told) if row[1] is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class OutOfReach:
+class OutOfReach(Struct, frozen=True):
     """A reporter's heads of a chain that are more than ``depth`` below its newest one.
 
     Earlier in the log and no later in time. They are also that far below the second highest of its heads: a

@@ -5,10 +5,10 @@ from __future__ import annotations
 import typing
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -90,8 +90,7 @@ def load_liquidity(connection: Connection, chain_id: ChainId) -> dict[str, PoolC
     return {row.symbol: PoolCounters(added=row.added, withdrawn=row.withdrawn) for row in rows}
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A part of a chain's log of liquidity and withdraws: what may stand, or not, because of one change.
 
     :param from_block: all in this block and above; None: nothing is asked for by its block.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
+from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, Row, exists, func, literal, select, tuple_
 
 from app.db.types import Hash32, UtcTime, is_one_of
@@ -218,8 +218,7 @@ def count_pruned_transfers(connection: Connection) -> int:
     return connection.scalar(select(func.count()).select_from(log.PrunedTransfer)) or 0
 
 
-@dataclass(frozen=True, slots=True)
-class LogPositions:
+class LogPositions(Struct, frozen=True):
     """Positions in the log; 0 where there is nothing of the kind."""
 
     last_seq: int

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from msgspec import Struct, field
 from sqlalchemy import Connection, Row, delete, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -119,8 +119,7 @@ def project_around(
     _project_again(connection, affected, now)
 
 
-@dataclass(slots=True)
-class _Affected:
+class _Affected(Struct):
     """What has to be folded again because some events stand now, or no longer do."""
 
     transfers: set[bytes] = field(default_factory=set)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import Connection, select
 
 from app.db.database import Database
@@ -21,8 +21,7 @@ from app.feed.services.log import note_every_target, refuse_grown
 from app.network.queries import load_network_facts
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(Struct, frozen=True):
     """What was looked at in one transaction."""
 
     last: bytes
@@ -31,8 +30,7 @@ class Range:
     changed: int
 
 
-@dataclass(frozen=True, slots=True)
-class Backfill:
+class Backfill(Struct, frozen=True):
     """Something to do for every row of a table, in the order of its key. To do it again changes nothing."""
 
     name: str

@@ -6,12 +6,12 @@ import math
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby, islice
 from typing import Final
 
 from marshmallow import Schema
+from msgspec import Struct, field
 from sqlalchemy import Connection
 
 from app.cooperation import in_turns
@@ -49,16 +49,14 @@ UNREADABLE: Final = ("unreadable", "refused")
 """As what lines are counted of which not even the type is known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Intake:
+class Intake(Struct, frozen=True):
     """How deep a reorganisation may go, in blocks, and what counts the lines that come in."""
 
     max_reorg_blocks: int
     counters: Counters = NOTHING_COUNTED
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(Struct, frozen=True):
     """On what terms a sender is admitted. Both are called in each transaction of its lines.
 
     ``admit`` comes before anything is taken, ``charge`` after, with the number of lines that are new or
@@ -73,8 +71,7 @@ class Terms:
 WITHOUT_LIMIT: Final = Terms()
 
 
-@dataclass(slots=True)
-class IngestResult:
+class IngestResult(Struct):
     """What became of the lines."""
 
     refused: list[RefusedLine] = field(default_factory=list)
@@ -278,8 +275,7 @@ def _parts(lines: Iterable[ReadLine]) -> Iterator[Sequence[ReadLine]]:
             yield part
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(Struct, frozen=True):
     """The last event that was accepted from a reporter; ``seq`` is its position in the log."""
 
     id: str

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct, field
 from sqlalchemy import Connection
 
 from app.audit.keys import AuditKeys
@@ -49,8 +49,7 @@ PAUSE_SECONDS: Final = 0.02
 """Between two turns, so that reporters who wait for theirs get it on SQLite too, where nobody queues."""
 
 
-@dataclass(slots=True)
-class Pruning:
+class Pruning(Struct):
     """What is removed, or would be."""
 
     before: datetime

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import Connection, Row, delete, insert
 
 from app.db.upserts import upsert
@@ -158,8 +158,7 @@ def _withdraw_volumes(connection: Connection, moved: SharedChange) -> None:
 Rows = Sequence[Row[*tuple[Any, ...]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """What of one kind can go.
 
     ``candidates`` are positions in the log of what happened before a time; ``decided`` are of some of them

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import Connection
 
 from app.feed.projection.anomalies import validate_pools
@@ -46,8 +46,7 @@ CONTRACT_COLUMNS: Final[dict[str, tuple[str, ...]]] = {
 """By section the columns of the contracts that take sends."""
 
 
-@dataclass(frozen=True, slots=True)
-class ContractsChanged:
+class ContractsChanged(Struct, frozen=True):
     """Contracts of a pegged pair, or without a symbol of a chain's pool, that came or went.
 
     ``addresses`` is None where nothing was configured before or is any more: then every contract that a
@@ -59,8 +58,7 @@ class ContractsChanged:
     addresses: frozenset[str] | None
 
 
-@dataclass(frozen=True, slots=True)
-class FactsChanged:
+class FactsChanged(Struct, frozen=True):
     """The facts by which kept events are judged and which a change added, removed or altered.
 
     ``contracts`` are those that take sends and came or went: sends that name one are judged again.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import Connection, Select
 
 from app.db.base import Base
@@ -14,8 +14,7 @@ from app.db.base import Base
 Values = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """A row that is not as it follows from the log. None: there is no such row, or there should be none."""
 
     table: str
@@ -42,8 +41,7 @@ class Difference:
         return expected - stored
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A part of what is projected that can be compared by itself.
 
     ``compare`` reads it and its log at one moment; ``repair`` writes what follows from the log, as the only

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from typing import Final
 
+from msgspec.structs import asdict
 from sqlalchemy import Connection, select
 
 from app.estimates.models import PoolCounter, PoolVolume

@@ -6,9 +6,9 @@ Nothing is rounded: what a token cannot hold is refused.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from wtforms import Form, FormField
 from wtforms.utils import unset_value
 
@@ -29,8 +29,7 @@ _LONGEST_CHAIN: Final = 19
 _MOST_DECIMALS: Final = 36
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Struct, frozen=True):
     """What an amount counts: a token's symbol, empty while none is chosen, and its decimals where known."""
 
     symbol: str
@@ -43,8 +42,7 @@ class Unit:
         return f"{units(smallest, self.decimals)} {self.symbol}", f"{grouped(smallest)} smallest units"
 
 
-@dataclass(frozen=True, slots=True)
-class UnitOf:
+class UnitOf(Struct, frozen=True):
     """Which fields of a form say what an amount counts.
 
     :param chain: holds the chain whose token is meant.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from flask import url_for
+from msgspec import Struct
 
 from app.audit.records import AuditedChange
 from app.console.access import may
@@ -29,8 +29,7 @@ EDITED_VIEWS: Final[tuple[type[NetworkView], ...]] = (
 BY_SECTION: Final = {view.model_class.__tablename__: view for view in EDITED_VIEWS}
 
 
-@dataclass(frozen=True, slots=True)
-class DescribedChange:
+class DescribedChange(Struct, frozen=True):
     """A change of a row for a page.
 
     ``what`` is Added, Changed or Removed; ``history`` is the address of that of the row.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final
 
 from flask import flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
+from msgspec.structs import replace
 from werkzeug.datastructures import MultiDict
 from wtforms import Form, FormField
 

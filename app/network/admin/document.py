@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -10,6 +9,7 @@ from flask import Response, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from flask_wtf.file import FileField
+from msgspec import Struct
 from wtforms import HiddenField, ValidationError
 
 from app.accounts.proposal import TwoPersons
@@ -110,8 +110,7 @@ _ONE_BY_ONE: Final = 100
 _MOST_ERRORS: Final = 50
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
+class _Section(Struct, frozen=True):
     """The differences of a section for the page."""
 
     name: str

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
 from flask import abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
+from msgspec import Struct
+from msgspec.structs import replace
 from werkzeug.datastructures import MultiDict
 
 from app.accounts.proposal import TwoPersons
@@ -49,8 +50,7 @@ def concerned_transfers(effects: Iterable[Effect]) -> Mapping[bytes, TransferLin
     return {row.transfer_id: transfer_line(terms, row) for row in rows}
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedUsers:
+class LinkedUsers(Struct, frozen=True):
     """Users of a kind: how many, the names of the first with their pages, and how many more there are."""
 
     title: str
@@ -96,8 +96,7 @@ _NO_ROW: Final = 0
 """The number of no row: an edit of it is refused, since the row was removed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
+class Beside(Struct, frozen=True):
     """A small table of facts beside a form, which cannot be edited."""
 
     title: str
@@ -106,8 +105,7 @@ class Beside:
     rows: tuple[tuple[Any, ...], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """An edit that is previewed or saved: its form, the row as it is now, and how to show the form again.
 
     ``filled_in`` is false where the values do not come from the form: then there is no way back to it.

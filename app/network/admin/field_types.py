@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from wtforms import Form, FormField, ValidationError
 from wtforms.utils import unset_value
 from wtforms.widgets import TextArea
@@ -231,8 +231,7 @@ class _Cell(TextValueField):
         self.text = valuelist[-1] if valuelist else ""
 
 
-@dataclass(slots=True)
-class TierRow:
+class TierRow(Struct):
     """A row as it is typed: where the tier begins, and its fee in percent."""
 
     start: _Cell

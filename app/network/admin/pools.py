@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from app.console.formats import grouped
@@ -46,8 +47,7 @@ class Severity(StrEnum):
     NEAR = "near"
 
 
-@dataclass(frozen=True, slots=True)
-class PoolWarning:
+class PoolWarning(Struct, frozen=True):
     """What is the matter with a pool. ``within`` is about how long it lasts at the pace of the last day."""
 
     severity: Severity
@@ -109,8 +109,7 @@ def _lasts(amount: int, per_pace: int) -> timedelta:
     return timedelta(minutes=min(minutes, 366 * 24 * 60))
 
 
-@dataclass(frozen=True, slots=True)
-class CapUse:
+class CapUse(Struct, frozen=True):
     """How much of a cap is used. ``ppm`` is that share in millionths, rounded down; over 1000000: over it."""
 
     used: AmountText
@@ -118,8 +117,7 @@ class CapUse:
     ppm: int
 
 
-@dataclass(frozen=True, slots=True)
-class PoolLine:
+class PoolLine(Struct, frozen=True):
     """One pool now, in its token's units.
 
     ``under_zero``: events are missing or the opening values are wrong; estimates count 0 instead.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Final
 
@@ -11,6 +10,7 @@ from flask import g, request
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from markupsafe import Markup
+from msgspec import Struct
 
 from app.accounts.proposal import TwoPersons
 from app.accounts.services.proposals import ReasonMissing, TooManyProposals
@@ -52,8 +52,7 @@ REPORTED: Final = "reported"
 CONFIGURED: Final = "configured"
 
 
-@dataclass(frozen=True, slots=True)
-class FeeNow:
+class FeeNow(Struct, frozen=True):
     """The fee that counts, None where none is known; ``stale``: it is too old to be quoted."""
 
     fee: BaseFee | None

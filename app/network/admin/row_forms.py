@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
+from msgspec import Struct
 from wtforms import Field, FormField, ValidationError
 from wtforms.utils import unset_value
 
@@ -32,8 +32,7 @@ VALUES: Final = (TextValueField, RateField, PairTokenField)
 """The types of fields that are keys of the row."""
 
 
-@dataclass(frozen=True, slots=True)
-class DiffLine:
+class DiffLine(Struct, frozen=True):
     """A difference in the form's words; human units and names stand beside the bare values."""
 
     label: str

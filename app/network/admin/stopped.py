@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from flask import g
+from msgspec import Struct
 
 from app.db.database import Database
 from app.network.history import chains_stopped_now
 from app.parts import current
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Struct, frozen=True):
     """A stopped chain. ``ago`` is how long ago in its largest unit, empty where that is not known."""
 
     chain_id: int

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
+from msgspec import Struct
 from sqlalchemy import Connection
 
 from app.db.database import Database
@@ -21,8 +21,7 @@ from app.values.crypto import parse_evm_address
 from app.values.identifiers import ChainId
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """A validator; ``share_ppm`` is of the whole power, in parts per million, rounded down."""
 
     signer: bytes
@@ -30,8 +29,7 @@ class Member:
     share_ppm: int
 
 
-@dataclass(frozen=True, slots=True)
-class SetVersion:
+class SetVersion(Struct, frozen=True):
     """One set, the strongest first. Version 0 is the opening one, which no event reports.
 
     ``cannot_sign`` says why the contract takes nothing that the set signs; None where it does.
@@ -47,8 +45,7 @@ class SetVersion:
     members: tuple[Member, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ChainSets:
+class ChainSets(Struct, frozen=True):
     """The sets of a chain, the newest first."""
 
     chain_id: ChainId

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 from marshmallow import ValidationError
+from msgspec import Struct
 from sqlalchemy import Connection
 
 from app.accounts.proposal import TwoPersons
@@ -34,16 +34,14 @@ LONGEST_SHOWN: Final = 120
 _SEPARATORS: Final = re.compile(r"[,;\t]")
 
 
-@dataclass(frozen=True, slots=True)
-class GoodLine:
+class GoodLine(Struct, frozen=True):
     """A line that can be taken, and what was typed."""
 
     row: Row
     typed: str
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidLine:
+class InvalidLine(Struct, frozen=True):
     """A line that cannot be taken: its number from 1, its text as far as it is shown, and the reason."""
 
     number: int
@@ -51,8 +49,7 @@ class InvalidLine:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class BlockEdit:
+class BlockEdit(Struct, frozen=True):
     """What to block in ``blocked_addresses`` or ``blocked_networks``: an address or a network a line.
 
     Blank lines, and comments that begin with ``#``, are passed over. ``shared`` has reason, source and end
@@ -64,8 +61,7 @@ class BlockEdit:
     shared: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class BlocksPreview:
+class BlocksPreview(Struct, frozen=True):
     """What the lines would do. With an invalid one among them, none is saved.
 
     ``added`` are not blocked yet; ``extended`` are blocked, but end earlier than is asked for;
@@ -81,8 +77,7 @@ class BlocksPreview:
     effects: tuple[Effect, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _SortedLines:
+class _SortedLines(Struct, frozen=True):
     changes: list[Change]
     typed: list[str]
     standing: list[Row]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from app.audit.records import AuditedChange, changes_text
 from app.audit.services import Conflict, fingerprint
@@ -22,16 +23,14 @@ from app.values.amounts import grouped
 __all__ = ["Compared", "Comparison", "NetworkRefused", "Picked", "compare_document", "picked_edits"]
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """The rows of a section that the document has otherwise: as they are now, and as it says."""
 
     section: str
     changes: tuple[AuditedChange, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """What differs, by section in the document's order. ``fingerprint`` is that of all of it."""
 
     sections: tuple[Compared, ...]
@@ -43,8 +42,7 @@ class Comparison:
         return sum(len(section.changes) for section in self.sections)
 
 
-@dataclass(frozen=True, slots=True)
-class Picked:
+class Picked(Struct, frozen=True):
     """What of the differences is wanted: rows by their names, and whole sections."""
 
     subjects: Collection[str]

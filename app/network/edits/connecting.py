@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct
+from msgspec.structs import replace
 
 from app.audit.services import fingerprint
 from app.db.database import Database
@@ -23,8 +24,7 @@ from app.values.amounts import format_units, mul_div_up, scale_factors
 _VALIDATORS = SECTION_BY_NAME["validators"]
 
 
-@dataclass(frozen=True, slots=True)
-class OpeningSet:
+class OpeningSet(Struct, frozen=True):
     """The members as the document writes them, by row number, and their fingerprint."""
 
     members: Mapping[int, Mapping[str, Any]]
@@ -65,8 +65,7 @@ _OWN_OF_A_ROUTE: Final = ("pinned_base_fee", "pinned_until")
 """What a new route does not get from its example: a fee is pinned because of what happens on one route."""
 
 
-@dataclass(frozen=True, slots=True)
-class TokenExample:
+class TokenExample(Struct, frozen=True):
     """A token of the example, and its pool; None where it has none."""
 
     token: Documented
@@ -74,8 +73,7 @@ class TokenExample:
     decimals: int
 
 
-@dataclass(frozen=True, slots=True)
-class RouteExample:
+class RouteExample(Struct, frozen=True):
     """The routes of a token between the new chain and another one, each as the example has one like it.
 
     ``there`` leads from the new chain, ``back`` to it; None where the example has no such route. Their base
@@ -91,8 +89,7 @@ class RouteExample:
     fee_back: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(Struct, frozen=True):
     """A chain that a new one is made like."""
 
     chain: Documented
@@ -107,8 +104,7 @@ class Example:
         return hashlib.sha256(orjson.dumps(copied, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class NewToken:
+class NewToken(Struct, frozen=True):
     """A token of the new chain. Amounts are in its smallest units; ``total_cap`` None is no cap."""
 
     example: TokenExample
@@ -118,8 +114,7 @@ class NewToken:
     total_cap: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class NewRoute:
+class NewRoute(Struct, frozen=True):
     """A route from or to the new chain; ``base_fee`` is in the destination token's smallest units."""
 
     example: RouteExample
@@ -127,8 +122,7 @@ class NewRoute:
     base_fee: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class NewChain:
+class NewChain(Struct, frozen=True):
     """All of a new chain."""
 
     chain: Documented

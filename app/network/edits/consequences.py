@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from app.network.edits.results import Effect, Severity, counted
 from app.network.route_terms import (
@@ -37,8 +38,7 @@ class OpenRoute(NamedTuple):
     bridge: BridgeType | None
 
 
-@dataclass(frozen=True, slots=True)
-class RouteChanges:
+class RouteChanges(Struct, frozen=True):
     """The routes that an edit stops and opens. ``names`` are those of the chains, by id."""
 
     stopped: frozenset[OpenRoute]

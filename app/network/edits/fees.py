@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from app.accounts.proposal import TwoPersons
@@ -33,8 +34,7 @@ BASE_FEES: Final = "base_fees"
 """What proposals call new base fees."""
 
 
-@dataclass(frozen=True, slots=True)
-class FeeEdit:
+class FeeEdit(Struct, frozen=True):
     """New base fees of the configured routes to a chain: all of them, or those of one symbol.
 
     Either ``amount``, in the destination token's smallest units and then of one symbol, or
@@ -66,8 +66,7 @@ class FeeEdit:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class FeeRow:
+class FeeRow(Struct, frozen=True):
     """One route: its fees in smallest units of the destination token, and what the new one means.
 
     A fee of None is not known.
@@ -86,8 +85,7 @@ class FeeRow:
         return fee_times(self.before, self.after)
 
 
-@dataclass(frozen=True, slots=True)
-class FeesPreview:
+class FeesPreview(Struct, frozen=True):
     """Every route that the edit is about, in order, also those whose fee stays.
 
     ``fingerprint`` is that of the fees as they are shown, for the save to hand back. With ``waits``

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, cast
 
 from marshmallow import ValidationError
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection
 
 from app.audit.services import Conflict, require_unchanged
@@ -115,8 +116,7 @@ ByIdentity = dict[tuple[Any, ...], Row]
 """Rows of a section by their keys, in order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """One row to add, change or remove.
 
     ``values`` are fields as the network document writes them; those left out keep what they have,
@@ -136,8 +136,7 @@ class Edit:
         return {"section": self.section, "row_id": self.row_id, "values": values, "shown": shown}
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedEdits:
+class PlannedEdits(Struct, frozen=True):
     """Checked edits: the changes that they make, without those of rows that would stay as they are.
 
     ``before`` and ``after`` are the rows of every section but the blocked ones, empty where only those are
@@ -149,8 +148,7 @@ class PlannedEdits:
     after: Rows
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedEdit:
+class PlannedEdit(Struct, frozen=True):
     """One checked edit. ``change`` is None where the row would stay as it is."""
 
     subject: str

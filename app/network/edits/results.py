@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import IntEnum
+
+from msgspec import Struct
 
 from app.audit.records import AuditedChange
 from app.audit.services import EditRefused
@@ -20,8 +21,7 @@ class Severity(IntEnum):
     GRAVE = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(Struct, frozen=True):
     """One consequence in words; ``details`` are what it consists of, a line each.
 
     ``transfer_ids`` are the last transfers that it is about, the newest first.
@@ -33,8 +33,7 @@ class Effect:
     transfer_ids: tuple[bytes, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
+class Preview(Struct, frozen=True):
     """What an edit would do. Without ``changes`` it would do nothing.
 
     ``needs_typed``: a name that has to be typed before the edit is saved. With ``waits`` it is not saved
@@ -57,8 +56,7 @@ class Preview:
         return max((effect.severity for effect in self.effects), default=Severity.PLAIN)
 
 
-@dataclass(frozen=True, slots=True)
-class FieldError:
+class FieldError(Struct, frozen=True):
     """What is wrong with a value. ``path`` is empty, or such as ``perc_fee_tiers[1].ppm``.
 
     ``edit`` is the number of the edit that it is about, where several are made together.
@@ -97,8 +95,7 @@ class NotConfirmed(EditRefused):
         self.needs_typed = needs_typed
 
 
-@dataclass(frozen=True, slots=True)
-class RowUsers:
+class RowUsers(Struct, frozen=True):
     """What uses a row: how many of a kind, exactly or at least, and the names of the first of them."""
 
     kind: str

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from app.accounts.proposal import ONE_ROW, TwoPersons
@@ -64,8 +65,7 @@ def _key(section: Section, column: str) -> str:
     return name
 
 
-@dataclass(frozen=True, slots=True)
-class ShownRow:
+class ShownRow(Struct, frozen=True):
     """A row for a form: its name, its values as the document writes them, and their fingerprint."""
 
     row_id: int
@@ -151,8 +151,7 @@ SEVERAL: Final = "rows"
 """What proposals call several rows that are edited together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edits:
+class Edits(Struct, frozen=True):
     """Edits that are made together or not at all.
 
     :param action: what the audit log calls it, such as ``network.connect``.

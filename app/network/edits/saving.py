@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import Connection
 
 from app.accounts.proposal import Proposal, TwoPersons
@@ -83,8 +83,7 @@ LONGEST_NOTE: Final = 500
 _NOTE: Final = "; note: "
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """What an edit comes to now.
 
     ``kind`` and ``input`` are how it is planned again when somebody approves it; ``action`` is what the

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from app.accounts.proposal import TwoPersons
@@ -24,8 +25,7 @@ from app.network.sections import Row
 _CHAINS = SECTION_BY_NAME["chains"]
 
 
-@dataclass(frozen=True, slots=True)
-class Switch:
+class Switch(Struct, frozen=True):
     """Chains to stop, or with ``stop`` false to resume. Those in that state already are left alone."""
 
     chain_ids: frozenset[int]

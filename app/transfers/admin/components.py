@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import Row
 
 from app.network.terms import ChainInfo, NetworkTerms
@@ -19,8 +19,7 @@ from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import ChainId, PoolKey
 
 
-@dataclass(frozen=True, slots=True)
-class AmountText:
+class AmountText(Struct, frozen=True):
     """An amount in smallest units and as people write it; ``text`` is empty while decimals are unknown."""
 
     units: int
@@ -31,8 +30,7 @@ class AmountText:
         return f"{self.text} {self.symbol}" if self.text else f"{self.units} smallest units of {self.symbol}"
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(Struct, frozen=True):
     """A number, exact while it is under ``COUNTED``."""
 
     number: int
@@ -46,8 +44,7 @@ class Count:
         return f"{grouped(self.number)}" + ("+" if self.at_least else "")
 
 
-@dataclass(frozen=True, slots=True)
-class ChainName:
+class ChainName(Struct, frozen=True):
     """A chain by id and name; one that is not configured is named by its id."""
 
     id: int
@@ -55,8 +52,7 @@ class ChainName:
     known: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TransferLine:
+class TransferLine(Struct, frozen=True):
     """A transfer in a list. ``transfer_id`` is lower-case hex with 0x."""
 
     transfer_id: str
@@ -119,8 +115,7 @@ def transfer_line(terms: NetworkTerms, row: Row[*tuple[Any, ...]] | TransferStat
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Transaction:
+class Transaction(Struct, frozen=True):
     """A transaction on a chain; ``link`` is its page in the chain's explorer, https or empty."""
 
     tx_hash: str
@@ -128,8 +123,7 @@ class Transaction:
     link: str
 
 
-@dataclass(frozen=True, slots=True)
-class AnomalyLine:
+class AnomalyLine(Struct, frozen=True):
     """An anomaly in words. ``advice`` says what to do about it."""
 
     id: int

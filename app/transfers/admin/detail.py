@@ -6,10 +6,10 @@ Its sentences are those of the page for the person who waits (``app.transfer_pag
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import Connection
 
 from app.db.database import Database
@@ -54,8 +54,7 @@ REFUND_TRANSACTIONS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class StageLine:
+class StageLine(Struct, frozen=True):
     """One stage of the transfer; ``event_ids`` are the standing events that report it."""
 
     name: StageName
@@ -65,8 +64,7 @@ class StageLine:
     event_ids: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TransferDetail:
+class TransferDetail(Struct, frozen=True):
     """A transfer as its page shows it, read from one view of the database.
 
     ``next_actor`` and ``next_poll_seconds`` (0 where it is over) are what clients are told beside the status.
@@ -194,8 +192,7 @@ def _stages(history: TransferHistory, state: TransferState) -> tuple[StageLine, 
     )
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineStage:
+class TimelineStage(Struct, frozen=True):
     """A stage and its standing events.
 
     ``took`` is the time since the last reported stage before it. ``lasting`` is how long the transfer has
@@ -208,8 +205,7 @@ class TimelineStage:
     events: tuple[EventLine, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(Struct, frozen=True):
     """The stages in their order. ``others`` are the events of no stage, also those that no longer stand."""
 
     stages: tuple[TimelineStage, ...]

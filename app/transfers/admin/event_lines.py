@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, TypeVar, cast
 
+from msgspec import Struct
 from sqlalchemy import Connection, Row
 
 from app.network.terms import NetworkTerms
@@ -30,8 +30,7 @@ from app.watcher.services.advance import REPORTER
 E = TypeVar("E", bound=TransferEvent)
 
 
-@dataclass(frozen=True, slots=True)
-class EventLine:
+class EventLine(Struct, frozen=True):
     """One acceptance of one event.
 
     ``at`` is when it happened, ``received_at`` when it was accepted. ``stands`` says whether it counts, and
@@ -53,8 +52,7 @@ class EventLine:
     fallen: str
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """What describing a transfer's events needs. ``signers`` are addresses by signature, both 0x hex."""
 
     terms: NetworkTerms

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from app.console.formats import Tone
 from app.transfers.anomalies import AnomalyKind
@@ -14,8 +15,7 @@ from app.values.codes import SendKind, XferStatus
 from app.values.codes import TransferHistoryStatus as Status
 
 
-@dataclass(frozen=True, slots=True)
-class StatusWords:
+class StatusWords(Struct, frozen=True):
     """A status for people: a short label, what it means, and its tone."""
 
     label: str

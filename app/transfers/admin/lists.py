@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
+from msgspec import Struct, field
 from sqlalchemy import Connection, Row
 from werkzeug.datastructures import MultiDict
 
@@ -42,8 +42,7 @@ PAGE: Final = 50
 """The statuses of transfers that are over (models.transfers.OPEN says the same to the database)."""
 
 
-@dataclass(frozen=True, slots=True)
-class TransferFilters:
+class TransferFilters(Struct, frozen=True):
     """What a list shows; what is empty or None filters nothing.
 
     ``since`` and ``until`` bound the last change: from ``since`` on, before ``until``. ``account`` is
@@ -71,8 +70,7 @@ class TransferFilters:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class TransferPage:
+class TransferPage(Struct, frozen=True):
     """A page of a list. ``next_page`` continues it, None at its end.
 
     ``searching``: the page is not full, yet there is more to look at: the filters match little, and a
@@ -201,8 +199,7 @@ Options = tuple[tuple[str, str], ...]
 """Values and labels of a select."""
 
 
-@dataclass(slots=True)
-class ListRequest:
+class ListRequest(Struct):
     """What is to be listed.
 
     ``stuck`` is whose list of stuck transfers it is, None for all transfers; ``seen_to`` are those of it

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
 from sqlalchemy import Connection
 
 from app.db.database import Database
@@ -37,8 +37,7 @@ MOST_LOOKED_AT: Final = 5_000
 _BATCH: Final = 500
 
 
-@dataclass(frozen=True, slots=True)
-class SeenTo:
+class SeenTo(Struct, frozen=True):
     """Who acknowledged a stuck transfer, when, and their note."""
 
     by: str
@@ -46,8 +45,7 @@ class SeenTo:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class StuckTransfer:
+class StuckTransfer(Struct, frozen=True):
     """A transfer, how long it has been in its state, and how long it may be."""
 
     line: TransferLine
@@ -62,8 +60,7 @@ class StuckTransfer:
     seen_to: SeenTo | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StuckCount:
+class StuckCount(Struct, frozen=True):
     """How many are stuck and not acknowledged, and how many of them became so within the last day.
 
     ``number`` is exact while it is under ``COUNTED``; ``new`` is None where it is not.
@@ -73,8 +70,7 @@ class StuckCount:
     new: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class StuckPage:
+class StuckPage(Struct, frozen=True):
     """The longest stuck first; ``next_page`` continues, None at the end.
 
     ``searching``: not full, yet there is more to look at (a page looks at a bounded number).

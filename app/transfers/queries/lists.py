@@ -7,10 +7,10 @@ rows as it has, whatever the number of transfers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -69,32 +69,28 @@ COLUMNS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(Struct, frozen=True):
     """A position in a list: the time of a row and, among equal times, its id."""
 
     at: datetime
     transfer_id: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """Last changes from ``since`` on and before ``until``; None is no bound."""
 
     since: datetime | None = None
     until: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """Rows and where the next page begins; ``rest`` is None when there are no more."""
 
     rows: Sequence[ListedTransfer]
     rest: Cursor | None
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Struct, frozen=True):
     """Transfers whose leading columns of one index have these values, and which meet the conditions.
 
     :ivar elsewhere: a column by name and its value in the transfers that another branch has. They are read

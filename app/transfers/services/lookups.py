@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import Connection
 
 from app.db.database import Database
@@ -37,16 +37,14 @@ class TransferKnowledge(StrEnum):
     KNOWN = "known"
 
 
-@dataclass(frozen=True, slots=True)
-class ReadTo:
+class ReadTo(Struct, frozen=True):
     """How far a chain was read: its highest block, None where no event named one, and its newest event."""
 
     block: BlockNumber | None
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class FoundTransfers:
+class FoundTransfers(Struct, frozen=True):
     """The transfers of a key, the earliest first, and how far the chains had been read before the search."""
 
     state: TransferKnowledge
@@ -111,8 +109,7 @@ MAX_PAGE: Final = 100
 _NEWEST: Final = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Leg:
+class Leg(Struct, frozen=True):
     """One end of a transfer: chain and token as the transfer configs have them, and how much.
 
     ``amount`` is in this chain's units, 0 while it is not known or nothing was paid.
@@ -123,8 +120,7 @@ class Leg:
     amount: int
 
 
-@dataclass(frozen=True, slots=True)
-class ListedTransfer:
+class ListedTransfer(Struct, frozen=True):
     """A transfer of a history; times in milliseconds since 1970, 0 for earlier ones."""
 
     transfer_id: TransferId
@@ -137,8 +133,7 @@ class ListedTransfer:
     status: TransferStatus
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryPage:
+class HistoryPage(Struct, frozen=True):
     """Transfers, the newest first, and the token of the page after it; ``""`` after an empty one."""
 
     transfers: Sequence[ListedTransfer]

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, Protocol
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from sqlalchemy import Connection, Row
 
 from app.db.database import Database
@@ -128,8 +129,7 @@ NAMED_CHAINS: Final = 24
 """Chains in the message about an unknown transfer."""
 
 
-@dataclass(frozen=True, slots=True)
-class TransferStatus:
+class TransferStatus(Struct, frozen=True):
     """The answer. Evidence is base64, and present only at status 8. An unknown link is ``""``."""
 
     status: Status

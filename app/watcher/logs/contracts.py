@@ -7,9 +7,10 @@ argument. A log that has the topic and does not fit is not decoded by guessing: 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from app.values.crypto import keccak256
 from app.watcher.blocks import Log
@@ -68,8 +69,7 @@ class Role(StrEnum):
     BRIDGE = "pegged bridge"
 
 
-@dataclass(frozen=True, slots=True)
-class EventShape:
+class EventShape(Struct, frozen=True):
     """One event of the contracts.
 
     :param size: of its data in bytes; None where it differs from log to log.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
+
+from msgspec import Struct
 
 from app.network.watch_terms import KnownSend, WatchedNetwork
 from app.transfers.event_types import EventType
@@ -172,8 +173,7 @@ class Payment(StrEnum):
     LIQUIDITY = "liquidity"
 
 
-@dataclass(frozen=True, slots=True)
-class Payout:
+class Payout(Struct, frozen=True):
     """What a contract pays at once, or when its delay is over.
 
     :param transfer_id: None of liquidity.

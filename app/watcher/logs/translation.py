@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from app.network.watch_terms import WatchedNetwork, WatchTerms
 from app.transfers.event_types import EventType
@@ -28,16 +29,14 @@ from app.watcher.logs.values import Undecodable
 from app.watcher.steps import Waiting, WaitingKey, WaitingKind
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(Struct, frozen=True):
     """A log of a watched contract that cannot be told as an event; the reason is for operators."""
 
     log: Log
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Translation:
+class Translation(Struct, frozen=True):
     """What a step writes of the logs that it read.
 
     :param events: in the order of their logs, and then what came due.

@@ -7,8 +7,9 @@ is rolled back like a reorganisation, and who told it is raised (docs/decisions/
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from app.values.identifiers import BlockNumber
 from app.watcher import node_answers
@@ -27,8 +28,7 @@ ACCEPTED_SECONDS: Final = 600.0
 """A jump that nobody contradicts for so long was none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Struct, frozen=True):
     """A reorganisation that a node has told, with what has taken the place of the old blocks.
 
     :param anchor: the highest block known to stand: reading goes on above it.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from app.feed.services.retract import retractions_of
 from app.transfers.contents import agree
@@ -20,8 +22,7 @@ from app.watcher.services.readings import Reported, confirmed_elsewhere
 from app.watcher.steps import Missed, Span, Step, Waiting, WaitingKey, WaitingKind
 
 
-@dataclass(frozen=True, slots=True)
-class Holding:
+class Holding(Struct, frozen=True):
     """What blocks hold, as far as can be found out.
 
     :param span: how well that is known, and by which URL.
@@ -40,8 +41,7 @@ class Holding:
         return Blocks(self.span.first, self.span.last)
 
 
-@dataclass(slots=True)
-class _Difference:
+class _Difference(Struct):
     """What the blocks say and was not reported, and the reverse."""
 
     events: list[Event] = field(default_factory=list)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from app.feed.lines import MAX_AHEAD
 from app.values.identifiers import BlockNumber
@@ -22,8 +24,7 @@ from app.watcher.steps import Span
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
+class Fetched(Struct, frozen=True):
     """The logs of a range, as one node told them and its headers confirm.
 
     :param headers: of every block with a log, of the last block, and of the one before the first.

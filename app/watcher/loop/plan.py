@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from app.network.watch_terms import FINALIZED, WatchTerms
 from app.values.identifiers import BlockNumber
@@ -18,8 +19,7 @@ LINKED_BLOCKS: Final = MOST_CALLS - 1
 FIRST_BLOCK: Final = BlockNumber(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Blocks:
+class Blocks(Struct, frozen=True):
     """A range of blocks, both ends included."""
 
     first: BlockNumber

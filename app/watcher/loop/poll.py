@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from app.feed.services.retract import retractions_of
 from app.network.watch_terms import FINALIZED
@@ -21,8 +22,7 @@ from app.watcher.services.readings import Reported, confirmed_elsewhere
 from app.watcher.steps import Step, WaitingKind
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """What became of a question to the chain.
 
     :param step: what is to be written; None where nothing is new.
@@ -33,8 +33,7 @@ class Told:
     unreadable: Sequence[Unreadable] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(Struct, frozen=True):
     look: Look
     final: BlockNumber | None
     branch: Branch | None

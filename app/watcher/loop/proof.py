@@ -6,8 +6,9 @@ That proves what one URL alone has told, twice and alike: an answer that lacks a
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from app.values.identifiers import BlockNumber
 from app.watcher import node_answers

@@ -10,10 +10,11 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
 from typing import Final
+
+from msgspec import Struct, field
 
 from app.db.database import Database
 from app.feed.services.ingest import Intake
@@ -144,8 +145,7 @@ UNPROVABLE_SECONDS: Final = 3600.0
 """Until a node that does not tell what proofs need is asked for it again."""
 
 
-@dataclass(slots=True)
-class Reader:
+class Reader(Struct):
     """One chain, as long as its lease is held.
 
     :param share: what backfill may take of the writer's time.

@@ -9,8 +9,9 @@ highest of them that the node still has is found by bisection, a batch of reques
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from app.values.identifiers import BlockNumber
 from app.watcher.blocks import Header
@@ -23,20 +24,17 @@ FetchHeaders = Callable[[Sequence[BlockNumber]], Mapping[BlockNumber, Header]]
 """Headers of the node's chain by their numbers. One that the node does not have is left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unbroken:
+class Unbroken(Struct, frozen=True):
     """All that was read stands."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lagging:
+class Lagging(Struct, frozen=True):
     """The node has not come as far as was read, and contradicts nothing: it is behind."""
 
     head: BlockNumber
 
 
-@dataclass(frozen=True, slots=True)
-class Fork:
+class Fork(Struct, frozen=True):
     """Blocks were replaced.
 
     :param ancestor: the highest block known to stand; None where the fork goes below all of them.

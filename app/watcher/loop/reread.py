@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from app.values.identifiers import BlockNumber
 from app.watcher.blocks import Header, Log
@@ -21,8 +23,7 @@ from app.watcher.services.readings import Reported
 from app.watcher.steps import Missed, Span, SpanState, Step
 
 
-@dataclass(frozen=True, slots=True)
-class Truth:
+class Truth(Struct, frozen=True):
     """What a range holds, as far as can be found out.
 
     :param state: proven where two URLs tell the same now, or receipts decided where they do not.

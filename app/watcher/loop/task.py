@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from threading import Event, Lock
 from typing import Final
+
+from msgspec import Struct, field
 
 from app.db.database import Database
 from app.db.writes import is_unavailable
@@ -106,8 +107,7 @@ class NotWatched(Exception):
     """The chain is not configured to be watched (any more)."""
 
 
-@dataclass(slots=True)
-class ChainTask:
+class ChainTask(Struct):
     """Watches one chain. ``run`` is the body of its thread.
 
     :param owner: names this process in the lease.

@@ -8,9 +8,11 @@ range full of logs may have been the reason, and it lies behind by then.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from app.network.watch_terms import WatchedNetwork, WatchTerms
 from app.values.identifiers import BlockNumber
@@ -37,8 +39,7 @@ FORGIVEN_AFTER: Final = 64
 LARGEST: Final = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """The size of the next range in blocks, and what was learned.
 
     :param ceiling: what is not exceeded for now.
@@ -138,8 +139,7 @@ class TooDeep(Exception):
     """A reorganisation that is deeper than is believed. An operator has to look at it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Jump:
+class Jump(Struct, frozen=True):
     """A head far above what was read, which no second URL had.
 
     :param head: the head, ``teller`` the name of the URL that told it.
@@ -170,8 +170,7 @@ class Jump:
         return cls(head, facts["teller"], facts["above"], since)
 
 
-@dataclass(slots=True)
-class View:
+class View(Struct):
     """What a reader of a chain knows.
 
     :param readings: what is kept, as it is in the database.

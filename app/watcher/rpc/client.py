@@ -9,7 +9,6 @@ import ssl
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from threading import Timer
@@ -17,6 +16,7 @@ from typing import Any, Final
 
 import httpx
 import orjson
+from msgspec import Struct
 
 from app.watcher.rpc.faults import (
     Garbled,
@@ -145,16 +145,14 @@ for _name in ("httpx", "httpcore"):
     logging.getLogger(_name).setLevel(logging.WARNING)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """One question to a node."""
 
     method: str
     params: Sequence[Any] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """A node's error about one call. ``words`` are the node's own, without secrets."""
 
     code: int

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
+
+from msgspec import Struct
 
 from app.values.identifiers import BlockNumber, ChainId
 from app.values.times import from_unix_microseconds
@@ -126,8 +127,7 @@ MOST_CALLS: Final = 100
 _HEADER: Final = "eth_getBlockByNumber"
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """Which logs are read: of these contracts, with one of these first topics."""
 
     addresses: tuple[bytes, ...]
@@ -147,8 +147,7 @@ class Wanted:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """What a node tells of the newest blocks, all in one request.
 
     :param last: the header at the asked number, None where the node has none.
@@ -161,8 +160,7 @@ class Look:
     final: BlockNumber | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RangeAnswer:
+class RangeAnswer(Struct, frozen=True):
     """The logs of a range as the node told them, and the headers at its ends, in one request.
 
     :param end: of its last block.

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 _READ_CHARACTERS: Final = 1000
 """Of a message; nodes write them, so their length is not to be trusted."""
 
 
-@dataclass(frozen=True, slots=True)
-class RangeTooLarge:
+class RangeTooLarge(Struct, frozen=True):
     """Too many blocks or logs at once: ask for fewer blocks.
 
     :param blocks: how many the node says it takes; None where it says nothing.
@@ -26,23 +26,19 @@ class RangeTooLarge:
     blocks: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RateLimited:
+class RateLimited(Struct, frozen=True):
     """Asked too often: wait, at least as long as a Retry-After said, then ask for the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeaderMissing:
+class HeaderMissing(Struct, frozen=True):
     """The node does not have the block, or not yet: it lags, or what was read stands no longer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pruned:
+class Pruned(Struct, frozen=True):
     """The node does not keep what is that old: another one has to be asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Other:
+class Other(Struct, frozen=True):
     """Anything else: a fault of the node, or of the way to it."""
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeVar
+
+from msgspec import Struct
 
 from app.watcher.rpc.faults import Lie, Moved, NoNode, NotThere, RateLimited, RpcFault, TooLarge
 from app.watcher.rpc.node import Node
@@ -24,8 +25,7 @@ MOST_MOVES: Final = 8
 """Answers in a row that do not fit together. A chain that is reorganised gives one or two."""
 
 
-@dataclass(slots=True)
-class Health:
+class Health(Struct):
     """How a node has done so far. Times are seconds of the monotonic clock."""
 
     fails: int = 0
@@ -38,8 +38,7 @@ class Health:
     """What went wrong last."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(Struct, frozen=True):
     """Something that went wrong with a URL."""
 
     source: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -46,7 +45,6 @@ class StepRefused(Exception):
         self.passing = passing
 
 
-@dataclass(slots=True)
 class Advanced(IngestResult):
     """What became of a step's events, and who else writes.
 

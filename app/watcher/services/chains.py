@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Row, update
 
 from app.audit.keys import AuditKeys
@@ -52,16 +53,14 @@ def _sends_of(
 MISSES_SHOWN: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
-class DatedMiss:
+class DatedMiss(Struct, frozen=True):
     """A reread that differed, and when."""
 
     at: datetime
     missed: Missed
 
 
-@dataclass(frozen=True, slots=True)
-class WatchDetails:
+class WatchDetails(Struct, frozen=True):
     """What else is kept of a chain: the newest rereads that differed, and how many facts wait for what."""
 
     misses: Sequence[DatedMiss]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import Connection, update
 from sqlalchemy.engine import Row
 
@@ -23,8 +23,7 @@ _CLOCKS_DIFFER: Final = 2
 """So many times its length a lease may seem to last: the holder's clock may be a little ahead."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
+class Lease(Struct, frozen=True):
     """The right to read a chain and to write what was read, as long as nobody else has a higher epoch."""
 
     chain_id: ChainId

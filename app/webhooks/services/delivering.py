@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
 import orjson
+from msgspec import Struct
 from sqlalchemy import Connection, Engine, bindparam, or_, update
 from sqlalchemy.exc import DBAPIError
 
@@ -69,8 +70,7 @@ class Due:
     fault: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What came of one attempt.
 
     :param status: of the receiver's answer; None where there was none.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct
 from sqlalchemy import Connection
 
 from app.db.database import Database
@@ -30,8 +30,7 @@ MOST_COUNTED: Final = 1000
 """Waiting deliveries are counted up to this."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class Shown(Struct, frozen=True, kw_only=True):
     """A subscription. ``waiting`` is counted up to ``MOST_COUNTED``; ``failing`` of them fail."""
 
     public_id: str
@@ -53,8 +52,7 @@ class Shown:
     failing: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownDelivery:
+class ShownDelivery(Struct, frozen=True, kw_only=True):
     """A delivery and its attempts, each with ``at``, ``status``, ``error`` and ``ms``."""
 
     id: int

@@ -13,6 +13,7 @@ from datetime import datetime
 from ipaddress import ip_address
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from app.audit.keys import AuditKeys
@@ -77,8 +78,7 @@ class NoSubscription(Exception):
     """There is none of this name, or it is somebody else's."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewSubscription:
+class NewSubscription(Struct, frozen=True):
     """What is asked for.
 
     :param subjects: as ``domain.webhooks.subscription.subjects_of`` gives them.

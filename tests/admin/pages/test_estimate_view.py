@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from fractions import Fraction
 from urllib.parse import parse_qs
 
 import pytest
+from msgspec.structs import replace
 
 from app.estimates.admin.explained import EstimateView, decimal_down, estimate_view
 from app.estimates.admin.summary import BRIDGE_TYPE_WORDS, CHECK_WORDS, OUTCOME_WORDS

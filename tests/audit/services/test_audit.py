@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from flask import Flask
+from msgspec.structs import replace
 from sqlalchemy import delete, func, insert, select, update
 
 from app.audit.keys import AuditKeys, AuditKeyUnusable

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
+
+from msgspec.structs import replace
 
 from app.estimates.estimate import Check, EstimateRefused, estimate, explain
 from app.estimates.explanation import CheckOutcome

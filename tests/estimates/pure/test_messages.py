@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 import re
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 from unittest.mock import patch
 
 import pytest
+from msgspec.structs import replace
 
 from app.estimates import checks
 from app.estimates.estimate import Check, EstimateRefused, estimate

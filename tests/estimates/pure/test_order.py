@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from fractions import Fraction
 from itertools import combinations
 
 import pytest
+from msgspec.structs import replace
 
 from app.estimates.estimate import Check, EstimateRefused, estimate
 from app.network.pools import PoolCounters

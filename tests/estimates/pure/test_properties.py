@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from app.estimates.curve import CurveUnsettled
 from app.estimates.estimate import Estimate, EstimateRefused, estimate

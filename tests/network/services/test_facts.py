@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from flask import Flask
+from msgspec.structs import replace
 
 from app.feed.services.reprojection import ContractsChanged, FactsChanged
 from app.network.changes import NETWORK_CHANGED

@@ -2,11 +2,11 @@
 
 import hashlib
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from coincurve import PrivateKey
+from msgspec.structs import replace
 
 from app.network.validators import ValidatorSet
 from app.refunds.quorum import RefundContext, signing_digest

@@ -1,10 +1,10 @@
 import json
 from base64 import b64encode
-from dataclasses import fields, replace
 
 import pytest
 from eth_abi import decode
 from eth_utils import keccak, to_normalized_address
+from msgspec.structs import fields, replace
 
 from app.refunds.explanation import RefundExplanation, explain_refund
 from app.refunds.quorum import RefundContext, domain_separator, signing_digest, validate_refund

@@ -1,7 +1,7 @@
-from dataclasses import replace
 from itertools import permutations
 
 import pytest
+from msgspec.structs import replace
 
 from app.network.validators import ValidatorSet
 from app.refunds.quorum import (

@@ -1,9 +1,9 @@
 from base64 import b64decode
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from app.refunds.request import (
     MAX_REQUEST_BYTES,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from app.transfer_page.words import REFUSED_BECAUSE, Situation, StepName, step_label, told
 from app.values.codes import TransferHistoryStatus as Status

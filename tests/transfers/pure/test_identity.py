@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from app.transfers.reorganisations import Reorg
 from app.transfers.validation import Accepted, Refused, Repeated, validate_segment

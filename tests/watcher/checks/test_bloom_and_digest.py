@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from eth_bloom import BloomFilter
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from app.watcher.logs.contracts import TOPICS
 from app.watcher.node_answers import digest

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from eth.vm.forks.cancun.receipts import CancunReceiptBuilder
 from eth_bloom import BloomFilter
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from trie import HexaryTrie
 
 from app.watcher.blocks import Log

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from eth_abi import encode
 from eth_abi.exceptions import DecodingError
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from app.watcher.logs.contracts import EVENTS, SHAPES, TOPICS, decode
 from app.watcher.logs.values import Undecodable

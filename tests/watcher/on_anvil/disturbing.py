@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from flask import Flask
+from msgspec.structs import replace
 
 from demo.chains import USERS
 from demo.contracts import Call

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, cast
 
 import pytest
 from eth.vm.spoof import SpoofTransaction
 from eth_typing import Address
+from msgspec.structs import replace
 
 from app.transfers.events import TransferSent
 from app.transfers.ids import Proof, burn_transfer_id, deposit_transfer_id, pool_transfer_id, proof_of

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from app.transfers.events import ChainHead, ChainReorged, TransferSent, ValidatorsUpdated
 from app.values.crypto import checksum_address

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from app.network.watch_terms import WatchedPair
 from app.transfers.events import Event, TransferConfirmed, TransferSent

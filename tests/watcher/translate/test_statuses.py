@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from app.transfers.events import Event, TransferEvent
 from app.transfers.status import RefundStanding, StandingEvents, status_of

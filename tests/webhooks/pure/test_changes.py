@@ -1,10 +1,10 @@
 """What a change of a status says."""
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
 from app.transfers.state import TransferState
 from app.values.codes import TransferHistoryStatus as Status
