@@ -10,8 +10,8 @@ from base64 import b64encode
 from collections.abc import Callable
 from typing import Any, Final, TypedDict
 
-from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from app.network.validators import ValidatorSet
 from app.refunds.call import ContractCall, DelayedFunds, open_call, refund_call
@@ -148,7 +148,8 @@ class RefundExplanation(Struct, frozen=True):
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain dicts, lists of them as tuples, ready for JSON."""
-        return asdict(self)
+        values: dict[str, Any] = to_builtins(self)
+        return values
 
 
 def explain_refund(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import orjson
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from app.audit.services import fingerprint
@@ -101,7 +101,7 @@ class Example(Struct, frozen=True):
     def fingerprint(self) -> str:
         """That of all that is copied, and of its order, by which a form numbers its lines."""
         copied = [self.tokens, self.routes, sorted(self.decimals.items())]
-        return hashlib.sha256(orjson.dumps(copied, option=orjson.OPT_SORT_KEYS)).hexdigest()
+        return hashlib.sha256(orjson.dumps(to_builtins(copied), option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 class NewToken(Struct, frozen=True):
