@@ -9,8 +9,9 @@ Three rules take away what would try the same code again:
 
 They do not hold where a file, a test or a word (``-k``) is given, in the areas that ``TEST_AREAS`` names (CI:
 those that a change is about, ``scripts/areas.py``), and with ``SOAK=1`` (``make soak``). Where ``TEST_AREAS``
-names all areas, tests marked ``minutes`` stay out. Only ``SOAK`` also tries all inputs of tests that try many
-(``volume``, ``some``).
+names all areas, tests marked ``minutes`` stay out, and those on both databases run on the one that they do
+not run on everyday: a change that passed here and there was tried on both. Only ``SOAK`` also tries all inputs of
+tests that try many (``volume``, ``some``).
 """
 
 from __future__ import annotations
@@ -63,32 +64,46 @@ def chosen(config: pytest.Config, tests: Sequence[pytest.Item]) -> Iterable[pyte
     is_named = config.option.keyword or config.args != config.getini("testpaths")
     if SOAK or is_named:
         return tests
-    if ALL in AREAS:
-        return [test for test in tests if not test.get_closest_marker("minutes")]
     return part(tests)
 
 
 def part(tests: Iterable[pytest.Item]) -> set[pytest.Item]:
-    """The tests that run everyday, and all of the areas that are named."""
-    whole = set[pytest.Item]()
+    """The tests that run everyday, and those of the areas that are named."""
+    chosen = set[pytest.Item]()
     functions: dict[str, list[pytest.Item]] = {}
     for test in tests:
         if test.path.relative_to(TESTS).parts[0] in AREAS:
-            whole.add(test)
-        elif not (test.get_closest_marker("soak") or test.get_closest_marker("minutes")):
+            chosen.add(test)
+        elif not test.get_closest_marker("minutes") and (ALL in AREAS or not test.get_closest_marker("soak")):
             functions.setdefault(test.nodeid.partition("[")[0], []).append(test)
-    return whole.union(*map(_part_of_function, functions.values()))
+    of_function = _on_other_database if ALL in AREAS else _part_of_function
+    return chosen.union(*map(of_function, functions.values()))
+
+
+def _on_other_database(cases: Sequence[pytest.Item]) -> Sequence[pytest.Item]:
+    """The cases of one test function that run where all areas are named: not on the everyday's database."""
+    (other,) = set(BACKENDS) - {database_of_file(_file_of(cases))}
+    return _on_one_database(cases, other)
 
 
 def _part_of_function(cases: Sequence[pytest.Item]) -> Sequence[pytest.Item]:
     """The cases of one test function that run everyday."""
     first = cases[0]
-    if not first.get_closest_marker("every_database") and ON_BOTH.isdisjoint(first.path.parts):
-        chosen = database_of_file(first.nodeid.partition("::")[0])
-        cases = [case for case in cases if _database_of(case) in (None, chosen)] or cases
+    cases = _on_one_database(cases, database_of_file(_file_of(cases)))
     if COSTLY.isdisjoint(getattr(first, "fixturenames", ())):
         return cases
     return [one_of(cases, first.nodeid.partition("[")[0])]
+
+
+def _on_one_database(cases: Sequence[pytest.Item], database: str) -> Sequence[pytest.Item]:
+    first = cases[0]
+    if first.get_closest_marker("every_database") or not ON_BOTH.isdisjoint(first.path.parts):
+        return cases
+    return [case for case in cases if database_of(case) in (None, database)] or cases
+
+
+def _file_of(cases: Sequence[pytest.Item]) -> str:
+    return cases[0].nodeid.partition("::")[0]
 
 
 def one_of(cases: Sequence[Case], name: str) -> Case:
@@ -101,7 +116,7 @@ def database_of_file(file: str) -> str:
     return one_of(BACKENDS, PurePath(file).as_posix())
 
 
-def _database_of(test: pytest.Item) -> str | None:
+def database_of(test: pytest.Item) -> str | None:
     """The database that a case is about, whatever its parameter is called."""
     values = test.callspec.params.values() if hasattr(test, "callspec") else ()
     return next((value for value in values if isinstance(value, str) and value in BACKENDS), None)

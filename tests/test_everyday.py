@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from scripts.areas import ALL, AREAS, EVERYWHERE, areas_of
 from tests.databases import BACKENDS
-from tests.everyday import TESTS, database_of_file, one_of, part
+from tests.everyday import TESTS, database_of, database_of_file, one_of, part
 
 ROOT = TESTS.parent
 
@@ -33,6 +35,25 @@ def test_only_what_is_marked_is_left_out_whole(request: pytest.FixtureRequest) -
         if test.get_closest_marker("soak") or test.get_closest_marker("minutes")
     }
     assert {function_of(test) for test in tests} - {function_of(test) for test in part(tests)} <= marked
+
+
+def test_all_areas_run_on_the_databases_that_everyday_leaves_out(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def databases(tests: Iterable[pytest.Item]) -> dict[str, set[str | None]]:
+        found: dict[str, set[str | None]] = defaultdict(set)
+        for test in tests:
+            found[function_of(test)].add(database_of(test))
+        return found
+
+    tests = [test for test in request.session.items if not test.get_closest_marker("minutes")]
+    everyday = databases(part(tests))
+    monkeypatch.setattr("tests.everyday.AREAS", {ALL})
+    of_all = databases(part(tests))
+    for function, wanted in databases(tests).items():
+        if len(wanted) > 1 and function in everyday:
+            assert everyday[function] | of_all[function] == wanted, function
+        assert of_all[function], function
 
 
 def test_who_leaves_a_test_out_says_why(request: pytest.FixtureRequest) -> None:
