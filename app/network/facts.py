@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
 from app.network.validators import ValidatorSet
+from app.values.amounts import parse_decimal
 from app.values.codes import SendKind
 from app.values.crypto import parse_evm_address
 from app.values.identifiers import ChainId, PoolKey, RouteKey
@@ -79,38 +81,64 @@ class NetworkFacts(Struct, frozen=True):
     """Of the routes with a fixed rate other than 1."""
 
     def symbol_of(self, taken: Taken) -> str | None:
-        """The symbol of what was taken: the one that the send names, else that of its token's address.
-
-        Where a chain lists several symbols at one address, such as a native coin and its wrapped token, the
-        one counts that has a pool on both chains; then one that has a pool on the source; then the first.
-        """
+        """The symbol of what was taken: the one that the send names, else that of its token's address."""
         if taken.symbol is not None or taken.token is None:
             return taken.symbol
         address = parse_evm_address(taken.token)
         if address is None:
             return None
-        if taken.kind is not SendKind.POOL:
-            symbols = {pair.symbol for pair in self._pairs_of_token(taken, address)}
-            return symbols.pop() if len(symbols) == 1 else None
-        listed = self.symbols.get((taken.src_chain_id, address), ())
-        here = [symbol for symbol in listed if PoolKey(taken.src_chain_id, symbol) in self.pools] or listed
-        both = (symbol for symbol in here if PoolKey(taken.dst_chain_id, symbol) in self.pools)
-        return next(both, here[0] if here else None)
-
-    def _pairs_of_token(self, taken: Taken, address: bytes) -> list[PairFacts]:
-        """The pairs that have the token on the source of a deposit or burn, at the contract that it names.
-
-        Those of the destination where there are any.
-        """
+        if taken.kind is SendKind.POOL:
+            return self.pool_symbol(address, taken.src_chain_id, taken.dst_chain_id)
         contract = None if taken.contract is None else parse_evm_address(taken.contract)
-        found = [
+        return self.paired_symbol(taken.kind, address, taken.src_chain_id, taken.dst_chain_id, contract)
+
+    def pool_symbol(
+        self, address: bytes, chain_id: ChainId, other_chain_id: ChainId | None = None
+    ) -> str | None:
+        """The symbol of a token of a chain's pools; None while it is not known.
+
+        Where a chain lists several symbols at one address, such as a native coin and its wrapped token, the
+        one counts that has a pool on both chains; then one that has a pool on this chain; then the first.
+
+        :param other_chain_id: the other chain of the transfer; None of a provider's deposit or withdrawal.
+        """
+        listed = self.symbols.get((chain_id, address), ())
+        here = [symbol for symbol in listed if PoolKey(chain_id, symbol) in self.pools] or listed
+        first = here[0] if here else None
+        if other_chain_id is None:
+            return first
+        return next((symbol for symbol in here if PoolKey(other_chain_id, symbol) in self.pools), first)
+
+    def paired_symbol(
+        self, kind: SendKind, address: bytes, src: ChainId, dst: ChainId, contract: bytes | None
+    ) -> str | None:
+        """The symbol of a token that was deposited or burned; None while the pairs do not say it alike.
+
+        The pairs of the destination count, where there are any.
+
+        :param contract: the vault or bridge that took it; None where any may have.
+        """
+        found = self.pairs_of_token(kind, address, src, contract)
+        symbols = {pair.symbol for pair in found if pair.destination(kind) == dst}
+        symbols = symbols or {pair.symbol for pair in found}
+        return symbols.pop() if len(symbols) == 1 else None
+
+    def pairs_of_token(
+        self, kind: SendKind, address: bytes, src: ChainId, contract: bytes | None
+    ) -> list[PairFacts]:
+        """The pairs whose token this is, on the source of a deposit or burn."""
+        return [
             pair
-            for pair in self._taking(taken)
-            if (contract is None or contract in pair.contracts(taken.kind))
-            and (token := self._taken_token(pair, taken)) is not None
+            for pair in self.pairs
+            if pair.source(kind) == src
+            and (contract is None or contract in pair.contracts(kind))
+            and (token := self._source_token(pair, kind)) is not None
             and token.address == address
         ]
-        return [pair for pair in found if pair.destination(taken.kind) == taken.dst_chain_id] or found
+
+    def _source_token(self, pair: PairFacts, kind: SendKind) -> TokenFacts | None:
+        own = pair.org_token if kind is SendKind.DEPOSIT else pair.pegged_token
+        return own or self.tokens.get(PoolKey(pair.source(kind), pair.symbol))
 
     def _taking(self, taken: Taken, symbol: str | None = None) -> list[PairFacts]:
         """The pairs of which the source is the chain that takes such a deposit or burn.
@@ -123,10 +151,6 @@ class NetworkFacts(Struct, frozen=True):
             if pair.source(taken.kind) == taken.src_chain_id and symbol in (None, pair.symbol)
         ]
 
-    def _taken_token(self, pair: PairFacts, taken: Taken) -> TokenFacts | None:
-        own = pair.org_token if taken.kind is SendKind.DEPOSIT else pair.pegged_token
-        return own or self.tokens.get(PoolKey(taken.src_chain_id, pair.symbol))
-
     def contradicts_token(self, taken: Taken) -> bool:
         """Whether the send names symbol and address, and the symbol is configured with other addresses."""
         if taken.symbol is None or taken.token is None:
@@ -134,7 +158,8 @@ class NetworkFacts(Struct, frozen=True):
         listed = self.tokens.get(PoolKey(taken.src_chain_id, taken.symbol))
         known = [] if listed is None else [listed]
         if taken.kind is not SendKind.POOL:
-            known += filter(None, (self._taken_token(p, taken) for p in self._taking(taken, taken.symbol)))
+            pairs = self._taking(taken, taken.symbol)
+            known += filter(None, (self._source_token(pair, taken.kind) for pair in pairs))
         address = parse_evm_address(taken.token)
         return bool(known) and all(token.address not in (None, address) for token in known)
 
@@ -270,6 +295,71 @@ class NetworkFacts(Struct, frozen=True):
         if taken.kind is not SendKind.POOL:
             return scaled
         return scaled * self.rates.get(RouteKey(symbol, taken.src_chain_id, taken.dst_chain_id), 1)
+
+
+Row = Mapping[str, Any]
+"""A row of one of the network document's lists, by column name."""
+
+Rows = Mapping[str, Sequence[Row]]
+
+
+def pool_key(row: Row) -> PoolKey:
+    """Of which token on which chain a row is."""
+    return PoolKey(row["chain_id"], row["symbol"])
+
+
+def route_key(row: Row) -> RouteKey:
+    """Of which token in which direction a row is."""
+    return RouteKey(row["symbol"], row["src_chain_id"], row["dst_chain_id"])
+
+
+def build_facts(rows: Rows) -> NetworkFacts:
+    """What the core sections say, by section name: without the validators."""
+    tokens = {
+        pool_key(row): TokenFacts(parse_evm_address(row["address"]), row["decimal"]) for row in rows["tokens"]
+    }
+    symbols: defaultdict[tuple[ChainId, bytes], list[str]] = defaultdict(list)
+    for (chain_id, symbol), token in tokens.items():
+        if token.address is not None:
+            symbols[chain_id, token.address].append(symbol)
+    bridges = ((row["chain_id"], parse_evm_address(row["contract_addr"])) for row in rows["chains"])
+    return NetworkFacts(
+        tokens=tokens,
+        symbols=dict(symbols),
+        pools=frozenset(map(pool_key, rows["pools"])),
+        pool_bridges={chain_id: address for chain_id, address in bridges if address is not None},
+        pairs=tuple(_pair(row, tokens) for row in rows["pegged_pairs"]),
+        rates={
+            route_key(row): parse_decimal(row["rate_value"])
+            for row in rows["routes"]
+            if row["rate_value"] not in (None, "1")
+        },
+    )
+
+
+def _pair(row: Row, listed: Mapping[PoolKey, TokenFacts]) -> PairFacts:
+    symbol, org, pegged = row["symbol"], row["org_chain_id"], row["pegged_chain_id"]
+    vaults = row["pegged_deposit_contract_addr"], *row["deposit_contracts"]
+    bridges = row["pegged_burn_contract_addr"], *row["burn_contracts"]
+    return PairFacts(
+        symbol,
+        org,
+        pegged,
+        vaults=tuple(map(parse_evm_address, vaults)),
+        bridges=tuple(map(parse_evm_address, bridges)),
+        org_token=_own(row["org_token"], listed.get(PoolKey(org, symbol))),
+        pegged_token=_own(row["pegged_token"], listed.get(PoolKey(pegged, symbol))),
+    )
+
+
+def _own(said: Row, listed: TokenFacts | None) -> TokenFacts | None:
+    """The token that a pair has of its own; None where it is the chain's."""
+    address = parse_evm_address(said["address"]) if "address" in said else None
+    if listed is None:
+        return TokenFacts(address, said["decimal"]) if "decimal" in said else None
+    if "address" not in said and "decimal" not in said:
+        return None
+    return TokenFacts(address if "address" in said else listed.address, said.get("decimal", listed.decimals))
 
 
 def _agreed(found: list[TokenFacts | None], listed: TokenFacts | None) -> TokenFacts | None:

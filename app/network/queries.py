@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
-from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -14,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, Text, cast, func, or_,
 
 from app.db.base import Base
 from app.db.engine import after_commit, is_writing
-from app.network.facts import NetworkFacts, PairFacts, TokenFacts
+from app.network.facts import NetworkFacts, build_facts
 from app.network.models import (
     BlockedAddress,
     BlockedNetwork,
@@ -28,9 +26,8 @@ from app.network.models import (
     Token,
 )
 from app.network.validators import ValidatorSet
-from app.values.amounts import parse_decimal
 from app.values.crypto import parse_evm_address
-from app.values.identifiers import ChainId, PoolKey, RouteKey
+from app.values.identifiers import ChainId
 
 
 def load_blocked_addresses(connection: Connection) -> Iterator[tuple[str, datetime | None]]:
@@ -199,75 +196,9 @@ def _configured_facts(connection: Connection, cache: FactsCache) -> NetworkFacts
 
 def _load_configured(connection: Connection) -> NetworkFacts:
     """What the tables of the configuration say, with the opening validators."""
-    listed = select(Token.chain_id, Token.symbol, Token.address, Token.decimal).order_by(Token.id)
-    tokens = {
-        PoolKey(row.chain_id, row.symbol): TokenFacts(parse_evm_address(row.address), row.decimal)
-        for row in connection.execute(listed)
-    }
-    symbols: dict[tuple[ChainId, bytes], list[str]] = defaultdict(list)
-    for (chain_id, symbol), token in tokens.items():
-        if token.address is not None:
-            symbols[chain_id, token.address].append(symbol)
-    chains = connection.execute(select(Chain.chain_id, Chain.contract_addr))
-    bridges = ((row.chain_id, parse_evm_address(row.contract_addr)) for row in chains)
-    return NetworkFacts(
-        tokens=tokens,
-        symbols=dict(symbols),
-        pools={PoolKey(*row) for row in connection.execute(select(Pool.chain_id, Pool.symbol))},
-        pool_bridges={chain_id: address for chain_id, address in bridges if address is not None},
-        pairs=tuple(_pairs(connection, tokens)),
-        validators=load_opening_sets(connection),
-        rates=_rates(connection),
-    )
-
-
-def _rates(connection: Connection) -> dict[RouteKey, Fraction]:
-    """The fixed rates other than 1, which most routes have."""
-    rows = connection.execute(
-        select(Route.symbol, Route.src_chain_id, Route.dst_chain_id, Route.rate_value).where(
-            Route.rate_value != "1"
-        )
-    )
-    return {
-        RouteKey(row.symbol, row.src_chain_id, row.dst_chain_id): parse_decimal(row.rate_value)
-        for row in rows
-    }
-
-
-def _pairs(connection: Connection, listed: Mapping[PoolKey, TokenFacts]) -> Iterable[PairFacts]:
-    rows = connection.execute(
-        select(
-            PeggedPair.symbol,
-            PeggedPair.org_chain_id,
-            PeggedPair.pegged_chain_id,
-            PeggedPair.pegged_deposit_contract_addr,
-            PeggedPair.pegged_burn_contract_addr,
-            PeggedPair.deposit_contracts,
-            PeggedPair.burn_contracts,
-            PeggedPair.org_token,
-            PeggedPair.pegged_token,
-        ).order_by(PeggedPair.id)
-    )
-    for row in rows:
-        yield PairFacts(
-            row.symbol,
-            row.org_chain_id,
-            row.pegged_chain_id,
-            vaults=tuple(map(parse_evm_address, (row.pegged_deposit_contract_addr, *row.deposit_contracts))),
-            bridges=tuple(map(parse_evm_address, (row.pegged_burn_contract_addr, *row.burn_contracts))),
-            org_token=_own(row.org_token, listed.get(PoolKey(row.org_chain_id, row.symbol))),
-            pegged_token=_own(row.pegged_token, listed.get(PoolKey(row.pegged_chain_id, row.symbol))),
-        )
-
-
-def _own(said: Mapping[str, Any], listed: TokenFacts | None) -> TokenFacts | None:
-    """The token that a pair has of its own; None where it is the chain's."""
-    address = parse_evm_address(said["address"]) if "address" in said else None
-    if listed is None:
-        return TokenFacts(address, said["decimal"]) if "decimal" in said else None
-    if "address" not in said and "decimal" not in said:
-        return None
-    return TokenFacts(address if "address" in said else listed.address, said.get("decimal", listed.decimals))
+    tables = {"chains": Chain, "tokens": Token, "pools": Pool, "routes": Route, "pegged_pairs": PeggedPair}
+    facts = build_facts({section: load_rows(connection, model) for section, model in tables.items()})
+    return replace(facts, validators=load_opening_sets(connection))
 
 
 def load_opening_sets(connection: Connection, chain_id: ChainId | None = None) -> dict[ChainId, ValidatorSet]:

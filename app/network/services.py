@@ -5,17 +5,19 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
-from sqlalchemy import Connection, Engine
+from msgspec.structs import replace
+from sqlalchemy import Engine
 
 from app.db.engine import reading, reading_consistently
 from app.deadlines import Waiting
 from app.network.blocking import BlockedAddresses, BlockedNetworks
 from app.network.configs import build_configs
+from app.network.facts import build_facts
 from app.network.queries import (
     PartVersion,
     load_blocked_addresses,
@@ -25,8 +27,8 @@ from app.network.queries import (
 )
 from app.network.sections import SECTIONS, Part
 from app.network.snapshot import ConfigIndex, NetworkSnapshot, SnapshotSource, TransferConfigs
-from app.network.terms import NetworkTerms, build_terms, in_force
-from app.network.watch_terms import Watching, build_watching
+from app.network.terms import build_terms, in_force
+from app.network.watch_terms import build_watch_terms
 from app.observability.outages import FAILURES
 from app.values.errors import Unavailable
 from app.values.times import Clock, system_clock
@@ -45,15 +47,26 @@ _CORE: Final = tuple(section for section in SECTIONS if section.part is Part.COR
 _log = logging.getLogger(__name__)
 
 
+def _of_core(rows: Mapping[str, Sequence[dict[str, Any]]]) -> dict[str, Any]:
+    """The fields of a snapshot that come of the core sections, by section name."""
+    configs, facts = build_configs(rows), build_facts(rows)
+    ends = (row["expires_at"] for row in rows["route_blocks"] if row["expires_at"] is not None)
+    return {
+        "terms": build_terms(rows),
+        "configs": configs,
+        "config_index": ConfigIndex(configs.answer),
+        "facts": facts,
+        "watch_terms": build_watch_terms(rows, facts),
+        "next_end": min(ends, default=None),
+    }
+
+
 _NOTHING: Final = NetworkSnapshot(
     # No part ever has these versions, so that everything is loaded.
     versions={part.value: PartVersion(-1, datetime.min.replace(tzinfo=UTC)) for part in Part},
-    terms=build_terms({section.name: [] for section in _CORE}),
-    configs=build_configs({section.name: [] for section in _CORE}),
     blocked_addresses=BlockedAddresses(()),
     blocked_networks=BlockedNetworks(()),
-    config_index=ConfigIndex(build_configs({section.name: [] for section in _CORE}).answer),
-    watching=build_watching({section.name: [] for section in _CORE}, version=""),
+    **_of_core({section.name: [] for section in _CORE}),
 )
 
 
@@ -169,47 +182,15 @@ def load_snapshot(
         def same(part: Part) -> bool:
             return before.versions.get(part) == versions.get(part)
 
-        kept = same(Part.CORE) and not ended
-        core = _Core.of(before) if kept else _load_core(connection, versions, now)
-        return NetworkSnapshot(
-            versions,
-            core.terms,
-            core.configs,
-            before.blocked_addresses
-            if same(Part.BLOCKED_ADDRESSES)
-            else BlockedAddresses(load_blocked_addresses(connection)),
-            before.blocked_networks
-            if same(Part.BLOCKED_NETWORKS)
-            else BlockedNetworks(load_blocked_networks(connection)),
-            core.config_index,
-            core.watching,
-            core.next_end,
-        )
-
-
-class _Core(Struct, frozen=True):
-    """What comes of the core sections, and until when it holds though nothing is written."""
-
-    terms: NetworkTerms
-    configs: TransferConfigs
-    config_index: ConfigIndex
-    watching: Watching
-    next_end: datetime | None
-
-    @classmethod
-    def of(cls, snapshot: NetworkSnapshot) -> _Core:
-        return cls(
-            snapshot.terms, snapshot.configs, snapshot.config_index, snapshot.watching, snapshot.next_end
-        )
-
-
-def _load_core(connection: Connection, versions: Mapping[str, PartVersion], now: datetime) -> _Core:
-    rows = in_force({section.name: load_rows(connection, section.model) for section in _CORE}, now)
-    ends = [row["expires_at"] for row in rows["route_blocks"] if row["expires_at"] is not None]
-    configs = build_configs(rows)
-    version = versions.get(Part.CORE)
-    watching = build_watching(rows, version="" if version is None else str(version.version))
-    return _Core(build_terms(rows), configs, ConfigIndex(configs.answer), watching, min(ends, default=None))
+        changed: dict[str, Any] = {"versions": versions}
+        if ended or not same(Part.CORE):
+            rows = {section.name: load_rows(connection, section.model) for section in _CORE}
+            changed |= _of_core(in_force(rows, now))
+        if not same(Part.BLOCKED_ADDRESSES):
+            changed["blocked_addresses"] = BlockedAddresses(load_blocked_addresses(connection))
+        if not same(Part.BLOCKED_NETWORKS):
+            changed["blocked_networks"] = BlockedNetworks(load_blocked_networks(connection))
+        return replace(before, **changed)
 
 
 def transfer_configs(snapshots: SnapshotSource) -> TransferConfigs:

@@ -9,9 +9,10 @@ from typing import Any, Final, Protocol
 from msgspec import Struct
 
 from app.network.blocking import BlockedAddresses, BlockedNetworks
+from app.network.facts import NetworkFacts
 from app.network.queries import PartVersion
 from app.network.terms import NetworkTerms
-from app.network.watch_terms import Watching
+from app.network.watch_terms import WatchTerms
 from app.values.codes import SendKind
 from app.values.identifiers import MAX_CHAIN_ID, ChainId, PoolKey, RouteKey
 
@@ -116,7 +117,9 @@ class NetworkSnapshot(Struct, frozen=True):
     blocked_addresses: BlockedAddresses
     blocked_networks: BlockedNetworks
     config_index: ConfigIndex
-    watching: Watching
+    facts: NetworkFacts
+    """Without the validators, which the feed reports."""
+    watch_terms: Mapping[ChainId, WatchTerms]
     next_end: datetime | None = None
     """When the first of the route blocks in it ends; None where none does."""
 

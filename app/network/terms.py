@@ -6,11 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import permutations
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from app.network.facts import Row, pool_key, route_key
 from app.network.pools import PoolState, opening_counters
 from app.network.route_terms import (
     BaseFee,
@@ -32,9 +33,6 @@ BURN_MINT_BRIDGE: Final = 2
 """The bridge version that both pairs of a burn → mint need (docs/interface.md#burn-mint)."""
 
 K = TypeVar("K")
-
-Row = Mapping[str, Any]
-"""A row of one of the network document's lists, by column name."""
 
 R = TypeVar("R", bound=Row)
 
@@ -86,8 +84,8 @@ def in_force(rows: Mapping[str, Sequence[R]], now: datetime) -> dict[str, Sequen
 def build_terms(rows: Mapping[str, Sequence[Row]]) -> NetworkTerms:
     """Index the rows of the core sections, by section name. Every route block among them counts."""
     chains = {row["chain_id"]: _chain_terms(row) for row in rows["chains"]}
-    listed = {_pool_key(row): _token_terms(row) for row in rows["tokens"]}
-    routes = {_route_key(row): _route_terms(row) for row in rows["routes"]}
+    listed = {pool_key(row): _token_terms(row) for row in rows["tokens"]}
+    routes = {route_key(row): _route_terms(row) for row in rows["routes"]}
     pegged = _pegged_terms(rows["pegged_pairs"], listed)
     of_pairs = dict(pair for row in rows["pegged_pairs"] for pair in _pair_tokens(row, listed))
     tokens = of_pairs | listed
@@ -106,7 +104,7 @@ def build_terms(rows: Mapping[str, Sequence[Row]]) -> NetworkTerms:
         chains=chains,
         chain_infos={row["chain_id"]: _chain_info(row) for row in rows["chains"]},
         tokens=tokens,
-        pools={_pool_key(row): _pool_state(row) for row in rows["pools"]},
+        pools={pool_key(row): _pool_state(row) for row in rows["pools"]},
         routes=routes,
         pegged=pegged,
         blocks=blocks,
@@ -138,14 +136,6 @@ def pool_is_open(
     return key in routes and not any(
         tokens[end].stopped or tokens[end].pool_disabled for end in (key.src, key.dst)
     )
-
-
-def _pool_key(row: Row) -> PoolKey:
-    return PoolKey(row["chain_id"], row["symbol"])
-
-
-def _route_key(row: Row) -> RouteKey:
-    return RouteKey(row["symbol"], row["src_chain_id"], row["dst_chain_id"])
 
 
 def _chain_terms(row: Row) -> ChainTerms:
@@ -275,7 +265,7 @@ def _blocks(rows: Iterable[Row]) -> dict[RouteKey, RouteBlock]:
     """Which directions are blocked; a block of both directions outweighs one of a single direction."""
     blocks: dict[RouteKey, RouteBlock] = {}
     for row in rows:
-        key = _route_key(row)
+        key = route_key(row)
         if row["both_directions"]:
             blocks[key] = blocks[key.reverse] = RouteBlock.BOTH
         else:

@@ -12,6 +12,7 @@ from sqlalchemy import select
 
 from app.db.engine import reading
 from app.estimates.models import PoolCounter
+from app.network.facts import NetworkFacts
 from app.network.watch_terms import Finality, WatchedNetwork, WatchTerms
 from app.transfers.ids import pool_transfer_id
 from app.transfers.models import Transfer
@@ -134,14 +135,12 @@ def terms(**changes: Any) -> WatchTerms:
 
 def network(**changes: Any) -> WatchedNetwork:
     """What the configuration says of the logs."""
-    values: dict[str, Any] = {
-        "version": "1",
-        "chain_ids": frozenset({CHAIN, OTHER}),
-        "tokens": {(CHAIN, TOKEN): ("USDT",)},
-        "pools": frozenset({PoolKey(CHAIN, "USDT"), PoolKey(OTHER, "USDT")}),
-        "pool_bridges": {CHAIN: POOL},
-    }
-    return WatchedNetwork(**values | changes)
+    facts = NetworkFacts(
+        symbols={(CHAIN, TOKEN): ("USDT",)},
+        pools=frozenset({PoolKey(CHAIN, "USDT"), PoolKey(OTHER, "USDT")}),
+        pool_bridges={CHAIN: POOL},
+    )
+    return WatchedNetwork(**{"version": "1", "facts": facts} | changes)
 
 
 class FakeTime:

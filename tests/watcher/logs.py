@@ -9,7 +9,8 @@ from eth_abi import encode
 from eth_utils import keccak
 from msgspec.structs import replace
 
-from app.network.watch_terms import WatchedNetwork, WatchedPair, WatchTerms
+from app.network.facts import NetworkFacts, PairFacts, TokenFacts
+from app.network.watch_terms import WatchedNetwork, WatchTerms
 from app.values.identifiers import BlockNumber, ChainId, PoolKey
 from app.watcher.blocks import Header, Log
 
@@ -127,15 +128,44 @@ TERMS = WatchTerms(
     bridges=frozenset({BRIDGE}),
 )
 
+
+def pair(
+    symbol: str,
+    org: ChainId,
+    pegged: ChainId,
+    vault: bytes,
+    bridge: bytes,
+    locked: bytes,
+    minted: bytes | None,
+) -> PairFacts:
+    """A pair with tokens of its own."""
+    return PairFacts(
+        symbol,
+        org,
+        pegged,
+        vaults=(vault,),
+        bridges=(bridge,),
+        org_token=TokenFacts(locked, 18),
+        pegged_token=TokenFacts(minted, 18),
+    )
+
+
+def with_symbol(known: WatchedNetwork, chain_id: ChainId, token: bytes, symbol: str) -> WatchedNetwork:
+    """The next version of a network, in which a chain lists one more token."""
+    symbols = {**known.facts.symbols, (chain_id, token): (symbol,)}
+    return replace(known, version="2", facts=replace(known.facts, symbols=symbols))
+
+
 NETWORK = WatchedNetwork(
     version="1",
-    chain_ids=frozenset({HERE, THERE, THIRD}),
-    tokens={(HERE, TOKEN): ("USDT",)},
-    pools=frozenset({PoolKey(HERE, "USDT"), PoolKey(THERE, "USDT")}),
-    pool_bridges={HERE: POOL},
-    pairs=(
-        WatchedPair("ORG", HERE, THERE, frozenset({VAULT}), frozenset({b"\x0d" * 20}), TOKEN, PEGGED),
-        WatchedPair("PEG", THIRD, HERE, frozenset({b"\x0e" * 20}), frozenset({BRIDGE}), TOKEN, PEGGED),
+    facts=NetworkFacts(
+        symbols={(HERE, TOKEN): ("USDT",)},
+        pools=frozenset({PoolKey(HERE, "USDT"), PoolKey(THERE, "USDT")}),
+        pool_bridges={HERE: POOL},
+        pairs=(
+            pair("ORG", HERE, THERE, VAULT, b"\x0d" * 20, TOKEN, PEGGED),
+            pair("PEG", THIRD, HERE, b"\x0e" * 20, BRIDGE, TOKEN, PEGGED),
+        ),
     ),
 )
 

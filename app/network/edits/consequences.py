@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from app.network.edits.results import Effect, Severity, counted
+from app.network.facts import build_facts
 from app.network.route_terms import (
     BaseFee,
     FeeTier,
@@ -21,7 +22,7 @@ from app.network.route_terms import (
 )
 from app.network.sections import Row
 from app.network.terms import NetworkTerms, pegged_is_open, pool_is_open
-from app.network.watch_terms import WatchTerms, build_watching
+from app.network.watch_terms import WatchTerms, build_watch_terms
 from app.values.amounts import format_units, grouped, tokens_text
 from app.values.codes import BridgeType
 from app.values.differences import leaps, times_text
@@ -142,7 +143,7 @@ def _verb(verb: str, openings: frozenset[OpenRoute]) -> str:
 
 def watching_effects(before: Mapping[str, list[Row]], after: Mapping[str, list[Row]]) -> Iterator[Effect]:
     """Chains that are read from now on, no longer, or from their beginning again."""
-    was, will = (build_watching(rows, version="").terms for rows in (before, after))
+    was, will = (build_watch_terms(rows, build_facts(rows)) for rows in (before, after))
     for chain_id in sorted(was.keys() | will.keys()):
         old, new = was.get(chain_id), will.get(chain_id)
         if new is None and old is not None:

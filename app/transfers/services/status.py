@@ -114,7 +114,7 @@ def _final_by(
     depths, _ = database.cached.run_read(chain_depths, lambda: database.public.run_read(chain_depths))
     finality, block_delay = (chain.finality, chain.block_delay) if chain else (None, None)
     depth = depths.get(chain_id, UNREAD)
-    if chain_id not in snapshot.watching.terms:
+    if chain_id not in snapshot.watch_terms:
         depth = replace(depth, finalized=None)  # a watcher that read it once left its last word
     return FinalBy.BLOCK if is_final(row.settled_block, depth, finality, block_delay) else None
 

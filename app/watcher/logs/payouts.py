@@ -10,7 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
-from app.network.watch_terms import KnownSend, WatchedNetwork
+from app.network.facts import NetworkFacts
+from app.network.watch_terms import KnownSend
 from app.transfers.event_types import EventType
 from app.transfers.events import TransferSent
 from app.transfers.ids import Proof, proof_of
@@ -90,7 +91,7 @@ def account(address: bytes) -> str:
 
 
 def sent_event(
-    said: Send | Deposited | Burn, place: Place, contract: bytes, chain_id: ChainId, network: WatchedNetwork
+    said: Send | Deposited | Burn, place: Place, contract: bytes, chain_id: ChainId, facts: NetworkFacts
 ) -> TransferSent:
     """The event of a send. A chain that is not configured is named all the same, as the feed takes it.
 
@@ -100,7 +101,7 @@ def sent_event(
     :raises NotConfigured: where the chain is not known that a burn means.
     :raises Undecodable: where the contract would have given the send another id.
     """
-    ends = _ends(said, contract, chain_id, network)
+    ends = _ends(said, contract, chain_id, facts)
     event = TransferSent(
         id=place.id,
         at=place.at,
@@ -136,29 +137,43 @@ class _Ends(NamedTuple):
     dst_chain_id: ChainId
 
 
-def _ends(
-    said: Send | Deposited | Burn, contract: bytes, chain_id: ChainId, network: WatchedNetwork
-) -> _Ends:
+def _ends(said: Send | Deposited | Burn, contract: bytes, chain_id: ChainId, facts: NetworkFacts) -> _Ends:
     """As :func:`sent_event` takes it and raises."""
     symbol: str | None
     match said:
         case Send():
             dst = ChainId(said.dst_chain_id)
-            symbol = network.pool_symbol(chain_id, said.token, dst)
+            symbol = facts.pool_symbol(said.token, chain_id, dst)
             return _Ends(SendKind.POOL, said.sender, said.receiver, symbol, dst)
         case Deposited():
             dst = ChainId(said.mint_chain_id)
-            symbol = network.deposit_symbol(chain_id, contract, said.token, dst)
+            symbol = facts.paired_symbol(SendKind.DEPOSIT, said.token, chain_id, dst, contract)
             return _Ends(SendKind.DEPOSIT, said.depositor, said.mint_account, symbol, dst)
         case Burn():
-            target = network.burn_target(chain_id, contract, said.token, said.to_chain_id)
-            if target is None and not said.to_chain_id:
-                raise NotConfigured(
-                    f"{account(said.token)} is not a configured token at contract {account(contract)}: its "
-                    "original chain is not known"
-                )
-            symbol, dst = target or (None, ChainId(said.to_chain_id))
+            symbol, dst = burn_target(said, contract, chain_id, facts)
             return _Ends(SendKind.BURN, said.account, said.to_account, symbol, dst)
+
+
+def burn_target(
+    said: Burn, contract: bytes, chain_id: ChainId, facts: NetworkFacts
+) -> tuple[str | None, ChainId]:
+    """The symbol of a token that was burned, and the chain that pays it out.
+
+    No chain in the log, and any burn of a v1 contract, means the original chain of the token's pairs.
+
+    :raises NotConfigured: the pairs do not say one chain.
+    """
+    if said.to_chain_id:
+        dst = ChainId(said.to_chain_id)
+        return facts.paired_symbol(SendKind.BURN, said.token, chain_id, dst, contract), dst
+    pairs = facts.pairs_of_token(SendKind.BURN, said.token, chain_id, contract)
+    targets = {(pair.symbol, pair.org_chain_id) for pair in pairs}
+    if len(targets) != 1:
+        raise NotConfigured(
+            f"{account(said.token)} is not a configured token at contract {account(contract)}: its "
+            "original chain is not known"
+        )
+    return targets.pop()
 
 
 _SHORT: Final = bytes(8)

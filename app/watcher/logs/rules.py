@@ -71,7 +71,7 @@ class Telling:
         :raises NotConfigured: while it is not known towards which chain.
         :raises Undecodable: for an id that the contract does not give.
         """
-        event = sent_event(said, place, contract, self._chain_id, self._network)
+        event = sent_event(said, place, contract, self._chain_id, self._network.facts)
         self.events.append(event)
         self._sends[event.transfer_id] = KnownSend(event.kind, event.dst_chain_id)
         confirmed = place.further(EventType.TRANSFER_CONFIRMED)
@@ -270,7 +270,7 @@ class Telling:
         self.done.pop(key, None)
 
     def _symbol(self, token: bytes) -> str:
-        symbol = self._network.pool_symbol(self._chain_id, token)
+        symbol = self._network.facts.pool_symbol(token, self._chain_id)
         if symbol is None:
             raise NotConfigured(f"{account(token)} is not a configured token of chain {self._chain_id}")
         return symbol

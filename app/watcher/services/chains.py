@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 from sqlalchemy import Row, update
 
 from app.audit.keys import AuditKeys
@@ -17,6 +16,7 @@ from app.audit.services import record
 from app.db.database import Database
 from app.db.engine import reading, run_read, writing
 from app.db.upserts import lock_or_insert
+from app.network.sections import Part
 from app.network.snapshot import SnapshotSource
 from app.network.watch_terms import KnownSend, WatchedNetwork, WatchTerms
 from app.values.identifiers import BlockNumber, ChainId, TransferId
@@ -32,7 +32,7 @@ def watch_terms(snapshots: SnapshotSource) -> Mapping[ChainId, WatchTerms]:
 
     :raises Unavailable: the configuration cannot be read.
     """
-    return snapshots.current().watching.terms
+    return snapshots.current().watch_terms
 
 
 def watched_network(database: Database, snapshots: SnapshotSource) -> WatchedNetwork:
@@ -40,7 +40,10 @@ def watched_network(database: Database, snapshots: SnapshotSource) -> WatchedNet
 
     :raises Unavailable: the configuration cannot be read.
     """
-    return replace(snapshots.current().watching.network, sends_of=partial(_sends_of, database))
+    snapshot = snapshots.current()
+    core = snapshot.versions.get(Part.CORE)
+    version = "" if core is None else str(core.version)
+    return WatchedNetwork(version, snapshot.facts, partial(_sends_of, database))
 
 
 def _sends_of(

@@ -23,7 +23,7 @@ from app.network.models import NetworkPart
 from app.network.route_terms import FeeTier, FixedRate, PeggedTerms, RouteBlock, StableSwapRate, TokenTerms
 from app.network.services import NetworkSnapshots
 from app.network.snapshot import NetworkSnapshot
-from app.values.codes import BridgeType
+from app.values.codes import BridgeType, SendKind
 from app.values.errors import Unavailable
 from app.values.identifiers import ChainId
 from app.watcher.services.chains import watch_terms, watched_network
@@ -365,8 +365,9 @@ def test_the_chains_to_watch_and_what_their_logs_mean(gateway: Gateway) -> None:
     assert one.contracts == {raw(CONTRACT[1]), raw(VAULT), raw(VILLAIN)}
     assert (ten.finality, ten.disabled) == ("finalized", True)
     assert ten.bridges == {raw(BRIDGE)}
-    assert known.pool_symbol(ChainId(1), raw(USDT[1][0])) == "USDT"
-    assert known.burn_target(ChainId(10), raw(BRIDGE), raw(other), 0) == ("CELR", 1)
+    assert known.facts.pool_symbol(raw(USDT[1][0]), ChainId(1)) == "USDT"
+    burned = known.facts.pairs_of_token(SendKind.BURN, raw(other), ChainId(10), raw(BRIDGE))
+    assert [(pair.symbol, pair.org_chain_id) for pair in burned] == [("CELR", 1)]
     before = known.version
     document["tokens"][0]["name"] = "Another"
     import_network(*gateway.editing, text(document), actor=TESTER)

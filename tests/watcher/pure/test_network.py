@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from app.network.watch_terms import WatchedNetwork, WatchedPair
+from app.network.facts import NetworkFacts, PairFacts
+from app.values.codes import SendKind
 from app.values.identifiers import ChainId, PoolKey
+from app.watcher.logs.payouts import NotConfigured, burn_target
+from app.watcher.logs.values import Burn
+from tests.watcher.logs import ALICE, BOB, pair
 
 ONE, TWO, THREE = map(ChainId, (1, 2, 3))
 WRAPPED, OTHER, VAULT, BRIDGE, MINTED, LOCKED = (bytes([n]) * 20 for n in range(6))
 
 
-def pair(symbol: str, org: int, pegged: int, minted: bytes | None = MINTED) -> WatchedPair:
-    return WatchedPair(
-        symbol, ChainId(org), ChainId(pegged), frozenset({VAULT}), frozenset({BRIDGE}), LOCKED, minted
-    )
+def of(symbol: str, org: int, pegged: int, minted: bytes | None = MINTED) -> PairFacts:
+    return pair(symbol, ChainId(org), ChainId(pegged), VAULT, BRIDGE, LOCKED, minted)
 
 
-def network(*pairs: WatchedPair) -> WatchedNetwork:
+def network(*pairs: PairFacts) -> NetworkFacts:
     pools = {PoolKey(ONE, "WETH"), PoolKey(TWO, "WETH"), PoolKey(THREE, "ETH"), PoolKey(ONE, "ETH")}
-    return WatchedNetwork(
-        version="1",
-        tokens={(ONE, WRAPPED): ("GWEI", "ETH", "WETH"), (TWO, WRAPPED): ("WETH",)},
+    return NetworkFacts(
+        symbols={(ONE, WRAPPED): ("GWEI", "ETH", "WETH"), (TWO, WRAPPED): ("WETH",)},
         pools=frozenset(pools),
         pairs=pairs,
     )
@@ -39,32 +42,42 @@ def network(*pairs: WatchedPair) -> WatchedNetwork:
     ],
 )
 def test_tokens_of_pools(chain: ChainId, token: bytes, other: ChainId | None, symbol: str | None) -> None:
-    assert network().pool_symbol(chain, token, other) == symbol
+    assert network().pool_symbol(token, chain, other) == symbol
 
 
 def test_tokens_that_a_vault_took() -> None:
-    two, three = pair("CELR", 1, 2), pair("CELR.b", 1, 3)
-    assert network(two, three).deposit_symbol(ONE, VAULT, LOCKED, TWO) == "CELR"
-    assert network(two, three).deposit_symbol(ONE, VAULT, LOCKED, THREE) == "CELR.b"
-    assert network(two, three).deposit_symbol(ONE, VAULT, LOCKED, ChainId(9)) is None
-    assert network(two).deposit_symbol(ONE, VAULT, LOCKED, ChainId(9)) == "CELR"
-    assert network(two).deposit_symbol(ONE, BRIDGE, LOCKED, TWO) is None
-    assert network(two).deposit_symbol(ONE, VAULT, MINTED, TWO) is None
-    assert network(two).deposit_symbol(TWO, VAULT, LOCKED, TWO) is None
+    def symbol(
+        *pairs: PairFacts, src: int = 1, dst: int = 2, vault: bytes = VAULT, token: bytes = LOCKED
+    ) -> Any:
+        return network(*pairs).paired_symbol(SendKind.DEPOSIT, token, ChainId(src), ChainId(dst), vault)
+
+    two, three = of("CELR", 1, 2), of("CELR.b", 1, 3)
+    assert symbol(two, three) == "CELR"
+    assert symbol(two, three, dst=3) == "CELR.b"
+    assert symbol(two, three, dst=9) is None
+    assert symbol(two, dst=9) == "CELR"
+    assert symbol(two, vault=BRIDGE) is None
+    assert symbol(two, token=MINTED) is None
+    assert symbol(two, src=2) is None
+
+
+def burned(*pairs: PairFacts, to: int, bridge: bytes = BRIDGE, token: bytes = MINTED) -> Any:
+    said = Burn(bytes(32), token, ALICE, 5, to, BOB, 9)
+    return burn_target(said, bridge, TWO, network(*pairs))
 
 
 def test_where_a_burn_goes() -> None:
-    known = network(pair("CELR", 1, 2))
-    assert known.burn_target(TWO, BRIDGE, MINTED, 1) == ("CELR", ONE)
-    assert known.burn_target(TWO, BRIDGE, MINTED, 0) == ("CELR", ONE)
-    assert known.burn_target(TWO, BRIDGE, MINTED, 3) == ("CELR", THREE)
-    assert known.burn_target(TWO, VAULT, MINTED, 1) is None
-    assert known.burn_target(TWO, BRIDGE, OTHER, 1) is None
+    pair_ = of("CELR", 1, 2)
+    assert burned(pair_, to=1) == ("CELR", ONE)
+    assert burned(pair_, to=0) == ("CELR", ONE)
+    assert burned(pair_, to=3) == ("CELR", THREE)
+    assert burned(pair_, to=1, bridge=VAULT) == (None, ONE)
+    assert burned(pair_, to=1, token=OTHER) == (None, ONE)
 
 
 def test_a_burn_whose_original_is_not_clear_is_not_guessed() -> None:
-    both = network(pair("CELR", 1, 2), pair("CELR", 3, 2))
-    assert both.burn_target(TWO, BRIDGE, MINTED, 0) is None
-    assert both.burn_target(TWO, BRIDGE, MINTED, 3) == ("CELR", THREE)
-    none = network(pair("CELR", 1, 2, minted=None))
-    assert none.burn_target(TWO, BRIDGE, MINTED, 1) is None
+    both = of("CELR", 1, 2), of("CELR", 3, 2)
+    with pytest.raises(NotConfigured):
+        burned(*both, to=0)
+    assert burned(*both, to=3) == ("CELR", THREE)
+    assert burned(of("CELR", 1, 2, minted=None), to=1) == (None, ONE)

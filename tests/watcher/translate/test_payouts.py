@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
 
 from app.transfers.events import (
     Event,
@@ -39,6 +38,7 @@ from tests.watcher.logs import (
     log,
     send,
     tx_hash,
+    with_symbol,
 )
 from tests.watcher.logs import TERMS as ONE
 from tests.watcher.translate.kit import (
@@ -263,7 +263,7 @@ def test_liquidity_of_an_unknown_token_keeps_that_it_was_paid() -> None:
     first = told(added(), given)
     then = told(executed(), read_to=120, waiting=tuple(first.waiting))
     kept = [each for each in then.waiting if each.kind is WaitingKind.UNKNOWN]
-    known = replace(NETWORK, version="2", tokens={(HERE, unknown): ("NEW",)})
+    known = with_symbol(NETWORK, HERE, unknown, "NEW")
     [event] = told(read_to=120, waiting=tuple(kept), network=known).events
     assert isinstance(event, LiquidityWithdrawn)
     assert (event.symbol, event.amount, event.id) == ("NEW", 7, PAID_AT)

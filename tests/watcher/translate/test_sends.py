@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from app.network.watch_terms import WatchedPair
 from app.transfers.events import Event, TransferConfirmed, TransferSent
 from app.values.codes import SendKind
 from app.values.crypto import checksum_address
@@ -32,6 +31,7 @@ from tests.watcher.logs import (
     header,
     headers_of,
     log,
+    pair,
     send,
     tx_hash,
 )
@@ -183,8 +183,9 @@ def test_what_the_configuration_does_not_know_is_kept(given: Log) -> None:
 def test_what_was_kept_counts_when_it_is_configured() -> None:
     given = log("Burn", ID, TOKEN, ALICE, 5, 0, BOB, 9, contract=BRIDGE, block=90)
     waits = told(given, read_to=95).waiting
-    pair = WatchedPair("NEW", THIRD, HERE, frozenset(), frozenset({BRIDGE}), PEGGED, TOKEN)
-    known = replace(NETWORK, version="2", pairs=(*NETWORK.pairs, pair))
+    new = pair("NEW", THIRD, HERE, VAULT, BRIDGE, PEGGED, TOKEN)
+    facts = replace(NETWORK.facts, pairs=(*NETWORK.facts.pairs, new))
+    known = replace(NETWORK, version="2", facts=facts)
     then = told(read_to=110, waiting=tuple(waits), network=known)
     assert then.events == told(given, read_to=110, network=known).events
     assert [type(event) for event in then.events] == [TransferSent, TransferConfirmed]
