@@ -10,8 +10,8 @@ Three rules take away what would try the same code again:
 They do not hold where a file, a test or a word (``-k``) is given, in the areas that ``TEST_AREAS`` names (CI:
 those that a change is about, ``scripts/areas.py``), and with ``SOAK=1`` (``make soak``). Where ``TEST_AREAS``
 names all areas, tests marked ``minutes`` stay out, and those on both databases run on the one that they do
-not run on everyday: a change that passed here and there was tried on both. Only ``SOAK`` also tries all inputs
-of tests that try many (``volume``, ``some``).
+not run on everyday: a change that passed here and there was tried on both. Only ``SOAK`` also tries all
+inputs of tests that try many (``volume``, ``some``).
 """
 
 from __future__ import annotations
