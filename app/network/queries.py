@@ -194,11 +194,34 @@ def _configured_facts(connection: Connection, cache: FactsCache) -> NetworkFacts
     return loaded
 
 
+_OF_FACTS: Final[dict[str, tuple[Any, ...]]] = {
+    "chains": (Chain, Chain.chain_id, Chain.contract_addr),
+    "tokens": (Token, Token.chain_id, Token.symbol, Token.address, Token.decimal),
+    "pools": (Pool, Pool.chain_id, Pool.symbol),
+    "routes": (Route, Route.symbol, Route.src_chain_id, Route.dst_chain_id, Route.rate_value),
+    "pegged_pairs": (
+        PeggedPair,
+        PeggedPair.symbol,
+        PeggedPair.org_chain_id,
+        PeggedPair.pegged_chain_id,
+        PeggedPair.pegged_deposit_contract_addr,
+        PeggedPair.pegged_burn_contract_addr,
+        PeggedPair.deposit_contracts,
+        PeggedPair.burn_contracts,
+        PeggedPair.org_token,
+        PeggedPair.pegged_token,
+    ),
+}
+"""The columns that facts are made of. A whole row takes three times as long."""
+
+
 def _load_configured(connection: Connection) -> NetworkFacts:
     """What the tables of the configuration say, with the opening validators."""
-    tables = {"chains": Chain, "tokens": Token, "pools": Pool, "routes": Route, "pegged_pairs": PeggedPair}
-    facts = build_facts({section: load_rows(connection, model) for section, model in tables.items()})
-    return replace(facts, validators=load_opening_sets(connection))
+    rows: dict[str, Any] = {
+        section: connection.execute(select(*columns).order_by(model.__table__.c.id)).mappings().all()
+        for section, (model, *columns) in _OF_FACTS.items()
+    }
+    return replace(build_facts(rows), validators=load_opening_sets(connection))
 
 
 def load_opening_sets(connection: Connection, chain_id: ChainId | None = None) -> dict[ChainId, ValidatorSet]:
