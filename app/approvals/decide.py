@@ -21,9 +21,14 @@ from app.accounts.proposal import (
 from app.accounts.queries import all_accounts
 from app.accounts.roles import Role
 from app.accounts.services.accounts import AccountRefused, account_named
-from app.accounts.services.proposals import ProposalRefused, close, note_expired, require_open, stated
-from app.approvals.api_keys import API_KEY, make_key, preview_key
-from app.approvals.ingest_tokens import SECOND_TOKEN, TOKEN, make_token, preview_token
+from app.accounts.services.proposals import (
+    Command,
+    ProposalRefused,
+    close,
+    note_expired,
+    require_open,
+    stated,
+)
 from app.approvals.network import make_network, preview_network
 from app.approvals.operators import (
     ACCOUNT,
@@ -36,8 +41,8 @@ from app.approvals.operators import (
 from app.audit.keys import AuditKeys
 from app.audit.records import Actor
 from app.audit.services import Saved
-from app.credentials.services.api_keys import KeyRefused
-from app.credentials.services.ingest_tokens import TokenRefused
+from app.credentials.services.issued import CredentialRefused
+from app.credentials.services.issuing import API_KEY, SECOND_TOKEN, TOKEN, issued_again
 from app.db.database import Database
 from app.db.engine import reading, writing
 from app.network.edits.fees import BASE_FEES, FeesPreview
@@ -52,14 +57,39 @@ class _Kind(Struct, frozen=True):
     make: Callable[[Connection, Database, AuditKeys, TwoPersons, Proposal, Actor, str], Saved]
 
 
+def _again(plan: Callable[[Connection, Database, Proposal], Command]) -> _Kind:
+    """A command that is run again.
+
+    :param plan: plans it from the proposal and the rows of now.
+    """
+
+    def preview(database: Database, _two_persons: TwoPersons, proposal: Proposal) -> Preview:
+        with reading(database.engine) as connection:
+            return plan(connection, database, proposal).preview()
+
+    def make(
+        connection: Connection,
+        database: Database,
+        audit_keys: AuditKeys,
+        _two_persons: TwoPersons,
+        proposal: Proposal,
+        actor: Actor,
+        _typed: str,
+    ) -> Saved:
+        command = plan(connection, database, proposal)
+        return command.run(connection, database, audit_keys, actor, proposal.by_two(actor.name))
+
+    return _Kind(preview, make)
+
+
 _KINDS: Final = {
     ONE_ROW: _Kind(preview_network, make_network),
     BASE_FEES: _Kind(preview_network, make_network),
     SEVERAL: _Kind(preview_network, make_network),
     ACCOUNT: _Kind(preview_account, make_account),
-    TOKEN: _Kind(preview_token, make_token),
-    SECOND_TOKEN: _Kind(preview_token, make_token),
-    API_KEY: _Kind(preview_key, make_key),
+    TOKEN: _again(issued_again),
+    SECOND_TOKEN: _again(issued_again),
+    API_KEY: _again(issued_again),
     RELAXING: _Kind(preview_relaxing, make_relaxing),
 }
 
@@ -73,7 +103,7 @@ def preview_proposal(
     """
     try:
         return _KINDS[proposal.kind].preview(database, two_persons, proposal)
-    except (AccountRefused, KeyRefused, TokenRefused) as refused:
+    except (AccountRefused, CredentialRefused) as refused:
         raise ProposalRefused(str(refused)) from None
 
 
@@ -102,7 +132,7 @@ def approve(
                 connection, database, audit_keys, two_persons, proposal, actor, typed
             )
             return close(connection, database, audit_keys, proposal, ProposalState.APPROVED, actor, made=made)
-    except (AccountRefused, KeyRefused, TokenRefused) as refused:
+    except (AccountRefused, CredentialRefused) as refused:
         raise ProposalRefused(str(refused)) from None
 
 

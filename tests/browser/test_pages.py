@@ -21,8 +21,7 @@ from werkzeug.routing import MapAdapter
 
 from app import create_app
 from app.accounts.roles import Role
-from app.approvals.api_keys import request_key
-from app.credentials.services.ingest_tokens import create_token
+from app.credentials.services.issuing import create_key, create_token
 from app.sandbox.catalogue import sandbox_id
 from app.values.codes import TransferHistoryStatus as Status
 from app.webhooks.services.subscriptions import send_test
@@ -249,7 +248,7 @@ def story(server: Server, sandbox: SharedSqlite) -> Story:
         why = {"proposal_reason": "asked for by the vault's operator"}
         visitor.post("/admin/pegged_pairs/1", form_of(proposal) | why | {"confirm": "1"})
         create_token(*gateway_of(app).editing, "a-reporter", actor=TESTER)
-        request_key(
+        create_key(
             *gateway_of(app).editing, "a-wallet", ("read", "webhooks"), "100/minute;1000/hour", actor=TESTER
         )
         hook = to_subjects(gateway_of(app), ["0xab"]).public_id

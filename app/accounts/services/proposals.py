@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -27,6 +27,8 @@ from app.audit.records import Actor, AuditedChange, changes_text
 from app.audit.services import EditRefused, Saved, record
 from app.db.database import Database
 from app.db.engine import reading, writing
+from app.network.edits.results import Effect, Preview
+from app.values.differences import difference
 from app.values.times import rfc3339
 
 
@@ -72,6 +74,56 @@ class Draft(Struct, frozen=True):
     input: Mapping[str, Any]
     changes: Sequence[AuditedChange]
     secret: str | None = None
+
+
+class Command(Draft, frozen=True, kw_only=True):
+    """A change that may wait for a second person, planned from its input and the rows of now.
+
+    ``kind`` is its name. ``write`` makes it, in a writing transaction, and returns the id of its audit
+    record; None where nothing changed. Its last argument stands before what the record says.
+    """
+
+    effects: Sequence[Effect] = ()
+    write: Callable[[Connection, Database, AuditKeys, Actor, str], int | None]
+
+    def run(
+        self, connection: Connection, database: Database, audit_keys: AuditKeys, actor: Actor, note: str = ""
+    ) -> Saved:
+        """Make the change, for a caller who has leave to."""
+        return Saved((self.summary,), self.write(connection, database, audit_keys, actor, note))
+
+    def preview(self) -> Preview:
+        """What the second person is shown."""
+        found = [each for change in self.changes for each in difference(change.before, change.after)]
+        return Preview(self.subject, (self.summary,), tuple(found), tuple(self.effects), waits=True)
+
+
+def carry_out(
+    connection: Connection,
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
+    actor: Actor,
+    command: Command,
+    *,
+    reason: str | None = None,
+    break_glass: str | None = None,
+) -> Saved:
+    """Make the change of a command; where ``TWO_PERSONS`` names its section, propose it.
+
+    :param reason: why, for the second person; None where it cannot be proposed.
+    :param break_glass: why one person alone makes it then.
+    :raises SecondPersonNeeded: it waits, and neither is given.
+    :raises ReasonMissing: the one that is given is empty or too long.
+    :raises TooManyProposals: the account has too many open already.
+    """
+    guarded = [command.section] if two_persons.guards(command.section) else []
+    if guarded and reason is not None:
+        return propose(connection, database, audit_keys, two_persons, actor, command, reason)
+    require_leave(
+        connection, database, audit_keys, actor, guarded, subject=command.subject, break_glass=break_glass
+    )
+    return command.run(connection, database, audit_keys, actor)
 
 
 def propose(
