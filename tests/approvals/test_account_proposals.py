@@ -9,6 +9,7 @@ import pytest
 
 from app.accounts.proposal import TwoPersons
 from app.accounts.roles import Role
+from app.accounts.services.account_changes import AccountRequest, AccountWish, request_account
 from app.accounts.services.accounts import (
     AccountRefused,
     create_account,
@@ -27,7 +28,6 @@ from app.accounts.services.proposals import (
     waiting_count,
 )
 from app.approvals.decide import approve, preview_proposal, reject
-from app.approvals.operators import AccountRequest, AccountWish, request_account
 from app.audit.records import Actor, Source
 from app.audit.services import Conflict, show_audit, verify_audit
 from app.credentials.services.issued import revoke_token

@@ -22,6 +22,7 @@ UNASKED = ("apply", "import_within", "save_changes", "change_account", "create_w
 CALL = re.compile(rf"(?<!def )\b({'|'.join(UNASKED)})\((?=connection|\n)")
 
 WRITERS = {
+    "accounts/services/account_changes.py": {"create_within", "change_account"},
     "accounts/services/accounts.py": {"Operator", "create_within", "change_account"},
     "accounts/services/code_keys.py": {"Operator"},  # the same secrets under another key
     "accounts/services/factors.py": {"change_account"},
@@ -32,9 +33,7 @@ WRITERS = {
     "network/document.py": {"apply", "import_within"},
     "network/edits/saving.py": {"apply", "save_changes"},
     "network/edits/blocks.py": {"save_changes"},
-    "approvals/network.py": {"save_changes"},
-    "approvals/operators.py": {"create_within", "change_account"},
-    "approvals/decide.py": {"run"},
+    "approvals/decide.py": {"run", "save_changes"},
     "sandbox/loader.py": {"import_within"},  # into an empty database alone
 }
 """Every module that writes what can be guarded. Another one has to ask for leave, then it stands here."""

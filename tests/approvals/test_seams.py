@@ -10,6 +10,12 @@ from sqlalchemy import insert
 from app.accounts.models import OperatorPasskey
 from app.accounts.proposal import TwoPersons
 from app.accounts.roles import Role
+from app.accounts.services.account_changes import (
+    AccountRequest,
+    AccountWish,
+    request_account,
+    request_relaxing,
+)
 from app.accounts.services.accounts import AccountRefused, find_account
 from app.accounts.services.factors import (
     accounts_that_have_passkeys,
@@ -19,7 +25,6 @@ from app.accounts.services.factors import (
 )
 from app.accounts.services.proposals import ProposalRefused, ReasonMissing, SecondPersonNeeded
 from app.approvals.decide import approve, preview_proposal
-from app.approvals.operators import AccountRequest, AccountWish, request_account, request_relaxing
 from app.audit.services import Conflict
 from app.credentials.services.issued import list_tokens, revoke_token
 from app.credentials.services.issuing import TokenTerms, create_token, rotate_token

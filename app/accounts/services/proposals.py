@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -23,12 +23,12 @@ from app.accounts.queries import (
 from app.accounts.roles import Role
 from app.audit.keys import AuditKeys
 from app.audit.models import SUBJECT_LENGTH
-from app.audit.records import Actor, AuditedChange, changes_text
-from app.audit.services import EditRefused, Saved, record
+from app.audit.records import Actor, AuditedChange, changes_text, read_changes
+from app.audit.services import Conflict, EditRefused, Saved, record
 from app.db.database import Database
 from app.db.engine import reading, writing
 from app.network.edits.results import Effect, Preview
-from app.values.differences import difference
+from app.values.differences import FieldDifference, difference
 from app.values.times import rfc3339
 
 
@@ -166,6 +166,35 @@ def propose(
         now=now, detail=f"{draft.summary}; reason: {why}", changes=draft.changes,
     )  # fmt: skip
     return Saved((draft.summary,), record_id, proposal_id)
+
+
+def require_as_proposed(proposal: Proposal, now: Sequence[AuditedChange]) -> None:
+    """Make sure that the change would do exactly what it did when it was previewed for its proposer.
+
+    :param now: the change as it comes out of the rows of now.
+    :raises Conflict: with what differs from the rows that it was based on.
+    """
+    if changes_text(now) != proposal.changes:
+        raise changed_since(proposal, tuple(_meanwhile(read_changes(proposal.changes), now)))
+
+
+def changed_since(proposal: Proposal, meanwhile: tuple[FieldDifference, ...]) -> Conflict:
+    """The conflict of a proposal with what changed since, in words for the one who would approve it."""
+    gone = bool(meanwhile) and all(each.after is None for each in meanwhile)
+    what = "removed" if gone else "changed"
+    return Conflict(
+        f"{proposal.subject} was {what} since this was proposed; propose it again from the current values",
+        meanwhile,
+    )
+
+
+def _meanwhile(then: Sequence[AuditedChange], now: Sequence[AuditedChange]) -> Iterator[FieldDifference]:
+    """How the rows before the change differ from those that it was based on."""
+    found = {change.subject: change.before for change in now}
+    for change in then:
+        for each in difference(change.before, found.get(change.subject)):
+            name = each.field if len(then) == 1 else f"{change.subject}: {each.field}"
+            yield FieldDifference(name, each.before, each.after)
 
 
 def require_open(connection: Connection, proposal_id: int, now: datetime) -> Proposal:
