@@ -22,7 +22,7 @@ from app.credentials.services.issued import (
     revoke_token,
     state_of,
 )
-from app.credentials.services.issuing import Issued, TokenTerms, create_key, create_token, rotate_token
+from app.credentials.services.issuing import TokenTerms, Wanted, issue, new_key, new_token, second_token
 from app.db.database import Database
 from app.json_documents import read_time
 from app.parts import current
@@ -32,17 +32,14 @@ api_keys = DataGroup("api-keys", help="API keys, with which integrators ask by a
 ingest_tokens = DataGroup("ingest-tokens", help="Ingest tokens, with which reporters send events over HTTP.")
 
 
-def _editing() -> tuple[Database, AuditKeys, TwoPersons]:
-    return current(Database), current(AuditKeys), current(TwoPersons)
-
-
-def _print(what: str, issue: Callable[[], Issued]) -> None:
+def _print(what: str, want: Callable[[], Wanted], break_glass: str | None) -> None:
     """Issue a key or token and print its text.
 
     :raises Refusal: it is refused.
     """
     try:
-        issued = issue()
+        parts = current(Database), current(AuditKeys), current(TwoPersons)
+        issued = issue(*parts, want(), actor=cli_actor(), break_glass=break_glass)
     except CredentialRefused as refused:
         raise Refusal(str(refused)) from None
     say(f"The {what} (shown this once):", err=True)
@@ -70,10 +67,7 @@ def _print(what: str, issue: Callable[[], Issued]) -> None:
 @break_glass
 def create_api_key(name: str, scopes: tuple[str, ...], rate_limit: str, break_glass: str | None) -> None:
     """Create the API key NAME and print it. It is shown this once."""
-    _print(
-        f"API key {name}",
-        lambda: create_key(*_editing(), name, scopes, rate_limit, actor=cli_actor(), break_glass=break_glass),
-    )
+    _print(f"API key {name}", lambda: new_key(name, scopes, rate_limit), break_glass)
 
 
 @api_keys.command("list")
@@ -143,12 +137,7 @@ def create_ingest_token(
     Without --type it may report all event types, without --chain about all chains.
     """
     terms = TokenTerms(expires_at=_time(expires), **quota)
-    _print(
-        f"token {name}",
-        lambda: create_token(
-            *_editing(), name, types, chains, actor=cli_actor(), terms=terms, break_glass=break_glass
-        ),
-    )
+    _print(f"token {name}", lambda: new_token(name, types, chains, terms), break_glass)
 
 
 @ingest_tokens.command("rotate")
@@ -161,10 +150,7 @@ def rotate_ingest_token(name: str, expires: str | None, break_glass: str | None)
     Both are valid until the older one is revoked: ingest-tokens revoke NAME --key KEY_ID.
     """
     ends = _time(expires)
-    _print(
-        f"token {name}",
-        lambda: rotate_token(*_editing(), name, actor=cli_actor(), expires_at=ends, break_glass=break_glass),
-    )
+    _print(f"token {name}", lambda: second_token(name, ends), break_glass)
 
 
 def _time(text: str | None) -> datetime | None:

@@ -23,7 +23,7 @@ from app.audit.services import show_audit
 from app.credentials.models import IngestToken
 from app.credentials.queries import every_credential, valid_keys
 from app.credentials.services.issued import list_tokens
-from app.credentials.services.issuing import create_key, create_token
+from app.credentials.services.issuing import issue, new_key, new_token
 from app.db.engine import reading
 from app.network.document import import_network
 from app.network.sections import section_of
@@ -245,8 +245,8 @@ def filled(app: Flask, gateway: Gateway) -> Gateway:
     import_network(*gateway.editing, text(rows), actor=TESTER)
     factor = {"tf_primary_method": "authenticator", "tf_totp_secret": "x"}
     add_account(app, Role.OPERATOR, "carol@example.org", **factor)
-    create_token(*gateway.editing, "relayer", actor=TESTER)
-    create_key(*gateway.editing, "wallet", ("read",), "", actor=TESTER)
+    issue(*gateway.editing, new_token("relayer"), actor=TESTER)
+    issue(*gateway.editing, new_key("wallet", ("read",), ""), actor=TESTER)
     return gateway
 
 

@@ -12,7 +12,7 @@ from app.credentials.api_key import ApiKey as Key
 from app.credentials.api_key import Scope
 from app.credentials.callers import current_key, remember_key, require_key
 from app.credentials.services.issued import revoke_key
-from app.credentials.services.issuing import create_key
+from app.credentials.services.issuing import issue, new_key
 from app.values.errors import Forbidden, Unauthorized, Unavailable
 from tests.actors import TESTER
 from tests.api.shapes import CONFIGS, LATENCY, STATUS, assert_refused
@@ -28,7 +28,7 @@ ME, OTHER = "198.51.100.7", "198.51.100.8"
 
 def make(app: Flask, name: str = "wallet", limit: str = "", *scopes: str) -> str:
     with app.app_context():
-        return create_key(*current_gateway().editing, name, scopes or ("read",), limit, actor=TESTER).text
+        return issue(*current_gateway().editing, new_key(name, scopes or ("read",), limit), actor=TESTER).text
 
 
 def revoke(app: Flask, name: str = "wallet") -> None:

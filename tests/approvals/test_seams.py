@@ -27,7 +27,7 @@ from app.accounts.services.proposals import ProposalRefused, ReasonMissing, Seco
 from app.approvals.decide import approve, preview_proposal
 from app.audit.services import Conflict
 from app.credentials.services.issued import list_tokens, revoke_token
-from app.credentials.services.issuing import TokenTerms, create_token, rotate_token
+from app.credentials.services.issuing import TokenTerms, issue, new_token, second_token
 from app.credentials.services.presented import authenticate
 from app.db.engine import writing
 from app.values.errors import Unauthorized
@@ -67,13 +67,13 @@ def add_passkey(gateway: Gateway, account_id: int) -> None:
 def test_a_token_that_replaces_another_waits_with_its_expiry(gateway: Gateway, alone: Gateway) -> None:
     ends = gateway.clock() + timedelta(days=7)
     terms = TokenTerms(expires_at=ends, quota_events=5, quota_seconds=60)
-    create_token(*alone.editing, "relayer", ["transfer.sent"], [56], actor=BOB, terms=terms)
+    issue(*alone.editing, new_token("relayer", ["transfer.sent"], [56], terms=terms), actor=BOB)
     with pytest.raises(SecondPersonNeeded):
-        rotate_token(*gateway.editing, "relayer", actor=ALICE)
+        issue(*gateway.editing, second_token("relayer"), actor=ALICE)
     with pytest.raises(ReasonMissing):
-        rotate_token(*gateway.editing, "relayer", actor=ALICE, reason="")
+        issue(*gateway.editing, second_token("relayer"), actor=ALICE, reason="")
 
-    issued = rotate_token(*gateway.editing, "relayer", actor=ALICE, reason=WHY)
+    issued = issue(*gateway.editing, second_token("relayer"), actor=ALICE, reason=WHY)
     token, saved = issued.text, issued.saved
     number = saved.proposal_id or 0
     assert preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number)).waits
@@ -90,8 +90,8 @@ def test_a_token_that_replaces_another_waits_with_its_expiry(gateway: Gateway, a
 
 
 def test_a_replacement_is_refused_when_there_is_nothing_to_replace(gateway: Gateway, alone: Gateway) -> None:
-    create_token(*alone.editing, "relayer", actor=BOB)
-    saved = rotate_token(*gateway.editing, "relayer", actor=ALICE, reason=WHY).saved
+    issue(*alone.editing, new_token("relayer"), actor=BOB)
+    saved = issue(*gateway.editing, second_token("relayer"), actor=ALICE, reason=WHY).saved
     revoke_token(gateway.database, gateway.audit_keys, gateway.environment_tokens, "relayer", actor=BOB)
     for step in (
         lambda: preview_proposal(
@@ -105,8 +105,11 @@ def test_a_replacement_is_refused_when_there_is_nothing_to_replace(gateway: Gate
 
 def test_a_first_token_keeps_what_was_proposed(gateway: Gateway) -> None:
     ends = gateway.clock() + timedelta(days=7)
-    issued = create_token(
-        *gateway.editing, "relayer", [], [1], actor=ALICE, terms=TokenTerms(expires_at=ends), reason=WHY
+    issued = issue(
+        *gateway.editing,
+        new_token("relayer", [], [1], terms=TokenTerms(expires_at=ends)),
+        actor=ALICE,
+        reason=WHY,
     )
     token, saved = issued.text, issued.saved
     approve(*gateway.editing, saved.proposal_id or 0, actor=BOB)

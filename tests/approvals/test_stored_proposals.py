@@ -19,7 +19,7 @@ from app.approvals.decide import approve, preview_proposal, reject
 from app.credentials.api_key import key_text
 from app.credentials.credential import digest_of
 from app.credentials.ingest_token import token_text
-from app.credentials.services.issuing import TokenTerms, create_token
+from app.credentials.services.issuing import TokenTerms, issue, new_token
 from app.credentials.services.presented import authenticate, presented_key
 from app.db.engine import writing
 from tests.approvals.kit import ALICE, BOB, OLGA, set_account, stored
@@ -42,7 +42,7 @@ def before(gateway: Gateway) -> Gateway:
     """What the proposals were based on."""
     alone = gateway.but(two_persons=TwoPersons())
     terms = TokenTerms(quota_events=5, quota_seconds=60)
-    create_token(*alone.editing, "watcher-1", ["transfer.sent"], [56], actor=BOB, terms=terms)
+    issue(*alone.editing, new_token("watcher-1", ["transfer.sent"], [56], terms=terms), actor=BOB)
     set_account(gateway, OLGA, tf_primary_method="authenticator", tf_totp_secret="secret")
     set_account(gateway, ALICE, tf_primary_method="authenticator", tf_totp_secret="x")
     alice = find_account(gateway.database, email=ALICE.name)

@@ -10,7 +10,7 @@ from flask import Flask
 
 from app.audit.services import record_separately, verify_audit
 from app.credentials.services.issued import list_tokens, revoke_key
-from app.credentials.services.issuing import create_key
+from app.credentials.services.issuing import issue, new_key
 from config import ConfigError, load_settings
 from tests.actors import TESTER
 from tests.applications import OpenApp
@@ -66,9 +66,9 @@ def test_an_api_key(at_noon: Callable[..., Flask]) -> None:
     def asked(key: str) -> int:
         return app.test_client().get("/v2/getTransferConfigs", headers=bearer(key)).status_code
 
-    old = create_key(*gateway.editing, "wallet", ("read",), "", actor=TESTER).text
+    old = issue(*gateway.editing, new_key("wallet", ("read",), ""), actor=TESTER).text
     assert asked(old) == 200
-    new = create_key(*gateway.editing, "wallet-2", ("read",), "", actor=TESTER).text
+    new = issue(*gateway.editing, new_key("wallet-2", ("read",), ""), actor=TESTER).text
     assert [asked(old), asked(new)] == [200, 200]
     revoke_key(*gateway.audited, "wallet", actor=TESTER)
     assert [asked(old), asked(new)] == [401, 200]

@@ -33,7 +33,7 @@ from app.credentials.services.issued import (
     revoke_token,
     state_of,
 )
-from app.credentials.services.issuing import Issued, create_key, create_token, rotate_token
+from app.credentials.services.issuing import Wanted, issue, new_key, new_token, second_token
 from app.db.database import Database
 from app.db.engine import reading
 from app.network.admin.names import chain_names
@@ -63,18 +63,16 @@ class CredentialsView(ListView):
             abort(404)
         return row
 
-    def shown(self, name: str, issued: Issued) -> str:
-        """The page that shows a new one once, whether it was made or proposed."""
-        proposal_id = issued.saved.proposal_id
+    def issue(self, wanted: Wanted, reason: str) -> str:
+        """Make or propose one, and show it once."""
+        parts = current(Database), current(AuditKeys), current(TwoPersons)
+        issued = issue(*parts, wanted, actor=actor(), reason=reason)
+        name, proposal_id = wanted.columns["name"], issued.saved.proposal_id
         return self.render(self.made_template, text=issued.text, name=name, proposal_id=proposal_id)
 
 
 _REFUSALS: Final = (CredentialRefused, ReasonMissing, TooManyProposals)
 """Why none is made."""
-
-
-def _editing() -> tuple[Database, AuditKeys, TwoPersons]:
-    return current(Database), current(AuditKeys), current(TwoPersons)
 
 
 class ApiKeysView(CredentialsView):
@@ -116,10 +114,9 @@ class ApiKeysView(CredentialsView):
         """Make a key and show it once."""
         form = NewKeyForm()
         if form.validate_on_submit():
-            name, scopes, limit = form.name.data, form.scopes.data, form.rate_limit.data
             try:
-                issued = create_key(*_editing(), name, scopes, limit, actor=actor(), reason=form.why)
-                return self.shown(name, issued)
+                wanted = new_key(form.name.data, form.scopes.data, form.rate_limit.data)
+                return self.issue(wanted, form.why)
             except _REFUSALS as refused:
                 form.form_errors.append(sentence(str(refused)))
         return self.render("console/api_keys/new.html", form=form)
@@ -201,11 +198,10 @@ class IngestTokensView(CredentialsView):
         """Make a token and show it once."""
         form = NewTokenForm(chain_names())
         if form.validate_on_submit():
-            name, terms = form.name.data, form.terms(current(Database).clock())
+            terms = form.terms(current(Database).clock())
             try:
-                scope = (form.types.data, form.chain_ids())
-                made = create_token(*_editing(), name, *scope, actor=actor(), terms=terms, reason=form.why)
-                return self.shown(name, made)
+                wanted = new_token(form.name.data, form.types.data, form.chain_ids(), terms)
+                return self.issue(wanted, form.why)
             except _REFUSALS as refused:
                 form.form_errors.append(sentence(str(refused)))
         return self.render("console/ingest_tokens/new.html", form=form)
@@ -242,7 +238,7 @@ class IngestTokensView(CredentialsView):
         """Make a second token of the same reporter and show it once."""
         name, reason = self.row(token_id).name, request.form.get("proposal_reason", "")
         try:
-            return self.shown(name, rotate_token(*_editing(), name, actor=actor(), reason=reason))
+            return self.issue(second_token(name), reason)
         except _REFUSALS as refused:
             flash(sentence(str(refused)), "error")
             return redirect(url_for("ingest_tokens.show", token_id=token_id))

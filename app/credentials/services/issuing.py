@@ -41,6 +41,13 @@ SECOND_TOKEN: Final = "second_token"  # noqa: S105  the name of a command
 """What proposals call issuing a key, a reporter's first token, and one that replaces it."""
 
 
+class Wanted(Struct, frozen=True):
+    """A key or token to issue: the command, and the columns of its row that somebody chose."""
+
+    command: str
+    columns: Mapping[str, Any]
+
+
 class Issued(Struct, frozen=True):
     """A new key or token: its text, which is not stored and shown once, and what was done or proposed."""
 
@@ -59,108 +66,73 @@ class TokenTerms(Struct, frozen=True, kw_only=True):
 UNLIMITED: Final = TokenTerms()
 
 
-def create_key(
-    database: Database,
-    audit_keys: AuditKeys,
-    two_persons: TwoPersons,
-    name: str,
-    scopes: Iterable[str],
-    rate_limit: str = "",
-    *,
-    actor: Actor,
-    reason: str | None = None,
-    break_glass: str | None = None,
-) -> Issued:
-    """Issue a key and store its digest; where that waits for a second administrator, propose it.
+def new_key(name: str, scopes: Iterable[str], rate_limit: str = "") -> Wanted:
+    """A key.
 
     :param rate_limit: such as ``100/minute;1000/hour``; empty is none.
-    :param reason: why, for the second administrator; None where it cannot be proposed.
-    :param break_glass: why one person alone does so where ``TWO_PERSONS`` names API keys.
-    :raises CredentialRefused: the name is taken, an argument is no such thing, or there are too many keys.
-    :raises SecondPersonNeeded: it waits, and neither reason is given.
-    :raises ReasonMissing: it waits, and the reason is empty or too long.
+    :raises CredentialRefused: an argument is no such thing.
     """
     allowed = sorted(set(scopes))
     if fault := key_fault(name, allowed) or _limit_fault(rate_limit):
         raise CredentialRefused(fault)
-    columns = {"name": name, "scopes": allowed, "rate_limit": rate_limit}
-    with writing(database.engine) as connection:
-        text, command = _new(connection, database, API_KEY, columns)
-        saved = carry_out(
-            connection,
-            database,
-            audit_keys,
-            two_persons,
-            actor,
-            command,
-            reason=reason,
-            break_glass=break_glass,
-        )
-        return Issued(text, saved)
+    return Wanted(API_KEY, {"name": name, "scopes": allowed, "rate_limit": rate_limit})
 
 
-def create_token(
-    database: Database,
-    audit_keys: AuditKeys,
-    two_persons: TwoPersons,
-    name: str,
-    types: Iterable[str] = (),
-    chains: Iterable[int] = (),
-    *,
-    actor: Actor,
-    terms: TokenTerms = UNLIMITED,
-    reason: str | None = None,
-    break_glass: str | None = None,
-) -> Issued:
-    """Issue a reporter's first token; reasons and errors are those of ``create_key``.
+def new_token(
+    name: str, types: Iterable[str] = (), chains: Iterable[int] = (), terms: TokenTerms = UNLIMITED
+) -> Wanted:
+    """A reporter's first token.
 
     :param types: event types that its bearer may report; none given allows all.
     :param chains: ids of the chains it may report about; none given allows all.
+    :raises CredentialRefused: an argument is no such thing.
     """
     allowed_types, allowed_chains = sorted(set(types)), sorted(set(chains))
-    quota = quota_fault(terms.quota_events, terms.quota_seconds)
-    if fault := token_fault(name, allowed_types, allowed_chains) or quota:
+    fault = token_fault(name, allowed_types, allowed_chains)
+    if fault := fault or quota_fault(terms.quota_events, terms.quota_seconds):
         raise CredentialRefused(fault)
     scope = {"types": allowed_types or None, "chains": allowed_chains or None}
-    columns = {"name": name, **scope, **asdict(terms)}
-    with writing(database.engine) as connection:
-        text, command = _new(connection, database, TOKEN, columns)
-        saved = carry_out(
-            connection,
-            database,
-            audit_keys,
-            two_persons,
-            actor,
-            command,
-            reason=reason,
-            break_glass=break_glass,
-        )
-        return Issued(text, saved)
+    return Wanted(TOKEN, {"name": name, **scope, **asdict(terms)})
 
 
-def rotate_token(
+def second_token(name: str, expires_at: datetime | None = None) -> Wanted:
+    """A second token of a reporter, with the scope and quota of its first, which stays valid.
+
+    :param expires_at: when it ends; None lets it last as long as the first was made for.
+    """
+    return Wanted(SECOND_TOKEN, {"name": name, "expires_at": expires_at})
+
+
+def issue(
     database: Database,
     audit_keys: AuditKeys,
     two_persons: TwoPersons,
-    name: str,
+    wanted: Wanted,
     *,
     actor: Actor,
-    expires_at: datetime | None = None,
     reason: str | None = None,
     break_glass: str | None = None,
 ) -> Issued:
-    """Issue a second token of a reporter, with the scope and quota of its first, which stays valid.
+    """Issue a key or token and store its digest; where that waits for a second administrator, propose it.
 
-    :param expires_at: when it ends; None lets it last as long as the first was made for.
-    :raises CredentialRefused: it has no valid token, or two already. Other errors as of ``create_key``.
+    :param reason: why, for the second administrator; None where it cannot be proposed.
+    :param break_glass: why one person alone does so where ``TWO_PERSONS`` names its section.
+    :raises CredentialRefused: the name is taken, also by a revoked one; or there are too many keys; or there
+        is no token to replace, or two already.
+    :raises SecondPersonNeeded: it waits, and neither reason is given.
+    :raises ReasonMissing: the one that is given is empty or too long.
     """
+    key_id = secrets.token_hex(KEY_ID_BYTES)
+    if wanted.command == API_KEY:
+        text = key_text(key_id, "".join(secrets.choice(ALPHABET) for _ in range(SECRET_LENGTH)))
+    else:
+        text = token_text(key_id, secrets.token_urlsafe(SECRET_BYTES))
     with writing(database.engine) as connection:
-        first = _replaceable(connection, database, name)
-        if expires_at is None and first.expires_at is not None:
-            expires_at = database.clock() + (first.expires_at - first.created_at)
-        same = ("name", "types", "chains", "quota_events", "quota_seconds")
-        columns = {column: getattr(first, column) for column in same} | {"expires_at": expires_at}
-        text, command = _new(connection, database, SECOND_TOKEN, columns)
+        columns = wanted.columns
+        if wanted.command == SECOND_TOKEN:
+            columns = _like_the_first(connection, database, **columns)
+        given = as_recorded({**columns, "key_id": key_id})
+        command = _planned(connection, database, wanted.command, given, digest_of(text.encode()))
         saved = carry_out(
             connection,
             database,
@@ -171,21 +143,18 @@ def rotate_token(
             reason=reason,
             break_glass=break_glass,
         )
-        return Issued(text, saved)
+    return Issued(text, saved)
 
 
-def _new(
-    connection: Connection, database: Database, command: str, columns: Mapping[str, Any]
-) -> tuple[str, Command]:
-    """The text of a new key or token with these columns, and what issuing it comes to."""
-    key_id = secrets.token_hex(KEY_ID_BYTES)
-    text = (
-        key_text(key_id, "".join(secrets.choice(ALPHABET) for _ in range(SECRET_LENGTH)))
-        if command == API_KEY
-        else token_text(key_id, secrets.token_urlsafe(SECRET_BYTES))
-    )
-    given = as_recorded({**columns, "key_id": key_id})
-    return text, _planned(connection, database, command, given, digest_of(text.encode()))
+def _like_the_first(
+    connection: Connection, database: Database, name: str, expires_at: datetime | None
+) -> Mapping[str, Any]:
+    """The columns of a token that replaces the reporter's."""
+    first = _replaceable(connection, database, name)
+    if expires_at is None and first.expires_at is not None:
+        expires_at = database.clock() + (first.expires_at - first.created_at)
+    same = ("name", "types", "chains", "quota_events", "quota_seconds")
+    return {column: getattr(first, column) for column in same} | {"expires_at": expires_at}
 
 
 def issued_again(connection: Connection, database: Database, proposal: Proposal) -> Command:

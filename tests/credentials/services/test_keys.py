@@ -18,7 +18,7 @@ from app.credentials.credential import digest_of
 from app.credentials.models import ApiKey
 from app.credentials.services import issuing
 from app.credentials.services.issued import CredentialRefused, revoke_key
-from app.credentials.services.issuing import create_key
+from app.credentials.services.issuing import issue, new_key
 from app.credentials.services.presented import presented_key
 from app.db.cached_reads import CachedReads
 from app.db.engine import reading
@@ -62,7 +62,7 @@ def reads(gateway: Gateway) -> Iterator[list[str]]:
 
 
 def make(gateway: Gateway, name: str = "wallet", limit: str = "", *scopes: str) -> str:
-    return create_key(*gateway.editing, name, scopes or ("read",), limit, actor=TESTER).text
+    return issue(*gateway.editing, new_key(name, scopes or ("read",), limit), actor=TESTER).text
 
 
 def records(gateway: Gateway) -> list[tuple[str, str, str]]:
@@ -163,7 +163,7 @@ def test_what_is_not_made(
     gateway: Gateway, name: str, scopes: tuple[str, ...], limit: str, words: str
 ) -> None:
     with pytest.raises(CredentialRefused, match=words):
-        create_key(*gateway.editing, name, scopes, limit, actor=TESTER)
+        issue(*gateway.editing, new_key(name, scopes, limit), actor=TESTER)
     with reading(gateway.engine) as connection:
         assert connection.scalar(select(func.count()).select_from(ApiKey)) == 0
 
@@ -188,8 +188,8 @@ def test_there_are_not_too_many(gateway: Gateway, monkeypatch: pytest.MonkeyPatc
 def test_a_proposed_key_counts_once_it_is_made(gateway: Gateway) -> None:
     guarded = gateway.but(two_persons=TwoPersons(frozenset({API_KEYS})))
     with pytest.raises(ReasonMissing):
-        create_key(*guarded.editing, "wallet", ("read",), "", actor=TESTER, reason="")
-    issued = create_key(*guarded.editing, "wallet", ("read",), "", actor=TESTER, reason="a new wallet")
+        issue(*guarded.editing, new_key("wallet", ("read",), ""), actor=TESTER, reason="")
+    issued = issue(*guarded.editing, new_key("wallet", ("read",), ""), actor=TESTER, reason="a new wallet")
     text, saved = issued.text, issued.saved
     assert saved.proposal_id is not None
     with pytest.raises(Unauthorized):
