@@ -17,7 +17,7 @@ from app.console.forms.numbers import CountField
 from app.credentials.api_key import Scope
 from app.credentials.ingest_token import TYPES
 from app.credentials.services.issued import CredentialRefused
-from app.credentials.services.issuing import TokenTerms
+from app.credentials.services.issuing import TokenTerms, Wanted, new_key, new_token
 
 SCOPE_WORDS: Final = {
     Scope.READ: "ask the public operations, by the key's own limit",
@@ -59,6 +59,13 @@ class NewKeyForm(MayWaitForm):
         filters=[lambda text: (text or "").strip()],
         render_kw={"autocomplete": "off", "spellcheck": "false", "maxlength": "200"},
     )
+
+    def wanted(self, _now: datetime) -> Wanted:
+        """The key that is filled in.
+
+        :raises CredentialRefused: there can be none like it.
+        """
+        return new_key(self.name.data, self.scopes.data, self.rate_limit.data)
 
 
 class NewTokenForm(MayWaitForm):
@@ -114,21 +121,17 @@ class NewTokenForm(MayWaitForm):
                 whole = False
         return whole
 
-    def terms(self, now: datetime) -> TokenTerms:
-        """Until when the token is valid, and how much may be reported with it."""
-        days = self.days.data
-        return TokenTerms(
+    def wanted(self, now: datetime) -> Wanted:
+        """The token that is filled in.
+
+        :raises CredentialRefused: there can be none like it.
+        """
+        days, picked = self.days.data, self.chains.data
+        if not all(chain.isascii() and chain.isdecimal() and len(chain) <= _LONGEST for chain in picked):
+            raise CredentialRefused("Choose chains from the list: reload the page and try again.")
+        terms = TokenTerms(
             expires_at=None if days is None else now + timedelta(days=days),
             quota_events=self.quota_events.data,
             quota_seconds=self.quota_seconds.data,
         )
-
-    def chain_ids(self) -> list[int]:
-        """The chains that are picked.
-
-        :raises CredentialRefused: one is not named by its id.
-        """
-        picked = self.chains.data
-        if not all(chain.isascii() and chain.isdecimal() and len(chain) <= _LONGEST for chain in picked):
-            raise CredentialRefused("Choose chains from the list: reload the page and try again.")
-        return [int(chain) for chain in picked]
+        return new_token(self.name.data, self.types.data, map(int, picked), terms)

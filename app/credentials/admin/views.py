@@ -33,7 +33,7 @@ from app.credentials.services.issued import (
     revoke_token,
     state_of,
 )
-from app.credentials.services.issuing import Wanted, issue, new_key, new_token, second_token
+from app.credentials.services.issuing import Wanted, issue, second_token
 from app.db.database import Database
 from app.db.engine import reading
 from app.network.admin.names import chain_names
@@ -45,15 +45,37 @@ DAYS: Final = 30
 """So many days of a key's use are shown."""
 
 
+_REFUSALS: Final = (CredentialRefused, ReasonMissing, TooManyProposals)
+
+
 class CredentialsView(ListView):
     """Keys or tokens: made, shown once, revoked."""
 
     section = "People"
     model_class: ClassVar[type[Credential]]
+    confirmed_by: ClassVar[str]
+    """The column whose value has to be typed before one is revoked."""
+    confirm_words: ClassVar[str]
+    revoked_words: ClassVar[str]
+    column_labels = {
+        "key_id": "Key ID",
+        "rate_limit": "Limit",
+        "last_used": "Last used",
+        "last_received_at": "Last event",
+        "expires_at": "Expires",
+        "created_at": "Created",
+    }
     column_sortable_list = ("name", "created_at")
     column_searchable_list = ("name", "key_id")
     column_default_sort = "name"
-    made_template: ClassVar[str]
+
+    def new_form(self) -> NewKeyForm | NewTokenForm:
+        """The form of a new one."""
+        raise NotImplementedError
+
+    def end(self, row: Row[*tuple[Any, ...]]) -> None:
+        """Revoke the one in the row."""
+        raise NotImplementedError
 
     def row(self, row_id: int) -> Row[*tuple[Any, ...]]:
         """The row with this id, which the page has to have."""
@@ -68,11 +90,30 @@ class CredentialsView(ListView):
         parts = current(Database), current(AuditKeys), current(TwoPersons)
         issued = issue(*parts, wanted, actor=actor(), reason=reason)
         name, proposal_id = wanted.columns["name"], issued.saved.proposal_id
-        return self.render(self.made_template, text=issued.text, name=name, proposal_id=proposal_id)
+        template = f"console/{self.endpoint}/made.html"
+        return self.render(template, text=issued.text, name=name, proposal_id=proposal_id)
 
+    @expose("/new", methods=("GET", "POST"))
+    def new(self) -> ResponseReturnValue:
+        """Make one and show it once."""
+        form = self.new_form()
+        if form.validate_on_submit():
+            try:
+                return self.issue(form.wanted(current(Database).clock()), form.why)
+            except _REFUSALS as refused:
+                form.form_errors.append(sentence(str(refused)))
+        return self.render(f"console/{self.endpoint}/new.html", form=form)
 
-_REFUSALS: Final = (CredentialRefused, ReasonMissing, TooManyProposals)
-"""Why none is made."""
+    @expose("/<int:row_id>/revoke", methods=("POST",))
+    def revoke(self, row_id: int) -> ResponseReturnValue:
+        """Revoke one; what it is known by has to be typed."""
+        row = self.row(row_id)
+        if not same_name(request.form.get("typed", ""), getattr(row, self.confirmed_by)):
+            flash(f"{self.confirm_words.format(row=row)} Nothing was changed.", "error")
+            return redirect(url_for(".show", row_id=row_id))
+        self.end(row)
+        flash(self.revoked_words.format(row=row), "success")
+        return redirect(url_for(".index_view"))
 
 
 class ApiKeysView(CredentialsView):
@@ -86,7 +127,9 @@ class ApiKeysView(CredentialsView):
     audit_subject = "api key {name}"
     new_endpoint = "api_keys.new"
     new_label = "Add key"
-    made_template = "console/api_keys/made.html"
+    confirmed_by = "name"
+    confirm_words = "Type “{row.name}” to revoke the key."
+    revoked_words = "Key {row.name} revoked. The gateway refuses requests with it."
     access = {
         "index_view": Access(Audience.OPERATOR),
         "new": ADMINISTER,
@@ -94,12 +137,6 @@ class ApiKeysView(CredentialsView):
         "revoke": ADMIN_BUTTON,
     }
     column_list = ("name", "key_id", "state", "scopes", "rate_limit", "last_used", "created_at")
-    column_labels = {
-        "key_id": "Key ID",
-        "rate_limit": "Limit",
-        "last_used": "Last used",
-        "created_at": "Created",
-    }
     column_filters = (Present(ApiKey.revoked_at, "State", "revoked", "valid"),)
     column_formatters = {
         "state": lambda v, c, m, p: _state(m),
@@ -109,24 +146,18 @@ class ApiKeysView(CredentialsView):
         "created_at": lambda v, c, m, p: when(m.created_at),
     }
 
-    @expose("/new", methods=("GET", "POST"))
-    def new(self) -> ResponseReturnValue:
-        """Make a key and show it once."""
-        form = NewKeyForm()
-        if form.validate_on_submit():
-            try:
-                wanted = new_key(form.name.data, form.scopes.data, form.rate_limit.data)
-                return self.issue(wanted, form.why)
-            except _REFUSALS as refused:
-                form.form_errors.append(sentence(str(refused)))
-        return self.render("console/api_keys/new.html", form=form)
+    def new_form(self) -> NewKeyForm:
+        return NewKeyForm()
 
-    @expose("/<int:api_key_id>")
-    def show(self, api_key_id: int) -> str:
+    def end(self, row: Row[*tuple[Any, ...]]) -> None:
+        revoke_key(current(Database), current(AuditKeys), row.name, actor=actor())
+
+    @expose("/<int:row_id>")
+    def show(self, row_id: int) -> str:
         """One key, its use by day, and the form that revokes it."""
-        key, today = self.row(api_key_id), day_of(current(Database).clock())
+        key, today = self.row(row_id), day_of(current(Database).clock())
         with reading(current(Database).reads) as connection:
-            uses = uses_of(connection, api_key_id, today - DAYS + 1)
+            uses = uses_of(connection, row_id, today - DAYS + 1)
         return self.render(
             "console/api_keys/show.html",
             key=key,
@@ -135,17 +166,6 @@ class ApiKeysView(CredentialsView):
             uses=[(_day(row.day), row.requests, row.limited) for row in uses],
             days=DAYS,
         )
-
-    @expose("/<int:api_key_id>/revoke", methods=("POST",))
-    def revoke(self, api_key_id: int) -> ResponseReturnValue:
-        """Revoke a key; its name has to be typed."""
-        name = self.row(api_key_id).name
-        if not same_name(request.form.get("typed", ""), name):
-            flash(f"Type “{name}” to revoke the key. Nothing was changed.", "error")
-            return redirect(url_for("api_keys.show", api_key_id=api_key_id))
-        revoke_key(current(Database), current(AuditKeys), name, actor=actor())
-        flash(f"Key {name} revoked. The gateway refuses requests with it.", "success")
-        return redirect(url_for("api_keys.index_view"))
 
 
 class IngestTokensView(CredentialsView):
@@ -160,7 +180,9 @@ class IngestTokensView(CredentialsView):
     new_endpoint = "ingest_tokens.new"
     new_label = "Add token"
     list_template = "console/ingest_tokens/list.html"
-    made_template = "console/ingest_tokens/made.html"
+    confirmed_by = "key_id"  # another token may have the same name
+    confirm_words = "Type the key ID {row.key_id} to revoke the token."
+    revoked_words = "Token {row.name} ({row.key_id}) revoked. The gateway accepts no more events with it."
     access = {
         "index_view": Access(Audience.ADMIN),
         "new": ADMINISTER,
@@ -171,13 +193,6 @@ class IngestTokensView(CredentialsView):
     column_list = (
         "name", "key_id", "state", "expires_at", "types", "chains", "last_received_at", "created_at",
     )  # fmt: skip
-    column_labels = {
-        "key_id": "Key ID",
-        "expires_at": "Expires",
-        "chains": "Chains",
-        "last_received_at": "Last event",
-        "created_at": "Created",
-    }
     column_filters = (Present(IngestToken.revoked_at, "State", "revoked", "valid"),)
     column_formatters = {
         "key_id": lambda v, c, m, p: _key_id(m.key_id),
@@ -193,23 +208,17 @@ class IngestTokensView(CredentialsView):
         """Names of the tokens from the settings."""
         return [token.name for token in current(EnvironmentTokens)]
 
-    @expose("/new", methods=("GET", "POST"))
-    def new(self) -> ResponseReturnValue:
-        """Make a token and show it once."""
-        form = NewTokenForm(chain_names())
-        if form.validate_on_submit():
-            terms = form.terms(current(Database).clock())
-            try:
-                wanted = new_token(form.name.data, form.types.data, form.chain_ids(), terms)
-                return self.issue(wanted, form.why)
-            except _REFUSALS as refused:
-                form.form_errors.append(sentence(str(refused)))
-        return self.render("console/ingest_tokens/new.html", form=form)
+    def new_form(self) -> NewTokenForm:
+        return NewTokenForm(chain_names())
 
-    @expose("/<int:token_id>")
-    def show(self, token_id: int) -> str:
+    def end(self, row: Row[*tuple[Any, ...]]) -> None:
+        parts = current(Database), current(AuditKeys), current(EnvironmentTokens)
+        revoke_token(*parts, row.name, actor=actor(), key_id=row.key_id)
+
+    @expose("/<int:row_id>")
+    def show(self, row_id: int) -> str:
         """One token, and the form that revokes it."""
-        token = self.row(token_id)
+        token = self.row(row_id)
         return self.render(
             "console/ingest_tokens/show.html",
             token=token,
@@ -220,28 +229,15 @@ class IngestTokensView(CredentialsView):
             chains=None if token.chains is None else [_chain(chain) for chain in token.chains],
         )
 
-    @expose("/<int:token_id>/revoke", methods=("POST",))
-    def revoke(self, token_id: int) -> ResponseReturnValue:
-        """Revoke a token; its key ID has to be typed, as another token may have the same name."""
-        token = self.row(token_id)
-        name, key_id = token.name, token.key_id
-        if not same_name(request.form.get("typed", ""), key_id):
-            flash(f"Type the key ID {key_id} to revoke the token. Nothing was changed.", "error")
-            return redirect(url_for("ingest_tokens.show", token_id=token_id))
-        parts = current(Database), current(AuditKeys), current(EnvironmentTokens)
-        revoke_token(*parts, name, actor=actor(), key_id=key_id)
-        flash(f"Token {name} ({key_id}) revoked. The gateway accepts no more events with it.", "success")
-        return redirect(url_for("ingest_tokens.index_view"))
-
-    @expose("/<int:token_id>/rotate", methods=("POST",))
-    def rotate(self, token_id: int) -> ResponseReturnValue:
+    @expose("/<int:row_id>/rotate", methods=("POST",))
+    def rotate(self, row_id: int) -> ResponseReturnValue:
         """Make a second token of the same reporter and show it once."""
-        name, reason = self.row(token_id).name, request.form.get("proposal_reason", "")
+        name, reason = self.row(row_id).name, request.form.get("proposal_reason", "")
         try:
             return self.issue(second_token(name), reason)
         except _REFUSALS as refused:
             flash(sentence(str(refused)), "error")
-            return redirect(url_for("ingest_tokens.show", token_id=token_id))
+            return redirect(url_for(".show", row_id=row_id))
 
 
 def _state(row: Any) -> Markup:
