@@ -23,7 +23,7 @@ from app.accounts.roles import Role
 from app.accounts.services.account_changes import ACCOUNT, RELAXING, account_again, relaxing_again
 from app.accounts.services.accounts import AccountRefused, account_named
 from app.accounts.services.proposals import (
-    Command,
+    PlannedChange,
     ProposalRefused,
     changed_since,
     close,
@@ -79,7 +79,7 @@ def _network_again(connection: Connection, proposal: Proposal, now: datetime) ->
     return planned
 
 
-_COMMANDS: Final[Mapping[str, Callable[[Connection, Database, Proposal], Command]]] = {
+_COMMANDS: Final[Mapping[str, Callable[[Connection, Database, Proposal], PlannedChange]]] = {
     ACCOUNT: account_again,
     RELAXING: relaxing_again,
     API_KEY: issued_again,
@@ -144,11 +144,11 @@ def _run_again(
 ) -> Saved:
     """Make the proposed change, in the writing transaction of its approval; errors as of ``approve``."""
     if plan := _COMMANDS.get(proposal.kind):
-        command = plan(connection, database, proposal)
-        return command.run(connection, database, audit_keys, actor, proposal.by_two(actor.name))
-    planned = _network_again(connection, proposal, database.clock())
-    planned.require_typed(typed)
-    return save_changes(connection, database, audit_keys, two_persons, actor, planned, approved=proposal)
+        planned = plan(connection, database, proposal)
+        return planned.run(connection, database, audit_keys, actor, proposal.by_two(actor.name))
+    edit = _network_again(connection, proposal, database.clock())
+    edit.require_typed(typed)
+    return save_changes(connection, database, audit_keys, two_persons, actor, edit, approved=proposal)
 
 
 def reject(

@@ -25,7 +25,7 @@ from app.accounts.services.accounts import (
     new_uniquifier,
 )
 from app.accounts.services.factors import RULE, forget_within, relax_within, relaxing
-from app.accounts.services.proposals import Command, carry_out, require_as_proposed
+from app.accounts.services.proposals import PlannedChange, carry_out, require_as_proposed
 from app.audit.keys import AuditKeys
 from app.audit.queries import audit_head
 from app.audit.records import Actor, AuditedChange
@@ -84,10 +84,10 @@ class _Planned(Struct, frozen=True):
         loses_passkeys = self.request.wish is AccountWish.RESET_SECOND_FACTOR and bool(self.passkeys)
         return loses_passkeys and actor.name != before.email
 
-    def command(self) -> Command:
+    def planned_change(self) -> PlannedChange:
         """The change, to be made or proposed."""
         request = self.request
-        return Command(
+        return PlannedChange(
             kind=ACCOUNT,
             section=OPERATORS,
             subject=self.change.subject,
@@ -107,7 +107,7 @@ class _Planned(Struct, frozen=True):
     def write(
         self, connection: Connection, database: Database, audit_keys: AuditKeys, actor: Actor, note: str
     ) -> int | None:
-        """Make the change, as a command does."""
+        """Make the change (``PlannedChange``)."""
         request, before, head = self.request, self.before, audit_head(connection)
         if before is None:
             create_within(
@@ -148,10 +148,12 @@ def request_account(
     with writing(database.engine) as connection:
         planned = _plan(connection, request)
         rule = two_persons if planned.waits_for(actor) else NOBODY_WAITS
-        return carry_out(connection, database, audit_keys, rule, actor, planned.command(), reason=reason)
+        return carry_out(
+            connection, database, audit_keys, rule, actor, planned.planned_change(), reason=reason
+        )
 
 
-def account_again(connection: Connection, database: Database, proposal: Proposal) -> Command:
+def account_again(connection: Connection, database: Database, proposal: Proposal) -> PlannedChange:
     """What a proposed change of an account comes to now.
 
     :raises Conflict: the account was changed since.
@@ -167,7 +169,7 @@ def account_again(connection: Connection, database: Database, proposal: Proposal
             "propose it again if it is still needed",
             (),
         )
-    return planned.command()
+    return planned.planned_change()
 
 
 def _plan(connection: Connection, request: AccountRequest) -> _Planned:
@@ -272,11 +274,13 @@ def request_relaxing(
     :raises ReasonMissing: it waits, and no reason is given.
     """
     with writing(database.engine) as connection:
-        command = relaxing_again(connection, database)
-        return carry_out(connection, database, audit_keys, two_persons, actor, command, reason=reason)
+        planned = relaxing_again(connection, database)
+        return carry_out(connection, database, audit_keys, two_persons, actor, planned, reason=reason)
 
 
-def relaxing_again(connection: Connection, _database: Database, _proposal: Proposal | None = None) -> Command:
+def relaxing_again(
+    connection: Connection, _database: Database, _proposal: Proposal | None = None
+) -> PlannedChange:
     """What it comes to now that accounts may do without a second factor.
 
     :raises AccountRefused: none is demanded.
@@ -284,7 +288,7 @@ def relaxing_again(connection: Connection, _database: Database, _proposal: Propo
     if not second_factor_is_demanded(connection):
         raise AccountRefused("a second factor is not required for everyone; nothing to change")
     effect = "a password alone is enough again, except for accounts that require a second factor"
-    return Command(
+    return PlannedChange(
         kind=RELAXING,
         section=OPERATORS,
         subject=RULE,

@@ -76,11 +76,11 @@ class Draft(Struct, frozen=True):
     secret: str | None = None
 
 
-class Command(Draft, frozen=True, kw_only=True):
-    """A change that may wait for a second person, planned from its input and the rows of now.
+class PlannedChange(Draft, frozen=True, kw_only=True):
+    """What a command comes to, from its input and the rows of now; it may wait for a second person.
 
-    ``kind`` is its name. ``write`` makes it, in a writing transaction, and returns the id of its audit
-    record; None where nothing changed. Its last argument stands before what the record says.
+    ``kind`` is the name of the command. ``write`` makes the change, in a writing transaction, and returns the
+    id of its audit record; None where nothing changed. Its last argument stands before what the record says.
     """
 
     effects: Sequence[Effect] = ()
@@ -104,12 +104,12 @@ def carry_out(
     audit_keys: AuditKeys,
     two_persons: TwoPersons,
     actor: Actor,
-    command: Command,
+    planned: PlannedChange,
     *,
     reason: str | None = None,
     break_glass: str | None = None,
 ) -> Saved:
-    """Make the change of a command; where ``TWO_PERSONS`` names its section, propose it.
+    """Make a planned change; where ``TWO_PERSONS`` names its section, propose it.
 
     :param reason: why, for the second person; None where it cannot be proposed.
     :param break_glass: why one person alone makes it then.
@@ -117,13 +117,13 @@ def carry_out(
     :raises ReasonMissing: the one that is given is empty or too long.
     :raises TooManyProposals: the account has too many open already.
     """
-    guarded = [command.section] if two_persons.guards(command.section) else []
+    guarded = [planned.section] if two_persons.guards(planned.section) else []
     if guarded and reason is not None:
-        return propose(connection, database, audit_keys, two_persons, actor, command, reason)
+        return propose(connection, database, audit_keys, two_persons, actor, planned, reason)
     require_leave(
-        connection, database, audit_keys, actor, guarded, subject=command.subject, break_glass=break_glass
+        connection, database, audit_keys, actor, guarded, subject=planned.subject, break_glass=break_glass
     )
-    return command.run(connection, database, audit_keys, actor)
+    return planned.run(connection, database, audit_keys, actor)
 
 
 def propose(

@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 from sqlalchemy import Connection, Row, insert
 
 from app.accounts.proposal import Proposal, TwoPersons
-from app.accounts.services.proposals import Command, carry_out
+from app.accounts.services.proposals import PlannedChange, carry_out
 from app.audit.keys import AuditKeys
 from app.audit.records import Actor, AuditedChange
 from app.audit.services import Saved, as_recorded, record_change
@@ -132,14 +132,14 @@ def issue(
         if wanted.command == SECOND_TOKEN:
             columns = _like_the_first(connection, database, **columns)
         given = as_recorded({**columns, "key_id": key_id})
-        command = _planned(connection, database, wanted.command, given, digest_of(text.encode()))
+        planned = _planned(connection, database, wanted.command, given, digest_of(text.encode()))
         saved = carry_out(
             connection,
             database,
             audit_keys,
             two_persons,
             actor,
-            command,
+            planned,
             reason=reason,
             break_glass=break_glass,
         )
@@ -157,7 +157,7 @@ def _like_the_first(
     return {column: getattr(first, column) for column in same} | {"expires_at": expires_at}
 
 
-def issued_again(connection: Connection, database: Database, proposal: Proposal) -> Command:
+def issued_again(connection: Connection, database: Database, proposal: Proposal) -> PlannedChange:
     """What a proposed key or token comes to now.
 
     :raises CredentialRefused: the name was taken meanwhile, or there is nothing to replace any more, or there
@@ -168,7 +168,7 @@ def issued_again(connection: Connection, database: Database, proposal: Proposal)
 
 def _planned(
     connection: Connection, database: Database, command: str, given: Mapping[str, Any], digest: bytes
-) -> Command:
+) -> PlannedChange:
     """
     :param given: the columns of the new row, times as text.
     :raises CredentialRefused: there is no place for it.
@@ -190,7 +190,7 @@ def _planned(
         change = AuditedChange(subject, None, kind.documented(row))
         return record_change(connection, database, audit_keys, actor, kind.action(verb), change, note=note)
 
-    return Command(
+    return PlannedChange(
         kind=command,
         section=kind.section,
         subject=subject,
