@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import datetime
 from typing import Any, ClassVar, Final
 
 from flask import abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from flask_login import current_user
-from msgspec import Struct
 from wtforms import StringField
 
 from app.accounts.proposal import ADMINISTERED, ONE_ROW, OPERATORS, Proposal, ProposalState, TwoPersons
@@ -103,22 +101,6 @@ _LABELS: Final = {
 }
 _VALUES: Final = {"true": "yes", "false": "no", "null": "all"}
 """How values of accounts, tokens and keys are said; no kind or chain named means all."""
-
-
-class ProposalLine(Struct, frozen=True):
-    """A proposal in a list."""
-
-    proposal: Proposal
-    title: str
-    section: str
-    state: ProposalState
-    tone: str
-
-
-def line_of(proposal: Proposal, now: datetime) -> ProposalLine:
-    """The proposal as lists show it."""
-    state = proposal.state_at(now)
-    return ProposalLine(proposal, title_of(proposal), proposal.section.replace("_", " "), state, TONES[state])
 
 
 def title_of(proposal: Proposal) -> str:
@@ -225,11 +207,12 @@ class ProposalsView(ConsoleView):
         before = request.args.get("before", type=int)
         page = list_all(database, role, _within_64_bits(before), _PAGE)
         now = database.clock()
-        lines = [line_of(proposal, now) for proposal in page.proposals]
         return self.render(
             "console/proposals/index.html",
-            waiting=[line_of(each, now) for each in list_waiting(database, role)],
-            decided=[line for line in lines if line.state is not ProposalState.OPEN],
+            waiting=list_waiting(database, role),
+            decided=[each for each in page.proposals if each.state_at(now) is not ProposalState.OPEN],
+            title_of=title_of,
+            tones=TONES,
             older=page.older,
             first_page=before is None,
             sections=sorted(name.replace("_", " ") for name in two_persons.sections),
