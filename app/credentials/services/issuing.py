@@ -123,10 +123,7 @@ def issue(
     :raises ReasonMissing: the one that is given is empty or too long.
     """
     key_id = secrets.token_hex(KEY_ID_BYTES)
-    if wanted.command == API_KEY:
-        text = key_text(key_id, "".join(secrets.choice(ALPHABET) for _ in range(SECRET_LENGTH)))
-    else:
-        text = token_text(key_id, secrets.token_urlsafe(SECRET_BYTES))
+    text = _text(wanted.command, key_id)
     with writing(database.engine) as connection:
         columns = wanted.columns
         if wanted.command == SECOND_TOKEN:
@@ -144,6 +141,12 @@ def issue(
             break_glass=break_glass,
         )
     return Issued(text, saved)
+
+
+def _text(command: str, key_id: str) -> str:
+    if command == API_KEY:
+        return key_text(key_id, "".join(secrets.choice(ALPHABET) for _ in range(SECRET_LENGTH)))
+    return token_text(key_id, secrets.token_urlsafe(SECRET_BYTES))
 
 
 def _like_the_first(
