@@ -10,13 +10,13 @@ import click
 from flask.cli import AppGroup
 
 COMMANDS: Final = {
-    "api-keys": "app.credentials.commands.api_keys",
+    "api-keys": "app.credentials.commands",
     "audit": "app.audit.commands",
     "backfill": "app.feed.commands",
     "backup": "app.db.commands",
     "events": "app.feed.commands",
     "evidence": "app.refunds.commands",
-    "ingest-tokens": "app.credentials.commands.ingest_tokens",
+    "ingest-tokens": "app.credentials.commands",
     "network": "app.network.commands",
     "operators": "app.accounts.commands",
     "sandbox": "app.sandbox.commands",

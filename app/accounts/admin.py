@@ -16,6 +16,12 @@ from wtforms.fields.choices import SelectChoice
 from app.accounts.models import Operator
 from app.accounts.proposal import OPERATORS, TwoPersons
 from app.accounts.roles import MIN_PASSWORD_LENGTH, Role, normal_email
+from app.accounts.services.account_changes import (
+    AccountRequest,
+    AccountWish,
+    request_account,
+    request_relaxing,
+)
 from app.accounts.services.accounts import (
     DECIDED_BY_OTHERS,
     Account,
@@ -39,7 +45,6 @@ from app.accounts.services.sessions import end_own_session, open_sessions
 from app.accounts.sign_in.ended_sessions import SECRET
 from app.accounts.sign_in.passkey_pages import NewPasskeyForm
 from app.approvals.admin import MayWaitForm
-from app.approvals.operators import AccountRequest, AccountWish, request_account, request_relaxing
 from app.audit.keys import AuditKeys
 from app.audit.services import Saved
 from app.console.access import ADMIN_BUTTON, ADMINISTER, OWN, OWN_GRAVE, READ, Access, Audience

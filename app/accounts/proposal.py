@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import force_setattr
@@ -108,6 +109,12 @@ class Proposal(Struct, frozen=True):
     decided_at: datetime | None
     decision_reason: str
     record_id: int | None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What the proposer entered."""
+        values: dict[str, Any] = json.loads(self.input)
+        return values
 
     def state_at(self, now: datetime) -> ProposalState:
         """The state; an open proposal has expired at its end, whether or not somebody noticed."""

@@ -6,8 +6,7 @@ from app.admin.search import SearchView
 from app.approvals.admin import ProposalsView
 from app.audit.admin import AuditView
 from app.console.views import ConsoleView
-from app.credentials.admin.api_keys import ApiKeysView
-from app.credentials.admin.ingest_tokens import IngestTokensView
+from app.credentials.admin.views import ApiKeysView, IngestTokensView
 from app.estimates.admin.views import EstimatesView
 from app.network.admin.blocks import BlockedAddressesView, BlockedNetworksView, RouteBlocksView
 from app.network.admin.chains import ChainsView

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Final
 
 from flask import abort, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from flask_login import current_user
-from msgspec import Struct
 from wtforms import StringField
 
 from app.accounts.proposal import ADMINISTERED, ONE_ROW, OPERATORS, Proposal, ProposalState, TwoPersons
@@ -34,7 +32,7 @@ from app.console.views import ConsoleView, flash_saved
 from app.db.database import Database
 from app.network.admin.change_words import BY_SECTION
 from app.network.admin.names import row_title
-from app.network.admin.row_forms import DiffLine, RowForm
+from app.network.admin.row_forms import DiffLine
 from app.network.edits.results import NotConfirmed
 from app.network.sections import section_of
 from app.parts import current
@@ -105,42 +103,13 @@ _VALUES: Final = {"true": "yes", "false": "no", "null": "all"}
 """How values of accounts, tokens and keys are said; no kind or chain named means all."""
 
 
-class RowWords(Struct, frozen=True):
-    """How the rows of a section are called, and their form."""
-
-    one: str
-    form: type[RowForm]
-
-
-Words = Mapping[str, RowWords]
-"""By section of the network document."""
-
-
-class ProposalLine(Struct, frozen=True):
-    """A proposal in a list."""
-
-    proposal: Proposal
-    title: str
-    section: str
-    state: ProposalState
-    tone: str
-
-
-def line_of(proposal: Proposal, now: datetime, words: Words) -> ProposalLine:
-    """The proposal as lists show it."""
-    state = proposal.state_at(now)
-    return ProposalLine(
-        proposal, title_of(proposal, words), proposal.section.replace("_", " "), state, TONES[state]
-    )
-
-
-def title_of(proposal: Proposal, words: Words) -> str:
+def title_of(proposal: Proposal) -> str:
     """The change in a few words, rows by the names of their chains."""
-    if proposal.kind != ONE_ROW or proposal.section not in words:
+    if proposal.kind != ONE_ROW or proposal.section not in BY_SECTION:
         return proposal.summary[:1].upper() + proposal.summary[1:]
     (change,) = read_changes(proposal.changes)
     verb = "Add" if change.before is None else "Remove" if change.after is None else "Change"
-    return f"{verb} {row_title(words[proposal.section].one, change.before or change.after or {})}"
+    return f"{verb} {row_title(BY_SECTION[proposal.section].one, change.before or change.after or {})}"
 
 
 def heading_of(proposal: Proposal) -> str:
@@ -151,10 +120,10 @@ def heading_of(proposal: Proposal) -> str:
     return "Removed" if all(change.after is None for change in changes) else "Changed"
 
 
-def changes_in_words(proposal: Proposal, words: Words) -> list[tuple[str, list[DiffLine]]]:
+def changes_in_words(proposal: Proposal) -> list[tuple[str, list[DiffLine]]]:
     """The changes as they were proposed: what each is about, and its fields."""
     return [
-        (change.subject, in_words(proposal, difference(change.before, change.after), words, change))
+        (change.subject, in_words(proposal, difference(change.before, change.after), change))
         for change in read_changes(proposal.changes)
     ]
 
@@ -162,7 +131,6 @@ def changes_in_words(proposal: Proposal, words: Words) -> list[tuple[str, list[D
 def in_words(
     proposal: Proposal,
     differences: Iterable[FieldDifference],
-    words: Words,
     change: AuditedChange | None = None,
 ) -> list[DiffLine]:
     """Differences with the labels of the form, units and names beside the values."""
@@ -172,10 +140,10 @@ def in_words(
         change = read_changes(proposal.changes)[0]
     row = {**(change.before or {}), **(change.after or {})}
     of = section_of(change.subject, row)
-    section = words.get(of.name) if of else None
-    if section is None:  # a section that is edited by the document alone
+    view = BY_SECTION.get(of.name) if of else None
+    if view is None:  # a section that is edited by the document alone
         return [DiffLine(each.field, each.before, each.after, "", "") for each in differences]
-    return section.form(formdata=None, row=row).in_words(differences)
+    return view.row_form(formdata=None, row=row).in_words(differences)
 
 
 def administered(differences: Iterable[DiffLine]) -> list[DiffLine]:
@@ -203,7 +171,6 @@ _MOST_ROWS: Final = 100
 """How many rows of a proposal are shown one by one."""
 _DECIDE: Final = Access(Audience.NOBODY, Audience.OPERATOR, grave=True)
 """Approving is as grave as the gravest change that can wait."""
-_WORDS: Final = {name: RowWords(view.one, view.row_form) for name, view in BY_SECTION.items()}
 
 
 class ProposalsView(ConsoleView):
@@ -240,11 +207,12 @@ class ProposalsView(ConsoleView):
         before = request.args.get("before", type=int)
         page = list_all(database, role, _within_64_bits(before), _PAGE)
         now = database.clock()
-        lines = [line_of(proposal, now, _WORDS) for proposal in page.proposals]
         return self.render(
             "console/proposals/index.html",
-            waiting=[line_of(each, now, _WORDS) for each in list_waiting(database, role)],
-            decided=[line for line in lines if line.state is not ProposalState.OPEN],
+            waiting=list_waiting(database, role),
+            decided=[each for each in page.proposals if each.state_at(now) is not ProposalState.OPEN],
+            title_of=title_of,
+            tones=TONES,
             older=page.older,
             first_page=before is None,
             sections=sorted(name.replace("_", " ") for name in two_persons.sections),
@@ -261,12 +229,12 @@ class ProposalsView(ConsoleView):
         return self.render(
             "console/proposals/show.html",
             proposal=proposal,
-            title=title_of(proposal, _WORDS),
+            title=title_of(proposal),
             section=proposal.section.replace("_", " "),
             state=state.value,
             tone=TONES[state],
             heading=heading_of(proposal),
-            changes=changes_in_words(proposal, _WORDS),
+            changes=changes_in_words(proposal),
             most=_MOST_ROWS,
             approvers=others_who_may(current(Database), proposal),
             why_not=may_decide(current(Database), proposal, current_user.email),
@@ -278,19 +246,12 @@ class ProposalsView(ConsoleView):
     def approve(self, proposal_id: int) -> ResponseReturnValue:
         """Make the change."""
         form = ApproveForm()
-
-        def decide() -> Saved:
-            typed = form.typed.data or ""
-            return approve(
-                current(Database),
-                current(AuditKeys),
-                current(TwoPersons),
-                proposal_id,
-                actor=actor(),
-                typed=typed,
-            )
-
-        return _decide(proposal_id, form, decide)
+        parts = current(Database), current(AuditKeys), current(TwoPersons)
+        return _decide(
+            proposal_id,
+            form,
+            lambda: approve(*parts, proposal_id, actor=actor(), typed=form.typed.data or ""),
+        )
 
     @expose("/<int:proposal_id>/reject", methods=("POST",))
     def reject(self, proposal_id: int) -> ResponseReturnValue:
@@ -321,7 +282,7 @@ def _preview(proposal: Proposal) -> dict[str, Any]:
     try:
         return {"preview": preview_proposal(current(Database), current(TwoPersons), proposal)}
     except Conflict as refused:
-        return {"refused": refused, "meanwhile": in_words(proposal, refused.meanwhile, _WORDS)}
+        return {"refused": refused, "meanwhile": in_words(proposal, refused.meanwhile)}
     except EditRefused as refused:
         return {"refused": refused}
 

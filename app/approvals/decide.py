@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Final
 
-from msgspec import Struct
 from sqlalchemy import Connection
 
 from app.accounts.proposal import (
@@ -20,48 +20,73 @@ from app.accounts.proposal import (
 )
 from app.accounts.queries import all_accounts
 from app.accounts.roles import Role
+from app.accounts.services.account_changes import ACCOUNT, RELAXING, account_again, relaxing_again
 from app.accounts.services.accounts import AccountRefused, account_named
-from app.accounts.services.proposals import ProposalRefused, close, note_expired, require_open, stated
-from app.approvals.api_keys import API_KEY, make_key, preview_key
-from app.approvals.ingest_tokens import SECOND_TOKEN, TOKEN, make_token, preview_token
-from app.approvals.network import make_network, preview_network
-from app.approvals.operators import (
-    ACCOUNT,
-    RELAXING,
-    make_account,
-    make_relaxing,
-    preview_account,
-    preview_relaxing,
+from app.accounts.services.proposals import (
+    PlannedChange,
+    ProposalRefused,
+    changed_since,
+    close,
+    note_expired,
+    require_as_proposed,
+    require_open,
+    stated,
 )
 from app.audit.keys import AuditKeys
 from app.audit.records import Actor
-from app.audit.services import Saved
-from app.credentials.services.api_keys import KeyRefused
-from app.credentials.services.ingest_tokens import TokenRefused
+from app.audit.services import Conflict, Saved
+from app.credentials.services.issued import CredentialRefused
+from app.credentials.services.issuing import API_KEY, SECOND_TOKEN, TOKEN, issued_again
 from app.db.database import Database
-from app.db.engine import reading, writing
-from app.network.edits.fees import BASE_FEES, FeesPreview
+from app.db.engine import reading, reading_consistently, writing
+from app.network.changes import audited
+from app.network.edits.fees import BASE_FEES, FeeEdit, FeesPreview, planned_fees, preview_fees
+from app.network.edits.planning import Edit
 from app.network.edits.results import Preview
-from app.network.edits.rows import SEVERAL
+from app.network.edits.rows import SEVERAL, Edits, planned_edit, planned_edits, preview_edit, preview_edits
+from app.network.edits.saving import Planned, save_changes
 
 
-class _Kind(Struct, frozen=True):
-    """How a proposal of one kind is previewed, and how it is made."""
+def _preview_network(
+    database: Database, two_persons: TwoPersons, proposal: Proposal
+) -> Preview | FeesPreview:
+    """What the proposer was shown, from the rows of now.
 
-    preview: Callable[[Database, TwoPersons, Proposal], Preview | FeesPreview]
-    make: Callable[[Connection, Database, AuditKeys, TwoPersons, Proposal, Actor, str], Saved]
+    :raises EditRefused: it cannot be made any more: ``Conflict``, ``Invalid`` or ``InUse``.
+    """
+    with reading_consistently(database.engine) as connection:
+        _network_again(connection, proposal, database.clock())
+    given = proposal.given
+    if proposal.kind == SEVERAL:
+        return preview_edits(database, two_persons, Edits.of_input(given))
+    if proposal.kind == ONE_ROW:
+        return preview_edit(database, two_persons, Edit(**given))
+    return preview_fees(database, two_persons, FeeEdit.of_input(given))
 
 
-_KINDS: Final = {
-    ONE_ROW: _Kind(preview_network, make_network),
-    BASE_FEES: _Kind(preview_network, make_network),
-    SEVERAL: _Kind(preview_network, make_network),
-    ACCOUNT: _Kind(preview_account, make_account),
-    TOKEN: _Kind(preview_token, make_token),
-    SECOND_TOKEN: _Kind(preview_token, make_token),
-    API_KEY: _Kind(preview_key, make_key),
-    RELAXING: _Kind(preview_relaxing, make_relaxing),
+def _network_again(connection: Connection, proposal: Proposal, now: datetime) -> Planned:
+    given = proposal.given
+    try:
+        if proposal.kind == BASE_FEES:
+            planned = planned_fees(connection, FeeEdit.of_input(given), given["shown"])
+        elif proposal.kind == SEVERAL:
+            planned = planned_edits(connection, Edits.of_input(given), now)
+        else:
+            planned = planned_edit(connection, Edit(**given), now)
+    except Conflict as refused:
+        raise changed_since(proposal, refused.meanwhile) from None
+    require_as_proposed(proposal, audited(planned.changes))
+    return planned
+
+
+_COMMANDS: Final[Mapping[str, Callable[[Connection, Database, Proposal], PlannedChange]]] = {
+    ACCOUNT: account_again,
+    RELAXING: relaxing_again,
+    API_KEY: issued_again,
+    TOKEN: issued_again,
+    SECOND_TOKEN: issued_again,
 }
+"""How each is planned again, by what proposals call it. Any other is an edit of the network document."""
 
 
 def preview_proposal(
@@ -71,9 +96,13 @@ def preview_proposal(
 
     :raises EditRefused: why it could not be made any more: ``Conflict`` where a row was changed since.
     """
+    plan = _COMMANDS.get(proposal.kind)
+    if plan is None:
+        return _preview_network(database, two_persons, proposal)
     try:
-        return _KINDS[proposal.kind].preview(database, two_persons, proposal)
-    except (AccountRefused, KeyRefused, TokenRefused) as refused:
+        with reading(database.engine) as connection:
+            return plan(connection, database, proposal).preview()
+    except (AccountRefused, CredentialRefused) as refused:
         raise ProposalRefused(str(refused)) from None
 
 
@@ -98,12 +127,28 @@ def approve(
             proposal = require_open(connection, proposal_id, database.clock())
             proposer = _person(connection, proposal.proposed_by)
             _allow(why_not_approve(proposal, proposer, _person(connection, actor.name)))
-            made = _KINDS[proposal.kind].make(
-                connection, database, audit_keys, two_persons, proposal, actor, typed
-            )
+            made = _run_again(connection, database, audit_keys, two_persons, proposal, actor, typed)
             return close(connection, database, audit_keys, proposal, ProposalState.APPROVED, actor, made=made)
-    except (AccountRefused, KeyRefused, TokenRefused) as refused:
+    except (AccountRefused, CredentialRefused) as refused:
         raise ProposalRefused(str(refused)) from None
+
+
+def _run_again(
+    connection: Connection,
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
+    proposal: Proposal,
+    actor: Actor,
+    typed: str,
+) -> Saved:
+    """Make the proposed change, in the writing transaction of its approval; errors as of ``approve``."""
+    if plan := _COMMANDS.get(proposal.kind):
+        planned = plan(connection, database, proposal)
+        return planned.run(connection, database, audit_keys, actor, proposal.by_two(actor.name))
+    edit = _network_again(connection, proposal, database.clock())
+    edit.require_typed(typed)
+    return save_changes(connection, database, audit_keys, two_persons, actor, edit, approved=proposal)
 
 
 def reject(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hmac
 import re
 import string
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
-from msgspec import Struct
-
-from app.credentials.ingest_token import digest_of
+from app.credentials.credential import Credential, is_plain_name
 
 PREFIX: Final = "gwk_"
 ALPHABET: Final = string.digits + string.ascii_letters
@@ -33,8 +31,8 @@ class Scope(StrEnum):
     """Subscribe to what becomes of every transfer, too."""
 
 
-class ApiKey(Struct, frozen=True):
-    """What the gateway knows of a key: never the key itself.
+class ApiKey(Credential, frozen=True):
+    """What the gateway knows of a key.
 
     ``id`` is its row's, ``key_id`` the public part of its text. ``rate_limit`` is written as ``RATE_LIMIT``
     is; empty is none.
@@ -42,18 +40,25 @@ class ApiKey(Struct, frozen=True):
 
     id: int
     key_id: str
-    name: str
-    digest: bytes
     scopes: frozenset[Scope]
     rate_limit: str = ""
-
-    def is_(self, presented: str) -> bool:
-        """Whether this is the key presented; takes the same time for every wrong one."""
-        return hmac.compare_digest(self.digest, digest_of(presented.encode()))
 
     def may(self, scope: Scope) -> bool:
         """Whether the scope is among the key's. Who may subscribe to everything may subscribe to a part."""
         return scope in self.scopes or (scope is Scope.WEBHOOKS and Scope.ALL_WEBHOOKS in self.scopes)
+
+
+def key_fault(name: str, scopes: Sequence[str]) -> str | None:
+    """Why there can be no key with this name and these scopes; None where there can."""
+    if not is_plain_name(name):
+        return (
+            f"{name!r} is not a valid name; enter 1 to 64 of a-z, 0-9, '.', '_' and '-', starting with a "
+            "letter or digit"
+        )
+    if not scopes:
+        return f"a key needs at least one scope; choose from {', '.join(Scope)}"
+    unknown = [scope for scope in scopes if scope not in set(Scope)]
+    return f"{unknown[0]!r} is not a scope; choose from {', '.join(Scope)}" if unknown else None
 
 
 def key_text(key_id: str, secret: str) -> str:

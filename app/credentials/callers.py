@@ -13,7 +13,7 @@ from flask import Flask, Response, after_this_request, g, request
 
 from app.credentials.api_key import ApiKey, Scope
 from app.credentials.key_uses import KeyUses
-from app.credentials.services.api_keys import presented_key
+from app.credentials.services.presented import presented_key
 from app.db.database import Database
 from app.http.interface import LEGACY_PREFIX, PREFIX, PUBLIC_PREFIXES
 from app.http.limit_counts import LimitStore

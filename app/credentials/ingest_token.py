@@ -1,23 +1,20 @@
 """The tokens that reporters of events present: which event types, of which chains, how much in a time.
 
 A token made here is ``gwi_``, a public id of 16 hex digits, ``_`` and 43 characters that only its
-bearer knows (256 random bits). The id finds the token without looking at anything secret; what is
-kept of the rest is a SHA-256. A slow password hash would add no safety, because 2^256 values cannot be
-guessed at any speed, and it would slow down every request.
+bearer knows (256 random bits).
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from math import ceil
 from typing import Final
 
 from msgspec import Struct
 
+from app.credentials.credential import Credential, digest_of, is_plain_name
 from app.transfers.event_types import EventType
 from app.transfers.events import (
     ChainEvent,
@@ -31,7 +28,11 @@ from app.transfers.events import (
 from app.transfers.ids import is_proven
 from app.transfers.reorganisations import Origin, concerned_chain
 from app.values.amounts import grouped
+from app.values.identifiers import MAX_CHAIN_ID
 from app.values.times import Epoch
+
+TYPES: Final = tuple(each for each in EventType if each is not EventType.EVENTS_RETRACTED)
+"""Event types that reporters report."""
 
 MAX_EVENTS: Final = 1_000_000_000
 MAX_SECONDS: Final = 31 * 24 * 3600
@@ -123,7 +124,6 @@ def _chains_of(event: Event, known: Callable[[], Origin]) -> frozenset[int]:
     )
 
 
-KEY_ID_BYTES = 8
 SECRET_BYTES = 32
 
 ENVIRONMENT = "env-"
@@ -133,31 +133,19 @@ FROM_FILES = "cli"
 OWN_REPORTERS = frozenset({FROM_FILES, "operator", "sandbox", "watcher"})
 """Reporters of this gateway itself; a token of their name would be taken for them."""
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
 _MADE_HERE = re.compile(rb"gwi_([0-9a-f]{16})_[A-Za-z0-9_-]{43}")
 
 
-class IngestToken(Struct, frozen=True):
-    """What the gateway knows of a token: never the token itself.
+class IngestToken(Credential, frozen=True):
+    """What the gateway knows of a token.
 
     ``name`` is its reporter's. ``key_id`` is the public part of its text; None for one of the environment.
     """
 
-    name: str
-    digest: bytes
     scope: Scope = EVERYTHING
     key_id: str | None = None
     expires_at: datetime | None = None
     quota: Quota | None = None
-
-    def is_(self, presented: bytes) -> bool:
-        """Whether this is the token presented; takes the same time for every wrong one."""
-        return hmac.compare_digest(self.digest, digest_of(presented))
-
-
-def digest_of(token: bytes) -> bytes:
-    """What is kept of a token: its SHA-256."""
-    return hashlib.sha256(token).digest()
 
 
 def token_text(key_id: str, secret: str) -> str:
@@ -187,11 +175,22 @@ def environment_token(token: str) -> IngestToken:
     return IngestToken(ENVIRONMENT + digest.hex()[:8], digest)
 
 
-def is_plain_name(name: str) -> bool:
-    """Whether it is a name as tokens and keys have them: one word that needs no quotes anywhere."""
-    return bool(_NAME.fullmatch(name))
-
-
 def is_token_name(name: str) -> bool:
     """Whether a stored token may have this name."""
     return is_plain_name(name) and name not in OWN_REPORTERS and not name.startswith(ENVIRONMENT)
+
+
+def token_fault(name: str, types: Sequence[str], chains: Sequence[int]) -> str | None:
+    """Why there can be no token with this name and this scope; None where there can."""
+    if not is_token_name(name):
+        return (
+            f"{name!r} is not a valid name; enter 1 to 64 of a-z, 0-9, '.', '_' and '-', starting with "
+            "a letter or digit, and not a name of the gateway's own (cli, operator, sandbox, watcher, env-…)"
+        )
+    for event_type in types:
+        if event_type not in TYPES:
+            return f"{event_type!r} is not an event type; choose from {', '.join(TYPES)}"
+    for chain_id in chains:
+        if not 1 <= chain_id <= MAX_CHAIN_ID:
+            return f"{chain_id} is not a chain id; enter one from 1 to {MAX_CHAIN_ID}"
+    return None

@@ -13,19 +13,27 @@ from app.db.types import BigId, Hash32, UtcTime
 LIMIT_LENGTH = 200
 
 
-class ApiKey(Base):
-    """A key, as far as it is kept. Rows are never deleted, and a name is never given again."""
+class Credential(Base):
+    """A key or token, as far as it is stored. Rows are never deleted."""
+
+    __abstract__ = True
+
+    id: Mapped[int] = mapped_column(BigId, primary_key=True)
+    name: Mapped[str]
+    key_id: Mapped[str] = mapped_column(String(16), unique=True, doc="the public part of the text")
+    digest: Mapped[bytes] = mapped_column(Hash32, doc="SHA-256 of the whole text")
+    created_at: Mapped[datetime] = mapped_column(UtcTime)
+    revoked_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="null is valid")
+
+
+class ApiKey(Credential):
+    """A key. Its name is never given again."""
 
     __tablename__ = "api_keys"
 
-    id: Mapped[int] = mapped_column(BigId, primary_key=True)
     name: Mapped[str] = mapped_column(String(64), unique=True)
-    key_id: Mapped[str] = mapped_column(String(16), unique=True, doc="the public part of the key")
-    digest: Mapped[bytes] = mapped_column(Hash32, doc="SHA-256 of the whole key")
     scopes: Mapped[list[str]] = mapped_column(JSON, doc="values of Scope")
     rate_limit: Mapped[str] = mapped_column(String(LIMIT_LENGTH), doc="as RATE_LIMIT; empty is none")
-    created_at: Mapped[datetime] = mapped_column(UtcTime)
-    revoked_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="null is valid")
 
 
 class ApiKeyUse(Base):
@@ -41,8 +49,8 @@ class ApiKeyUse(Base):
     limited: Mapped[int] = mapped_column(BigInteger, doc="those beyond the key's limit")
 
 
-class IngestToken(Base):
-    """A reporter's token, as far as it is kept. Rows are never deleted.
+class IngestToken(Credential):
+    """A reporter's token.
 
     The name is its reporter's and stands on every event of its bearer. It is never given to another
     reporter; while a token is replaced, the old and the new one bear it.
@@ -50,14 +58,9 @@ class IngestToken(Base):
 
     __tablename__ = "ingest_tokens"
 
-    id: Mapped[int] = mapped_column(BigId, primary_key=True)
     name: Mapped[str] = mapped_column(String(64), index=True)
-    key_id: Mapped[str] = mapped_column(String(16), unique=True, doc="the public part of the token")
-    digest: Mapped[bytes] = mapped_column(Hash32, doc="SHA-256 of the whole token")
     types: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True), doc="null is all")
     chains: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True), doc="null is all")
-    created_at: Mapped[datetime] = mapped_column(UtcTime)
-    revoked_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="null is valid")
     expires_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="null is never")
     quota_events: Mapped[int | None] = mapped_column(BigInteger, doc="null is no quota")
     quota_seconds: Mapped[int | None] = mapped_column(BigInteger)

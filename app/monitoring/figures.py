@@ -11,7 +11,8 @@ from typing import Final
 from msgspec import Struct
 
 from app.credentials.ingest_token import EnvironmentTokens
-from app.credentials.queries import every_token, last_accepted
+from app.credentials.models import IngestToken
+from app.credentials.queries import every_credential, last_accepted
 from app.db.database import Database
 from app.db.engine import reading, run_read
 from app.estimates.queries import pool_counters
@@ -52,7 +53,7 @@ def reporter_ages(database: Database, environment_tokens: EnvironmentTokens) -> 
     """For how many seconds nothing was accepted of each reporter whose token is valid."""
     now, ages = database.clock(), {}
     with reading(database.reads) as connection:
-        kept = every_token(connection)
+        kept = every_credential(connection, IngestToken)
         valid = {
             row.name
             for row in kept

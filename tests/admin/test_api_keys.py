@@ -8,9 +8,9 @@ from flask import Flask
 
 from app.accounts.proposal import API_KEYS
 from app.accounts.roles import Role
-from app.approvals.api_keys import request_key
 from app.credentials.key_uses import KeyUses
-from app.credentials.services.api_keys import presented_key
+from app.credentials.services.issuing import issue, new_key
+from app.credentials.services.presented import presented_key
 from tests.actors import TESTER
 from tests.admin.visitor import Visitor, add_account, email_of, signed_in
 from tests.applications import OpenApp
@@ -83,7 +83,7 @@ def test_the_use_by_day(app: Flask, gateway: Gateway) -> None:
 
 
 def test_operators_read(app: Flask, gateway: Gateway) -> None:
-    request_key(*gateway.editing, "wallet", ("read",), "", actor=TESTER)
+    issue(*gateway.editing, new_key("wallet", ("read",), ""), actor=TESTER)
     operator = signed_in(app, Role.OPERATOR)
     assert "Add key" not in operator.get(KEYS).text
     page = operator.get(f"{KEYS}1").text

@@ -13,8 +13,7 @@ from flask import Flask
 from werkzeug.routing import MapAdapter
 
 from app.accounts.roles import Role
-from app.approvals.api_keys import request_key
-from app.credentials.services.ingest_tokens import create_token
+from app.credentials.services.issuing import issue, new_key, new_token
 from app.webhooks.services.subscriptions import send_test
 from tests.actors import TESTER
 from tests.admin.forms import form_of, save, send
@@ -116,8 +115,8 @@ def story(app: Flask, sandbox: Gateway) -> None:
     proposal = send(visitor, "/admin/pegged_pairs/1", burn_base_fee="7")
     why = {"proposal_reason": "asked for by the vault's operator", "confirm": "1"}
     visitor.post("/admin/pegged_pairs/1", form_of(proposal) | why)
-    create_token(*sandbox.editing, "a-reporter", actor=TESTER)
-    request_key(*sandbox.editing, "a-wallet", ("read", "webhooks"), "100/minute", actor=TESTER)
+    issue(*sandbox.editing, new_token("a-reporter"), actor=TESTER)
+    issue(*sandbox.editing, new_key("a-wallet", ("read", "webhooks"), "100/minute"), actor=TESTER)
     send_test(sandbox.database, to_subjects(sandbox, ["0xab"]).public_id)
 
 

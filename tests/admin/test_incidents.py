@@ -6,7 +6,7 @@ import pytest
 from flask import Flask
 
 from app.accounts.roles import Role
-from app.credentials.services.ingest_tokens import list_tokens
+from app.credentials.services.issued import list_tokens
 from app.network.document import import_network
 from tests.actors import TESTER
 from tests.admin.forms import EVERYTHING, form_of, save, send

@@ -11,8 +11,8 @@ from flask import Flask
 from sqlalchemy import insert, select, update
 
 from app.accounts.roles import Role
-from app.credentials.services.ingest_tokens import list_tokens
-from app.credentials.services.presented_tokens import authenticate
+from app.credentials.services.issued import list_tokens
+from app.credentials.services.presented import authenticate
 from app.db.engine import reading, writing
 from app.network.document import import_network
 from app.transfers.models import Anomaly

@@ -19,10 +19,11 @@ from app.accounts.proposal import TwoPersons
 from app.accounts.roles import Role
 from app.accounts.services.accounts import list_accounts
 from app.accounts.services.proposals import waiting_count
-from app.approvals.api_keys import request_key
 from app.audit.services import show_audit
-from app.credentials.queries import every_token, valid_keys
-from app.credentials.services.ingest_tokens import create_token, list_tokens
+from app.credentials.models import IngestToken
+from app.credentials.queries import every_credential, valid_keys
+from app.credentials.services.issued import list_tokens
+from app.credentials.services.issuing import issue, new_key, new_token
 from app.db.engine import reading
 from app.network.document import import_network
 from app.network.sections import section_of
@@ -244,8 +245,8 @@ def filled(app: Flask, gateway: Gateway) -> Gateway:
     import_network(*gateway.editing, text(rows), actor=TESTER)
     factor = {"tf_primary_method": "authenticator", "tf_totp_secret": "x"}
     add_account(app, Role.OPERATOR, "carol@example.org", **factor)
-    create_token(*gateway.editing, "relayer", actor=TESTER)
-    request_key(*gateway.editing, "wallet", ("read",), "", actor=TESTER)
+    issue(*gateway.editing, new_token("relayer"), actor=TESTER)
+    issue(*gateway.editing, new_key("wallet", ("read",), ""), actor=TESTER)
     return gateway
 
 
@@ -265,7 +266,7 @@ def state(gateway: Gateway) -> tuple[Any, ...]:
         for each in list_accounts(gateway.database)
     ]
     with reading(gateway.engine) as connection:
-        tokens = [tuple(row) for row in every_token(connection)]
+        tokens = [tuple(row) for row in every_credential(connection, IngestToken)]
         keys = [tuple(row) for row in valid_keys(connection)]
     return document(gateway), accounts, tokens, keys
 

@@ -7,15 +7,12 @@ from typing import Any
 import pytest
 from flask import Flask, g
 from flask.testing import FlaskClient
-from sqlalchemy import select
 
-from app.approvals.api_keys import request_key
 from app.credentials.api_key import ApiKey as Key
 from app.credentials.api_key import Scope
 from app.credentials.callers import current_key, remember_key, require_key
-from app.credentials.models import ApiKey
-from app.credentials.services.api_keys import revoke_key
-from app.db.engine import reading
+from app.credentials.services.issued import revoke_key
+from app.credentials.services.issuing import issue, new_key
 from app.values.errors import Forbidden, Unauthorized, Unavailable
 from tests.actors import TESTER
 from tests.api.shapes import CONFIGS, LATENCY, STATUS, assert_refused
@@ -31,15 +28,11 @@ ME, OTHER = "198.51.100.7", "198.51.100.8"
 
 def make(app: Flask, name: str = "wallet", limit: str = "", *scopes: str) -> str:
     with app.app_context():
-        text, _ = request_key(*current_gateway().editing, name, scopes or ("read",), limit, actor=TESTER)
-        return text
+        return issue(*current_gateway().editing, new_key(name, scopes or ("read",), limit), actor=TESTER).text
 
 
 def revoke(app: Flask, name: str = "wallet") -> None:
-    gateway = gateway_of(app)
-    with reading(gateway.engine) as connection:
-        found = connection.execute(select(ApiKey.id).where(ApiKey.name == name)).scalar_one()
-    revoke_key(*gateway.audited, found, actor=TESTER)
+    revoke_key(*gateway_of(app).audited, name, actor=TESTER)
 
 
 def ask(app: Flask, key: str | None = None, peer: str = ME, path: str = CONFIGS, **more: str) -> Any:
@@ -206,7 +199,7 @@ def test_a_database_that_is_away_refuses_only_keys(app: Flask, client: FlaskClie
     gateway: Gateway = gateway_of(app)
     assert ask(app).status_code == 200
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("app.credentials.services.api_keys.run_read", away)
+        patch.setattr("app.credentials.services.presented.run_read", away)
         assert ask(app).status_code == 200
         response = ask(app, key)
         assert_refused(response, 503, "unavailable", CONFIGS)

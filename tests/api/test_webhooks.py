@@ -11,9 +11,9 @@ from flask import Flask
 from sqlalchemy import event, update
 from werkzeug.test import TestResponse
 
-from app.approvals.api_keys import request_key
 from app.audit.services import list_audit
 from app.credentials.models import ApiKey
+from app.credentials.services.issuing import issue, new_key
 from app.db.engine import writing
 from app.monitoring.unread import unread_answer
 from app.webhooks.services import subscriptions
@@ -43,7 +43,7 @@ def app(open_app: OpenApp) -> Flask:
 def make(app: Flask, name: str, *scopes: str) -> str:
     """A new API key."""
     with app.app_context():
-        return request_key(*current_gateway().editing, name, scopes, "", actor=TESTER)[0]
+        return issue(*current_gateway().editing, new_key(name, scopes, ""), actor=TESTER).text
 
 
 def ask(app: Flask, key: str | None, method: str = "GET", query: str = "", **body: Any) -> TestResponse:

@@ -9,6 +9,7 @@ import pytest
 
 from app.accounts.proposal import TwoPersons
 from app.accounts.roles import Role
+from app.accounts.services.account_changes import AccountRequest, AccountWish, request_account
 from app.accounts.services.accounts import (
     AccountRefused,
     create_account,
@@ -27,12 +28,11 @@ from app.accounts.services.proposals import (
     waiting_count,
 )
 from app.approvals.decide import approve, preview_proposal, reject
-from app.approvals.ingest_tokens import request_token
-from app.approvals.operators import AccountRequest, AccountWish, request_account
 from app.audit.records import Actor, Source
 from app.audit.services import Conflict, show_audit, verify_audit
-from app.credentials.services.ingest_tokens import create_token, revoke_token
-from app.credentials.services.presented_tokens import authenticate
+from app.credentials.services.issued import revoke_token
+from app.credentials.services.issuing import issue, new_token
+from app.credentials.services.presented import authenticate
 from app.values.errors import Unauthorized
 from tests.approvals.kit import ALICE, BOB, OLGA, set_account, stored
 from tests.gateway import Gateway
@@ -147,9 +147,9 @@ def test_an_account_or_a_token_that_came_meanwhile(gateway: Gateway) -> None:
     alone = gateway.but(two_persons=TwoPersons())
     request = REQUESTS["a new account"][0]
     number = propose(gateway, request)
-    _, saved = request_token(*gateway.editing, "relayer", [], [], actor=ALICE, reason=WHY)
+    saved = issue(*gateway.editing, new_token("relayer", [], []), actor=ALICE, reason=WHY).saved
     request_account(*alone.editing, request, actor=BOB)
-    create_token(*alone.editing, "relayer", actor=BOB)
+    issue(*alone.editing, new_token("relayer"), actor=BOB)
     for proposal_id in (number, saved.proposal_id or 0):
         with pytest.raises(ProposalRefused, match="already"):
             preview_proposal(gateway.database, gateway.two_persons, stored(gateway, proposal_id))
@@ -188,7 +188,7 @@ DIRECT: dict[str, Direct] = {
     "password": lambda g, actor, glass: reset_password(
         *g.editing, accounts(g)[OLGA.name].id, actor=actor, break_glass=glass
     ),
-    "token": lambda g, actor, glass: create_token(*g.editing, "relayer", actor=actor, break_glass=glass),
+    "token": lambda g, actor, glass: issue(*g.editing, new_token("relayer"), actor=actor, break_glass=glass),
 }
 
 
@@ -220,7 +220,8 @@ def test_until_there_are_two_administrators_the_server_makes_them(gateway: Gatew
 
 
 def test_a_token_counts_once_two_have_made_it(gateway: Gateway) -> None:
-    token, saved = request_token(*gateway.editing, "relayer", ["transfer.sent"], [1], actor=ALICE, reason=WHY)
+    issued = issue(*gateway.editing, new_token("relayer", ["transfer.sent"], [1]), actor=ALICE, reason=WHY)
+    token, saved = issued.text, issued.saved
     number = saved.proposal_id or 0
     with pytest.raises(Unauthorized):
         authenticate(gateway.database, gateway.environment_tokens, token.encode())

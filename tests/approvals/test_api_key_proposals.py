@@ -6,16 +6,17 @@ import pytest
 
 from app.accounts.proposal import TwoPersons
 from app.accounts.services.proposals import ProposalRefused
-from app.approvals.api_keys import request_key
 from app.approvals.decide import approve, preview_proposal
-from app.credentials.services.api_keys import presented_key
+from app.credentials.services.issuing import issue, new_key
+from app.credentials.services.presented import presented_key
 from app.values.errors import Unauthorized
 from tests.approvals.kit import ALICE, BOB, OLGA, stored
 from tests.gateway import Gateway
 
 
 def proposed(gateway: Gateway) -> tuple[str, int]:
-    text, saved = request_key(*gateway.editing, "wallet", ("read",), "5/minute", actor=ALICE, reason="agreed")
+    issued = issue(*gateway.editing, new_key("wallet", ("read",), "5/minute"), actor=ALICE, reason="agreed")
+    text, saved = issued.text, issued.saved
     assert saved.proposal_id is not None
     return text, saved.proposal_id
 
@@ -41,7 +42,7 @@ def test_the_second_administrator_makes_it(gateway: Gateway) -> None:
 def test_a_name_that_was_taken_meanwhile(gateway: Gateway) -> None:
     text, number = proposed(gateway)
     alone = gateway.but(two_persons=TwoPersons())
-    request_key(*alone.editing, "wallet", ("webhooks",), "", actor=OLGA)
+    issue(*alone.editing, new_key("wallet", ("webhooks",), ""), actor=OLGA)
     with pytest.raises(ProposalRefused, match="is already used"):
         preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
     with pytest.raises(ProposalRefused, match="is already used"):

@@ -12,28 +12,28 @@ from config import GUARDABLE
 
 APP = Path(__file__).resolve().parents[2] / "app"
 
-TABLES = [section.model.__name__ for section in SECTIONS] + ["Operator", "IngestToken", "ApiKey"]
+TABLES = [section.model.__name__ for section in SECTIONS]
+TABLES += ["Operator", "IngestToken", "ApiKey", "Credential", r"kind\.model"]
 WRITE = re.compile(rf"\b(?:insert|update|delete|upsert)\([^()]*\b({'|'.join(TABLES)})\b")
 """A statement that changes one of the guarded tables."""
 
-UNASKED = ("apply", "import_within", "save_changes", "change_account", "create_within")
+UNASKED = ("apply", "import_within", "save_changes", "change_account", "create_within", "run")
 """Functions that write guarded rows for a caller who has asked for leave."""
 CALL = re.compile(rf"(?<!def )\b({'|'.join(UNASKED)})\((?=connection|\n)")
 
 WRITERS = {
+    "accounts/services/account_changes.py": {"create_within", "change_account"},
     "accounts/services/accounts.py": {"Operator", "create_within", "change_account"},
     "accounts/services/code_keys.py": {"Operator"},  # the same secrets under another key
     "accounts/services/factors.py": {"change_account"},
     "accounts/services/sessions.py": {"Operator"},  # the time and place of a sign-in
-    "credentials/services/ingest_tokens.py": {"IngestToken", "create_within"},
-    "credentials/services/api_keys.py": {"ApiKey", "create_within"},
+    "accounts/services/proposals.py": {"run"},  # a command, for which it has asked
+    "credentials/services/issued.py": {"kind.model"},
+    "credentials/services/issuing.py": {"kind.model"},
     "network/document.py": {"apply", "import_within"},
     "network/edits/saving.py": {"apply", "save_changes"},
     "network/edits/blocks.py": {"save_changes"},
-    "approvals/network.py": {"save_changes"},
-    "approvals/operators.py": {"create_within", "change_account"},
-    "approvals/ingest_tokens.py": {"create_within"},
-    "approvals/api_keys.py": {"create_within"},
+    "approvals/decide.py": {"run", "save_changes"},
     "sandbox/loader.py": {"import_within"},  # into an empty database alone
 }
 """Every module that writes what can be guarded. Another one has to ask for leave, then it stands here."""

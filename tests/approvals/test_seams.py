@@ -10,6 +10,12 @@ from sqlalchemy import insert
 from app.accounts.models import OperatorPasskey
 from app.accounts.proposal import TwoPersons
 from app.accounts.roles import Role
+from app.accounts.services.account_changes import (
+    AccountRequest,
+    AccountWish,
+    request_account,
+    request_relaxing,
+)
 from app.accounts.services.accounts import AccountRefused, find_account
 from app.accounts.services.factors import (
     accounts_that_have_passkeys,
@@ -19,17 +25,10 @@ from app.accounts.services.factors import (
 )
 from app.accounts.services.proposals import ProposalRefused, ReasonMissing, SecondPersonNeeded
 from app.approvals.decide import approve, preview_proposal
-from app.approvals.ingest_tokens import request_rotation, request_token
-from app.approvals.operators import AccountRequest, AccountWish, request_account, request_relaxing
 from app.audit.services import Conflict
-from app.credentials.services.ingest_tokens import (
-    TokenTerms,
-    create_token,
-    list_tokens,
-    revoke_token,
-    rotate_token,
-)
-from app.credentials.services.presented_tokens import authenticate
+from app.credentials.services.issued import list_tokens, revoke_token
+from app.credentials.services.issuing import TokenTerms, issue, new_token, second_token
+from app.credentials.services.presented import authenticate
 from app.db.engine import writing
 from app.values.errors import Unauthorized
 from tests.approvals.kit import ALICE, BOB, OLGA, set_account, stored
@@ -68,13 +67,14 @@ def add_passkey(gateway: Gateway, account_id: int) -> None:
 def test_a_token_that_replaces_another_waits_with_its_expiry(gateway: Gateway, alone: Gateway) -> None:
     ends = gateway.clock() + timedelta(days=7)
     terms = TokenTerms(expires_at=ends, quota_events=5, quota_seconds=60)
-    create_token(*alone.editing, "relayer", ["transfer.sent"], [56], actor=BOB, terms=terms)
+    issue(*alone.editing, new_token("relayer", ["transfer.sent"], [56], terms=terms), actor=BOB)
     with pytest.raises(SecondPersonNeeded):
-        rotate_token(*gateway.editing, "relayer", actor=ALICE)
+        issue(*gateway.editing, second_token("relayer"), actor=ALICE)
     with pytest.raises(ReasonMissing):
-        request_rotation(*gateway.editing, "relayer", actor=ALICE)
+        issue(*gateway.editing, second_token("relayer"), actor=ALICE, reason="")
 
-    token, saved = request_rotation(*gateway.editing, "relayer", actor=ALICE, reason=WHY)
+    issued = issue(*gateway.editing, second_token("relayer"), actor=ALICE, reason=WHY)
+    token, saved = issued.text, issued.saved
     number = saved.proposal_id or 0
     assert preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number)).waits
     with pytest.raises(Unauthorized):
@@ -90,8 +90,8 @@ def test_a_token_that_replaces_another_waits_with_its_expiry(gateway: Gateway, a
 
 
 def test_a_replacement_is_refused_when_there_is_nothing_to_replace(gateway: Gateway, alone: Gateway) -> None:
-    create_token(*alone.editing, "relayer", actor=BOB)
-    _, saved = request_rotation(*gateway.editing, "relayer", actor=ALICE, reason=WHY)
+    issue(*alone.editing, new_token("relayer"), actor=BOB)
+    saved = issue(*gateway.editing, second_token("relayer"), actor=ALICE, reason=WHY).saved
     revoke_token(gateway.database, gateway.audit_keys, gateway.environment_tokens, "relayer", actor=BOB)
     for step in (
         lambda: preview_proposal(
@@ -105,9 +105,13 @@ def test_a_replacement_is_refused_when_there_is_nothing_to_replace(gateway: Gate
 
 def test_a_first_token_keeps_what_was_proposed(gateway: Gateway) -> None:
     ends = gateway.clock() + timedelta(days=7)
-    token, saved = request_token(
-        *gateway.editing, "relayer", [], [1], actor=ALICE, terms=TokenTerms(expires_at=ends), reason=WHY
+    issued = issue(
+        *gateway.editing,
+        new_token("relayer", [], [1], terms=TokenTerms(expires_at=ends)),
+        actor=ALICE,
+        reason=WHY,
     )
+    token, saved = issued.text, issued.saved
     approve(*gateway.editing, saved.proposal_id or 0, actor=BOB)
     assert authenticate(gateway.database, gateway.environment_tokens, token.encode()).expires_at == ends
 

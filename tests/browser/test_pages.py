@@ -21,8 +21,7 @@ from werkzeug.routing import MapAdapter
 
 from app import create_app
 from app.accounts.roles import Role
-from app.approvals.api_keys import request_key
-from app.credentials.services.ingest_tokens import create_token
+from app.credentials.services.issuing import issue, new_key, new_token
 from app.sandbox.catalogue import sandbox_id
 from app.values.codes import TransferHistoryStatus as Status
 from app.webhooks.services.subscriptions import send_test
@@ -248,9 +247,11 @@ def story(server: Server, sandbox: SharedSqlite) -> Story:
         proposal = send(visitor, "/admin/pegged_pairs/1", burn_base_fee="7")
         why = {"proposal_reason": "asked for by the vault's operator"}
         visitor.post("/admin/pegged_pairs/1", form_of(proposal) | why | {"confirm": "1"})
-        create_token(*gateway_of(app).editing, "a-reporter", actor=TESTER)
-        request_key(
-            *gateway_of(app).editing, "a-wallet", ("read", "webhooks"), "100/minute;1000/hour", actor=TESTER
+        issue(*gateway_of(app).editing, new_token("a-reporter"), actor=TESTER)
+        issue(
+            *gateway_of(app).editing,
+            new_key("a-wallet", ("read", "webhooks"), "100/minute;1000/hour"),
+            actor=TESTER,
         )
         hook = to_subjects(gateway_of(app), ["0xab"]).public_id
         send_test(gateway_of(app).database, hook)

@@ -9,10 +9,10 @@ import pytest
 from flask import Flask
 from sqlalchemy import insert, select
 
-from app.approvals.api_keys import request_key
 from app.credentials.key_uses import KEPT, KeyUses
 from app.credentials.models import ApiKeyUse
 from app.credentials.queries import last_days, uses_of, valid_keys
+from app.credentials.services.issuing import issue, new_key
 from app.db.engine import reading, writing
 from tests.actors import TESTER
 from tests.gateway import Gateway, current_gateway
@@ -39,7 +39,7 @@ def gateway(app: Flask) -> Gateway:
 @pytest.fixture
 def keys(gateway: Gateway) -> list[int]:
     for name in ("a", "b"):
-        request_key(*gateway.editing, name, ("read",), "", actor=TESTER)
+        issue(*gateway.editing, new_key(name, ("read",), ""), actor=TESTER)
     with reading(gateway.reads) as connection:
         return sorted(row.id for row in valid_keys(connection))
 

@@ -17,8 +17,8 @@ from sqlalchemy import Connection, select
 
 from app.accounts.roles import Role
 from app.accounts.services.accounts import create_account
-from app.approvals.api_keys import request_key
 from app.audit.services import verify_audit
+from app.credentials.services.issuing import issue, new_key
 from app.db.engine import reading
 from app.feed.services.replay import replay
 from app.sandbox.feed import sandbox_events
@@ -100,7 +100,7 @@ def stage(url: str, folder: Path, pages: int = 80) -> Iterator[Stage]:
 
 def _world(gateway: Gateway) -> World:
     create_account(*gateway.editing, "fuzz@example.org", SECRET, Role.ADMIN, actor=TESTER)
-    key, _ = request_key(*gateway.editing, "fuzz", ("read", "webhooks"), "", actor=TESTER)
+    key = issue(*gateway.editing, new_key("fuzz", ("read", "webhooks"), ""), actor=TESTER).text
     with reading(gateway.engine) as connection:
         keys = connection.scalars(
             select(Transfer.transfer_id).order_by(Transfer.transfer_id).limit(200)

@@ -15,7 +15,7 @@ from signal import SIGCONT, SIGSTOP
 import pytest
 
 from app import create_app
-from app.approvals.api_keys import request_key
+from app.credentials.services.issuing import issue, new_key
 from app.http.limit_counts import REST_SECONDS
 from tests.actors import TESTER
 from tests.applications import close_connections, make_settings
@@ -83,7 +83,7 @@ def exactly(answers: list[Answer], limit: int) -> bool:
 def test_exactly_the_limit_passes(server: Server, url: str) -> None:
     app = create_app(make_settings(url))
     with app.app_context():
-        key, _ = request_key(*current_gateway().editing, "wallet", ("read",), "45/hour", actor=TESTER)
+        key = issue(*current_gateway().editing, new_key("wallet", ("read",), "45/hour"), actor=TESTER).text
         close_connections()
     assert exactly(ask_all(server), LIMIT)
     time.sleep(1.1)  # a worker may have read the keys just before

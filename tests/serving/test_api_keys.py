@@ -15,9 +15,9 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from app import create_app
-from app.approvals.api_keys import request_key
 from app.credentials.queries import valid_keys
-from app.credentials.services.api_keys import revoke_key
+from app.credentials.services.issued import revoke_key
+from app.credentials.services.issuing import issue, new_key
 from app.db.engine import reading
 from app.values.times import day_of, system_clock
 from tests.actors import TESTER
@@ -74,8 +74,8 @@ def test_keys_in_every_worker(url: str, tmp_path: Path) -> None:
         console(url) as gateway,
         serving(UNLIMITED, tmp_path / "log", DATABASE_URL=url, **settings) as server,
     ):
-        limited, _ = request_key(*gateway.editing, "limited", ("read",), "1000/hour", actor=TESTER)
-        free, _ = request_key(*gateway.editing, "free", ("read",), "", actor=TESTER)
+        limited = issue(*gateway.editing, new_key("limited", ("read",), "1000/hour"), actor=TESTER).text
+        free = issue(*gateway.editing, new_key("free", ("read",), ""), actor=TESTER).text
         time.sleep(MAX_AGE)  # a worker may have read the keys just before
         began = day_of(system_clock())
         for _ in range(12):
@@ -88,7 +88,7 @@ def test_keys_in_every_worker(url: str, tmp_path: Path) -> None:
             assert call(server, limited).headers["RateLimit-Limit"] == "1000"
         with reading(gateway.engine) as connection:
             rows = {row.name: row.id for row in valid_keys(connection)}
-        revoke_key(*gateway.audited, rows["limited"], actor=TESTER)
+        revoke_key(*gateway.audited, "limited", actor=TESTER)
         time.sleep(MAX_AGE)
         for _ in range(12):
             status, response, body = ask(server, limited)
@@ -107,7 +107,7 @@ def test_keys_in_every_worker(url: str, tmp_path: Path) -> None:
 def test_a_limit_of_all_workers_together(url: str, tmp_path: Path) -> None:
     """Each worker counts for itself in memory: between them they let through the limit once or twice."""
     with console(url) as gateway:
-        key, _ = request_key(*gateway.editing, "wallet", ("read",), "10/hour", actor=TESTER)
+        key = issue(*gateway.editing, new_key("wallet", ("read",), "10/hour"), actor=TESTER).text
     with serving("wsgi:app", tmp_path / "log", DATABASE_URL=url) as server:
         answers = [ask(server, key) for _ in range(30)]
     statuses = [status for status, _, _ in answers]

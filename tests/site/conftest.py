@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from app import create_app
-from app.approvals.api_keys import request_key
 from app.credentials.api_key import Scope
+from app.credentials.services.issuing import issue, new_key
 from app.db.base import db
 from config import ALL_DOORS, DOCS_SITE
 from scripts.docs_site.build import ensure_site
@@ -49,8 +49,8 @@ def key(folder: Path, server: Server) -> str:
     """An API key of the gateway that may read and subscribe, as an administrator makes it."""
     app = create_app(make_settings(f"sqlite:///{folder / 'gateway.db'}"))
     with app.app_context():
-        text, _ = request_key(
-            *current_gateway().editing, "snippets", [Scope.READ, Scope.WEBHOOKS], "", actor=TESTER
-        )
+        text = issue(
+            *current_gateway().editing, new_key("snippets", [Scope.READ, Scope.WEBHOOKS], ""), actor=TESTER
+        ).text
         db.engine.dispose()
     return text

@@ -17,8 +17,8 @@ import psutil
 
 from app.accounts.roles import Role
 from app.accounts.services.accounts import create_account
-from app.approvals.api_keys import request_key
 from app.audit.records import Actor, Source
+from app.credentials.services.issuing import issue, new_key
 from app.values.identifiers import account_key
 from app.webhooks.services.subscriptions import NewSubscription, subscribe
 from app.webhooks.subscription import Audience, subjects_of
@@ -125,7 +125,7 @@ def stage(transfers: int, processes: int) -> Iterator[Stage]:
 
 def _accounts_and_keys(gateway: Gateway, port: int, account: str) -> str:
     create_account(*gateway.editing, EMAIL, PASSWORD, Role.ADMIN, actor=OPERATOR)
-    key, _ = request_key(*gateway.editing, "soak", ("read", "webhooks"), KEY_LIMIT, actor=OPERATOR)
+    key = issue(*gateway.editing, new_key("soak", ("read", "webhooks"), KEY_LIMIT), actor=OPERATOR).text
     url = f"http://127.0.0.1:{port}/"
     subjects = subjects_of([account_key(account)], [])
     for wanted in (

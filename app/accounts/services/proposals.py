@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -23,10 +23,12 @@ from app.accounts.queries import (
 from app.accounts.roles import Role
 from app.audit.keys import AuditKeys
 from app.audit.models import SUBJECT_LENGTH
-from app.audit.records import Actor, AuditedChange, changes_text
-from app.audit.services import EditRefused, Saved, record
+from app.audit.records import Actor, AuditedChange, changes_text, read_changes
+from app.audit.services import Conflict, EditRefused, Saved, record
 from app.db.database import Database
 from app.db.engine import reading, writing
+from app.network.edits.results import Effect, Preview
+from app.values.differences import FieldDifference, difference
 from app.values.times import rfc3339
 
 
@@ -74,6 +76,56 @@ class Draft(Struct, frozen=True):
     secret: str | None = None
 
 
+class PlannedChange(Draft, frozen=True, kw_only=True):
+    """What a command comes to, from its input and the rows of now; it may wait for a second person.
+
+    ``kind`` is the name of the command. ``write`` makes the change, in a writing transaction, and returns the
+    id of its audit record; None where nothing changed. Its last argument stands before what the record says.
+    """
+
+    effects: Sequence[Effect] = ()
+    write: Callable[[Connection, Database, AuditKeys, Actor, str], int | None]
+
+    def run(
+        self, connection: Connection, database: Database, audit_keys: AuditKeys, actor: Actor, note: str = ""
+    ) -> Saved:
+        """Make the change, for a caller who has leave to."""
+        return Saved((self.summary,), self.write(connection, database, audit_keys, actor, note))
+
+    def preview(self) -> Preview:
+        """What the second person is shown."""
+        found = [each for change in self.changes for each in difference(change.before, change.after)]
+        return Preview(self.subject, (self.summary,), tuple(found), tuple(self.effects), waits=True)
+
+
+def carry_out(
+    connection: Connection,
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
+    actor: Actor,
+    planned: PlannedChange,
+    *,
+    reason: str | None = None,
+    break_glass: str | None = None,
+) -> Saved:
+    """Make a planned change; where ``TWO_PERSONS`` names its section, propose it.
+
+    :param reason: why, for the second person; None where it cannot be proposed.
+    :param break_glass: why one person alone makes it then.
+    :raises SecondPersonNeeded: it waits, and neither is given.
+    :raises ReasonMissing: the one that is given is empty or too long.
+    :raises TooManyProposals: the account has too many open already.
+    """
+    guarded = [planned.section] if two_persons.guards(planned.section) else []
+    if guarded and reason is not None:
+        return propose(connection, database, audit_keys, two_persons, actor, planned, reason)
+    require_leave(
+        connection, database, audit_keys, actor, guarded, subject=planned.subject, break_glass=break_glass
+    )
+    return planned.run(connection, database, audit_keys, actor)
+
+
 def propose(
     connection: Connection,
     database: Database,
@@ -114,6 +166,35 @@ def propose(
         now=now, detail=f"{draft.summary}; reason: {why}", changes=draft.changes,
     )  # fmt: skip
     return Saved((draft.summary,), record_id, proposal_id)
+
+
+def require_as_proposed(proposal: Proposal, now: Sequence[AuditedChange]) -> None:
+    """Make sure that the change would do exactly what it did when it was previewed for its proposer.
+
+    :param now: the change as it comes out of the rows of now.
+    :raises Conflict: with what differs from the rows that it was based on.
+    """
+    if changes_text(now) != proposal.changes:
+        raise changed_since(proposal, tuple(_meanwhile(read_changes(proposal.changes), now)))
+
+
+def changed_since(proposal: Proposal, meanwhile: tuple[FieldDifference, ...]) -> Conflict:
+    """The conflict of a proposal with what changed since, in words for the one who would approve it."""
+    gone = bool(meanwhile) and all(each.after is None for each in meanwhile)
+    what = "removed" if gone else "changed"
+    return Conflict(
+        f"{proposal.subject} was {what} since this was proposed; propose it again from the current values",
+        meanwhile,
+    )
+
+
+def _meanwhile(then: Sequence[AuditedChange], now: Sequence[AuditedChange]) -> Iterator[FieldDifference]:
+    """How the rows before the change differ from those that it was based on."""
+    found = {change.subject: change.before for change in now}
+    for change in then:
+        for each in difference(change.before, found.get(change.subject)):
+            name = each.field if len(then) == 1 else f"{change.subject}: {each.field}"
+            yield FieldDifference(name, each.before, each.after)
 
 
 def require_open(connection: Connection, proposal_id: int, now: datetime) -> Proposal:

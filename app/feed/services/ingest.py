@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 from app.cooperation import in_turns
 from app.credentials.ingest_token import EVERYTHING, IngestToken, Scope
 from app.credentials.queries import last_accepted
-from app.credentials.services.presented_tokens import charge, require_valid
+from app.credentials.services.presented import charge, require_valid
 from app.db.database import Database
 from app.db.engine import run_read, writing
 from app.feed.lines import ReadLine, RefusedLine, read_line, validated_by_time

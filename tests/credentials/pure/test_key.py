@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from app.credentials.api_key import ApiKey, Scope, key_id_of, key_in, key_text
-from app.credentials.ingest_token import digest_of
+from app.credentials.credential import digest_of
 
 ID, SECRET = "0123456789abcdef", "aZ9" * 14 + "x"
 TEXT = key_text(ID, SECRET)
 
 
 def key(*scopes: Scope) -> ApiKey:
-    return ApiKey(1, ID, "wallet", digest_of(TEXT.encode()), frozenset(scopes))
+    return ApiKey("wallet", digest_of(TEXT.encode()), 1, ID, frozenset(scopes))
 
 
 def test_a_key_has_its_public_id() -> None:
@@ -30,9 +30,9 @@ def test_anything_else_is_none(text: str) -> None:
 
 
 def test_only_the_whole_key_is_the_key() -> None:
-    assert key(Scope.READ).is_(TEXT)
+    assert key(Scope.READ).is_(TEXT.encode())
     for wrong in (TEXT[:-1] + "y", TEXT[:-1], f"gwk_{ID[:-1]}0{SECRET}", ""):
-        assert not key(Scope.READ).is_(wrong)
+        assert not key(Scope.READ).is_(wrong.encode())
 
 
 @pytest.mark.parametrize(

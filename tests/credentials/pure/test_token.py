@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 
+from app.credentials.credential import digest_of
 from app.credentials.ingest_token import (
     EVERYTHING,
     IngestToken,
-    digest_of,
     environment_token,
     is_token_name,
     key_id_of,

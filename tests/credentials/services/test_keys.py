@@ -13,12 +13,13 @@ from sqlalchemy import event, func, select
 from app.accounts.models import Proposal
 from app.accounts.proposal import API_KEYS, TwoPersons
 from app.accounts.services.proposals import ReasonMissing
-from app.approvals.api_keys import request_key
 from app.audit.models import AuditRecord
-from app.credentials.ingest_token import digest_of
+from app.credentials.credential import digest_of
 from app.credentials.models import ApiKey
-from app.credentials.services import api_keys as making
-from app.credentials.services.api_keys import KeyRefused, presented_key, revoke_key
+from app.credentials.services import issuing
+from app.credentials.services.issued import CredentialRefused, revoke_key
+from app.credentials.services.issuing import issue, new_key
+from app.credentials.services.presented import presented_key
 from app.db.cached_reads import CachedReads
 from app.db.engine import reading
 from app.db.writes import Writes
@@ -61,13 +62,7 @@ def reads(gateway: Gateway) -> Iterator[list[str]]:
 
 
 def make(gateway: Gateway, name: str = "wallet", limit: str = "", *scopes: str) -> str:
-    text, _ = request_key(*gateway.editing, name, scopes or ("read",), limit, actor=TESTER)
-    return text
-
-
-def row_id(gateway: Gateway, name: str = "wallet") -> int:
-    with reading(gateway.engine) as connection:
-        return connection.execute(select(ApiKey.id).where(ApiKey.name == name)).scalar_one()
+    return issue(*gateway.editing, new_key(name, scopes or ("read",), limit), actor=TESTER).text
 
 
 def records(gateway: Gateway) -> list[tuple[str, str, str]]:
@@ -133,7 +128,7 @@ def test_a_revoked_key_counts_no_longer(gateway: Gateway, elsewhere: Gateway, ti
     text, other = make(gateway), make(gateway, "other")
     for process in (gateway, elsewhere):
         assert presented(process, text).name == "wallet"
-    revoked_at = revoke_key(*gateway.audited, row_id(gateway), actor=TESTER)
+    revoked_at = revoke_key(*gateway.audited, "wallet", actor=TESTER)
     with pytest.raises(Unauthorized, match="revoked"):
         presented(gateway, text)
     timer.now += MAX_AGE
@@ -141,13 +136,13 @@ def test_a_revoked_key_counts_no_longer(gateway: Gateway, elsewhere: Gateway, ti
         presented(elsewhere, text)
     for process in (gateway, elsewhere):
         assert presented(process, other).name == "other"
-    assert revoke_key(*gateway.audited, row_id(gateway), actor=TESTER) == revoked_at, "once is enough"
+    assert revoke_key(*gateway.audited, "wallet", actor=TESTER) == revoked_at, "once is enough"
     assert [action for action, subject, _ in records(gateway) if subject == "api key wallet"] == [
         "api_key.create",
         "api_key.revoke",
     ]
-    with pytest.raises(KeyRefused, match="does not exist"):
-        revoke_key(*gateway.audited, 10**6, actor=TESTER)
+    with pytest.raises(CredentialRefused, match="there is no API key nobody"):
+        revoke_key(*gateway.audited, "nobody", actor=TESTER)
 
 
 NOT_MADE = [
@@ -167,34 +162,35 @@ NOT_MADE = [
 def test_what_is_not_made(
     gateway: Gateway, name: str, scopes: tuple[str, ...], limit: str, words: str
 ) -> None:
-    with pytest.raises(KeyRefused, match=words):
-        request_key(*gateway.editing, name, scopes, limit, actor=TESTER)
+    with pytest.raises(CredentialRefused, match=words):
+        issue(*gateway.editing, new_key(name, scopes, limit), actor=TESTER)
     with reading(gateway.engine) as connection:
         assert connection.scalar(select(func.count()).select_from(ApiKey)) == 0
 
 
 def test_a_name_is_never_given_again(gateway: Gateway) -> None:
     make(gateway)
-    revoke_key(*gateway.audited, row_id(gateway), actor=TESTER)
-    with pytest.raises(KeyRefused, match="was used before"):
+    revoke_key(*gateway.audited, "wallet", actor=TESTER)
+    with pytest.raises(CredentialRefused, match="was used before"):
         make(gateway)
 
 
 def test_there_are_not_too_many(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(making, "MOST_VALID", 2)
+    monkeypatch.setattr(issuing, "MOST_VALID_KEYS", 2)
     make(gateway, "a")
     make(gateway, "b")
-    with pytest.raises(KeyRefused, match="revoke one first"):
+    with pytest.raises(CredentialRefused, match="revoke one first"):
         make(gateway, "c")
-    revoke_key(*gateway.audited, row_id(gateway, "a"), actor=TESTER)
+    revoke_key(*gateway.audited, "a", actor=TESTER)
     make(gateway, "c")
 
 
 def test_a_proposed_key_counts_once_it_is_made(gateway: Gateway) -> None:
     guarded = gateway.but(two_persons=TwoPersons(frozenset({API_KEYS})))
     with pytest.raises(ReasonMissing):
-        request_key(*guarded.editing, "wallet", ("read",), "", actor=TESTER)
-    text, saved = request_key(*guarded.editing, "wallet", ("read",), "", actor=TESTER, reason="a new wallet")
+        issue(*guarded.editing, new_key("wallet", ("read",), ""), actor=TESTER, reason="")
+    issued = issue(*guarded.editing, new_key("wallet", ("read",), ""), actor=TESTER, reason="a new wallet")
+    text, saved = issued.text, issued.saved
     assert saved.proposal_id is not None
     with pytest.raises(Unauthorized):
         presented(guarded, text)

@@ -8,7 +8,8 @@ import pytest
 from flask import Flask
 
 from app.audit.services import export_audit
-from app.credentials.services.ingest_tokens import create_token, revoke_token
+from app.credentials.services.issued import revoke_token
+from app.credentials.services.issuing import issue, new_token
 from app.db.engine import reading
 from tests.actors import TESTER
 from tests.audit.services.recorded import last, rows
@@ -21,7 +22,7 @@ def gateway(app: Flask) -> Gateway:
 
 
 def token_made(gateway: Gateway) -> list[bytes]:
-    token = create_token(*gateway.editing, "relayer-1", ["transfer.sent"], [1], actor=TESTER)
+    token = issue(*gateway.editing, new_token("relayer-1", ["transfer.sent"], [1]), actor=TESTER).text
     secret = token.split("_", 2)[2]  # which may have underscores itself
     assert len(secret) > 20
     return [token.encode(), secret.encode()]

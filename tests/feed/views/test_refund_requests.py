@@ -8,7 +8,7 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import insert
 
-from app.credentials.services.ingest_tokens import create_token
+from app.credentials.services.issuing import issue, new_token
 from app.db.engine import writing
 from app.refunds import services
 from app.refunds.models import UserRefundRequest
@@ -80,12 +80,14 @@ def test_they_come_in_order(client: FlaskClient) -> None:
 @pytest.mark.usefixtures("asked")
 def test_those_of_the_tokens_chains(client: FlaskClient, gateway: Gateway) -> None:
     """One whose send is not known is of no chain yet."""
-    token = create_token(*gateway.editing, "one", [], [1], actor=TESTER)
+    token = issue(*gateway.editing, new_token("one", [], [1]), actor=TESTER).text
     assert ids(read(client, token=token)) == [1, 3]
     assert read(client, token=token)["next"] == read(client)["next"]
     feed(gateway, sent(4))
     assert ids(read(client, token=token)) == [1, 3, 4]
-    assert ids(read(client, token=create_token(*gateway.editing, "both", [], [1, 2], actor=TESTER))) == [
+    assert ids(
+        read(client, token=issue(*gateway.editing, new_token("both", [], [1, 2]), actor=TESTER).text)
+    ) == [
         1,
         2,
         3,
@@ -98,7 +100,7 @@ def test_a_page_is_bounded_and_leads_on(
     client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(services, "PAGE", 1)
-    token = create_token(*gateway.editing, "two", [], [2], actor=TESTER)
+    token = issue(*gateway.editing, new_token("two", [], [2]), actor=TESTER).text
     found, after, pages = [], 0, 0
     while (answer := read(client, after, token))["next"] != after:
         found += ids(answer)

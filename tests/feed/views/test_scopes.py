@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
 from app.credentials.ingest_token import UNPROVEN
-from app.credentials.services.ingest_tokens import create_token
+from app.credentials.services.issuing import issue, new_token
 from app.db.engine import reading
 from app.feed.schemas import OPERATOR_SCHEMAS
 from app.feed.services.ingest import ingest_lines
@@ -41,7 +41,7 @@ def reasons(client: FlaskClient, token: str, *events: dict[str, Any]) -> dict[in
 
 def limited(gateway: Gateway, chain: int) -> str:
     """A token for one chain."""
-    return create_token(*gateway.editing, f"only-{chain}", chains=[chain], actor=TESTER)
+    return issue(*gateway.editing, new_token(f"only-{chain}", chains=[chain]), actor=TESTER).text
 
 
 def answer(client: FlaskClient, send: dict[str, Any]) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def history_of(client: FlaskClient) -> Any:
 
 
 def test_types(client: FlaskClient, gateway: Gateway) -> None:
-    token = create_token(*gateway.editing, "sends", ["transfer.sent", "chain.head"], actor=TESTER)
+    token = issue(*gateway.editing, new_token("sends", ["transfer.sent", "chain.head"]), actor=TESTER).text
     head = event("chain.head", chain_id=77, block=5)
     told = reasons(client, token, sent(1), released(1), head)
     assert told == {2: "type: transfer.released is outside this token's scope"}
@@ -91,7 +91,7 @@ SIGNERS = {"signers": [address(1)], "powers": ["1"]}
 def test_events_that_name_their_chain(
     client: FlaskClient, gateway: Gateway, reported: dict[str, Any], outside: int | None
 ) -> None:
-    token = create_token(*gateway.editing, "one-and-two", chains=[1, 2], actor=TESTER)
+    token = issue(*gateway.editing, new_token("one-and-two", chains=[1, 2]), actor=TESTER).text
     expected = {} if outside is None else {1: f"chain {outside} is outside this token's scope"}
     assert reasons(client, token, reported) == expected
 
@@ -240,7 +240,7 @@ def test_a_reporter_learns_and_raises_nothing_outside_its_scope(
 
 
 def test_both_limits_together(client: FlaskClient, gateway: Gateway) -> None:
-    token = create_token(*gateway.editing, "heads-of-2", ["chain.head"], [2], actor=TESTER)
+    token = issue(*gateway.editing, new_token("heads-of-2", ["chain.head"], [2]), actor=TESTER).text
     told = reasons(
         client,
         token,

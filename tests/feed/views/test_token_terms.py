@@ -12,13 +12,8 @@ from flask.testing import FlaskClient, FlaskCliRunner
 from sqlalchemy import select
 
 from app.credentials.models import IngestUsage
-from app.credentials.services.ingest_tokens import (
-    TokenRefused,
-    TokenTerms,
-    create_token,
-    revoke_token,
-    rotate_token,
-)
+from app.credentials.services.issued import CredentialRefused, revoke_token
+from app.credentials.services.issuing import TokenTerms, issue, new_token, second_token
 from app.db.engine import reading
 from tests.actors import TESTER
 from tests.feed.services.world import NOW, event, sent
@@ -51,7 +46,7 @@ class TestExpiry:
     TERMS = TokenTerms(expires_at=NOW + timedelta(hours=1))
 
     def test_it_ends(self, client: FlaskClient, gateway: Gateway, at: Callable[[float], Gateway]) -> None:
-        token = create_token(*gateway.editing, "relayer-1", actor=TESTER, terms=self.TERMS)
+        token = issue(*gateway.editing, new_token("relayer-1", terms=self.TERMS), actor=TESTER).text
         at(3599.9)
         assert verdict(post(client, [sent(1)], token))["accepted"] == 1
         at(3600)
@@ -60,8 +55,8 @@ class TestExpiry:
         assert len(kept(gateway)) == 1
 
     def test_it_is_not_made_if_it_has_ended(self, gateway: Gateway) -> None:
-        with pytest.raises(TokenRefused, match="is in the past"):
-            create_token(*gateway.editing, "relayer-1", actor=TESTER, terms=TokenTerms(expires_at=NOW))
+        with pytest.raises(CredentialRefused, match="is in the past"):
+            issue(*gateway.editing, new_token("relayer-1", terms=TokenTerms(expires_at=NOW)), actor=TESTER)
 
     def test_the_commands_say_so(self, cli: FlaskCliRunner, at: Callable[[float], Gateway]) -> None:
         made = cli.invoke(args=["ingest-tokens", "create", "a", "--expires", "2026-06-01T15:00:00+02:00"])
@@ -79,7 +74,7 @@ class TestQuota:
     def test_what_is_over_it_waits_and_nothing_is_half_written(
         self, client: FlaskClient, gateway: Gateway, at: Callable[[float], Gateway]
     ) -> None:
-        token = create_token(*gateway.editing, "relayer-1", actor=TESTER, terms=self.TERMS)
+        token = issue(*gateway.editing, new_token("relayer-1", terms=self.TERMS), actor=TESTER).text
         at(20)
         assert verdict(post(client, heads(0, 3), token))["accepted"] == 3
         answer = post(client, heads(100, 3), token)
@@ -95,7 +90,7 @@ class TestQuota:
     def test_sending_a_large_portion_again_comes_to_an_end(
         self, client: FlaskClient, gateway: Gateway, at: Callable[[float], Gateway]
     ) -> None:
-        token = create_token(*gateway.editing, "relayer-1", actor=TESTER, terms=self.TERMS)
+        token = issue(*gateway.editing, new_token("relayer-1", terms=self.TERMS), actor=TESTER).text
         portion = heads(0, 12)
         for minute in range(2):
             at(60 * minute)
@@ -105,13 +100,17 @@ class TestQuota:
         assert verdict(post(client, portion, token)) == {"accepted": 2, "repeated": 10, "refused": []}
 
     def test_refused_and_unreadable_lines_count(self, client: FlaskClient, gateway: Gateway) -> None:
-        token = create_token(*gateway.editing, "relayer-1", ["chain.head"], actor=TESTER, terms=self.TERMS)
+        token = issue(
+            *gateway.editing, new_token("relayer-1", ["chain.head"], terms=self.TERMS), actor=TESTER
+        ).text
         lost = [event("transfer.lost"), sent(1), event("lost"), event("lost"), event("lost")]
         assert len(verdict(post(client, lost, token))["refused"]) == 5
         assert post(client, heads(0, 1), token).status_code == 429
 
     def test_others_have_their_own(self, client: FlaskClient, gateway: Gateway) -> None:
-        one, two = (create_token(*gateway.editing, f"r{n}", actor=TESTER, terms=self.TERMS) for n in range(2))
+        one, two = (
+            issue(*gateway.editing, new_token(f"r{n}", terms=self.TERMS), actor=TESTER).text for n in range(2)
+        )
         assert verdict(post(client, heads(0, 5), one))["accepted"] == 5
         assert verdict(post(client, heads(10, 5), two))["accepted"] == 5
         with reading(gateway.engine) as connection:
@@ -137,7 +136,9 @@ class TestRotation:
         self, cli: FlaskCliRunner, client: FlaskClient, gateway: Gateway
     ) -> None:
         quota = TokenTerms(quota_events=3, quota_seconds=60)
-        old = create_token(*gateway.editing, "relayer-1", ["chain.head"], [1], actor=TESTER, terms=quota)
+        old = issue(
+            *gateway.editing, new_token("relayer-1", ["chain.head"], [1], terms=quota), actor=TESTER
+        ).text
         made = cli.invoke(args=["ingest-tokens", "rotate", "relayer-1"])
         new = made.stdout.strip()
         assert (made.exit_code, new == old) == (0, False)
@@ -159,40 +160,44 @@ class TestRotation:
         assert verdict(post(client, heads(0, 1), new))["repeated"] == 1
 
     def test_two_are_the_most(self, gateway: Gateway) -> None:
-        create_token(*gateway.editing, "relayer-1", actor=TESTER)
-        rotate_token(*gateway.editing, "relayer-1", actor=TESTER)
-        with pytest.raises(TokenRefused, match="already has 2 valid tokens"):
-            rotate_token(*gateway.editing, "relayer-1", actor=TESTER)
+        issue(*gateway.editing, new_token("relayer-1"), actor=TESTER)
+        issue(*gateway.editing, second_token("relayer-1"), actor=TESTER)
+        with pytest.raises(CredentialRefused, match="already has 2 valid tokens"):
+            issue(*gateway.editing, second_token("relayer-1"), actor=TESTER)
         revoke_token(
             gateway.database, gateway.audit_keys, gateway.environment_tokens, "relayer-1", actor=TESTER
         )
-        with pytest.raises(TokenRefused, match="no valid token relayer-1 to replace"):
-            rotate_token(*gateway.editing, "relayer-1", actor=TESTER)
-        with pytest.raises(TokenRefused, match="is already used, or was used before"):
-            create_token(*gateway.editing, "relayer-1", actor=TESTER)
+        with pytest.raises(CredentialRefused, match="no valid token relayer-1 to replace"):
+            issue(*gateway.editing, second_token("relayer-1"), actor=TESTER)
+        with pytest.raises(CredentialRefused, match="is already used, or was used before"):
+            issue(*gateway.editing, new_token("relayer-1"), actor=TESTER)
 
     def test_an_expired_one_makes_room(self, gateway: Gateway, at: Callable[[float], Gateway]) -> None:
-        create_token(
-            *gateway.editing, "r", actor=TESTER, terms=TokenTerms(expires_at=NOW + timedelta(seconds=9))
+        issue(
+            *gateway.editing,
+            new_token("r", terms=TokenTerms(expires_at=NOW + timedelta(seconds=9))),
+            actor=TESTER,
         )
-        rotate_token(*gateway.editing, "r", actor=TESTER, expires_at=NOW + timedelta(seconds=20))
+        issue(*gateway.editing, second_token("r", expires_at=NOW + timedelta(seconds=20)), actor=TESTER)
         later = at(10)
-        assert rotate_token(*later.editing, "r", actor=TESTER, expires_at=NOW + timedelta(days=1))
+        assert issue(*later.editing, second_token("r", expires_at=NOW + timedelta(days=1)), actor=TESTER).text
 
     def test_the_second_lasts_as_long_as_the_first(
         self, client: FlaskClient, gateway: Gateway, at: Callable[[float], Gateway]
     ) -> None:
-        create_token(
-            *gateway.editing, "r", actor=TESTER, terms=TokenTerms(expires_at=NOW + timedelta(seconds=9))
+        issue(
+            *gateway.editing,
+            new_token("r", terms=TokenTerms(expires_at=NOW + timedelta(seconds=9))),
+            actor=TESTER,
         )
-        token = rotate_token(*at(5).editing, "r", actor=TESTER)
+        token = issue(*at(5).editing, second_token("r"), actor=TESTER).text
         at(13.9)
         assert verdict(post(client, heads(0, 1), token))["accepted"] == 1
         at(14)
         assert post(client, heads(1, 1), token).status_code == 401
 
     def test_a_key_of_another_is_not_revoked(self, cli: FlaskCliRunner, gateway: Gateway) -> None:
-        other = create_token(*gateway.editing, "other", actor=TESTER).split("_")[1]
-        create_token(*gateway.editing, "relayer-1", actor=TESTER)
+        other = issue(*gateway.editing, new_token("other"), actor=TESTER).text.split("_")[1]
+        issue(*gateway.editing, new_token("relayer-1"), actor=TESTER)
         tried = cli.invoke(args=["ingest-tokens", "revoke", "relayer-1", "--key", other])
         assert f"there is no token relayer-1 with the key ID {other}" in tried.stderr

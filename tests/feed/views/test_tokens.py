@@ -12,9 +12,11 @@ from flask.testing import FlaskClient, FlaskCliRunner
 from sqlalchemy import event as sqlalchemy_event
 from sqlalchemy import select
 
-from app.credentials.ingest_token import digest_of, environment_token
+from app.credentials.credential import digest_of
+from app.credentials.ingest_token import environment_token
 from app.credentials.models import IngestToken
-from app.credentials.services.ingest_tokens import create_token, revoke_token
+from app.credentials.services.issued import revoke_token
+from app.credentials.services.issuing import issue, new_token
 from app.db.engine import reading
 from app.feed.services import ingest
 from tests.actors import TESTER
@@ -56,7 +58,7 @@ def test_a_token_is_shown_once_and_not_kept(cli: FlaskCliRunner, client: FlaskCl
 
 
 def test_every_token_is_another(gateway: Gateway) -> None:
-    assert len({create_token(*gateway.editing, f"t{n}", actor=TESTER) for n in range(20)}) == 20
+    assert len({issue(*gateway.editing, new_token(f"t{n}"), actor=TESTER).text for n in range(20)}) == 20
 
 
 def test_the_list(cli: FlaskCliRunner, client: FlaskClient) -> None:
@@ -99,7 +101,7 @@ NOT_MADE = [
 
 def test_what_is_not_made(cli: FlaskCliRunner, gateway: Gateway) -> None:
     for name in ("taken", "gone"):
-        create_token(*gateway.editing, name, actor=TESTER)
+        issue(*gateway.editing, new_token(name), actor=TESTER)
     revoke_token(gateway.database, gateway.audit_keys, gateway.environment_tokens, "gone", actor=TESTER)
     for arguments, said in NOT_MADE:
         tried = cli.invoke(args=["ingest-tokens", "create", *arguments])
@@ -113,7 +115,7 @@ def test_what_is_not_made(cli: FlaskCliRunner, gateway: Gateway) -> None:
 def test_revoked_everywhere_at_once(
     cli: FlaskCliRunner, client: FlaskClient, elsewhere: Flask, gateway: Gateway
 ) -> None:
-    token = create_token(*gateway.editing, "relayer-1", actor=TESTER)
+    token = issue(*gateway.editing, new_token("relayer-1"), actor=TESTER).text
     other = elsewhere.test_client()
     for each in (client, other):
         assert verdict(post(each, [sent(1)], token))
@@ -126,7 +128,7 @@ def test_revoked_everywhere_at_once(
 
 
 def test_revoking_again_keeps_the_time(gateway: Gateway) -> None:
-    create_token(*gateway.editing, "relayer-1", actor=TESTER)
+    issue(*gateway.editing, new_token("relayer-1"), actor=TESTER)
     first = revoke_token(
         gateway.database, gateway.audit_keys, gateway.environment_tokens, "relayer-1", actor=TESTER
     )
@@ -157,7 +159,7 @@ def test_nothing_of_an_upload_is_taken_after_its_token_is_revoked(
     client: FlaskClient, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ingest, "BATCH", 2)
-    token = create_token(*gateway.editing, "relayer-1", actor=TESTER)
+    token = issue(*gateway.editing, new_token("relayer-1"), actor=TESTER).text
     read = ingest._read
 
     def revoke_then_read(*arguments: Any) -> Any:
@@ -197,14 +199,14 @@ def test_without_a_valid_token(client: FlaskClient, gateway: Gateway) -> None:
 
 
 def test_spellings_of_the_header(client: FlaskClient, gateway: Gateway) -> None:
-    for token in (TOKEN, create_token(*gateway.editing, "relayer-1", actor=TESTER)):
+    for token in (TOKEN, issue(*gateway.editing, new_token("relayer-1"), actor=TESTER).text):
         for header in ("bearer {}", "BEARER {}", "Bearer   {}", "Bearer {}  "):
             assert client.get(CURSOR, headers={"Authorization": header.format(token)}).status_code == 200
 
 
 def test_part_of_a_token_is_none(client: FlaskClient, gateway: Gateway) -> None:
-    token = create_token(*gateway.editing, "relayer-1", actor=TESTER)
-    other = create_token(*gateway.editing, "relayer-2", actor=TESTER)
+    token = issue(*gateway.editing, new_token("relayer-1"), actor=TESTER).text
+    other = issue(*gateway.editing, new_token("relayer-2"), actor=TESTER).text
     head, secret = token[:20], token[21:]
     changed = token[:-1] + ("A" if token[-1] != "A" else "B")
     for wrong in (token[:-1], token + "A", changed, token.upper(), secret, head + "_" + other[21:]):
@@ -246,7 +248,7 @@ def test_no_token_no_feed(open_app: OpenApp) -> None:
 
 
 def test_recognising_a_token_is_one_read_by_its_public_id(client: FlaskClient, gateway: Gateway) -> None:
-    token = create_token(*gateway.editing, "relayer-1", actor=TESTER)
+    token = issue(*gateway.editing, new_token("relayer-1"), actor=TESTER).text
     statements: list[str] = []
 
     @sqlalchemy_event.listens_for(gateway.reads, "before_cursor_execute")

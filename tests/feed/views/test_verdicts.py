@@ -9,7 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
-from app.credentials.services.ingest_tokens import create_token
+from app.credentials.services.issuing import issue, new_token
 from app.db.engine import reading
 from app.feed.services import ingest
 from app.transfers import models as log
@@ -25,7 +25,7 @@ def status_of(client: FlaskClient, n: int) -> Any:
 
 
 def test_what_is_reported_is_kept_and_counts(client: FlaskClient, gateway: Gateway) -> None:
-    token = create_token(*gateway.editing, "relayer-1", actor=TESTER)
+    token = issue(*gateway.editing, new_token("relayer-1"), actor=TESTER).text
     answer = verdict(post(client, [sent(1), about(1, "network.status", xfer_status=2)], token))
     assert answer == {"accepted": 2, "repeated": 0, "refused": []}
     assert status_of(client, 1) == 4
@@ -38,7 +38,7 @@ def test_the_same_again_counts_once(client: FlaskClient, gateway: Gateway) -> No
     body = ndjson(sent(1), sent(2), sent(1))
     assert verdict(post(client, body)) == {"accepted": 2, "repeated": 1, "refused": []}
     assert verdict(post(client, body)) == {"accepted": 0, "repeated": 3, "refused": []}
-    other = create_token(*gateway.editing, "another", actor=TESTER)
+    other = issue(*gateway.editing, new_token("another"), actor=TESTER).text
     assert verdict(post(client, body, other))["repeated"] == 3
     assert len(kept(gateway)) == 2
 
@@ -118,8 +118,8 @@ def test_the_answer_comes_after_the_commit(client: FlaskClient, gateway: Gateway
 
 def test_the_cursor(client: FlaskClient, gateway: Gateway) -> None:
     mine, other = (
-        create_token(*gateway.editing, "mine", actor=TESTER),
-        create_token(*gateway.editing, "other", actor=TESTER),
+        issue(*gateway.editing, new_token("mine"), actor=TESTER).text,
+        issue(*gateway.editing, new_token("other"), actor=TESTER).text,
     )
     empty = client.get(CURSOR, headers=bearer(mine))
     assert empty.get_json() == {"err": None, "cursor": None}

@@ -1,20 +1,18 @@
-"""An ingest token that a reporter presents: whose it is, whether it is valid, and what it is charged."""
+"""A key or token that is presented: whose it is, whether it is valid, and what a reporter is charged."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Final
 
 from sqlalchemy import Connection
 
+from app.credentials import api_key, ingest_token
 from app.credentials import models as table
-from app.credentials.ingest_token import (
-    EnvironmentTokens,
-    IngestToken,
-    Quota,
-    Scope,
-    key_id_of,
-)
-from app.credentials.queries import usage_of, valid_token
+from app.credentials.api_key import ApiKey, key_in
+from app.credentials.ingest_token import EnvironmentTokens, IngestToken, Quota, Scope
+from app.credentials.queries import usage_of, valid_keys, valid_token
 from app.db.database import Database
 from app.db.engine import run_read
 from app.db.upserts import upsert
@@ -22,6 +20,50 @@ from app.transfers.event_types import EventType
 from app.values.amounts import grouped
 from app.values.errors import QuotaExceeded, Unauthorized
 from app.values.times import rfc3339
+
+NOT_VALID: Final = (
+    "the API key is not valid: it is unknown or revoked; ask the operator for a new one, or leave the "
+    "Authorization header out"
+)
+MALFORMED: Final = (
+    "the API key is malformed: it must be gwk_ and 59 letters and digits; copy all of it, or leave the "
+    "Authorization header out"
+)
+
+
+def presented_key(database: Database, authorization: str) -> ApiKey | None:
+    """The valid key in the value of an ``Authorization`` header; None where the header presents none.
+
+    A key that was revoked is refused within ``CONFIG_MAX_AGE_SECONDS`` in every process, in the one that
+    revoked it at once.
+
+    :raises Unauthorized: what is presented as a key is none, unknown or revoked.
+    """
+    text = key_in(authorization)
+    if text is None:
+        return None
+    key_id = api_key.key_id_of(text)
+    if key_id is None:
+        raise Unauthorized(MALFORMED)
+    keys, _ = database.cached.run_read((valid_keys,), lambda: run_read(database.reads, _keys_by_id))
+    key = keys.get(key_id)
+    if key is None or not key.is_(text.encode()):
+        raise Unauthorized(NOT_VALID)
+    return key
+
+
+def _keys_by_id(connection: Connection) -> Mapping[str, ApiKey]:
+    return {
+        row.key_id: ApiKey(
+            row.name,
+            row.digest,
+            row.id,
+            row.key_id,
+            frozenset(map(api_key.Scope, row.scopes)),
+            row.rate_limit,
+        )
+        for row in valid_keys(connection)
+    }
 
 
 def scope_of(types: list[str] | None, chains: list[int] | None) -> Scope:
@@ -46,7 +88,7 @@ def authenticate(database: Database, environment_tokens: EnvironmentTokens, pres
     :raises Unauthorized: it is none, was revoked, or has expired.
     """
     found = [token for token in environment_tokens if token.is_(presented)]
-    key_id = key_id_of(presented)
+    key_id = ingest_token.key_id_of(presented)
     if key_id is not None and not found:
         row = run_read(database.reads, valid_token, key_id)
         if row is not None:

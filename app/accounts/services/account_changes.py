@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
-import orjson
 from msgspec import Struct, field
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from app.accounts.proposal import OPERATORS, Proposal, TwoPersons
+from app.accounts.proposal import NOBODY_WAITS, OPERATORS, Proposal, TwoPersons
 from app.accounts.queries import passkeys_of, second_factor_is_demanded
 from app.accounts.roles import Role
 from app.accounts.services.accounts import (
@@ -26,16 +25,14 @@ from app.accounts.services.accounts import (
     new_uniquifier,
 )
 from app.accounts.services.factors import RULE, forget_within, relax_within, relaxing
-from app.accounts.services.proposals import Draft, propose
-from app.approvals.network import require_as_proposed
+from app.accounts.services.proposals import PlannedChange, carry_out, require_as_proposed
 from app.audit.keys import AuditKeys
 from app.audit.queries import audit_head
 from app.audit.records import Actor, AuditedChange
 from app.audit.services import Conflict, Saved
 from app.db.database import Database
-from app.db.engine import reading, writing
-from app.network.edits.results import Effect, Preview, Severity
-from app.values.differences import difference
+from app.db.engine import writing
+from app.network.edits.results import Effect, Severity
 
 ACCOUNT: Final = "account"
 """What proposals call a change of an account."""
@@ -70,7 +67,6 @@ class _Planned(Struct, frozen=True):
     before: Account | None
     columns: Mapping[str, Any]
     change: AuditedChange
-    summary: str
     passkeys: tuple[str, ...] = ()
 
     @property
@@ -79,6 +75,59 @@ class _Planned(Struct, frozen=True):
         before = self.before
         secrets = "" if before is None else f"{before.password} {before.tf_totp_secret} {self.passkeys}"
         return hashlib.sha256(secrets.encode()).hexdigest()
+
+    def waits_for(self, actor: Actor) -> bool:
+        """Whether the change is not the actor's alone to make. Passkeys are not columns of the account."""
+        before = self.before
+        if before is None or needs_second_person(before, self.columns, actor):
+            return True
+        loses_passkeys = self.request.wish is AccountWish.RESET_SECOND_FACTOR and bool(self.passkeys)
+        return loses_passkeys and actor.name != before.email
+
+    def planned_change(self) -> PlannedChange:
+        """The change, to be made or proposed."""
+        request = self.request
+        return PlannedChange(
+            kind=ACCOUNT,
+            section=OPERATORS,
+            subject=self.change.subject,
+            summary=_summary(request, self.before),
+            input={
+                "wish": request.wish.value,
+                "email": request.email,
+                "values": dict(request.values),
+                "based_on": self.based_on,
+            },
+            changes=[self.change],
+            secret=request.hashed,
+            effects=tuple(_effects(self)),
+            write=self.write,
+        )
+
+    def write(
+        self, connection: Connection, database: Database, audit_keys: AuditKeys, actor: Actor, note: str
+    ) -> int | None:
+        """Make the change (``PlannedChange``)."""
+        request, before, head = self.request, self.before, audit_head(connection)
+        if before is None:
+            create_within(
+                connection,
+                database,
+                audit_keys,
+                request.email,
+                request.hashed or "",
+                Role(request.values["role"]),
+                actor=actor,
+                passed_on=True,
+                needs_factor=_needs_factor(request),
+                note=note,
+            )
+        elif request.wish is AccountWish.RESET_SECOND_FACTOR:
+            forget_within(connection, database, audit_keys, before.id, actor=actor, note=note)
+        else:
+            change_account(connection, database, audit_keys, before.id, self.columns, actor=actor, note=note)
+        now = audit_head(connection)
+        return now[0] if now and now != head else None
 
 
 def request_account(
@@ -98,108 +147,19 @@ def request_account(
     """
     with writing(database.engine) as connection:
         planned = _plan(connection, request)
-        if not (_waits(planned, actor) and two_persons.guards(OPERATORS)):
-            return _make(connection, database, audit_keys, planned, actor, "")
-        given = {
-            "wish": request.wish.value,
-            "email": request.email,
-            "values": dict(request.values),
-            "based_on": planned.based_on,
-        }
-        draft = Draft(
-            ACCOUNT,
-            OPERATORS,
-            planned.change.subject,
-            planned.summary,
-            given,
-            [planned.change],
-            request.hashed,
+        rule = two_persons if planned.waits_for(actor) else NOBODY_WAITS
+        return carry_out(
+            connection, database, audit_keys, rule, actor, planned.planned_change(), reason=reason
         )
-        return propose(connection, database, audit_keys, two_persons, actor, draft, reason)
 
 
-def _waits(planned: _Planned, actor: Actor) -> bool:
-    """Whether the change is not the actor's alone to make. Passkeys are not columns of the account."""
-    before = planned.before
-    if before is None or needs_second_person(before, planned.columns, actor):
-        return True
-    loses_passkeys = planned.request.wish is AccountWish.RESET_SECOND_FACTOR and bool(planned.passkeys)
-    return loses_passkeys and actor.name != before.email
-
-
-def preview_account(database: Database, two_persons: TwoPersons, proposal: Proposal) -> Preview:
-    """What the proposed change would do, from the accounts of now.
+def account_again(connection: Connection, database: Database, proposal: Proposal) -> PlannedChange:
+    """What a proposed change of an account comes to now.
 
     :raises Conflict: the account was changed since.
     :raises AccountRefused: as for ``request_account``.
     """
-    with reading(database.engine) as connection:
-        planned = _plan_again(connection, proposal)
-    change = planned.change
-    return Preview(
-        change.subject,
-        (planned.summary,),
-        difference(change.before, change.after),
-        tuple(_effects(planned)),
-        waits=True,
-    )
-
-
-def make_account(
-    connection: Connection,
-    database: Database,
-    audit_keys: AuditKeys,
-    two_persons: TwoPersons,
-    proposal: Proposal,
-    actor: Actor,
-    _typed: str,
-) -> Saved:
-    """Make the proposed change, in the writing transaction of its approval; errors are the preview's."""
-    return _make(
-        connection,
-        database,
-        audit_keys,
-        _plan_again(connection, proposal),
-        actor,
-        proposal.by_two(actor.name),
-    )
-
-
-def _make(
-    connection: Connection,
-    database: Database,
-    audit_keys: AuditKeys,
-    planned: _Planned,
-    actor: Actor,
-    note: str,
-) -> Saved:
-    request, before = planned.request, planned.before
-    head = audit_head(connection)
-    if before is None:
-        hashed = request.hashed or ""
-        role = Role(request.values["role"])
-        create_within(
-            connection,
-            database,
-            audit_keys,
-            request.email,
-            hashed,
-            role,
-            actor=actor,
-            passed_on=True,
-            needs_factor=_needs_factor(request),
-            note=note,
-        )
-    elif request.wish is AccountWish.RESET_SECOND_FACTOR:
-        forget_within(connection, database, audit_keys, before.id, actor=actor, note=note)
-    else:
-        change_account(connection, database, audit_keys, before.id, planned.columns, actor=actor, note=note)
-    now = audit_head(connection)
-    return Saved((planned.summary,), now[0] if now and now != head else None)
-
-
-def _plan_again(connection: Connection, proposal: Proposal) -> _Planned:
-    given = orjson.loads(proposal.input)
+    given = proposal.given
     request = AccountRequest(AccountWish(given["wish"]), given["email"], given["values"], proposal.secret)
     planned = _plan(connection, request)
     require_as_proposed(proposal, [planned.change])
@@ -209,19 +169,19 @@ def _plan_again(connection: Connection, proposal: Proposal) -> _Planned:
             "propose it again if it is still needed",
             (),
         )
-    return planned
+    return planned.planned_change()
 
 
 def _plan(connection: Connection, request: AccountRequest) -> _Planned:
     before = account_named(connection, request.email)
-    subject, summary = f"operator {request.email}", _summary(request, before)
+    subject = f"operator {request.email}"
     if request.wish is AccountWish.CREATE:
         if before is not None:
             raise AccountRefused(f"an account {request.email} already exists")
         after = {"email": request.email, "role": request.values["role"], "active": True}
         # Only where it is so: proposals from before there was the choice stay what they are.
         after |= {"second_factor_required": True} if _needs_factor(request) else {}
-        return _Planned(request, None, {}, AuditedChange(subject, None, after), summary)
+        return _Planned(request, None, {}, AuditedChange(subject, None, after))
     if before is None:
         raise AccountRefused("this account does not exist; reload the page")
     passkeys = tuple(row["credential_id"].hex() for row in passkeys_of(connection, before.id))
@@ -229,7 +189,7 @@ def _plan(connection: Connection, request: AccountRequest) -> _Planned:
     shown = {name: value for name, value in columns.items() if name != "role"}
     after = documented(replace(before, **shown, role=Role(columns.get("role", before.role))))
     change = AuditedChange(subject, documented(before), after)
-    return _Planned(request, before, columns, change, summary, passkeys)
+    return _Planned(request, before, columns, change, passkeys)
 
 
 def _columns(request: AccountRequest, before: Account, *, has_factor: bool) -> dict[str, Any]:
@@ -303,8 +263,6 @@ def _effects(planned: _Planned) -> Iterator[Effect]:
 RELAXING: Final = "relaxing"
 """What proposals call it."""
 
-_SUMMARY: Final = "make a second factor optional for everyone"
-
 
 def request_relaxing(
     database: Database, audit_keys: AuditKeys, two_persons: TwoPersons, *, actor: Actor, reason: str = ""
@@ -316,42 +274,29 @@ def request_relaxing(
     :raises ReasonMissing: it waits, and no reason is given.
     """
     with writing(database.engine) as connection:
-        _require_demanded(connection)
-        if not two_persons.guards(OPERATORS):
-            return Saved((_SUMMARY,), relax_within(connection, database, audit_keys, actor=actor))
-        draft = Draft(RELAXING, OPERATORS, RULE, _SUMMARY, {}, [relaxing()])
-        return propose(connection, database, audit_keys, two_persons, actor, draft, reason)
+        planned = relaxing_again(connection, database)
+        return carry_out(connection, database, audit_keys, two_persons, actor, planned, reason=reason)
 
 
-def preview_relaxing(database: Database, two_persons: TwoPersons, _proposal: Proposal) -> Preview:
-    """What it would do now.
+def relaxing_again(
+    connection: Connection, _database: Database, _proposal: Proposal | None = None
+) -> PlannedChange:
+    """What it comes to now that accounts may do without a second factor.
 
-    :raises AccountRefused: none is demanded any more.
+    :raises AccountRefused: none is demanded.
     """
-    with reading(database.engine) as connection:
-        _require_demanded(connection)
-    change = relaxing()
-    effect = Effect(
-        "a password alone is enough again, except for accounts that require a second factor", Severity.GRAVE
-    )
-    return Preview(RULE, (_SUMMARY,), difference(change.before, change.after), (effect,), waits=True)
-
-
-def make_relaxing(
-    connection: Connection,
-    database: Database,
-    audit_keys: AuditKeys,
-    two_persons: TwoPersons,
-    proposal: Proposal,
-    actor: Actor,
-    _typed: str,
-) -> Saved:
-    """Do it, in the writing transaction of its approval; errors are the preview's."""
-    _require_demanded(connection)
-    note = proposal.by_two(actor.name)
-    return Saved((_SUMMARY,), relax_within(connection, database, audit_keys, actor=actor, note=note))
-
-
-def _require_demanded(connection: Connection) -> None:
     if not second_factor_is_demanded(connection):
         raise AccountRefused("a second factor is not required for everyone; nothing to change")
+    effect = "a password alone is enough again, except for accounts that require a second factor"
+    return PlannedChange(
+        kind=RELAXING,
+        section=OPERATORS,
+        subject=RULE,
+        summary="make a second factor optional for everyone",
+        input={},
+        changes=[relaxing()],
+        effects=(Effect(effect, Severity.GRAVE),),
+        write=lambda connection, database, audit_keys, actor, note: relax_within(
+            connection, database, audit_keys, actor=actor, note=note
+        ),
+    )

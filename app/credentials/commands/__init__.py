@@ -1,1 +1,0 @@
-"""The commands about keys and tokens."""

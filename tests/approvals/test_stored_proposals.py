@@ -1,0 +1,127 @@
+"""Proposals as earlier versions stored them are approved and rejected as others."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import insert
+
+from app.accounts import models as table
+from app.accounts.proposal import ProposalState, TwoPersons
+from app.accounts.roles import Role
+from app.accounts.services.accounts import find_account
+from app.accounts.services.factors import demand_second_factor, second_factor_demanded
+from app.approvals.decide import approve, preview_proposal, reject
+from app.credentials.api_key import key_text
+from app.credentials.credential import digest_of
+from app.credentials.ingest_token import token_text
+from app.credentials.services.issuing import TokenTerms, issue, new_token
+from app.credentials.services.presented import authenticate, presented_key
+from app.db.engine import writing
+from tests.approvals.kit import ALICE, BOB, OLGA, set_account, stored
+from tests.gateway import Gateway
+
+STORED: list[dict[str, Any]] = json.loads(Path(__file__).with_name("stored_proposals.json").read_text())
+"""Written by an earlier version. The secrets of keys and tokens are those of ``text_of``."""
+
+SUMMARIES = [row["summary"] for row in STORED]
+
+
+def text_of(row: dict[str, Any]) -> str:
+    """A text with the key ID of the proposed key or token."""
+    key_id = json.loads(row["input"])["key_id"]
+    return (key_text if row["kind"] == "api_key" else token_text)(key_id, "a" * 43)
+
+
+@pytest.fixture
+def before(gateway: Gateway) -> Gateway:
+    """What the proposals were based on."""
+    alone = gateway.but(two_persons=TwoPersons())
+    terms = TokenTerms(quota_events=5, quota_seconds=60)
+    issue(*alone.editing, new_token("watcher-1", ["transfer.sent"], [56], terms=terms), actor=BOB)
+    set_account(gateway, OLGA, tf_primary_method="authenticator", tf_totp_secret="secret")
+    set_account(gateway, ALICE, tf_primary_method="authenticator", tf_totp_secret="x")
+    alice = find_account(gateway.database, email=ALICE.name)
+    assert alice is not None
+    demand_second_factor(*gateway.audited, alice.id, actor=ALICE)
+    return gateway
+
+
+def insert_stored(gateway: Gateway, row: dict[str, Any]) -> int:
+    """Store the proposal; its id."""
+    now = gateway.clock()
+    more = {
+        "reason": "agreed",
+        "state": ProposalState.OPEN.value,
+        "proposed_by": ALICE.name,
+        "proposed_at": now,
+        "expires_at": now + timedelta(hours=72),
+        "decision_reason": "",
+    }
+    if row["section"] != "operators":
+        more["secret"] = digest_of(text_of(row).encode()).hex()
+    with writing(gateway.engine) as connection:
+        (number,) = connection.execute(insert(table.Proposal).values(row | more)).inserted_primary_key or (0,)
+    return int(number)
+
+
+def made(gateway: Gateway, row: dict[str, Any]) -> Any:
+    """What of the change can be seen."""
+    if row["kind"] == "api_key":
+        key = presented_key(gateway.database, f"Bearer {text_of(row)}")
+        return key and (key.name, sorted(key.scopes), key.rate_limit)
+    if row["section"] == "ingest_tokens":
+        token = authenticate(gateway.database, gateway.environment_tokens, text_of(row).encode())
+        return token.name, token.scope.types, token.scope.chains, str(token.quota), token.expires_at
+    if row["kind"] == "relaxing":
+        return second_factor_demanded(gateway.database)
+    account = find_account(gateway.database, email=json.loads(row["input"])["email"])
+    assert account is not None
+    return account.role, account.password, account.second_factor_required, account.tf_totp_secret
+
+
+MADE: dict[str, Any] = {
+    "create api key wallet": ("wallet", ["read", "webhooks"], "5/minute"),
+    "create ingest token relayer": (
+        "relayer", {"transfer.sent"}, {1}, "5 events in 60 s", datetime(2026, 11, 27, 12, 0, 0, 5, UTC),
+    ),
+    "create ingest token other": ("other", None, None, "None", None),
+    "rotate ingest token watcher-1": ("watcher-1", {"transfer.sent"}, {56}, "5 events in 60 s", None),
+    "create account carol@example.org with the role operator": (
+        Role.OPERATOR, "the hash of carol", False, None,
+    ),
+    "create account dora@example.org with the role admin, second factor required": (
+        Role.ADMIN, "the hash of dora", True, None,
+    ),
+    "change operator olga@example.org: role from operator to admin": (
+        Role.ADMIN, f"the hash of {OLGA.name}", False, "secret",
+    ),
+    "create a new password for olga@example.org": (Role.OPERATOR, "another hash", False, "secret"),
+    "reset the second factor of olga@example.org": (
+        Role.OPERATOR, f"the hash of {OLGA.name}", False, None,
+    ),
+    "make a second factor optional for everyone": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", STORED, ids=SUMMARIES)
+def test_a_stored_proposal_is_approved(before: Gateway, row: dict[str, Any]) -> None:
+    number = insert_stored(before, row)
+    preview = preview_proposal(before.database, before.two_persons, stored(before, number))
+    assert preview.waits
+    saved = approve(*before.editing, number, actor=BOB)
+    assert saved.changes == (row["summary"],)
+    assert saved.record_id is not None
+    assert made(before, row) == MADE[row["summary"]]
+    assert stored(before, number).state is ProposalState.APPROVED
+
+
+@pytest.mark.parametrize("row", STORED, ids=SUMMARIES)
+def test_a_stored_proposal_is_rejected(before: Gateway, row: dict[str, Any]) -> None:
+    number = insert_stored(before, row)
+    reject(*before.audited, number, "not now", actor=BOB)
+    assert (stored(before, number).state, stored(before, number).secret) == (ProposalState.REJECTED, None)
