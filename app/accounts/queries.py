@@ -22,22 +22,8 @@ from app.accounts.proposal import ONE_ROW, Proposal, ProposalState
 from app.accounts.roles import SESSION_IDLE, SESSION_LIFETIME
 
 
-def account_by_id(connection: Connection, account_id: int) -> RowMapping | None:
-    """All columns of the account, None where there is none."""
-    return _account(connection, Operator.id == account_id)
-
-
-def account_by_email(connection: Connection, email: str) -> RowMapping | None:
-    """All columns of the account with this email in lower case, None where there is none."""
-    return _account(connection, Operator.email == email)
-
-
-def account_by_uniquifier(connection: Connection, uniquifier: str | None) -> RowMapping | None:
-    """All columns of the account that sessions name like this, None where there is none."""
-    return _account(connection, Operator.fs_uniquifier == uniquifier)
-
-
-def _account(connection: Connection, which: ColumnElement[bool]) -> RowMapping | None:
+def account_where(connection: Connection, which: ColumnElement[bool]) -> RowMapping | None:
+    """All columns of the one account that meets the condition; None where there is none."""
     return connection.execute(select(Operator.__table__).where(which)).mappings().one_or_none()
 
 
@@ -118,27 +104,16 @@ def session_with(connection: Connection, digest: bytes) -> Row[*tuple[Any, ...]]
     return connection.execute(query).one_or_none()
 
 
-def session_last_used(
+def open_session(
     connection: Connection, operator_id: int, digest: bytes, now: datetime
-) -> datetime | None:
-    """When the account's open session with this digest was last used; None where there is none."""
-    return connection.scalar(
-        select(OperatorSession.seen_at).where(
-            OperatorSession.digest == digest, OperatorSession.operator_id == operator_id, ~session_ended(now)
-        )
-    )
-
-
-def session_proved_at(
-    connection: Connection, operator_id: int, digest: bytes, now: datetime
-) -> datetime | None:
-    """When the owner of the account's open session last proved who they are; None where there is none."""
-    proved_at = func.coalesce(OperatorSession.proved_at, OperatorSession.created_at)
-    return connection.scalar(
-        select(proved_at).where(
-            OperatorSession.digest == digest, OperatorSession.operator_id == operator_id, ~session_ended(now)
-        )
-    )
+) -> Row[*tuple[Any, ...]] | None:
+    """When the account's open session with this digest was last used (``seen_at``), and when its owner last
+    proved who they are (``proved_at``); None where there is none.
+    """
+    table = OperatorSession
+    proved_at = func.coalesce(table.proved_at, table.created_at).label("proved_at")
+    own = (table.digest == digest, table.operator_id == operator_id, ~session_ended(now))
+    return connection.execute(select(table.seen_at, proved_at).where(*own)).one_or_none()
 
 
 def open_sessions_of(

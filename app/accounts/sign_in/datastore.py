@@ -16,9 +16,8 @@ from webauthn.helpers.structs import CredentialDeviceType
 from werkzeug.exceptions import Conflict
 
 from app.accounts.proposal import TwoPersons
-from app.accounts.roles import Role, is_too_long, normal_password
-from app.accounts.services.accounts import Account, find_account, new_uniquifier, update_account, use_code
-from app.accounts.services.code_keys import CodeKeys, name_of, totp_class
+from app.accounts.services.accounts import Account, find_account, update_account, use_code
+from app.accounts.services.code_keys import CodeKeys, name_of
 from app.accounts.services.factors import second_factor_demanded
 from app.accounts.services.passkeys import (
     NewPasskey,
@@ -73,13 +72,6 @@ _WRITTEN = ("password", "must_change_password", "fs_uniquifier", "tf_primary_met
 """What Flask-Security sets on a user and hands to the datastore."""
 
 
-class OperatorRole(RoleMixin):
-    """A role as Flask-Security expects it."""
-
-    def __init__(self, role: Role) -> None:
-        self.name = role.value
-
-
 class _EveryUse(str):
     """How a passkey may be used, in the library's words: alone and beside a password."""
 
@@ -96,14 +88,9 @@ class OwnedPasskey(WebAuthnMixin):
 
     def __init__(self, passkey: Passkey) -> None:
         self.passkey = passkey
+        vars(self).update(asdict(passkey))
         self.usage = _EveryUse("first")
-        self.name = passkey.name
-        self.credential_id = passkey.credential_id
-        self.public_key = passkey.public_key
-        self.sign_count = passkey.sign_count
-        self.transports = passkey.transports
         self.lastuse_datetime = passkey.last_used_at or passkey.created_at
-        self.backup_state = passkey.synced
 
 
 class OperatorUser(UserMixin):
@@ -121,13 +108,6 @@ class OperatorUser(UserMixin):
         """Take over the account as it is stored."""
         self.account = account
         vars(self).update(asdict(account))
-        self.roles = [OperatorRole(account.role)]
-
-    def verify_and_update_password(self, password: str) -> bool:
-        """Whether the password is the account's, however keyboards write it. It may be any text."""
-        if is_too_long(password):
-            return False
-        return bool(super().verify_and_update_password(normal_password(password)))
 
     @property
     def webauthn(self) -> list[OwnedPasskey]:  # type: ignore[override]  # a column of the library's models
@@ -164,7 +144,7 @@ class OperatorDatastore(UserDatastore):
     """Reads and writes accounts through the service; every write is a transaction of its own."""
 
     def __init__(self) -> None:
-        super().__init__(OperatorUser, OperatorRole)
+        super().__init__(OperatorUser, RoleMixin)  # what a role allows is the guard's matter
 
     def find_user(self, case_insensitive: bool = False, **kwargs: Any) -> OperatorUser | None:
         """The account by ``email`` or ``fs_uniquifier``; read once per request."""
@@ -199,11 +179,6 @@ class OperatorDatastore(UserDatastore):
 
     def commit(self) -> None:
         """Does nothing: ``put`` has stored the user."""
-
-    def set_uniquifier(self, user: Any, uniquifier: str | None = None) -> None:
-        """Change the uniquifier, which ends the open sessions."""
-        user.fs_uniquifier = uniquifier or new_uniquifier()
-        self.put(user)
 
     def find_webauthn(self, credential_id: bytes) -> OwnedPasskey | None:
         """The passkey with this credential id, whoever has it."""
@@ -244,10 +219,6 @@ class OperatorDatastore(UserDatastore):
         except PasskeyRefused as refused:
             raise Conflict(str(refused)) from None
 
-    def find_role(self, role: str) -> OperatorRole | None:
-        """The role of that name."""
-        return OperatorRole(Role(role)) if role in set(Role) else None
-
 
 class OneTimeCodes(Totp):
     """TOTP (RFC 6238) whose codes work once, in whichever process they are presented."""
@@ -255,7 +226,6 @@ class OneTimeCodes(Totp):
     def __init__(self, keys: CodeKeys, secrets: dict[str, str], issuer: str) -> None:
         super().__init__(secrets, issuer)
         self._keys = keys
-        self._totp = totp_class(secrets, keys.present, issuer=issuer)
 
     def verify_totp(self, token: str, totp_secret: str, user: Any, window: int = 0) -> bool:
         """Whether the code is the secret's. A secret that names no key may be encrypted by each."""
@@ -267,7 +237,7 @@ class OneTimeCodes(Totp):
 
     def generate_totp_secret(self) -> str:
         """A new secret; until that is confirmed the same one, as the app on the phone has it already."""
-        return pending_secret() or str(super().generate_totp_secret())
+        return pending_secret() or str(self._keys.factory().new().to_json(encrypt=True))
 
     def get_last_counter(self, user: Any) -> int | None:
         """The time step of the last code that was used."""

@@ -162,17 +162,8 @@ class Throttled:
         return False
 
 
-class _LeadsOn:
-    """A form that leads on to where its sender wanted to go, on this host alone."""
-
-    def validate_next(self, field: HiddenField) -> None:
-        # The library's version refuses the form, and with it the right password.
-        if field.data and not validate_redirect_url(field.data):
-            field.data = ""
-
-
-class SignInForm(Throttled, _LeadsOn, LoginForm):
-    """Email and password."""
+class SignInForm(Throttled, LoginForm):
+    """Email and password, and where to go on to, on this host alone."""
 
     # The library's field refuses admin@localhost, since no mail can reach it.
     email = EmailField(
@@ -182,6 +173,11 @@ class SignInForm(Throttled, _LeadsOn, LoginForm):
 
     def throttled_account(self) -> str:
         return self.email.data or ""
+
+    def validate_next(self, field: HiddenField) -> None:
+        # The library's version refuses the form, and with it the right password.
+        if field.data and not validate_redirect_url(field.data):
+            field.data = ""
 
 
 class CodeForm(Throttled, TwoFactorVerifyCodeForm):

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from flask import abort, current_app, redirect, request, session, url_for
+from flask import abort, current_app, request, session
 from flask_login import current_user
 from flask_security import (
     UserMixin,
@@ -23,7 +23,7 @@ from flask_security import (
     WebAuthnSigninResponseForm,
     WebauthnUtil,
 )
-from flask_security.tf_plugin import TfPluginBase
+from flask_security.webauthn import WebAuthnTfPlugin
 from msgspec import Struct
 from webauthn import generate_authentication_options, options_to_json
 from webauthn.helpers.exceptions import WebAuthnException
@@ -122,20 +122,12 @@ def read_challenge(text: str) -> Challenge:
     return Challenge(purpose, int(account_id), _EPOCH + timedelta(microseconds=int(micros)))
 
 
-class PasskeyFactor(TfPluginBase):
+class PasskeyFactor(WebAuthnTfPlugin):
     """Passkeys as second factor of an account without one-time codes. With codes, their page offers both."""
-
-    def create_blueprint(self, app: Any, bp: Any, state: Any) -> None:
-        """Nothing: Flask-Security registers the routes."""
 
     def get_setup_methods(self, user: Any) -> list[tuple[str, str]]:
         """The one method, where it is the account's only one: the library would ask which otherwise."""
-        return [("webauthn", "Passkey")] if user.webauthn and not user.tf_totp_secret else []
-
-    def tf_login(self, user: Any, json_payload: dict[str, Any], next_loc: str | None) -> Any:
-        """Go on to the passkey's page after the password."""
-        session["tf_state"] = "ready"
-        return redirect(url_for("security.wan_signin", next=next_loc))
+        return [] if user.tf_totp_secret else super().get_setup_methods(user)
 
 
 def step_up_options(passkeys: Sequence[Passkey]) -> tuple[str, str]:

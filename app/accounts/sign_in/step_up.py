@@ -16,7 +16,7 @@ from flask_wtf import FlaskForm
 from werkzeug.datastructures import ImmutableMultiDict
 from wtforms import HiddenField, PasswordField, StringField
 
-from app.accounts.roles import MAX_PASSWORD_LENGTH
+from app.accounts.roles import normal_password
 from app.accounts.services.sessions import note_proof, proved_lately
 from app.accounts.sign_in.ended_sessions import SECRET
 from app.accounts.sign_in.forms import Throttled
@@ -67,9 +67,7 @@ class _Proof(FlaskForm):
                 return True
             self.code.errors = ["Wrong code, or it was already used. Wait for the next one."]
             return False
-        password = self.password.data or ""
-        readable = len(password) <= MAX_PASSWORD_LENGTH and "\0" not in password
-        if readable and current_user.verify_and_update_password(password):
+        if current_user.verify_and_update_password(normal_password(self.password.data or "")):
             return True
         self.password.errors = ["Wrong password."]
         return False
