@@ -32,11 +32,6 @@ def all_accounts(connection: Connection) -> Sequence[RowMapping]:
     return connection.execute(select(Operator.__table__).order_by(Operator.email)).mappings().all()
 
 
-def has_active_account(connection: Connection) -> bool:
-    """Whether there is an account that may sign in."""
-    return connection.scalar(select(Operator.id).where(Operator.active).limit(1)) is not None
-
-
 def count_active_with_role(connection: Connection, role: str) -> int:
     """How many accounts that may sign in have the role."""
     counted = select(func.count()).select_from(Operator).where(Operator.active, Operator.role == role)
@@ -117,16 +112,17 @@ def open_session(
 
 
 def open_sessions_of(
-    connection: Connection, operator_id: int, now: datetime
-) -> Sequence[Row[*tuple[Any, ...]]]:
-    """The account's open sessions, the last used first."""
+    connection: Connection, operator_id: int, digest: bytes, now: datetime
+) -> Sequence[RowMapping]:
+    """The account's open sessions, the last used first; ``current`` is the one with the digest."""
     table = OperatorSession
+    current = (table.digest == digest).label("current")
     query = (
-        select(table.id, table.created_at, table.seen_at, table.address, table.browser, table.digest)
+        select(table.id, table.created_at, table.seen_at, table.address, table.browser, current)
         .where(table.operator_id == operator_id, ~session_ended(now))
         .order_by(table.seen_at.desc(), table.id.desc())
     )
-    return connection.execute(query).all()
+    return connection.execute(query).mappings().all()
 
 
 class FailureRow(Struct, frozen=True):
@@ -137,35 +133,23 @@ class FailureRow(Struct, frozen=True):
     last_at: datetime
 
 
-_Columns = tuple[str, int, datetime]
+def sign_in_failures(
+    connection: Connection, keys: Iterable[str], *, locked: bool = False
+) -> list[FailureRow]:
+    """What is counted under those of the keys that have anything, by key.
 
-
-def sign_in_failures(connection: Connection, keys: Iterable[str]) -> list[FailureRow]:
-    """What is counted under those of the keys that have anything."""
-    return _rows(connection, _of(keys))
-
-
-def locked_failures(connection: Connection, keys: Iterable[str]) -> list[FailureRow]:
-    """As ``sign_in_failures``, by key, and nobody else changes the rows before this transaction ends.
-
-    :param connection: opened by ``counting``.
+    :param locked: nobody else changes the rows before this transaction ends, which ``counting`` opened.
     """
-    return _rows(connection, _of(keys).order_by(SignInFailure.key).with_for_update())
+    columns = (SignInFailure.key, SignInFailure.failures, SignInFailure.last_at)
+    query = select(*columns).where(SignInFailure.key.in_(sorted(keys))).order_by(SignInFailure.key)
+    rows = connection.execute(query.with_for_update() if locked else query)
+    return [FailureRow(*row) for row in rows]
 
 
 def forgotten_failures(connection: Connection, until: datetime, limit: int) -> list[str]:
     """Keys under which nothing was counted after ``until``, without those that somebody is changing."""
     old = select(SignInFailure.key).where(SignInFailure.last_at <= until).order_by(SignInFailure.last_at)
     return list(connection.scalars(old.limit(limit).with_for_update(skip_locked=True)))
-
-
-def _of(keys: Iterable[str]) -> Select[*_Columns]:
-    columns = (SignInFailure.key, SignInFailure.failures, SignInFailure.last_at)
-    return select(*columns).where(SignInFailure.key.in_(sorted(keys)))
-
-
-def _rows(connection: Connection, query: Select[*_Columns]) -> list[FailureRow]:
-    return [FailureRow(*row) for row in connection.execute(query)]
 
 
 MOST_LISTED: Final = 500

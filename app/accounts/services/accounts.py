@@ -12,7 +12,7 @@ from sqlalchemy import Connection, RowMapping, insert, update
 
 from app.accounts.models import Operator, OperatorSession
 from app.accounts.proposal import OPERATORS, TwoPersons
-from app.accounts.queries import account_where, all_accounts, count_active_with_role, has_active_account
+from app.accounts.queries import account_where, all_accounts, count_active_with_role
 from app.accounts.roles import Role, SessionEnd, normal_email
 from app.accounts.services.passwords import generate_password, hash_password, why_refused
 from app.accounts.services.proposals import require_leave
@@ -181,12 +181,6 @@ def list_accounts(database: Database) -> list[Account]:
     """Every account, by email."""
     with reading(database.engine) as connection:
         return [_read(row) for row in all_accounts(connection)]
-
-
-def any_account(database: Database) -> bool:
-    """Whether there is an account that may sign in."""
-    with reading(database.engine) as connection:
-        return has_active_account(connection)
 
 
 def update_account(

@@ -77,18 +77,10 @@ class CodeKeys:
         return [self.named(secret, name) for name in self.by_name]
 
     def factory(self) -> Any:
-        """Passlib's class of one-time codes with these keys."""
-        return totp_class(self.by_name, self.present)
-
-
-def totp_class(keys: Mapping[str, str], present: str, **options: Any) -> Any:
-    """Passlib's class of one-time codes, which encrypts with one of the keys and decrypts with all.
-
-    :param present: the name of the key for new secrets. Passlib would take the last one by the alphabet.
-    """
-    made = TOTP.using(secrets=dict(keys), **options)
-    made.wallet.default_tag = present
-    return made
+        """Passlib's class of one-time codes, which encrypts with the present key and decrypts with all."""
+        made = TOTP.using(secrets=dict(self.by_name))
+        made.wallet.default_tag = self.present  # passlib would take the last one by the alphabet
+        return made
 
 
 def name_of(secret: str) -> str:

@@ -57,8 +57,12 @@ class OpenSession(Struct, frozen=True):
     seen_at: datetime
     address: str
     browser: str
-    ends_at: datetime
     current: bool
+
+    @property
+    def ends_at(self) -> datetime:
+        """When it ends by itself, if it is not used again."""
+        return min(self.seen_at + SESSION_IDLE, self.created_at + SESSION_LIFETIME)
 
 
 def begin_session(
@@ -154,19 +158,8 @@ def ended_session(database: Database, secret: str) -> EndedSession | None:
 def open_sessions(database: Database, operator_id: int, secret: str) -> list[OpenSession]:
     """The account's open sessions, the last used first. ``secret`` marks the current one."""
     with reading(database.engine) as connection:
-        rows = open_sessions_of(connection, operator_id, database.clock())
-    return [
-        OpenSession(
-            id=row.id,
-            created_at=row.created_at,
-            seen_at=row.seen_at,
-            address=row.address,
-            browser=row.browser,
-            ends_at=min(row.seen_at + SESSION_IDLE, row.created_at + SESSION_LIFETIME),
-            current=bytes(row.digest) == session_digest(secret),
-        )
-        for row in rows
-    ]
+        rows = open_sessions_of(connection, operator_id, session_digest(secret), database.clock())
+    return [OpenSession(**row) for row in rows]
 
 
 def session_digest(secret: str) -> bytes:

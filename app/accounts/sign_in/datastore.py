@@ -82,12 +82,11 @@ class _EveryUse(str):
 
 
 class OwnedPasskey(WebAuthnMixin):
-    """A passkey as Flask-Security reads it."""
+    """A passkey as Flask-Security reads it. Attributes are the passkey's columns."""
 
     extensions = None
 
     def __init__(self, passkey: Passkey) -> None:
-        self.passkey = passkey
         vars(self).update(asdict(passkey))
         self.usage = _EveryUse("first")
         self.lastuse_datetime = passkey.last_used_at or passkey.created_at
@@ -147,19 +146,10 @@ class OperatorDatastore(UserDatastore):
         super().__init__(OperatorUser, RoleMixin)  # what a role allows is the guard's matter
 
     def find_user(self, case_insensitive: bool = False, **kwargs: Any) -> OperatorUser | None:
-        """The account by ``email`` or ``fs_uniquifier``; read once per request."""
-        (name, value), *_ = kwargs.items()
-        if name not in ("email", "fs_uniquifier"):
-            return None
-        known: OperatorUser | None = g.get("console_user")
-        if name == "fs_uniquifier" and known is not None and known.fs_uniquifier == value:
-            return known
-        by = {"email": value} if name == "email" else {"uniquifier": value}
-        account = find_account(current(Database), **by)
-        if account is None:
-            return None
-        g.console_user = OperatorUser(account)
-        return g.console_user
+        """The account by ``email`` or ``fs_uniquifier``."""
+        email, uniquifier = kwargs.get("email"), kwargs.get("fs_uniquifier")
+        account = find_account(current(Database), email=email, uniquifier=uniquifier)
+        return None if account is None else OperatorUser(account)
 
     def put(self, user: Any) -> Any:
         """Store what was set on the user. What a passkey's use changes was stored by then."""
@@ -187,7 +177,7 @@ class OperatorDatastore(UserDatastore):
 
     def find_user_from_webauthn(self, webauthn: Any) -> OperatorUser | None:
         """Who has the passkey."""
-        account = find_account(current(Database), account_id=webauthn.passkey.operator_id)
+        account = find_account(current(Database), account_id=webauthn.operator_id)
         return None if account is None else OperatorUser(account)
 
     def create_webauthn(self, user: Any, *_args: Any, **values: Any) -> None:
@@ -213,9 +203,9 @@ class OperatorDatastore(UserDatastore):
 
         :raises Conflict: it became the only second factor, or was removed, since its form was checked.
         """
-        own = webauthn.passkey
+        whose, name = webauthn.operator_id, webauthn.name
         try:
-            remove_passkey(current(Database), current(AuditKeys), own.operator_id, own.name, actor=actor())
+            remove_passkey(current(Database), current(AuditKeys), whose, name, actor=actor())
         except PasskeyRefused as refused:
             raise Conflict(str(refused)) from None
 

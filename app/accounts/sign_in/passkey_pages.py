@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -18,6 +18,7 @@ from flask_login import current_user
 from flask_security import (
     UserMixin,
     WebAuthnDeleteForm,
+    WebAuthnMixin,
     WebAuthnRegisterForm,
     WebAuthnRegisterResponseForm,
     WebAuthnSigninResponseForm,
@@ -35,19 +36,19 @@ from webauthn.helpers.structs import (
 )
 from wtforms import HiddenField, StringField
 
-from app.accounts.services.passkeys import MOST_PASSKEYS, Passkey, use_passkey, why_passkey_stays
+from app.accounts.services.passkeys import MOST_PASSKEYS, use_passkey, why_passkey_stays
 from app.audit.keys import AuditKeys
 from app.audit.services import record_separately
 from app.console.caller import actor_unknown
 from app.db.database import Database
 from app.parts import current
+from app.values.times import from_unix_microseconds, unix_microseconds
 
 ANSWERED_WITHIN: Final = timedelta(minutes=5)
 """A challenge that nobody has answered by then is not answered any more."""
 
 _PURPOSES: Final = {"security.wan_register": "register", "security.wan_signin": "sign-in"}
 STEP_UP: Final = "step-up"
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def relying_party() -> tuple[str, str] | None:
@@ -106,8 +107,8 @@ class Challenge(Struct, frozen=True):
 
     def text(self) -> str:
         """The challenge: its facts and 256 random bits."""
-        micros = (self.made_at - _EPOCH) // timedelta(microseconds=1)
-        return f"{self.purpose}.{self.account_id}.{micros}.{secrets.token_urlsafe(32)}"
+        made_at = unix_microseconds(self.made_at)
+        return f"{self.purpose}.{self.account_id}.{made_at}.{secrets.token_urlsafe(32)}"
 
     def is_open(self, purpose: str) -> bool:
         """Whether it may be answered by this request: for this purpose, by whoever is signed in, now."""
@@ -119,7 +120,7 @@ class Challenge(Struct, frozen=True):
 def read_challenge(text: str) -> Challenge:
     """The facts of a challenge, whose text the library has sealed."""
     purpose, account_id, micros, _ = text.split(".")
-    return Challenge(purpose, int(account_id), _EPOCH + timedelta(microseconds=int(micros)))
+    return Challenge(purpose, int(account_id), from_unix_microseconds(int(micros)))
 
 
 class PasskeyFactor(WebAuthnTfPlugin):
@@ -130,7 +131,7 @@ class PasskeyFactor(WebAuthnTfPlugin):
         return [] if user.tf_totp_secret else super().get_setup_methods(user)
 
 
-def step_up_options(passkeys: Sequence[Passkey]) -> tuple[str, str]:
+def step_up_options(passkeys: Sequence[WebAuthnMixin]) -> tuple[str, str]:
     """What a browser needs to ask for one of these passkeys again: the options as JSON, and their seal."""
     party = relying_party()
     if party is None:
@@ -224,7 +225,7 @@ class AnsweredForm(_Answer, WebAuthnSigninResponseForm):
             self.credential.errors = [_NOT_ACCEPTED]
             self._note_refusal()
             return False
-        passkey = self.cred.passkey  # type: ignore[union-attr]
+        passkey: Any = self.cred
         count = self.authentication_verification.new_sign_count
         if use_passkey(current(Database), passkey.id, challenge.made_at, count):
             return True

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Response, flash, g, session, url_for
+from flask import Response, flash, g, url_for
 from flask_security import MfRecoveryForm, UserMixin
 from flask_security.recovery_codes import MfRecoveryCodesUtil
 from wtforms import StringField
 from wtforms.validators import DataRequired
 
 from app.accounts.services.factors import recovery_codes_left, use_recovery_code
+from app.accounts.sign_in.ended_sessions import sets_up_second_factor
 from app.accounts.sign_in.forms import Throttled
 from app.audit.keys import AuditKeys
 from app.console.caller import actor_named
@@ -59,15 +60,11 @@ class RecoveryForm(Throttled, MfRecoveryForm):
 
 
 def note_new_factor(_sender: Any, user: Any, **_more: Any) -> None:
-    """Remember, for the rest of the request, that an account got a second factor."""
-    g.new_factor_of = user.id
+    """Remember, for the rest of the request, that an account got a second factor, or has one and changed its
+    password.
 
-
-def note_changed_password(_sender: Any, user: Any, **_more: Any) -> None:
-    """The same for an account that has one already, and changed its password.
-
-    One that an administrator made has to change its password before anything else is served, also before the
-    page of recovery codes that the factor's setup led to.
+    An account that an administrator made has to change its password before anything else is served, also
+    before the page of recovery codes that the factor's setup led to.
     """
     if user.tf_totp_secret or user.webauthn:
         g.new_factor_of = user.id
@@ -75,7 +72,7 @@ def note_changed_password(_sender: Any, user: Any, **_more: Any) -> None:
 
 def note_confirmed_code(sender: Any, user: Any, **more: Any) -> None:
     """The same where codes were set up at sign-in. The library tells of every other sign-in by code, too."""
-    if session.get("tf_state") == "validating_profile":
+    if sets_up_second_factor():
         note_new_factor(sender, user, **more)
 
 

@@ -20,7 +20,7 @@ from flask_wtf.csrf import CSRFProtect
 from passlib.context import CryptContext
 
 from app.accounts.roles import SESSION_LIFETIME
-from app.accounts.services.code_keys import UNNAMED, CodeKeys, derived
+from app.accounts.services.code_keys import CodeKeys, derived
 from app.accounts.sign_in import datastore, ended_sessions, forms, passkey_pages, recovery
 from app.accounts.sign_in.datastore import OneTimeCodes, OperatorDatastore
 from app.accounts.sign_in.passkey_pages import ANSWERED_WITHIN, PasskeyUtil
@@ -152,7 +152,7 @@ def _configure(app: Flask, codes: CodeKeys, secret_key: str, secret_keys_old: tu
     app.config.update(
         # The salt is unused with single hashing, but required. The other key encrypts the codes' secrets.
         SECURITY_PASSWORD_SALT=derived(secret_key, "password salt"),
-        SECURITY_TOTP_SECRETS={UNNAMED: codes.by_name[codes.oldest], **codes.by_name},
+        SECURITY_TOTP_SECRETS=dict(codes.by_name),
         CONSOLE_DEVICE_KEYS=[derived(key, "known browsers") for key in every_key],
         # Flask signs sessions with SECRET_KEY and takes SECRET_KEY_FALLBACKS. Forms of a page that was opened
         # before a change of keys must be taken as well: itsdangerous signs with the last key of a list.
@@ -192,9 +192,8 @@ def _connect(app: Flask) -> None:
     user_authenticated.connect(forms.remember_device, app)
     user_authenticated.connect(forms.forget_after_sign_in, app)
     user_logged_out.connect(ended_sessions.close_session, app)
-    for set_up in (tf_profile_changed, wan_registered):
-        set_up.connect(recovery.note_new_factor, app)
-    password_changed.connect(recovery.note_changed_password, app)
+    for change in (tf_profile_changed, wan_registered, password_changed):
+        change.connect(recovery.note_new_factor, app)
     tf_code_confirmed.connect(recovery.note_confirmed_code, app)
     app.after_request_funcs.setdefault("security", []).extend((recovery.lead_on, datastore.show_setup_again))
 

@@ -75,10 +75,13 @@ class _Proof(FlaskForm):
     def _passkey_is_right(self) -> bool:
         expired, invalid, state = check_and_get_token_status(self.seal.data or "", "wan", ANSWERED_WITHIN)
         answered = AnsweredForm(formdata=ImmutableMultiDict({"credential": self.credential.data}))
-        if expired or invalid or not _accepts(answered, state["challenge"]):
-            self.form_errors.append("The passkey was not accepted. Try again, or enter your password.")
-            return False
-        return True
+        answered.is_secondary, answered.is_verify = False, True
+        if not (expired or invalid):
+            answered.challenge = state["challenge"]
+            if answered.validate():
+                return True
+        self.form_errors.append("The passkey was not accepted. Try again, or enter your password.")
+        return False
 
 
 class StepUpForm(Throttled, _Proof):
@@ -116,7 +119,7 @@ def step_up(*, needed: bool) -> ResponseReturnValue | None:
 
 def _page(form: StepUpForm) -> str:
     kept = [pair for pair in request.form.items(multi=True) if pair[0] != TOKEN_FIELD]
-    passkeys = [own.passkey for own in current_user.webauthn] if passkeys_work_here() else []
+    passkeys = current_user.webauthn if passkeys_work_here() else []
     options, seal = step_up_options(passkeys) if passkeys else ("", "")
     form.password.data = form.credential.data = ""
     form.seal.data = seal
@@ -131,9 +134,3 @@ def _hide(names: list[str]) -> None:
     left = [pair for pair in request.form.items(multi=True) if pair[0] not in names]
     read: Any = request
     read.form = ImmutableMultiDict(left)
-
-
-def _accepts(form: AnsweredForm, challenge: str) -> bool:
-    form.challenge, form.user_verification = challenge, True
-    form.is_secondary, form.is_verify = False, True
-    return form.validate()
