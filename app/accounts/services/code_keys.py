@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 from passlib.totp import TOTP
-from sqlalchemy import Connection, update
+from sqlalchemy import update
 
 from app.accounts.models import Operator
 from app.accounts.queries import all_accounts
@@ -132,7 +132,11 @@ def _store(
     if not moved:
         return 0
     with writing(database.engine) as connection:
-        stored = sum(_replace(connection, number, before[number], moved[number]) for number in moved)
+        stored = 0
+        for number, secret in moved.items():
+            unchanged = (Operator.id == number, Operator.tf_totp_secret == before[number])
+            statement = update(Operator).where(*unchanged).values(tf_totp_secret=secret)
+            stored += connection.execute(statement).rowcount
         if stored:
             detail = f"secrets of one-time codes encrypted with the present key: {stored}"
             record(
@@ -145,9 +149,3 @@ def _store(
                 detail=detail,
             )
     return stored
-
-
-def _replace(connection: Connection, number: int, before: str, after: str) -> int:
-    unchanged = Operator.tf_totp_secret == before
-    statement = update(Operator).where(Operator.id == number, unchanged).values(tf_totp_secret=after)
-    return connection.execute(statement).rowcount

@@ -34,14 +34,6 @@ from app.console.caller import actor, actor_named
 from app.db.database import Database
 from app.parts import current
 
-_SECRET = "tf_totp_secret"  # noqa: S105  the library's name of it in the session
-
-
-def pending_secret() -> str | None:
-    """The encrypted secret that this session was shown and has not confirmed yet."""
-    secret = session.get(_SECRET) if sets_up_second_factor() else None
-    return secret if isinstance(secret, str) else None
-
 
 def show_setup_again(response: Response) -> Response:
     """After a wrong code the page of the same secret, with what is wrong beside the field.
@@ -227,7 +219,8 @@ class OneTimeCodes(Totp):
 
     def generate_totp_secret(self) -> str:
         """A new secret; until that is confirmed the same one, as the app on the phone has it already."""
-        return pending_secret() or str(self._keys.factory().new().to_json(encrypt=True))
+        pending = session.get("tf_totp_secret") if sets_up_second_factor() else None
+        return str(pending or self._keys.factory().new().to_json(encrypt=True))
 
     def get_last_counter(self, user: Any) -> int | None:
         """The time step of the last code that was used."""

@@ -129,8 +129,12 @@ class Throttled:
     """How the audit log describes a failed try."""
 
     def throttled_account(self) -> str:
-        """The email of the account whose secret is tried, whether or not there is such an account."""
-        raise NotImplementedError
+        """The email of the account whose secret is tried, whether or not there is such an account.
+
+        By default that of who is about to sign in, else of who is signed in.
+        """
+        user = getattr(self, "user", None) or current_user
+        return str(getattr(user, "email", ""))
 
     def validate(self, **kwargs: Any) -> bool:
         database = current(Database)
@@ -189,13 +193,10 @@ class CodeForm(Throttled, TwoFactorVerifyCodeForm):
         super().__init__(*args, **kwargs)
         self.code.label.text = "Authentication code"
 
-    def throttled_account(self) -> str:
-        return self.user.email if self.user else ""
-
     def validate(self, **kwargs: Any) -> bool:
         if super().validate(**kwargs):
             return True
-        g.refused_code = self  # for sign_in/factor_setup.py, where it was to confirm a new secret
+        g.refused_code = self  # for show_setup_again, where it was to confirm a new secret
         return False
 
 
@@ -208,9 +209,6 @@ class NewPasswordForm(Throttled, ChangePasswordForm):
         self.password.label.text = "Password that you were given" if given else "Current password"
         self.new_password.label.text = "New password"
         self.new_password_confirm.label.text = "New password again"
-
-    def throttled_account(self) -> str:
-        return str(current_user.email)
 
     def validate(self, **kwargs: Any) -> bool:
         # What is wrong with the new password is no guess at the old one.

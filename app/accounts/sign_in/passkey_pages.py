@@ -51,22 +51,23 @@ _PURPOSES: Final = {"security.wan_register": "register", "security.wan_signin": 
 STEP_UP: Final = "step-up"
 
 
-def relying_party() -> tuple[str, str] | None:
-    """The host name and the origin that passkeys belong to; None where they do not work.
-
-    They are those of ``PUBLIC_ORIGIN``, and the console must be open under it. Without the setting only
-    ``localhost`` will do, which is nobody else's: browsers refuse addresses such as 127.0.0.1.
-    """
+def _public_origin() -> str:
     configured: str = current_app.extensions["console"].public_origin
-    name = urlsplit(configured).hostname or "localhost"
-    if request.host.split(":")[0].lower() != name:  # also what no host name is
-        return None
-    return name, configured or request.host_url.rstrip("/")
+    return configured
+
+
+def _relying_party() -> str:
+    """The host name that passkeys belong to: that of ``PUBLIC_ORIGIN``.
+
+    Without the setting only ``localhost`` will do, which is nobody else's: browsers refuse addresses such as
+    127.0.0.1.
+    """
+    return urlsplit(_public_origin()).hostname or "localhost"
 
 
 def passkeys_work_here() -> bool:
-    """Whether the page's address is one that passkeys belong to."""
-    return relying_party() is not None
+    """Whether the console is open under the name that passkeys belong to."""
+    return request.host.split(":")[0].lower() == _relying_party()  # also False for what no host name is
 
 
 class PasskeyUtil(WebauthnUtil):
@@ -74,17 +75,18 @@ class PasskeyUtil(WebauthnUtil):
 
     def generate_challenge(self, nbytes: int | None = None) -> str:
         """A random challenge that tells what it is for, whom, and when it was made."""
-        if not passkeys_work_here():
-            abort(400)
+        self.origin()
         purpose = _PURPOSES.get(request.endpoint or "", STEP_UP)
         return Challenge(purpose, _signed_in_id(), current(Database).clock()).text()
 
     def origin(self) -> str:
-        """What the browser must name as the page's origin."""
-        party = relying_party()
-        if party is None:
+        """What the browser must name as the page's origin. Under another name there are no passkeys.
+
+        The library takes both the origin and the relying party from the request.
+        """
+        if not passkeys_work_here():
             abort(400)
-        return party[1]
+        return _public_origin() or request.host_url.rstrip("/")
 
     def authenticator_selection(self, user: UserMixin, usage: str) -> AuthenticatorSelectionCriteria:
         """Any device that knows its owner."""
@@ -133,13 +135,10 @@ class PasskeyFactor(WebAuthnTfPlugin):
 
 def step_up_options(passkeys: Sequence[WebAuthnMixin]) -> tuple[str, str]:
     """What a browser needs to ask for one of these passkeys again: the options as JSON, and their seal."""
-    party = relying_party()
-    if party is None:
-        abort(400)
     security = current_app.extensions["security"]
     challenge = security.webauthn_util.generate_challenge()
     options = generate_authentication_options(
-        rp_id=party[0],
+        rp_id=_relying_party(),
         challenge=challenge.encode(),
         allow_credentials=[PublicKeyCredentialDescriptor(id=one.credential_id) for one in passkeys],
         user_verification=UserVerificationRequirement.REQUIRED,

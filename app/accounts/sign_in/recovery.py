@@ -55,9 +55,6 @@ class RecoveryForm(Throttled, MfRecoveryForm):
         render_kw={"autocomplete": "off", "autofocus": True, "spellcheck": "false", "maxlength": "64"},
     )
 
-    def throttled_account(self) -> str:
-        return self.user.email if self.user else ""
-
 
 def note_new_factor(_sender: Any, user: Any, **_more: Any) -> None:
     """Remember, for the rest of the request, that an account got a second factor, or has one and changed its

@@ -89,9 +89,6 @@ class StepUpForm(Throttled, _Proof):
 
     failure = "wrong password, code or passkey when asked again"
 
-    def throttled_account(self) -> str:
-        return str(current_user.email)
-
     def validate(self, **kwargs: Any) -> bool:
         if any(field.data for field in self if field is not self.seal):
             return super().validate(**kwargs)
