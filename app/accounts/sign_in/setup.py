@@ -17,27 +17,13 @@ from flask_security.signals import (
     wan_registered,
 )
 from flask_wtf.csrf import CSRFProtect
-from passlib.context import CryptContext
 
 from app.accounts.roles import SESSION_LIFETIME
+from app.accounts.services import passwords
 from app.accounts.services.code_keys import CodeKeys, derived
 from app.accounts.sign_in import datastore, ended_sessions, forms, passkey_pages, recovery
 from app.accounts.sign_in.datastore import OneTimeCodes, OperatorDatastore
 from app.accounts.sign_in.passkey_pages import ANSWERED_WITHIN, PasskeyUtil
-from app.cooperation import one_at_a_time
-
-
-class NativeHashes(CryptContext):
-    """A context whose slow work is done in a thread of its own: a hash takes as long as a hundred answers."""
-
-    def hash(self, *args: Any, **kwargs: Any) -> Any:
-        """The hash of a password, as the base class makes it."""
-        return one_at_a_time(super().hash, *args, **kwargs)
-
-    def verify(self, *args: Any, **kwargs: Any) -> Any:
-        """Whether a password belongs to a hash, as the base class finds it."""
-        return one_at_a_time(super().verify, *args, **kwargs)
-
 
 PREFIX: Final = "/admin"
 
@@ -90,8 +76,7 @@ _SETTINGS: Final[dict[str, Any]] = {
     "WAN_SIGNIN_TIMEOUT": _BROWSER_WAITS,
     "MULTI_FACTOR_RECOVERY_CODES": True,
     "FRESHNESS": timedelta(-1),  # never asked for: the guard does, by our clock, and keeps what was typed
-    "PASSWORD_SCHEMES": ["argon2"],
-    "PASSWORD_SINGLE_HASH": ["argon2"],  # as accounts/services/passwords.py makes them
+    "PASSWORD_SINGLE_HASH": ["argon2"],  # no HMAC under it, which commands would have to know as well
     "USER_IDENTITY_ATTRIBUTES": [{"email": {"mapper": str.lower, "case_insensitive": True}}],
     "RETURN_GENERIC_RESPONSES": True,
     "CSRF_PROTECT_MECHANISMS": ["session"],
@@ -140,7 +125,7 @@ def secure(app: Flask, secret_key: str, secret_keys_old: tuple[str, ...] = ()) -
     _sign_with_the_present_key(security, secret_key, secret_keys_old)
     # It would answer with JSON where that is asked for, and with tokens that are as good as a session.
     security.want_json(lambda _request: False)
-    security.pwd_context = NativeHashes(**security.pwd_context.to_dict())
+    security.pwd_context = passwords.HASHES
     _connect(app)
     return csrf
 
