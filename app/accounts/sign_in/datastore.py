@@ -1,14 +1,12 @@
-"""Connects Flask-Security to the accounts: its user, its datastore, and one-time codes that work once."""
+"""Connects Flask-Security to the accounts: its user, its datastore, and codes that work once."""
 
 from __future__ import annotations
 
 import hashlib
 from typing import Any
 
-from flask import Response, current_app, g, render_template, request, session
-from flask_login import current_user
-from flask_security import RoleMixin, Totp, UserDatastore, UserMixin, WebAuthnMixin
-from flask_security.utils import get_message
+from flask import flash, session
+from flask_security import MfRecoveryCodesUtil, RoleMixin, Totp, UserDatastore, UserMixin, WebAuthnMixin
 from msgspec.structs import asdict
 from passlib.exc import UsedTokenError
 from passlib.totp import TotpMatch
@@ -18,7 +16,7 @@ from werkzeug.exceptions import Conflict
 from app.accounts.proposal import TwoPersons
 from app.accounts.services.accounts import Account, find_account, update_account, use_code
 from app.accounts.services.code_keys import CodeKeys, name_of
-from app.accounts.services.factors import second_factor_demanded
+from app.accounts.services.factors import recovery_codes_left, second_factor_demanded, use_recovery_code
 from app.accounts.services.passkeys import (
     NewPasskey,
     Passkey,
@@ -33,32 +31,6 @@ from app.audit.keys import AuditKeys
 from app.console.caller import actor, actor_named
 from app.db.database import Database
 from app.parts import current
-
-
-def show_setup_again(response: Response) -> Response:
-    """After a wrong code the page of the same secret, with what is wrong beside the field.
-
-    The library leads back to the start of the setup, or on to a page without the secret.
-    """
-    form: Any = g.pop("refused_code", None)
-    if form is None or form.user is None or not (form.is_setup or sets_up_second_factor()):
-        return response
-    said = get_message("TWO_FACTOR_INVALID_TOKEN")[0]
-    session["_flashes"] = [pair for pair in session.get("_flashes", ()) if pair[1] != said]
-    values = current_app.extensions["security"].totp_factory.fetch_setup_values(
-        form.tf_totp_secret, form.user
-    )
-    page = render_template(
-        "console/account/second_factor.html",
-        two_factor_verify_code_form=form,
-        chosen_method="authenticator",
-        changing=current_user.is_authenticated,
-        state_token=(request.view_args or {}).get("token"),
-        authr_qrcode=values["image"],
-        authr_key=values["key"],
-    )
-    return Response(page)
-
 
 _WRITTEN = ("password", "must_change_password", "fs_uniquifier", "tf_primary_method", "tf_totp_secret")
 """What Flask-Security sets on a user and hands to the datastore."""
@@ -234,3 +206,25 @@ class OneTimeCodes(Totp):
         """
         if not use_code(current(Database), user.id, tmatch.counter):
             raise UsedTokenError
+
+
+class RecoveryCodes(MfRecoveryCodesUtil):
+    """Flask-Security's recovery codes with ours behind them: it keeps readable ones, and lets two use one."""
+
+    def check_recovery_code(self, user: Any, code: str) -> bool:
+        """Use the code up; whether it was one."""
+        database = current(Database)
+        audit_keys = current(AuditKeys)
+        own = actor_named(user.email)
+        if not user.is_active or not use_recovery_code(database, audit_keys, user.id, code, actor=own):
+            return False
+        left = recovery_codes_left(database, user.id)
+        flash(
+            f"You have {left} recovery codes left. If your second factor is lost, set up a new one.",
+            "warning",
+        )
+        return True
+
+    def delete_recovery_code(self, user: UserMixin, code: str) -> bool:
+        """Nothing: it is used up already."""
+        return True

@@ -20,9 +20,9 @@ from typing import Any, Final
 
 from flask import Response, after_this_request, current_app, g, request
 from flask_login import current_user
-from flask_security.forms import ChangePasswordForm, LoginForm, TwoFactorVerifyCodeForm
+from flask_security import ChangePasswordForm, LoginForm, MfRecoveryForm, TwoFactorVerifyCodeForm
 from flask_security.utils import get_message, validate_redirect_url
-from wtforms import EmailField, HiddenField
+from wtforms import EmailField, HiddenField, StringField
 from wtforms.validators import DataRequired
 
 from app.accounts.roles import DEVICE_LIFETIME, is_too_long
@@ -198,6 +198,17 @@ class CodeForm(Throttled, TwoFactorVerifyCodeForm):
             return True
         g.refused_code = self  # for show_setup_again, where it was to confirm a new secret
         return False
+
+
+class RecoveryForm(Throttled, MfRecoveryForm):
+    """A recovery code in place of the second factor. Failures count like those of passwords."""
+
+    failure = "wrong or used recovery code"
+    code = StringField(
+        "Recovery code",
+        validators=[DataRequired("Enter one of your recovery codes.")],
+        render_kw={"autocomplete": "off", "autofocus": True, "spellcheck": "false", "maxlength": "64"},
+    )
 
 
 class NewPasswordForm(Throttled, ChangePasswordForm):
