@@ -31,7 +31,7 @@ from sqlalchemy.exc import DBAPIError
 
 from app.accounts.proposal import TwoPersons
 from app.accounts.roles import Role
-from app.accounts.services.accounts import AccountRefused, any_account, create_account
+from app.accounts.services.accounts import AccountRefused, create_account, list_accounts
 from app.accounts.services.passwords import generate_password
 from app.audit.keys import AuditKeys, KeyFileUnusable, stored_key
 from app.db.base import db
@@ -122,7 +122,7 @@ def migrate_database(database: Database) -> None:
 
 def first_account(database: Database, audit_keys: AuditKeys, two_persons: TwoPersons) -> str:
     """How to sign in to the console: where nobody can, an account is made, its password said this once."""
-    if any_account(database):
+    if any(account.active for account in list_accounts(database)):
         return ""
     password = generate_password()
     try:

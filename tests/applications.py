@@ -19,7 +19,7 @@ from jinja2.bccache import Bucket, BytecodeCache
 from msgspec.structs import replace
 
 from app import create_app
-from app.accounts.sign_in import setup
+from app.accounts.services import passwords
 from app.db.base import db
 from app.db.cached_reads import CachedReads
 from app.db.database import Database
@@ -121,9 +121,9 @@ COMPILED = CompiledTemplates()
 
 
 def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Applications made from now on hash passwords with ``CHEAP``."""
+    """Applications made from now on, and commands, hash passwords with ``CHEAP``."""
     options = {f"argon2__{name}": value for name, value in CHEAP.items()}
-    monkeypatch.setitem(setup._SETTINGS, "PASSWORD_HASH_PASSLIB_OPTIONS", options)
+    monkeypatch.setattr(passwords, "HASHES", passwords.NativeHashes(schemes=["argon2"], **options))
 
 
 class Applications:

@@ -100,7 +100,8 @@ PLANTED = {
     "library-schemas": {"app/transfers/queries/planted_schema.py": "import marshmallow\n"},
     "library-json": {"app/transfers/planted_json.py": "import orjson\n"},
     "library-nodes": {"app/watcher/services/planted_nodes.py": "import httpx\n"},
-    "library-passwords": {"app/admin/planted_password.py": "import argon2\n"},
+    "library-passwords": {"app/admin/planted_password.py": "import zxcvbn\n"},
+    "library-hashes": {"app/admin/planted_hash.py": "import passlib.context\n"},
     "library-commands": {"app/feed/services/planted_command.py": "import click\n"},
 }
 """For each contract imports that break it."""

@@ -152,14 +152,7 @@ class AccountView(ConsoleView):
     def sign_out_everywhere(self) -> ResponseReturnValue:
         """End every session of the account, this one included."""
         changes = {"fs_uniquifier": new_uniquifier()}
-        update_account(
-            current(Database),
-            current(AuditKeys),
-            current(TwoPersons),
-            current_user.id,
-            changes,
-            actor=actor(),
-        )
+        update_account(*_parts(), current_user.id, changes, actor=actor())
         logout_user()
         session.clear()
         flash("You are signed out in every browser.", "success")
@@ -258,14 +251,7 @@ class OperatorsView(ListView):
     def end_sessions(self, account_id: int) -> ResponseReturnValue:
         """Sign an account out everywhere."""
         account = _account(account_id)
-        update_account(
-            current(Database),
-            current(AuditKeys),
-            current(TwoPersons),
-            account.id,
-            {"fs_uniquifier": new_uniquifier()},
-            actor=actor(),
-        )
+        update_account(*_parts(), account.id, {"fs_uniquifier": new_uniquifier()}, actor=actor())
         flash(f"{account.email} is signed out everywhere.", "success")
         return redirect(url_for("operators.edit", account_id=account_id))
 
@@ -324,15 +310,17 @@ class OperatorsView(ListView):
                 flash("Every account now needs a second factor.", "success")
                 return redirect(page)
             reason = request.form.get("proposal_reason", "")
-            saved = request_relaxing(
-                current(Database), current(AuditKeys), current(TwoPersons), actor=actor(), reason=reason
-            )
+            saved = request_relaxing(*_parts(), actor=actor(), reason=reason)
         except (AccountRefused, ReasonMissing, TooManyProposals) as refused:
             flash(sentence(str(refused)), "error")
             return redirect(page)
         if saved.proposal_id is None:
             flash("A second factor is optional again.", "success")
         return _after(saved, page)
+
+
+def _parts() -> tuple[Database, AuditKeys, TwoPersons]:
+    return current(Database), current(AuditKeys), current(TwoPersons)
 
 
 def _account(account_id: int) -> Account:
@@ -348,9 +336,7 @@ def _ask(wish: AccountRequest, reason: str, done: str = "") -> Saved | None:
     :param done: the message where it was made at once.
     """
     try:
-        saved = request_account(
-            current(Database), current(AuditKeys), current(TwoPersons), wish, actor=actor(), reason=reason
-        )
+        saved = request_account(*_parts(), wish, actor=actor(), reason=reason)
     except (AccountRefused, ReasonMissing, TooManyProposals) as refused:
         flash(sentence(str(refused)), "error")
         return None

@@ -64,19 +64,13 @@ def create(
         password = password or password_file.read().rstrip("\r\n")
     if not password:
         password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
-    database = current(Database)
-    audit_keys = current(AuditKeys)
-    two_persons = current(TwoPersons)
-    actor = cli_actor()
     try:
         made = create_account(
-            database,
-            audit_keys,
-            two_persons,
+            *_parts(),
             email,
             password,
             Role(role),
-            actor=actor,
+            actor=cli_actor(),
             break_glass=break_glass,
             needs_factor=needs_second_factor,
         )
@@ -138,13 +132,7 @@ def new_password(email: str, break_glass: str | None) -> None:
 
     The owner must change it at the next sign-in.
     """
-    database = current(Database)
-    audit_keys = current(AuditKeys)
-    two_persons = current(TwoPersons)
-    actor = cli_actor()
-    password = reset_password(
-        database, audit_keys, two_persons, _account(email).id, actor=actor, break_glass=break_glass
-    )
+    password = reset_password(*_parts(), _account(email).id, actor=cli_actor(), break_glass=break_glass)
     say(f"The new password of {email} (shown this once):", err=True)
     say(password)
 
@@ -154,13 +142,7 @@ def new_password(email: str, break_glass: str | None) -> None:
 @break_glass
 def reset_second_factor(email: str, break_glass: str | None) -> None:
     """Remove the second factor of EMAIL (codes, passkeys, recovery codes), and end all sessions."""
-    database = current(Database)
-    audit_keys = current(AuditKeys)
-    two_persons = current(TwoPersons)
-    actor = cli_actor()
-    changed = forget_second_factors(
-        database, audit_keys, two_persons, _account(email).id, actor=actor, break_glass=break_glass
-    )
+    changed = forget_second_factors(*_parts(), _account(email).id, actor=cli_actor(), break_glass=break_glass)
     say(f"{changed.email} has no second factor now")
 
 
@@ -195,6 +177,10 @@ def reencrypt_(unnamed: str | None) -> None:
         raise Refusal(f"encrypted with a key that is in neither SECRET_KEY nor SECRET_KEYS_OLD: {emails}")
 
 
+def _parts() -> tuple[Database, AuditKeys, TwoPersons]:
+    return current(Database), current(AuditKeys), current(TwoPersons)
+
+
 def _second_factor(account: Account, has_passkey: bool) -> str:
     if account.tf_totp_secret or has_passkey:
         return "set up"
@@ -209,13 +195,8 @@ def _account(email: str) -> Account:
 
 
 def _change(email: str, break_glass: str | None, **changes: object) -> Account:
-    database = current(Database)
-    audit_keys = current(AuditKeys)
-    two_persons = current(TwoPersons)
     account = _account(email)
     try:
-        return update_account(
-            database, audit_keys, two_persons, account.id, changes, actor=cli_actor(), break_glass=break_glass
-        )
+        return update_account(*_parts(), account.id, changes, actor=cli_actor(), break_glass=break_glass)
     except AccountRefused as refused:
         raise Refusal(str(refused)) from None

@@ -22,33 +22,14 @@ from app.accounts.proposal import ONE_ROW, Proposal, ProposalState
 from app.accounts.roles import SESSION_IDLE, SESSION_LIFETIME
 
 
-def account_by_id(connection: Connection, account_id: int) -> RowMapping | None:
-    """All columns of the account, None where there is none."""
-    return _account(connection, Operator.id == account_id)
-
-
-def account_by_email(connection: Connection, email: str) -> RowMapping | None:
-    """All columns of the account with this email in lower case, None where there is none."""
-    return _account(connection, Operator.email == email)
-
-
-def account_by_uniquifier(connection: Connection, uniquifier: str | None) -> RowMapping | None:
-    """All columns of the account that sessions name like this, None where there is none."""
-    return _account(connection, Operator.fs_uniquifier == uniquifier)
-
-
-def _account(connection: Connection, which: ColumnElement[bool]) -> RowMapping | None:
+def account_where(connection: Connection, which: ColumnElement[bool]) -> RowMapping | None:
+    """All columns of the one account that meets the condition; None where there is none."""
     return connection.execute(select(Operator.__table__).where(which)).mappings().one_or_none()
 
 
 def all_accounts(connection: Connection) -> Sequence[RowMapping]:
     """All columns of every account, by email."""
     return connection.execute(select(Operator.__table__).order_by(Operator.email)).mappings().all()
-
-
-def has_active_account(connection: Connection) -> bool:
-    """Whether there is an account that may sign in."""
-    return connection.scalar(select(Operator.id).where(Operator.active).limit(1)) is not None
 
 
 def count_active_with_role(connection: Connection, role: str) -> int:
@@ -118,40 +99,30 @@ def session_with(connection: Connection, digest: bytes) -> Row[*tuple[Any, ...]]
     return connection.execute(query).one_or_none()
 
 
-def session_last_used(
+def open_session(
     connection: Connection, operator_id: int, digest: bytes, now: datetime
-) -> datetime | None:
-    """When the account's open session with this digest was last used; None where there is none."""
-    return connection.scalar(
-        select(OperatorSession.seen_at).where(
-            OperatorSession.digest == digest, OperatorSession.operator_id == operator_id, ~session_ended(now)
-        )
-    )
-
-
-def session_proved_at(
-    connection: Connection, operator_id: int, digest: bytes, now: datetime
-) -> datetime | None:
-    """When the owner of the account's open session last proved who they are; None where there is none."""
-    proved_at = func.coalesce(OperatorSession.proved_at, OperatorSession.created_at)
-    return connection.scalar(
-        select(proved_at).where(
-            OperatorSession.digest == digest, OperatorSession.operator_id == operator_id, ~session_ended(now)
-        )
-    )
+) -> Row[*tuple[Any, ...]] | None:
+    """When the account's open session with this digest was last used (``seen_at``), and when its owner last
+    proved who they are (``proved_at``); None where there is none.
+    """
+    table = OperatorSession
+    proved_at = func.coalesce(table.proved_at, table.created_at).label("proved_at")
+    own = (table.digest == digest, table.operator_id == operator_id, ~session_ended(now))
+    return connection.execute(select(table.seen_at, proved_at).where(*own)).one_or_none()
 
 
 def open_sessions_of(
-    connection: Connection, operator_id: int, now: datetime
-) -> Sequence[Row[*tuple[Any, ...]]]:
-    """The account's open sessions, the last used first."""
+    connection: Connection, operator_id: int, digest: bytes, now: datetime
+) -> Sequence[RowMapping]:
+    """The account's open sessions, the last used first; ``current`` is the one with the digest."""
     table = OperatorSession
+    current = (table.digest == digest).label("current")
     query = (
-        select(table.id, table.created_at, table.seen_at, table.address, table.browser, table.digest)
+        select(table.id, table.created_at, table.seen_at, table.address, table.browser, current)
         .where(table.operator_id == operator_id, ~session_ended(now))
         .order_by(table.seen_at.desc(), table.id.desc())
     )
-    return connection.execute(query).all()
+    return connection.execute(query).mappings().all()
 
 
 class FailureRow(Struct, frozen=True):
@@ -162,35 +133,23 @@ class FailureRow(Struct, frozen=True):
     last_at: datetime
 
 
-_Columns = tuple[str, int, datetime]
+def sign_in_failures(
+    connection: Connection, keys: Iterable[str], *, locked: bool = False
+) -> list[FailureRow]:
+    """What is counted under those of the keys that have anything, by key.
 
-
-def sign_in_failures(connection: Connection, keys: Iterable[str]) -> list[FailureRow]:
-    """What is counted under those of the keys that have anything."""
-    return _rows(connection, _of(keys))
-
-
-def locked_failures(connection: Connection, keys: Iterable[str]) -> list[FailureRow]:
-    """As ``sign_in_failures``, by key, and nobody else changes the rows before this transaction ends.
-
-    :param connection: opened by ``counting``.
+    :param locked: nobody else changes the rows before this transaction ends, which ``counting`` opened.
     """
-    return _rows(connection, _of(keys).order_by(SignInFailure.key).with_for_update())
+    columns = (SignInFailure.key, SignInFailure.failures, SignInFailure.last_at)
+    query = select(*columns).where(SignInFailure.key.in_(sorted(keys))).order_by(SignInFailure.key)
+    rows = connection.execute(query.with_for_update() if locked else query)
+    return [FailureRow(*row) for row in rows]
 
 
 def forgotten_failures(connection: Connection, until: datetime, limit: int) -> list[str]:
     """Keys under which nothing was counted after ``until``, without those that somebody is changing."""
     old = select(SignInFailure.key).where(SignInFailure.last_at <= until).order_by(SignInFailure.last_at)
     return list(connection.scalars(old.limit(limit).with_for_update(skip_locked=True)))
-
-
-def _of(keys: Iterable[str]) -> Select[*_Columns]:
-    columns = (SignInFailure.key, SignInFailure.failures, SignInFailure.last_at)
-    return select(*columns).where(SignInFailure.key.in_(sorted(keys)))
-
-
-def _rows(connection: Connection, query: Select[*_Columns]) -> list[FailureRow]:
-    return [FailureRow(*row) for row in connection.execute(query)]
 
 
 MOST_LISTED: Final = 500

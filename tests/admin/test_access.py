@@ -29,6 +29,11 @@ def test_every_route_has_a_line_here(app: Flask) -> None:
     assert {rule.endpoint for rule in console_rules(app)} == set(EXPECTED)
 
 
+def test_the_library_of_sign_ins_brings_no_commands(app: Flask) -> None:
+    """Its own change accounts past the audit log and the second person, or only say so."""
+    assert {"users", "roles"}.isdisjoint(app.cli.commands)
+
+
 @pytest.mark.parametrize("role", ["", VIEWER, OPERATOR, ADMIN])
 def test_the_matrix(app: Flask, role: str) -> None:
     if role:

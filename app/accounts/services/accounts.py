@@ -12,14 +12,7 @@ from sqlalchemy import Connection, RowMapping, insert, update
 
 from app.accounts.models import Operator, OperatorSession
 from app.accounts.proposal import OPERATORS, TwoPersons
-from app.accounts.queries import (
-    account_by_email,
-    account_by_id,
-    account_by_uniquifier,
-    all_accounts,
-    count_active_with_role,
-    has_active_account,
-)
+from app.accounts.queries import account_where, all_accounts, count_active_with_role
 from app.accounts.roles import Role, SessionEnd, normal_email
 from app.accounts.services.passwords import generate_password, hash_password, why_refused
 from app.accounts.services.proposals import require_leave
@@ -148,7 +141,7 @@ def create_within(
     :param needs_factor: the account has to set up a second factor at its first sign-in.
     :param note: stands before what the audit record says.
     """
-    if account_by_email(connection, address) is not None:
+    if account_named(connection, address) is not None:
         raise AccountRefused(f"an account {address} already exists")
     row = {
         "email": address,
@@ -161,7 +154,7 @@ def create_within(
         "created_at": database.clock(),
     }
     connection.execute(insert(Operator).values(row))
-    made = _account(account_by_email(connection, address))
+    made = account_named(connection, address)
     assert made is not None  # noqa: S101  it was written in this transaction
     _record(connection, database, audit_keys, actor, "operator.create", before=None, after=made, note=note)
     return made
@@ -175,24 +168,19 @@ def find_account(
     uniquifier: str | None = None,
 ) -> Account | None:
     """The account with this id, email (in any letter case) or session name; of the primary database."""
+    which = Operator.fs_uniquifier == uniquifier
+    if account_id is not None:
+        which = Operator.id == account_id
+    elif email is not None:
+        which = Operator.email == (normal_email(email) or "")
     with reading(database.engine) as connection:
-        if account_id is not None:
-            return _account(account_by_id(connection, account_id))
-        if email is not None:
-            return _account(account_by_email(connection, normal_email(email) or ""))
-        return _account(account_by_uniquifier(connection, uniquifier))
+        return _account(account_where(connection, which))
 
 
 def list_accounts(database: Database) -> list[Account]:
     """Every account, by email."""
     with reading(database.engine) as connection:
         return [_read(row) for row in all_accounts(connection)]
-
-
-def any_account(database: Database) -> bool:
-    """Whether there is an account that may sign in."""
-    with reading(database.engine) as connection:
-        return has_active_account(connection)
 
 
 def update_account(
@@ -283,7 +271,7 @@ def require_account(connection: Connection, account_id: int) -> Account:
 
     :raises AccountRefused: there is none.
     """
-    found = _account(account_by_id(connection, account_id))
+    found = _account(account_where(connection, Operator.id == account_id))
     if found is None:
         raise AccountRefused("this account does not exist; reload the page")
     return found
@@ -291,7 +279,7 @@ def require_account(connection: Connection, account_id: int) -> Account:
 
 def account_named(connection: Connection, email: str) -> Account | None:
     """The account with this email in lower case; None where there is none."""
-    return _account(account_by_email(connection, email))
+    return _account(account_where(connection, Operator.email == email))
 
 
 def reset_password(

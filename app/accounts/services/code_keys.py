@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 from passlib.totp import TOTP
-from sqlalchemy import Connection, update
+from sqlalchemy import update
 
 from app.accounts.models import Operator
 from app.accounts.queries import all_accounts
@@ -77,18 +77,10 @@ class CodeKeys:
         return [self.named(secret, name) for name in self.by_name]
 
     def factory(self) -> Any:
-        """Passlib's class of one-time codes with these keys."""
-        return totp_class(self.by_name, self.present)
-
-
-def totp_class(keys: Mapping[str, str], present: str, **options: Any) -> Any:
-    """Passlib's class of one-time codes, which encrypts with one of the keys and decrypts with all.
-
-    :param present: the name of the key for new secrets. Passlib would take the last one by the alphabet.
-    """
-    made = TOTP.using(secrets=dict(keys), **options)
-    made.wallet.default_tag = present
-    return made
+        """Passlib's class of one-time codes, which encrypts with the present key and decrypts with all."""
+        made = TOTP.using(secrets=dict(self.by_name))
+        made.wallet.default_tag = self.present  # passlib would take the last one by the alphabet
+        return made
 
 
 def name_of(secret: str) -> str:
@@ -140,7 +132,11 @@ def _store(
     if not moved:
         return 0
     with writing(database.engine) as connection:
-        stored = sum(_replace(connection, number, before[number], moved[number]) for number in moved)
+        stored = 0
+        for number, secret in moved.items():
+            unchanged = (Operator.id == number, Operator.tf_totp_secret == before[number])
+            statement = update(Operator).where(*unchanged).values(tf_totp_secret=secret)
+            stored += connection.execute(statement).rowcount
         if stored:
             detail = f"secrets of one-time codes encrypted with the present key: {stored}"
             record(
@@ -153,9 +149,3 @@ def _store(
                 detail=detail,
             )
     return stored
-
-
-def _replace(connection: Connection, number: int, before: str, after: str) -> int:
-    unchanged = Operator.tf_totp_secret == before
-    statement = update(Operator).where(Operator.id == number, unchanged).values(tf_totp_secret=after)
-    return connection.execute(statement).rowcount

@@ -5,15 +5,15 @@ The console checks the signatures.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
 from msgspec import Struct
-from sqlalchemy import Connection, RowMapping, delete, insert, or_, update
+from msgspec.structs import asdict
+from sqlalchemy import Connection, delete, insert, or_, update
 
-from app.accounts.models import OperatorPasskey
-from app.accounts.queries import account_by_id, passkey_by_credential, passkeys_of, second_factor_is_demanded
+from app.accounts.models import Operator, OperatorPasskey
+from app.accounts.queries import account_where, passkey_by_credential, passkeys_of, second_factor_is_demanded
 from app.audit.keys import AuditKeys
 from app.audit.records import Actor
 from app.audit.services import record
@@ -28,22 +28,6 @@ class PasskeyRefused(ValueError):
     """A passkey is not added or removed; the message says why."""
 
 
-class Passkey(Struct, frozen=True):
-    """A passkey of an account."""
-
-    id: int
-    operator_id: int
-    name: str
-    credential_id: bytes
-    public_key: bytes
-    sign_count: int
-    transports: list[str]
-    synced: bool
-    created_at: datetime
-    last_used_at: datetime | None
-    challenge_at: datetime | None
-
-
 class NewPasskey(Struct, frozen=True):
     """What a browser has registered, checked."""
 
@@ -51,21 +35,31 @@ class NewPasskey(Struct, frozen=True):
     credential_id: bytes
     public_key: bytes
     sign_count: int
-    transports: Sequence[str]
+    transports: list[str]
     synced: bool
+
+
+class Passkey(NewPasskey, frozen=True):
+    """A passkey of an account."""
+
+    id: int
+    operator_id: int
+    created_at: datetime
+    last_used_at: datetime | None
+    challenge_at: datetime | None
 
 
 def list_passkeys(database: Database, operator_id: int) -> list[Passkey]:
     """The account's passkeys, the oldest first."""
     with reading(database.engine) as connection:
-        return [_read(row) for row in passkeys_of(connection, operator_id)]
+        return [Passkey(**row) for row in passkeys_of(connection, operator_id)]
 
 
 def find_passkey(database: Database, credential_id: bytes) -> Passkey | None:
     """The passkey with this credential id, whoever has it."""
     with reading(database.engine) as connection:
         row = passkey_by_credential(connection, credential_id)
-    return None if row is None else _read(row)
+    return None if row is None else Passkey(**row)
 
 
 def add_passkey(
@@ -84,18 +78,8 @@ def add_passkey(
             raise PasskeyRefused(f"An account can have {MOST_PASSKEYS} passkeys at most. Remove one first.")
         if passkey_by_credential(connection, new.credential_id) is not None:
             raise PasskeyRefused("That passkey is already registered.")
-        connection.execute(
-            insert(OperatorPasskey).values(
-                operator_id=operator_id,
-                name=new.name,
-                credential_id=new.credential_id,
-                public_key=new.public_key,
-                sign_count=new.sign_count,
-                transports=list(new.transports),
-                synced=new.synced,
-                created_at=now,
-            )
-        )
+        row = asdict(new) | {"operator_id": operator_id, "created_at": now}
+        connection.execute(insert(OperatorPasskey).values(row))
         subject = f"operator {actor.name}"
         record(connection, audit_keys, actor, "passkey.add", subject, now=now, detail=new.name)
 
@@ -141,14 +125,10 @@ def use_passkey(database: Database, passkey_id: int, challenge_at: datetime, sig
 
 
 def _why_it_stays(connection: Connection, operator_id: int) -> str | None:
-    account = account_by_id(connection, operator_id)
+    account = account_where(connection, Operator.id == operator_id)
     if account is None:
         return "This account no longer exists."
     demanded = account["second_factor_required"] or second_factor_is_demanded(connection)
     if demanded and not account["tf_totp_secret"] and len(passkeys_of(connection, operator_id)) == 1:
         return "It is your only second factor, and your account needs one. Set up another one first."
     return None
-
-
-def _read(row: RowMapping) -> Passkey:
-    return Passkey(**row)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import secrets
-from typing import Final
+from typing import Any, Final
 
-from argon2 import PasswordHasher
+from passlib.context import CryptContext
 
 from app.accounts.roles import normal_password, password_complaint
 from app.cooperation import one_at_a_time
-
-_HASHER: Final = PasswordHasher()  # Argon2id with the library's parameters, which follow RFC 9106
 
 _LEAST_SCORE: Final = 3
 """Of zxcvbn: fewer than 10^8 guesses score less, which a thief of the database has made in days."""
@@ -24,9 +22,25 @@ _OWN_WORDS: Final = ("transfer", "gateway", "bridge", "console", "operator", "ad
 """What a guesser tries first here."""
 
 
+class NativeHashes(CryptContext):  # type: ignore[misc]  # libpass has no types
+    """A context whose slow work is done in a thread of its own: a hash takes as long as a hundred answers."""
+
+    def hash(self, *args: Any, **kwargs: Any) -> Any:
+        """The hash of a password, as the base class makes it."""
+        return one_at_a_time(super().hash, *args, **kwargs)
+
+    def verify(self, *args: Any, **kwargs: Any) -> Any:
+        """Whether a password belongs to a hash, as the base class finds it."""
+        return one_at_a_time(super().verify, *args, **kwargs)
+
+
+HASHES: Final = NativeHashes(schemes=["argon2"])
+"""Argon2id with the parameters of argon2-cffi, which follow RFC 9106. Flask-Security uses it, too."""
+
+
 def hash_password(password: str) -> str:
     """The Argon2id hash, with its salt and parameters, as one string."""
-    return one_at_a_time(_HASHER.hash, normal_password(password))
+    return str(HASHES.hash(normal_password(password)))
 
 
 def generate_password() -> str:

@@ -14,11 +14,10 @@ from sqlalchemy.exc import OperationalError
 
 from app.accounts.models import Operator, OperatorSession
 from app.accounts.queries import (
+    open_session,
     open_sessions_of,
     session_ended,
     session_forgotten,
-    session_last_used,
-    session_proved_at,
     session_with,
 )
 from app.accounts.roles import SESSION_IDLE, SESSION_LIFETIME, STEP_UP_AFTER, SessionEnd
@@ -33,8 +32,8 @@ def proved_lately(database: Database, operator_id: int, secret: str) -> bool:
     """Whether the last proof of the cookie's session is recent enough for a grave change."""
     now = database.clock()
     with reading(database.engine) as connection:
-        proved_at = session_proved_at(connection, operator_id, session_digest(secret), now)
-    return proved_at is not None and now - proved_at <= STEP_UP_AFTER
+        known = open_session(connection, operator_id, session_digest(secret), now)
+    return known is not None and now - known.proved_at <= STEP_UP_AFTER
 
 
 def note_proof(database: Database, operator_id: int, secret: str) -> None:
@@ -58,8 +57,12 @@ class OpenSession(Struct, frozen=True):
     seen_at: datetime
     address: str
     browser: str
-    ends_at: datetime
     current: bool
+
+    @property
+    def ends_at(self) -> datetime:
+        """When it ends by itself, if it is not used again."""
+        return min(self.seen_at + SESSION_IDLE, self.created_at + SESSION_LIFETIME)
 
 
 def begin_session(
@@ -95,13 +98,13 @@ def session_is_open(database: Database, operator_id: int, secret: str, *, counts
     now = database.clock()
     where = (OperatorSession.digest == session_digest(secret), OperatorSession.operator_id == operator_id)
     with reading(database.engine) as connection:
-        seen_at = session_last_used(connection, operator_id, session_digest(secret), now)
-    if counts_as_use and seen_at is not None and now - seen_at >= _SEEN_EVERY:
+        known = open_session(connection, operator_id, session_digest(secret), now)
+    if counts_as_use and known is not None and now - known.seen_at >= _SEEN_EVERY:
         # Where the feed keeps the lock, the use is noted next time: reading a page does not fail for it.
         with suppress(OperationalError), writing(database.engine) as connection:
             # A session that was ended meanwhile stays ended.
             connection.execute(update(OperatorSession).where(*where).values(seen_at=now))
-    return seen_at is not None
+    return known is not None
 
 
 def end_session(
@@ -155,19 +158,8 @@ def ended_session(database: Database, secret: str) -> EndedSession | None:
 def open_sessions(database: Database, operator_id: int, secret: str) -> list[OpenSession]:
     """The account's open sessions, the last used first. ``secret`` marks the current one."""
     with reading(database.engine) as connection:
-        rows = open_sessions_of(connection, operator_id, database.clock())
-    return [
-        OpenSession(
-            id=row.id,
-            created_at=row.created_at,
-            seen_at=row.seen_at,
-            address=row.address,
-            browser=row.browser,
-            ends_at=min(row.seen_at + SESSION_IDLE, row.created_at + SESSION_LIFETIME),
-            current=bytes(row.digest) == session_digest(secret),
-        )
-        for row in rows
-    ]
+        rows = open_sessions_of(connection, operator_id, session_digest(secret), database.clock())
+    return [OpenSession(**row) for row in rows]
 
 
 def session_digest(secret: str) -> bytes:

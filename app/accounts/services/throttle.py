@@ -14,7 +14,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, delete, update
 
 from app.accounts.models import SignInFailure
-from app.accounts.queries import FailureRow, forgotten_failures, locked_failures, sign_in_failures
+from app.accounts.queries import FailureRow, forgotten_failures, sign_in_failures
 from app.accounts.roles import FAILURES_FORGOTTEN, FailureScope, typed_name, wait_after
 from app.accounts.services.accounts import Account
 from app.audit.keys import AuditKeys
@@ -79,11 +79,9 @@ def reserve(database: Database, audit_keys: AuditKeys, guess: Guess) -> Attempt:
         rows = [FailureRow(*row) for row in lock_or_insert(connection, SignInFailure, new)]
         _require_no_wait(scopes, rows, now)
         counted = {row.key: row for row in rows if row.failures and now - row.last_at < FAILURES_FORGOTTEN}
-        upsert(
-            connection,
-            SignInFailure,
-            [{"key": row.key, "failures": _count(counted, row.key) + 1, "last_at": now} for row in rows],
-        )
+        before = {row.key: row.failures if row.key in counted else 0 for row in rows}
+        tried = [{"key": key, "failures": count + 1, "last_at": now} for key, count in before.items()]
+        upsert(connection, SignInFailure, tried)
         _sweep(connection, now)
     return Attempt({key: counted.get(key) for key in scopes}, now)
 
@@ -91,7 +89,7 @@ def reserve(database: Database, audit_keys: AuditKeys, guess: Guess) -> Attempt:
 def release(database: Database, attempt: Attempt) -> None:
     """Give a try back that was right: everything is counted as if there had been none."""
     with counting(database.engine) as connection:
-        for row in locked_failures(connection, attempt.before):
+        for row in sign_in_failures(connection, attempt.before, locked=True):
             before, failures = attempt.before[row.key], row.failures - 1
             if failures <= 0:
                 connection.execute(delete(SignInFailure).where(SignInFailure.key == row.key))
@@ -121,7 +119,7 @@ def forget_failures(database: Database, audit_keys: AuditKeys, guess: Guess) -> 
         if scope in (FailureScope.PAIR, FailureScope.DEVICE)
     ]
     with counting(database.engine) as connection:
-        found = [row.key for row in locked_failures(connection, mine)]
+        found = [row.key for row in sign_in_failures(connection, mine, locked=True)]
         connection.execute(delete(SignInFailure).where(SignInFailure.key.in_(found)))
 
 
@@ -158,11 +156,6 @@ def _brought_back(database: Database, keys: Collection[str], now: datetime) -> l
         ahead = SignInFailure.key.in_(keys), SignInFailure.last_at > now
         connection.execute(update(SignInFailure).where(*ahead).values(last_at=now))
         return sign_in_failures(connection, keys)
-
-
-def _count(counted: Mapping[str, FailureRow], key: str) -> int:
-    row = counted.get(key)
-    return 0 if row is None else row.failures
 
 
 def _require_no_wait(scopes: Mapping[str, FailureScope], rows: list[FailureRow], now: datetime) -> None:

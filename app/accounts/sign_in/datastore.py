@@ -1,14 +1,12 @@
-"""Connects Flask-Security to the accounts: its user, its datastore, and one-time codes that work once."""
+"""Connects Flask-Security to the accounts: its user, its datastore, and codes that work once."""
 
 from __future__ import annotations
 
 import hashlib
 from typing import Any
 
-from flask import Response, current_app, g, render_template, request, session
-from flask_login import current_user
-from flask_security import RoleMixin, Totp, UserDatastore, UserMixin, WebAuthnMixin
-from flask_security.utils import get_message
+from flask import flash, session
+from flask_security import MfRecoveryCodesUtil, RoleMixin, Totp, UserDatastore, UserMixin, WebAuthnMixin
 from msgspec.structs import asdict
 from passlib.exc import UsedTokenError
 from passlib.totp import TotpMatch
@@ -16,10 +14,9 @@ from webauthn.helpers.structs import CredentialDeviceType
 from werkzeug.exceptions import Conflict
 
 from app.accounts.proposal import TwoPersons
-from app.accounts.roles import Role, is_too_long, normal_password
-from app.accounts.services.accounts import Account, find_account, new_uniquifier, update_account, use_code
-from app.accounts.services.code_keys import CodeKeys, name_of, totp_class
-from app.accounts.services.factors import second_factor_demanded
+from app.accounts.services.accounts import Account, find_account, update_account, use_code
+from app.accounts.services.code_keys import CodeKeys, name_of
+from app.accounts.services.factors import recovery_codes_left, second_factor_demanded, use_recovery_code
 from app.accounts.services.passkeys import (
     NewPasskey,
     Passkey,
@@ -35,49 +32,8 @@ from app.console.caller import actor, actor_named
 from app.db.database import Database
 from app.parts import current
 
-_SECRET = "tf_totp_secret"  # noqa: S105  the library's name of it in the session
-
-
-def pending_secret() -> str | None:
-    """The encrypted secret that this session was shown and has not confirmed yet."""
-    secret = session.get(_SECRET) if sets_up_second_factor() else None
-    return secret if isinstance(secret, str) else None
-
-
-def show_setup_again(response: Response) -> Response:
-    """After a wrong code the page of the same secret, with what is wrong beside the field.
-
-    The library leads back to the start of the setup, or on to a page without the secret.
-    """
-    form: Any = g.pop("refused_code", None)
-    if form is None or form.user is None or not (form.is_setup or sets_up_second_factor()):
-        return response
-    said = get_message("TWO_FACTOR_INVALID_TOKEN")[0]
-    session["_flashes"] = [pair for pair in session.get("_flashes", ()) if pair[1] != said]
-    values = current_app.extensions["security"].totp_factory.fetch_setup_values(
-        form.tf_totp_secret, form.user
-    )
-    page = render_template(
-        "console/account/second_factor.html",
-        two_factor_verify_code_form=form,
-        chosen_method="authenticator",
-        changing=current_user.is_authenticated,
-        state_token=(request.view_args or {}).get("token"),
-        authr_qrcode=values["image"],
-        authr_key=values["key"],
-    )
-    return Response(page)
-
-
 _WRITTEN = ("password", "must_change_password", "fs_uniquifier", "tf_primary_method", "tf_totp_secret")
 """What Flask-Security sets on a user and hands to the datastore."""
-
-
-class OperatorRole(RoleMixin):
-    """A role as Flask-Security expects it."""
-
-    def __init__(self, role: Role) -> None:
-        self.name = role.value
 
 
 class _EveryUse(str):
@@ -90,20 +46,14 @@ class _EveryUse(str):
 
 
 class OwnedPasskey(WebAuthnMixin):
-    """A passkey as Flask-Security reads it."""
+    """A passkey as Flask-Security reads it. Attributes are the passkey's columns."""
 
     extensions = None
 
     def __init__(self, passkey: Passkey) -> None:
-        self.passkey = passkey
+        vars(self).update(asdict(passkey))
         self.usage = _EveryUse("first")
-        self.name = passkey.name
-        self.credential_id = passkey.credential_id
-        self.public_key = passkey.public_key
-        self.sign_count = passkey.sign_count
-        self.transports = passkey.transports
         self.lastuse_datetime = passkey.last_used_at or passkey.created_at
-        self.backup_state = passkey.synced
 
 
 class OperatorUser(UserMixin):
@@ -121,13 +71,6 @@ class OperatorUser(UserMixin):
         """Take over the account as it is stored."""
         self.account = account
         vars(self).update(asdict(account))
-        self.roles = [OperatorRole(account.role)]
-
-    def verify_and_update_password(self, password: str) -> bool:
-        """Whether the password is the account's, however keyboards write it. It may be any text."""
-        if is_too_long(password):
-            return False
-        return bool(super().verify_and_update_password(normal_password(password)))
 
     @property
     def webauthn(self) -> list[OwnedPasskey]:  # type: ignore[override]  # a column of the library's models
@@ -164,22 +107,13 @@ class OperatorDatastore(UserDatastore):
     """Reads and writes accounts through the service; every write is a transaction of its own."""
 
     def __init__(self) -> None:
-        super().__init__(OperatorUser, OperatorRole)
+        super().__init__(OperatorUser, RoleMixin)  # what a role allows is the guard's matter
 
     def find_user(self, case_insensitive: bool = False, **kwargs: Any) -> OperatorUser | None:
-        """The account by ``email`` or ``fs_uniquifier``; read once per request."""
-        (name, value), *_ = kwargs.items()
-        if name not in ("email", "fs_uniquifier"):
-            return None
-        known: OperatorUser | None = g.get("console_user")
-        if name == "fs_uniquifier" and known is not None and known.fs_uniquifier == value:
-            return known
-        by = {"email": value} if name == "email" else {"uniquifier": value}
-        account = find_account(current(Database), **by)
-        if account is None:
-            return None
-        g.console_user = OperatorUser(account)
-        return g.console_user
+        """The account by ``email`` or ``fs_uniquifier``."""
+        email, uniquifier = kwargs.get("email"), kwargs.get("fs_uniquifier")
+        account = find_account(current(Database), email=email, uniquifier=uniquifier)
+        return None if account is None else OperatorUser(account)
 
     def put(self, user: Any) -> Any:
         """Store what was set on the user. What a passkey's use changes was stored by then."""
@@ -200,11 +134,6 @@ class OperatorDatastore(UserDatastore):
     def commit(self) -> None:
         """Does nothing: ``put`` has stored the user."""
 
-    def set_uniquifier(self, user: Any, uniquifier: str | None = None) -> None:
-        """Change the uniquifier, which ends the open sessions."""
-        user.fs_uniquifier = uniquifier or new_uniquifier()
-        self.put(user)
-
     def find_webauthn(self, credential_id: bytes) -> OwnedPasskey | None:
         """The passkey with this credential id, whoever has it."""
         passkey = find_passkey(current(Database), credential_id)
@@ -212,7 +141,7 @@ class OperatorDatastore(UserDatastore):
 
     def find_user_from_webauthn(self, webauthn: Any) -> OperatorUser | None:
         """Who has the passkey."""
-        account = find_account(current(Database), account_id=webauthn.passkey.operator_id)
+        account = find_account(current(Database), account_id=webauthn.operator_id)
         return None if account is None else OperatorUser(account)
 
     def create_webauthn(self, user: Any, *_args: Any, **values: Any) -> None:
@@ -238,15 +167,11 @@ class OperatorDatastore(UserDatastore):
 
         :raises Conflict: it became the only second factor, or was removed, since its form was checked.
         """
-        own = webauthn.passkey
+        whose, name = webauthn.operator_id, webauthn.name
         try:
-            remove_passkey(current(Database), current(AuditKeys), own.operator_id, own.name, actor=actor())
+            remove_passkey(current(Database), current(AuditKeys), whose, name, actor=actor())
         except PasskeyRefused as refused:
             raise Conflict(str(refused)) from None
-
-    def find_role(self, role: str) -> OperatorRole | None:
-        """The role of that name."""
-        return OperatorRole(Role(role)) if role in set(Role) else None
 
 
 class OneTimeCodes(Totp):
@@ -255,7 +180,6 @@ class OneTimeCodes(Totp):
     def __init__(self, keys: CodeKeys, secrets: dict[str, str], issuer: str) -> None:
         super().__init__(secrets, issuer)
         self._keys = keys
-        self._totp = totp_class(secrets, keys.present, issuer=issuer)
 
     def verify_totp(self, token: str, totp_secret: str, user: Any, window: int = 0) -> bool:
         """Whether the code is the secret's. A secret that names no key may be encrypted by each."""
@@ -267,7 +191,8 @@ class OneTimeCodes(Totp):
 
     def generate_totp_secret(self) -> str:
         """A new secret; until that is confirmed the same one, as the app on the phone has it already."""
-        return pending_secret() or str(super().generate_totp_secret())
+        pending = session.get("tf_totp_secret") if sets_up_second_factor() else None
+        return str(pending or self._keys.factory().new().to_json(encrypt=True))
 
     def get_last_counter(self, user: Any) -> int | None:
         """The time step of the last code that was used."""
@@ -281,3 +206,25 @@ class OneTimeCodes(Totp):
         """
         if not use_code(current(Database), user.id, tmatch.counter):
             raise UsedTokenError
+
+
+class RecoveryCodes(MfRecoveryCodesUtil):
+    """Flask-Security's recovery codes with ours behind them: it keeps readable ones, and lets two use one."""
+
+    def check_recovery_code(self, user: Any, code: str) -> bool:
+        """Use the code up; whether it was one."""
+        database = current(Database)
+        audit_keys = current(AuditKeys)
+        own = actor_named(user.email)
+        if not user.is_active or not use_recovery_code(database, audit_keys, user.id, code, actor=own):
+            return False
+        left = recovery_codes_left(database, user.id)
+        flash(
+            f"You have {left} recovery codes left. If your second factor is lost, set up a new one.",
+            "warning",
+        )
+        return True
+
+    def delete_recovery_code(self, user: UserMixin, code: str) -> bool:
+        """Nothing: it is used up already."""
+        return True

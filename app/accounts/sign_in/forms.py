@@ -20,9 +20,9 @@ from typing import Any, Final
 
 from flask import Response, after_this_request, current_app, g, request
 from flask_login import current_user
-from flask_security.forms import ChangePasswordForm, LoginForm, TwoFactorVerifyCodeForm
+from flask_security import ChangePasswordForm, LoginForm, MfRecoveryForm, TwoFactorVerifyCodeForm
 from flask_security.utils import get_message, validate_redirect_url
-from wtforms import EmailField, HiddenField
+from wtforms import EmailField, HiddenField, StringField
 from wtforms.validators import DataRequired
 
 from app.accounts.roles import DEVICE_LIFETIME, is_too_long
@@ -129,8 +129,12 @@ class Throttled:
     """How the audit log describes a failed try."""
 
     def throttled_account(self) -> str:
-        """The email of the account whose secret is tried, whether or not there is such an account."""
-        raise NotImplementedError
+        """The email of the account whose secret is tried, whether or not there is such an account.
+
+        By default that of who is about to sign in, else of who is signed in.
+        """
+        user = getattr(self, "user", None) or current_user
+        return str(getattr(user, "email", ""))
 
     def validate(self, **kwargs: Any) -> bool:
         database = current(Database)
@@ -162,17 +166,8 @@ class Throttled:
         return False
 
 
-class _LeadsOn:
-    """A form that leads on to where its sender wanted to go, on this host alone."""
-
-    def validate_next(self, field: HiddenField) -> None:
-        # The library's version refuses the form, and with it the right password.
-        if field.data and not validate_redirect_url(field.data):
-            field.data = ""
-
-
-class SignInForm(Throttled, _LeadsOn, LoginForm):
-    """Email and password."""
+class SignInForm(Throttled, LoginForm):
+    """Email and password, and where to go on to, on this host alone."""
 
     # The library's field refuses admin@localhost, since no mail can reach it.
     email = EmailField(
@@ -182,6 +177,11 @@ class SignInForm(Throttled, _LeadsOn, LoginForm):
 
     def throttled_account(self) -> str:
         return self.email.data or ""
+
+    def validate_next(self, field: HiddenField) -> None:
+        # The library's version refuses the form, and with it the right password.
+        if field.data and not validate_redirect_url(field.data):
+            field.data = ""
 
 
 class CodeForm(Throttled, TwoFactorVerifyCodeForm):
@@ -193,14 +193,22 @@ class CodeForm(Throttled, TwoFactorVerifyCodeForm):
         super().__init__(*args, **kwargs)
         self.code.label.text = "Authentication code"
 
-    def throttled_account(self) -> str:
-        return self.user.email if self.user else ""
-
     def validate(self, **kwargs: Any) -> bool:
         if super().validate(**kwargs):
             return True
-        g.refused_code = self  # for sign_in/factor_setup.py, where it was to confirm a new secret
+        g.refused_code = self  # for show_setup_again, where it was to confirm a new secret
         return False
+
+
+class RecoveryForm(Throttled, MfRecoveryForm):
+    """A recovery code in place of the second factor. Failures count like those of passwords."""
+
+    failure = "wrong or used recovery code"
+    code = StringField(
+        "Recovery code",
+        validators=[DataRequired("Enter one of your recovery codes.")],
+        render_kw={"autocomplete": "off", "autofocus": True, "spellcheck": "false", "maxlength": "64"},
+    )
 
 
 class NewPasswordForm(Throttled, ChangePasswordForm):
@@ -212,9 +220,6 @@ class NewPasswordForm(Throttled, ChangePasswordForm):
         self.password.label.text = "Password that you were given" if given else "Current password"
         self.new_password.label.text = "New password"
         self.new_password_confirm.label.text = "New password again"
-
-    def throttled_account(self) -> str:
-        return str(current_user.email)
 
     def validate(self, **kwargs: Any) -> bool:
         # What is wrong with the new password is no guess at the old one.

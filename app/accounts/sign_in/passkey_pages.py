@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from flask import abort, current_app, redirect, request, session, url_for
+from flask import abort, current_app, request, session
 from flask_login import current_user
 from flask_security import (
     UserMixin,
     WebAuthnDeleteForm,
+    WebAuthnMixin,
     WebAuthnRegisterForm,
     WebAuthnRegisterResponseForm,
     WebAuthnSigninResponseForm,
     WebauthnUtil,
 )
-from flask_security.tf_plugin import TfPluginBase
+from flask_security.webauthn import WebAuthnTfPlugin
 from msgspec import Struct
 from webauthn import generate_authentication_options, options_to_json
 from webauthn.helpers.exceptions import WebAuthnException
@@ -35,37 +36,38 @@ from webauthn.helpers.structs import (
 )
 from wtforms import HiddenField, StringField
 
-from app.accounts.services.passkeys import MOST_PASSKEYS, Passkey, use_passkey, why_passkey_stays
+from app.accounts.services.passkeys import MOST_PASSKEYS, use_passkey, why_passkey_stays
 from app.audit.keys import AuditKeys
 from app.audit.services import record_separately
 from app.console.caller import actor_unknown
 from app.db.database import Database
 from app.parts import current
+from app.values.times import from_unix_microseconds, unix_microseconds
 
 ANSWERED_WITHIN: Final = timedelta(minutes=5)
 """A challenge that nobody has answered by then is not answered any more."""
 
 _PURPOSES: Final = {"security.wan_register": "register", "security.wan_signin": "sign-in"}
 STEP_UP: Final = "step-up"
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def relying_party() -> tuple[str, str] | None:
-    """The host name and the origin that passkeys belong to; None where they do not work.
-
-    They are those of ``PUBLIC_ORIGIN``, and the console must be open under it. Without the setting only
-    ``localhost`` will do, which is nobody else's: browsers refuse addresses such as 127.0.0.1.
-    """
+def _public_origin() -> str:
     configured: str = current_app.extensions["console"].public_origin
-    name = urlsplit(configured).hostname or "localhost"
-    if request.host.split(":")[0].lower() != name:  # also what no host name is
-        return None
-    return name, configured or request.host_url.rstrip("/")
+    return configured
+
+
+def _relying_party() -> str:
+    """The host name that passkeys belong to: that of ``PUBLIC_ORIGIN``.
+
+    Without the setting only ``localhost`` will do, which is nobody else's: browsers refuse addresses such as
+    127.0.0.1.
+    """
+    return urlsplit(_public_origin()).hostname or "localhost"
 
 
 def passkeys_work_here() -> bool:
-    """Whether the page's address is one that passkeys belong to."""
-    return relying_party() is not None
+    """Whether the console is open under the name that passkeys belong to."""
+    return request.host.split(":")[0].lower() == _relying_party()  # also False for what no host name is
 
 
 class PasskeyUtil(WebauthnUtil):
@@ -73,17 +75,18 @@ class PasskeyUtil(WebauthnUtil):
 
     def generate_challenge(self, nbytes: int | None = None) -> str:
         """A random challenge that tells what it is for, whom, and when it was made."""
-        if not passkeys_work_here():
-            abort(400)
+        self.origin()
         purpose = _PURPOSES.get(request.endpoint or "", STEP_UP)
         return Challenge(purpose, _signed_in_id(), current(Database).clock()).text()
 
     def origin(self) -> str:
-        """What the browser must name as the page's origin."""
-        party = relying_party()
-        if party is None:
+        """What the browser must name as the page's origin. Under another name there are no passkeys.
+
+        The library takes both the origin and the relying party from the request.
+        """
+        if not passkeys_work_here():
             abort(400)
-        return party[1]
+        return _public_origin() or request.host_url.rstrip("/")
 
     def authenticator_selection(self, user: UserMixin, usage: str) -> AuthenticatorSelectionCriteria:
         """Any device that knows its owner."""
@@ -106,8 +109,8 @@ class Challenge(Struct, frozen=True):
 
     def text(self) -> str:
         """The challenge: its facts and 256 random bits."""
-        micros = (self.made_at - _EPOCH) // timedelta(microseconds=1)
-        return f"{self.purpose}.{self.account_id}.{micros}.{secrets.token_urlsafe(32)}"
+        made_at = unix_microseconds(self.made_at)
+        return f"{self.purpose}.{self.account_id}.{made_at}.{secrets.token_urlsafe(32)}"
 
     def is_open(self, purpose: str) -> bool:
         """Whether it may be answered by this request: for this purpose, by whoever is signed in, now."""
@@ -119,34 +122,23 @@ class Challenge(Struct, frozen=True):
 def read_challenge(text: str) -> Challenge:
     """The facts of a challenge, whose text the library has sealed."""
     purpose, account_id, micros, _ = text.split(".")
-    return Challenge(purpose, int(account_id), _EPOCH + timedelta(microseconds=int(micros)))
+    return Challenge(purpose, int(account_id), from_unix_microseconds(int(micros)))
 
 
-class PasskeyFactor(TfPluginBase):
+class PasskeyFactor(WebAuthnTfPlugin):
     """Passkeys as second factor of an account without one-time codes. With codes, their page offers both."""
-
-    def create_blueprint(self, app: Any, bp: Any, state: Any) -> None:
-        """Nothing: Flask-Security registers the routes."""
 
     def get_setup_methods(self, user: Any) -> list[tuple[str, str]]:
         """The one method, where it is the account's only one: the library would ask which otherwise."""
-        return [("webauthn", "Passkey")] if user.webauthn and not user.tf_totp_secret else []
-
-    def tf_login(self, user: Any, json_payload: dict[str, Any], next_loc: str | None) -> Any:
-        """Go on to the passkey's page after the password."""
-        session["tf_state"] = "ready"
-        return redirect(url_for("security.wan_signin", next=next_loc))
+        return [] if user.tf_totp_secret else super().get_setup_methods(user)
 
 
-def step_up_options(passkeys: Sequence[Passkey]) -> tuple[str, str]:
+def step_up_options(passkeys: Sequence[WebAuthnMixin]) -> tuple[str, str]:
     """What a browser needs to ask for one of these passkeys again: the options as JSON, and their seal."""
-    party = relying_party()
-    if party is None:
-        abort(400)
     security = current_app.extensions["security"]
     challenge = security.webauthn_util.generate_challenge()
     options = generate_authentication_options(
-        rp_id=party[0],
+        rp_id=_relying_party(),
         challenge=challenge.encode(),
         allow_credentials=[PublicKeyCredentialDescriptor(id=one.credential_id) for one in passkeys],
         user_verification=UserVerificationRequirement.REQUIRED,
@@ -232,7 +224,7 @@ class AnsweredForm(_Answer, WebAuthnSigninResponseForm):
             self.credential.errors = [_NOT_ACCEPTED]
             self._note_refusal()
             return False
-        passkey = self.cred.passkey  # type: ignore[union-attr]
+        passkey: Any = self.cred
         count = self.authentication_verification.new_sign_count
         if use_passkey(current(Database), passkey.id, challenge.made_at, count):
             return True

@@ -1,4 +1,4 @@
-"""The settings of Flask-Security: which of its features are on, and which are off."""
+"""Sets Flask-Security up: which features are on, and what follows a sign-in, a new factor, a new password."""
 
 from __future__ import annotations
 
@@ -6,38 +6,29 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 
-from flask import Flask
-from flask_login import user_logged_out
-from flask_security import Security
-from flask_security.signals import (
+from flask import Flask, Response, current_app, g, render_template, request, session, url_for
+from flask_login import current_user, user_logged_out
+from flask_security import (
+    Security,
     password_changed,
     tf_code_confirmed,
     tf_profile_changed,
     user_authenticated,
     wan_registered,
 )
+from flask_security.utils import get_message
 from flask_wtf.csrf import CSRFProtect
-from passlib.context import CryptContext
 
-from app.accounts.roles import MIN_PASSWORD_LENGTH, SESSION_LIFETIME
-from app.accounts.services.code_keys import UNNAMED, CodeKeys, derived
-from app.accounts.sign_in import datastore, ended_sessions, forms, passkey_pages, recovery
+from app.accounts.roles import SESSION_LIFETIME
+from app.accounts.services import passwords
+from app.accounts.services.code_keys import CodeKeys, derived
+from app.accounts.services.factors import recovery_codes_left
+from app.accounts.sign_in import datastore, ended_sessions, forms, passkey_pages
 from app.accounts.sign_in.datastore import OneTimeCodes, OperatorDatastore
+from app.accounts.sign_in.ended_sessions import sets_up_second_factor
 from app.accounts.sign_in.passkey_pages import ANSWERED_WITHIN, PasskeyUtil
-from app.cooperation import one_at_a_time
-
-
-class NativeHashes(CryptContext):
-    """A context whose slow work is done in a thread of its own: a hash takes as long as a hundred answers."""
-
-    def hash(self, *args: Any, **kwargs: Any) -> Any:
-        """The hash of a password, as the base class makes it."""
-        return one_at_a_time(super().hash, *args, **kwargs)
-
-    def verify(self, *args: Any, **kwargs: Any) -> Any:
-        """Whether a password belongs to a hash, as the base class finds it."""
-        return one_at_a_time(super().verify, *args, **kwargs)
-
+from app.db.database import Database
+from app.parts import current
 
 PREFIX: Final = "/admin"
 
@@ -48,7 +39,6 @@ _SETTINGS: Final[dict[str, Any]] = {
     "URL_PREFIX": PREFIX,
     "LOGIN_URL": "/sign-in",
     "LOGOUT_URL": "/sign-out",
-    "LOGOUT_METHODS": ["POST"],
     "CHANGE_URL": "/account/password",
     "TWO_FACTOR_SETUP_URL": "/account/second-factor",
     "TWO_FACTOR_TOKEN_VALIDATION_URL": "/sign-in/code",
@@ -61,7 +51,7 @@ _SETTINGS: Final[dict[str, Any]] = {
         "webauthn": "app.accounts.sign_in.passkey_pages.PasskeyFactor",
     },
     "MULTI_FACTOR_RECOVERY_URL": "/sign-in/recovery",
-    "MULTI_FACTOR_RECOVERY_CODES_URL": "/sign-in/recovery-codes",  # not open: views/account.py has ours
+    "MULTI_FACTOR_RECOVERY_CODES_URL": "/sign-in/recovery-codes",  # not open: accounts/admin.py has ours
     "WAN_SIGNIN_URL": "/sign-in/passkey",
     "WAN_REGISTER_URL": "/account/passkey",
     "WAN_DELETE_URL": "/account/remove-passkey",
@@ -80,7 +70,6 @@ _SETTINGS: Final[dict[str, Any]] = {
     "CHANGEABLE": True,
     "TWO_FACTOR": True,
     "TWO_FACTOR_ENABLED_METHODS": ["authenticator"],
-    "TWO_FACTOR_ALWAYS_VALIDATE": True,
     "TWO_FACTOR_AUTHENTICATOR_VALIDITY": 30,
     "TOTP_ISSUER": "Transfer gateway",
     "WEBAUTHN": True,
@@ -92,10 +81,7 @@ _SETTINGS: Final[dict[str, Any]] = {
     "WAN_SIGNIN_TIMEOUT": _BROWSER_WAITS,
     "MULTI_FACTOR_RECOVERY_CODES": True,
     "FRESHNESS": timedelta(-1),  # never asked for: the guard does, by our clock, and keeps what was typed
-    "PASSWORD_HASH": "argon2",
-    "PASSWORD_SCHEMES": ["argon2"],
-    "PASSWORD_SINGLE_HASH": ["argon2"],  # as accounts/services/passwords.py makes them
-    "PASSWORD_LENGTH_MIN": MIN_PASSWORD_LENGTH,
+    "PASSWORD_SINGLE_HASH": ["argon2"],  # no HMAC under it, which commands would have to know as well
     "USER_IDENTITY_ATTRIBUTES": [{"email": {"mapper": str.lower, "case_insensitive": True}}],
     "RETURN_GENERIC_RESPONSES": True,
     "CSRF_PROTECT_MECHANISMS": ["session"],
@@ -122,17 +108,72 @@ _SETTINGS: Final[dict[str, Any]] = {
     "MSG_WEBAUTHN_CREDENTIAL_ID_INUSE": ("That passkey is already registered.", "error"),
     "MSG_WEBAUTHN_NO_VERIFY": ("The passkey was not accepted: %(cause)s.", "error"),
     "MSG_WEBAUTHN_EXPIRED": ("That took too long. Try again.", "error"),
-    # Features that are off: there is no mail server, and accounts are made by administrators.
-    "REGISTERABLE": False,
-    "RECOVERABLE": False,
-    "CONFIRMABLE": False,
-    "UNIFIED_SIGNIN": False,
-    "SEND_REGISTER_EMAIL": False,
+    # What is off: there is no mail server, and accounts are made by administrators. Registration and the like
+    # are off unless they are switched on; tests/admin/roles.py lists every route.
     "SEND_PASSWORD_CHANGE_EMAIL": False,
-    "SEND_PASSWORD_RESET_EMAIL": False,
     "API_ENABLED_METHODS": ["session"],
-    "REDIRECT_ALLOW_SUBDOMAINS": False,
+    # Its commands know neither the audit log nor two persons, and say that they changed what they did not.
+    "CLI_USERS_NAME": None,
+    "CLI_ROLES_NAME": None,
 }
+
+
+def note_new_factor(_sender: Any, user: Any, **_more: Any) -> None:
+    """Remember, for the rest of the request, that an account got a second factor, or has one and changed its
+    password.
+
+    An account that an administrator made has to change its password before anything else is served, also
+    before the page of recovery codes that the factor's setup led to.
+    """
+    if user.tf_totp_secret or user.webauthn:
+        g.new_factor_of = user.id
+
+
+def note_confirmed_code(sender: Any, user: Any, **more: Any) -> None:
+    """The same where codes were set up at sign-in. The library tells of every other sign-in by code, too."""
+    if sets_up_second_factor():
+        note_new_factor(sender, user, **more)
+
+
+def lead_on(response: Response) -> Response:
+    """Go on to the recovery codes after a second factor was set up, or the password changed, where the
+    account has none.
+
+    The library goes back to the page of a new passkey after everything else, such as a removal: the
+    account's page tells what happened, and has the list.
+    """
+    if response.status_code == 302 and response.location == url_for("security.wan_register"):
+        response.location = url_for("account.index")
+    account_id = g.pop("new_factor_of", None)
+    set_up = account_id is not None and response.status_code == 302
+    if set_up and not recovery_codes_left(current(Database), account_id):
+        response.location = url_for("account.recovery_codes")
+    return response
+
+
+def show_setup_again(response: Response) -> Response:
+    """After a wrong code the page of the same secret, with what is wrong beside the field.
+
+    The library leads back to the start of the setup, or on to a page without the secret.
+    """
+    form: Any = g.pop("refused_code", None)
+    if form is None or form.user is None or not (form.is_setup or sets_up_second_factor()):
+        return response
+    said = get_message("TWO_FACTOR_INVALID_TOKEN")[0]
+    session["_flashes"] = [pair for pair in session.get("_flashes", ()) if pair[1] != said]
+    values = current_app.extensions["security"].totp_factory.fetch_setup_values(
+        form.tf_totp_secret, form.user
+    )
+    page = render_template(
+        "console/account/second_factor.html",
+        two_factor_verify_code_form=form,
+        chosen_method="authenticator",
+        changing=current_user.is_authenticated,
+        state_token=(request.view_args or {}).get("token"),
+        authr_qrcode=values["image"],
+        authr_key=values["key"],
+    )
+    return Response(page)
 
 
 def secure(app: Flask, secret_key: str, secret_keys_old: tuple[str, ...] = ()) -> CSRFProtect:
@@ -147,7 +188,7 @@ def secure(app: Flask, secret_key: str, secret_keys_old: tuple[str, ...] = ()) -
     _sign_with_the_present_key(security, secret_key, secret_keys_old)
     # It would answer with JSON where that is asked for, and with tokens that are as good as a session.
     security.want_json(lambda _request: False)
-    security.pwd_context = NativeHashes(**security.pwd_context.to_dict())
+    security.pwd_context = passwords.HASHES
     _connect(app)
     return csrf
 
@@ -157,9 +198,7 @@ def _configure(app: Flask, codes: CodeKeys, secret_key: str, secret_keys_old: tu
     every_key = (secret_key, *secret_keys_old)
     app.config.update({f"SECURITY_{name}": value for name, value in _SETTINGS.items()})
     app.config.update(
-        # The salt is unused with single hashing, but required. The other key encrypts the codes' secrets.
-        SECURITY_PASSWORD_SALT=derived(secret_key, "password salt"),
-        SECURITY_TOTP_SECRETS={UNNAMED: codes.by_name[codes.oldest], **codes.by_name},
+        SECURITY_TOTP_SECRETS=dict(codes.by_name),
         CONSOLE_DEVICE_KEYS=[derived(key, "known browsers") for key in every_key],
         # Flask signs sessions with SECRET_KEY and takes SECRET_KEY_FALLBACKS. Forms of a page that was opened
         # before a change of keys must be taken as well: itsdangerous signs with the last key of a list.
@@ -183,8 +222,8 @@ def _security(app: Flask, codes: CodeKeys) -> Security:
         login_form=forms.SignInForm,
         two_factor_verify_code_form=forms.CodeForm,
         change_password_form=forms.NewPasswordForm,
-        mf_recovery_form=recovery.RecoveryForm,
-        mf_recovery_codes_util_cls=recovery.RecoveryCodes,
+        mf_recovery_form=forms.RecoveryForm,
+        mf_recovery_codes_util_cls=datastore.RecoveryCodes,
         webauthn_util_cls=PasskeyUtil,
         wan_register_form=passkey_pages.NewPasskeyForm,
         wan_register_response_form=passkey_pages.RegisteredForm,
@@ -199,11 +238,10 @@ def _connect(app: Flask) -> None:
     user_authenticated.connect(forms.remember_device, app)
     user_authenticated.connect(forms.forget_after_sign_in, app)
     user_logged_out.connect(ended_sessions.close_session, app)
-    for set_up in (tf_profile_changed, wan_registered):
-        set_up.connect(recovery.note_new_factor, app)
-    password_changed.connect(recovery.note_changed_password, app)
-    tf_code_confirmed.connect(recovery.note_confirmed_code, app)
-    app.after_request_funcs.setdefault("security", []).extend((recovery.lead_on, datastore.show_setup_again))
+    for change in (tf_profile_changed, wan_registered, password_changed):
+        change.connect(note_new_factor, app)
+    tf_code_confirmed.connect(note_confirmed_code, app)
+    app.after_request_funcs.setdefault("security", []).extend((lead_on, show_setup_again))
 
 
 def _sign_with_the_present_key(security: Security, secret_key: str, old: tuple[str, ...]) -> None:

@@ -16,7 +16,7 @@ from flask_wtf import FlaskForm
 from werkzeug.datastructures import ImmutableMultiDict
 from wtforms import HiddenField, PasswordField, StringField
 
-from app.accounts.roles import MAX_PASSWORD_LENGTH
+from app.accounts.roles import normal_password
 from app.accounts.services.sessions import note_proof, proved_lately
 from app.accounts.sign_in.ended_sessions import SECRET
 from app.accounts.sign_in.forms import Throttled
@@ -67,9 +67,7 @@ class _Proof(FlaskForm):
                 return True
             self.code.errors = ["Wrong code, or it was already used. Wait for the next one."]
             return False
-        password = self.password.data or ""
-        readable = len(password) <= MAX_PASSWORD_LENGTH and "\0" not in password
-        if readable and current_user.verify_and_update_password(password):
+        if current_user.verify_and_update_password(normal_password(self.password.data or "")):
             return True
         self.password.errors = ["Wrong password."]
         return False
@@ -77,19 +75,19 @@ class _Proof(FlaskForm):
     def _passkey_is_right(self) -> bool:
         expired, invalid, state = check_and_get_token_status(self.seal.data or "", "wan", ANSWERED_WITHIN)
         answered = AnsweredForm(formdata=ImmutableMultiDict({"credential": self.credential.data}))
-        if expired or invalid or not _accepts(answered, state["challenge"]):
-            self.form_errors.append("The passkey was not accepted. Try again, or enter your password.")
-            return False
-        return True
+        answered.is_secondary, answered.is_verify = False, True
+        if not (expired or invalid):
+            answered.challenge = state["challenge"]
+            if answered.validate():
+                return True
+        self.form_errors.append("The passkey was not accepted. Try again, or enter your password.")
+        return False
 
 
 class StepUpForm(Throttled, _Proof):
     """The proof. Failures count like those of a sign-in, as somebody at a foreign screen could guess."""
 
     failure = "wrong password, code or passkey when asked again"
-
-    def throttled_account(self) -> str:
-        return str(current_user.email)
 
     def validate(self, **kwargs: Any) -> bool:
         if any(field.data for field in self if field is not self.seal):
@@ -118,7 +116,7 @@ def step_up(*, needed: bool) -> ResponseReturnValue | None:
 
 def _page(form: StepUpForm) -> str:
     kept = [pair for pair in request.form.items(multi=True) if pair[0] != TOKEN_FIELD]
-    passkeys = [own.passkey for own in current_user.webauthn] if passkeys_work_here() else []
+    passkeys = current_user.webauthn if passkeys_work_here() else []
     options, seal = step_up_options(passkeys) if passkeys else ("", "")
     form.password.data = form.credential.data = ""
     form.seal.data = seal
@@ -133,9 +131,3 @@ def _hide(names: list[str]) -> None:
     left = [pair for pair in request.form.items(multi=True) if pair[0] not in names]
     read: Any = request
     read.form = ImmutableMultiDict(left)
-
-
-def _accepts(form: AnsweredForm, challenge: str) -> bool:
-    form.challenge, form.user_verification = challenge, True
-    form.is_secondary, form.is_verify = False, True
-    return form.validate()
