@@ -23,13 +23,6 @@ from app.api.openapi.documented_responses import (
     responses,
     unread_types,
 )
-from app.api.openapi.examples import (
-    ESTIMATE_EXAMPLES,
-    EVIDENCE_EXAMPLES,
-    LATENCY_EXAMPLES,
-    STATUS_EXAMPLES,
-    compat_status_examples,
-)
 from app.api.openapi.operations import (
     insight_operations,
     request_operation,
@@ -165,7 +158,7 @@ def _estimate(compat_clients: bool) -> dict[str, Any]:
             "contract's minimum, and request the estimate again just before the final submit."
         ),
         "parameters": [{"in": "query", "schema": estimate_query(compat_clients)}],
-        "responses": responses(EstimateAnswer, ESTIMATE_EXAMPLES, *READ),
+        "responses": responses(EstimateAnswer, "estimateAmt", *READ),
     }
 
 
@@ -185,7 +178,7 @@ def _estimate_by_post(compat_clients: bool) -> dict[str, Any]:
         # With two bodies and nothing optional, openapi-python-client 0.29 leaves out an import that it needs.
         "parameters": [_IGNORED_HEADER],
         "requestBody": body_of(content),
-        "responses": responses(EstimateAnswer, ESTIMATE_EXAMPLES, *READ, *unread_types(compat_clients)),
+        "responses": responses(EstimateAnswer, "estimateAmt", *READ, *unread_types(compat_clients)),
     }
 
 
@@ -205,7 +198,7 @@ def _status(compat_clients: bool) -> dict[str, Any]:
         "requestBody": body_of(content),
         "responses": responses(
             status_answer(compat_clients),
-            compat_status_examples() if compat_clients else STATUS_EXAMPLES,
+            "getTransferStatus",
             *READ,
             *unread_types(compat_clients),
             more_headers=PROGRESS,
@@ -223,7 +216,7 @@ def _latency() -> dict[str, Any]:
             "that were released in the last 7 days."
         ),
         "parameters": [{"in": "query", "schema": LatencyQuery}],
-        "responses": responses(LatencyAnswer, LATENCY_EXAMPLES, *READ),
+        "responses": responses(LatencyAnswer, "getLatest7DayTransferLatencyForQuery", *READ),
     }
 
 
@@ -240,7 +233,7 @@ def _evidence() -> dict[str, Any]:
             "to `contract` on chain `chain_id`."
         ),
         "parameters": [{"in": "query", "schema": EvidenceQuery}],
-        "responses": responses(EvidenceAnswer, EVIDENCE_EXAMPLES, *READ),
+        "responses": responses(EvidenceAnswer, "getRefundEvidence", *READ),
     }
 
 
@@ -267,7 +260,7 @@ def _configs(path: str) -> dict[str, Any]:
             }
         ],
         "responses": {"304": {"description": "Not modified.", "headers": ETAG}}
-        | responses(ConfigsAnswer, {}, *READ[1:], more_headers=ETAG),
+        | responses(ConfigsAnswer, path[1:], *READ[1:], more_headers=ETAG),
     }
 
 
@@ -287,7 +280,9 @@ def _health(path: str) -> dict[str, Any]:
         "security": [],
         "summary": "readyz: can it serve?" if ready else "healthz: is it up?",
         "description": text,
-        "responses": responses(READY if ready else NOTHING_BUT_ERR, {}, 405, *((500, 503) if ready else ())),
+        "responses": responses(
+            READY if ready else NOTHING_BUT_ERR, path[1:], 405, *((500, 503) if ready else ())
+        ),
     }
 
 
@@ -298,5 +293,5 @@ def _version() -> dict[str, Any]:
         "security": [],
         "summary": "version: which one answers?",
         "description": "Nothing is read for it, so it answers while the database is away.",
-        "responses": responses(VERSION_SHAPE, {}, 405, 500),
+        "responses": responses(VERSION_SHAPE, "version", 405, 500),
     }

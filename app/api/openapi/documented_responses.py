@@ -6,8 +6,11 @@ and a form have text alone, and the document says which texts are read.
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
+import orjson
 from marshmallow import Schema
 
 from app.http.headers import (
@@ -202,20 +205,50 @@ _ALWAYS: Final = _headers(REQUEST_ID, REASON)
 _STANDING: Final = _headers(*RATE_LIMIT_HEADERS)
 
 
+EXAMPLES_FILE: Final = Path(__file__).with_name("examples.json")
+"""Of each operation examples by name: what the sandbox answered. A test asks for them again, and
+``python -m tests.contract.documented_examples`` records them."""
+
+
+@cache
+def _recorded() -> dict[str, dict[str, dict[str, Any]]]:
+    recorded: dict[str, dict[str, dict[str, Any]]] = orjson.loads(EXAMPLES_FILE.read_bytes())
+    return recorded
+
+
+def stream_example(operation: str) -> str:
+    """How a stream begins, as it was recorded."""
+    (example,) = _recorded()[operation].values()
+    return str(example["value"])
+
+
+def _examples(operation: str, shape: Schema) -> dict[str, Any]:
+    """The answers of an operation as they were recorded, without fields that this shape does not have."""
+    return {
+        name: {
+            "summary": example["summary"],
+            "value": {field: value for field, value in example["value"].items() if field in shape.fields},
+        }
+        for name, example in _recorded().get(operation, {}).items()
+    }
+
+
 def responses(
     shape: type[Schema] | Schema,
-    examples: dict[str, Any],
+    examples_of: str,
     *failures: int,
     more_headers: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The answers of an operation: the good one, and ``default`` for every failure. Both have one shape.
 
+    :param examples_of: the operation whose recorded answers are shown.
     :param failures: the HTTP statuses with which this operation can fail, but for those of every operation.
     :param more_headers: of the good answer.
     """
     statuses = sorted((*failures, *_BEFORE_THE_PATH))
     every = _ALWAYS | (_STANDING if set(_LIMITED) <= set(failures) else {})
     hints = _headers(*(_HINTS[status] for status in statuses if status in _HINTS))
+    examples = _examples(examples_of, shape() if isinstance(shape, type) else shape)
     good = {"schema": shape} | ({"examples": examples} if examples else {})
     return {
         "200": {

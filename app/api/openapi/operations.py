@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from app.api.openapi.documented_responses import JSON, READ, body_of, responses, unread_types
-from app.api.openapi.examples import STATUS_EXAMPLES, compat_status_examples
-from app.api.openapi.further_examples import (
-    EXPLAIN_EXAMPLES,
-    FIND_EXAMPLES,
-    HISTORY_EXAMPLES,
-    LATENCY_STATS_EXAMPLES,
-    STATUSES_EXAMPLES,
-)
+from app.api.openapi.documented_responses import JSON, READ, body_of, responses, stream_example, unread_types
 from app.estimates.schemas import ExplainedAnswer, estimate_query
 from app.estimates.views import EXPLAIN_PATH
 from app.http.interface import NOTHING_BUT_ERR
@@ -46,7 +38,7 @@ def _explain(compat_clients: bool) -> dict[str, Any]:
             "and the nearest amounts that pass; `err` is null. A blocked caller gets no numbers."
         ),
         "parameters": [{"in": "query", "schema": estimate_query(compat_clients)}],
-        "responses": responses(ExplainedAnswer, EXPLAIN_EXAMPLES, *READ),
+        "responses": responses(ExplainedAnswer, "explainEstimate", *READ),
     }
 
 
@@ -61,24 +53,8 @@ def _latency_stats() -> dict[str, Any]:
             "7 days. Of a token of a very busy pair the window is shorter, as `window_seconds` says."
         ),
         "parameters": [{"in": "query", "schema": LatencyStatsQuery}],
-        "responses": responses(LatencyStatsAnswer, LATENCY_STATS_EXAMPLES, *READ),
+        "responses": responses(LatencyStatsAnswer, "getTransferLatencyStats", *READ),
     }
-
-
-ASK_EXAMPLES: Final[dict[str, Any]] = {
-    "asked": {"summary": "The request is accepted", "value": {"err": None, "seq_num": "1700000000"}},
-    "not to be refunded": {
-        "summary": "X-Gateway-Reason: refund_not_available",
-        "value": {
-            "err": {
-                "code": 500,
-                "msg": "this transfer cannot be refunded: its status is 5 (TRANSFER_COMPLETED); request the "
-                "refund while it is 6",
-            },
-            "seq_num": "0",
-        },
-    },
-}
 
 
 def request_operation(compat_clients: bool) -> dict[str, Any]:
@@ -95,7 +71,7 @@ def request_operation(compat_clients: bool) -> dict[str, Any]:
             "the transfer, whoever requests it."
         ),
         "requestBody": body_of({JSON: {"schema": WithdrawBody}}),
-        "responses": responses(WithdrawAnswer, ASK_EXAMPLES, *READ, *unread_types(compat_clients)),
+        "responses": responses(WithdrawAnswer, "withdrawLiquidity", *READ, *unread_types(compat_clients)),
     }
 
 
@@ -118,7 +94,7 @@ def _history() -> dict[str, Any]:
             "has an empty history."
         ),
         "parameters": [{"in": "query", "schema": HistoryQuery}],
-        "responses": responses(HistoryAnswer, HISTORY_EXAMPLES, *READ),
+        "responses": responses(HistoryAnswer, "transferHistory", *READ),
     }
 
 
@@ -133,7 +109,7 @@ def _find() -> dict[str, Any]:
             "a later block may still become known. Chain nodes are not queried."
         ),
         "parameters": [{"in": "query", "schema": FindQuery}],
-        "responses": responses(FindAnswer, FIND_EXAMPLES, *READ),
+        "responses": responses(FindAnswer, "getTransfer", *READ),
     }
 
 
@@ -147,7 +123,7 @@ def _statuses(compat_clients: bool) -> dict[str, Any]:
             "all of one moment. Each has its own `err`."
         ),
         "requestBody": body_of({JSON: {"schema": StatusesBody}}),
-        "responses": responses(StatusesAnswer, STATUSES_EXAMPLES, *READ, *unread_types(compat_clients)),
+        "responses": responses(StatusesAnswer, "getTransferStatuses", *READ, *unread_types(compat_clients)),
     }
 
 
@@ -157,12 +133,6 @@ _LAST_EVENT_ID: Final = {
     "schema": {"type": "string"},
     "description": "The id of the last event that you heard of: the stream goes on behind it.",
 }
-_STREAM_EXAMPLE: Final = (
-    "id: 1204\nevent: transfer.status\n"
-    'data: {"type":"transfer.status","timestamp":"2026-05-01T12:00:03.250000Z","data":{"transfer_id":'
-    '"0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6","status":5,"previous_status":4,'
-    '"refund_reason":0,"seq":1204}}\n\n'
-)
 
 
 def waiting_operations(compat_clients: bool) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -184,17 +154,19 @@ def _wait(compat_clients: bool) -> dict[str, Any]:
         "parameters": [{"in": "query", "schema": WaitQuery}],
         "responses": responses(
             status_answer(compat_clients),
-            compat_status_examples() if compat_clients else STATUS_EXAMPLES,
+            "getTransferStatus",
             *READ,
         ),
     }
 
 
 def _events() -> dict[str, Any]:
-    answers = responses(NOTHING_BUT_ERR, {}, *READ)
+    answers = responses(NOTHING_BUT_ERR, "", *READ)
     answers["200"] = {
         "description": "Server-sent events, until one of both sides closes the connection.",
-        "content": {"text/event-stream": {"schema": {"type": "string"}, "example": _STREAM_EXAMPLE}},
+        "content": {
+            "text/event-stream": {"schema": {"type": "string"}, "example": stream_example("transferEvents")}
+        },
     }
     return {
         "operationId": "transferEvents",
@@ -212,31 +184,6 @@ def _events() -> dict[str, Any]:
 
 
 _TAGS: Final = ["Webhooks"]
-_WEBHOOK: Final = {
-    "id": "whk_0123456789abcdef",
-    "name": "ledger",
-    "url": "https://example.org/hooks",
-    "everything": False,
-    "accounts": ["0x1619de6b6b20ed217a58d00f37b9d47c7663feca"],
-    "transfer_ids": [],
-    "state": "active",
-    "waiting": 0,
-    "created_at": "2026-11-21T12:00:00Z",
-}
-_SECRET: Final = "whsec_bm90IGEgc2VjcmV0LCBidXQgMzIgYnl0ZXMgbG9uZyE="  # noqa: S105  an example
-
-
-def _example(name: str, summary: str, value: dict[str, Any]) -> dict[str, Any]:
-    return {name: {"summary": summary, "value": {"err": None, "webhooks": [], "secret": ""} | value}}
-
-
-LISTED: Final = _example("listed", "One webhook", {"webhooks": [_WEBHOOK]})
-MADE: Final = _example("made", "A new webhook, with its secret", {"webhooks": [_WEBHOOK], "secret": _SECRET})
-REMOVED: Final = _example("removed", "None is left", {}) | _example(
-    "not found",
-    "X-Gateway-Reason: webhook_not_found",
-    {"err": {"code": 500, "msg": "this API key has no webhook with this id: list them with GET"}},
-)
 
 
 def webhook_operations(
@@ -254,7 +201,7 @@ def webhook_operations(
             "security": security,
             "summary": "webhooks: list yours",
             "description": "Returns the webhooks of the API key, the oldest first.",
-            "responses": responses(WebhooksAnswer, LISTED, *READ),
+            "responses": responses(WebhooksAnswer, "listWebhooks", *READ),
         },
         "post": {
             "operationId": "createWebhook",
@@ -267,7 +214,7 @@ def webhook_operations(
                 "are signed as Standard Webhooks specifies, with the `secret` of this answer."
             ),
             "requestBody": made_by,
-            "responses": responses(WebhooksAnswer, MADE, *READ, *unread_types(compat_clients)),
+            "responses": responses(WebhooksAnswer, "createWebhook", *READ, *unread_types(compat_clients)),
         },
         "delete": {
             "operationId": "removeWebhook",
@@ -276,6 +223,6 @@ def webhook_operations(
             "summary": "webhooks by DELETE: remove one",
             "description": "Sends nothing more to it. Returns the webhooks that are left.",
             "parameters": [{"in": "query", "schema": WebhookQuery}],
-            "responses": responses(WebhooksAnswer, REMOVED, *READ),
+            "responses": responses(WebhooksAnswer, "removeWebhook", *READ),
         },
     }
