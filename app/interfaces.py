@@ -43,8 +43,8 @@ def _open_wait(app: Flask, _settings: Settings) -> None:
     api.register_wait(app)
 
 
-def _open_grpcweb(app: Flask, settings: Settings) -> None:
-    grpcweb.open_interface(app, trusted_proxies=settings.trusted_proxies)
+def _open_grpcweb(app: Flask, _settings: Settings) -> None:
+    grpcweb.open_interface(app)
 
 
 def _open_console(app: Flask, settings: Settings) -> None:

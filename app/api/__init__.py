@@ -1,43 +1,42 @@
-"""The JSON interface: gathers the features' public operations, documents them, and answers health checks."""
+"""The JSON interface: its routes are made of the table of operations, and so is their documentation."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, Final
 
 from flask import Blueprint, Flask
 
-from app.api import health
 from app.api.docs import views as docs
+from app.api.operations import OPERATIONS
 from app.db.database import Database
-from app.estimates import views as estimates
 from app.feed.services.ahead import settle_what_is_due
 from app.http import errors, transport
 from app.http.interface import LEGACY_PREFIX, PREFIX, Answers, PublicInterface, add_answers
+from app.http.operations import shape_of
 from app.http.requests import apply_request_policy
-from app.latency import views as latency
-from app.network import views as configs
 from app.parts import current, part_of
-from app.refunds import views as refunds
-from app.transfers import views as transfers
-from app.waiting import views as waiting
-from app.webhooks import views as webhooks
 
-operations = Blueprint("v2", __name__)
-operations.before_request(apply_request_policy)
-operations.before_request(lambda: settle_what_is_due(current(Database)))
-for feature in (transfers, estimates, latency):
-    feature.add_operations(operations)
+_BEFORE: Final[Mapping[str, tuple[Callable[[], Any], ...]]] = {
+    "": (apply_request_policy, lambda: settle_what_is_due(current(Database))),
+    "configs": (apply_request_policy,),
+    "evidence": (apply_request_policy,),
+    "webhooks": (apply_request_policy,),
+    "wait": (apply_request_policy,),
+    "health": (),
+    "release": (),
+}
+"""What comes before the operations of a group."""
 
 
-def public_answers(compat_clients: bool) -> Answers:
-    """The shape of each public path's answer, without the paths' prefix."""
+def public_answers(compat_clients: bool, group: str | None = None) -> Answers:
+    """The shape of each path's answer, without the paths' prefix; of all groups, or of one."""
     return {
-        **transfers.answers(compat_clients),
-        **estimates.ANSWERS,
-        **latency.ANSWERS,
-        **refunds.ANSWERS,
-        **webhooks.ANSWERS,
-        **configs.ANSWERS,
+        path: shape_of(each.answer, compat_clients)
+        for each in OPERATIONS
+        if each.group in (_BEFORE if group is None else (group,))
+        for path in each.paths
     }
 
 
@@ -45,9 +44,8 @@ def register_always(app: Flask, *, trusted_proxies: int) -> None:
     """What every process serves, whatever its interfaces: health, version, errors as JSON, hints of https."""
     errors.register(app)
     transport.register(app, trusted_proxies=trusted_proxies)
-    add_answers(app, health.ANSWERS)
-    app.register_blueprint(health.health)
-    app.register_blueprint(health.release)
+    for group in ("health", "release"):
+        _register(app, group, group)
 
 
 def register_api(app: Flask, *, site: Path) -> None:
@@ -55,18 +53,30 @@ def register_api(app: Flask, *, site: Path) -> None:
 
     :param site: the folder of the built documentation.
     """
-    answers = public_answers(part_of(app, PublicInterface).compat_clients)
     for prefix, name in ((PREFIX, "v2"), (LEGACY_PREFIX, "v1")):
-        add_answers(app, answers, prefix=prefix)
-        app.register_blueprint(operations, url_prefix=prefix, name=name)
-        app.register_blueprint(configs.configs, url_prefix=prefix, name=f"{name}_configs")
-        app.register_blueprint(refunds.evidence, url_prefix=prefix, name=f"{name}_evidence")
-        app.register_blueprint(webhooks.webhooks, url_prefix=prefix, name=f"{name}_webhooks")
+        _register(app, "", name, prefix)
+        for group in ("configs", "evidence", "webhooks"):
+            _register(app, group, f"{name}_{group}", prefix)
     docs.register(app, site)
 
 
 def register_wait(app: Flask) -> None:
     """Waiting for transfers under /v2: an interface that processes of their own may serve."""
+    _register(app, "wait", "wait", PREFIX)
+
+
+def _register(app: Flask, group: str, name: str, prefix: str = "") -> None:
+    """Serve the operations of a group as a blueprint of this name."""
     compat_clients = part_of(app, PublicInterface).compat_clients
-    add_answers(app, waiting.answers(compat_clients), prefix=PREFIX)
-    app.register_blueprint(waiting.wait, url_prefix=PREFIX)
+    blueprint = Blueprint(name, __name__)
+    for before in _BEFORE[group]:
+        blueprint.before_request(before)
+    views: dict[str, Any] = {}
+    for each in OPERATIONS:
+        if each.group == group:
+            endpoint = each.endpoint_name
+            view = views.setdefault(endpoint, each.view_for(compat_clients))  # an estimate has two methods
+            for path in each.paths:
+                blueprint.add_url_rule(path, endpoint, view, methods=[each.method])
+    add_answers(app, public_answers(compat_clients, group), prefix=prefix)
+    app.register_blueprint(blueprint, url_prefix=prefix or None)

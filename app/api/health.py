@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from flask import Blueprint, Response
+from flask import Response
 from marshmallow import fields
 
 from app.db.schema import newest_schema
 from app.http.headers import PRIVATE_HEADERS
-from app.http.interface import Answers
 from app.http.public import body
 from app.http.schemas import Answer, Shape, describe
 from app.monitoring.readiness import Readiness
@@ -99,17 +98,10 @@ class VersionAnswer(Answer):
     )
 
 
-READY_PATH: Final = "/readyz"
 READY: Final = ReadyAnswer()
-VERSION_PATH: Final = "/version"
 VERSION_SHAPE: Final = VersionAnswer()
 
-ANSWERS: Final[Answers] = {READY_PATH: READY, VERSION_PATH: VERSION_SHAPE}
 
-release = Blueprint("release", __name__)
-
-
-@release.get(VERSION_PATH)
 def version() -> Response:
     """What runs here. Nothing is read, so it answers while the database is away."""
     running = current(Release)
@@ -122,16 +114,11 @@ def version() -> Response:
     return Response(body(VERSION_SHAPE, told), headers=PRIVATE_HEADERS)
 
 
-health = Blueprint("health", __name__)
-
-
-@health.get("/healthz")
 def up() -> Response:
     """The process answers."""
-    return _healthy()
+    return Response(b'{"err":null}', headers=PRIVATE_HEADERS)
 
 
-@health.get(READY_PATH)
 def ready() -> Response:
     """The database is reachable and migrated, and the configuration is fresh.
 
@@ -141,7 +128,3 @@ def ready() -> Response:
     if verdict.complaint:
         raise Unavailable(verdict.complaint)
     return Response(body(READY, verdict.answer), headers=PRIVATE_HEADERS)
-
-
-def _healthy() -> Response:
-    return Response(b'{"err":null}', headers=PRIVATE_HEADERS)

@@ -1,58 +1,36 @@
-"""Estimates, and how they come about. Each view parses the request, calls a service, dumps the answer."""
+"""Estimates, and how they come about: what each public operation asks of the services."""
 
 from __future__ import annotations
 
-from typing import Any, Final
-
-from flask import Blueprint, Response
+from collections.abc import Mapping
+from typing import Any
 
 from app.db.database import Database
 from app.estimates.counts import EstimateCounts
+from app.estimates.estimate import Estimate
 from app.estimates.inputs import EstimateRequest
-from app.estimates.schemas import (
-    EstimateAnswer,
-    EstimateQuery,
-    ExplainedAnswer,
-    estimate_query,
-    explained_json,
+from app.estimates.services import (
+    ExplainedEstimate,
+    Withdrawals,
+    estimate_transfer,
+    estimate_withdrawals,
+    explain_estimate,
+    token_bound,
 )
-from app.estimates.services import estimate_transfer, explain_estimate
-from app.http.interface import Answers, PublicInterface
-from app.http.public import answer
-from app.http.requests import caller, read_query, read_query_or_body
+from app.http.requests import caller
 from app.network.snapshot import SnapshotSource
 from app.parts import current
 from app.values.ip_addresses import IPAddress
 
-ESTIMATE_PATH: Final = "/estimateAmt"
-EXPLAIN_PATH: Final = "/explainEstimate"
 
-_ESTIMATE_ANSWER: Final = EstimateAnswer()
-_EXPLAINED_ANSWER: Final = ExplainedAnswer()
-
-ANSWERS: Final[Answers] = {ESTIMATE_PATH: _ESTIMATE_ANSWER, EXPLAIN_PATH: _EXPLAINED_ANSWER}
-
-
-def add_operations(operations: Blueprint) -> None:
-    """Answer these paths."""
-    operations.get(ESTIMATE_PATH)(operations.post(ESTIMATE_PATH)(estimate_amt))
-    operations.get(EXPLAIN_PATH)(get_explained_estimate)
-
-
-def estimate_amt() -> Response:
+def estimate_amt(asked: dict[str, Any]) -> Estimate:
     """What would this transfer bring?"""
-    asked = read_query_or_body(_query())
-    return answer(_ESTIMATE_ANSWER, estimate_transfer(*_arguments(asked)))
+    return estimate_transfer(*_arguments(asked))
 
 
-def get_explained_estimate() -> Response:
+def get_explained_estimate(asked: dict[str, Any]) -> ExplainedEstimate:
     """How does this estimate come about, or why is there none?"""
-    asked = read_query(_query())
-    return answer(_EXPLAINED_ANSWER, explained_json(explain_estimate(*_arguments(asked))))
-
-
-def _query() -> EstimateQuery:
-    return estimate_query(current(PublicInterface).compat_clients)
+    return explain_estimate(*_arguments(asked))
 
 
 def _arguments(
@@ -62,3 +40,20 @@ def _arguments(
     user = asked.pop("usr_addr", None)
     parts = current(Database), current(SnapshotSource), current(EstimateCounts)
     return *parts, EstimateRequest(**asked), user, caller()
+
+
+def estimate_withdraw_amt(asked: dict[str, Any]) -> Mapping[int, Estimate]:
+    """What would these withdrawals bring, by their chains?"""
+    return estimate_withdrawals(
+        current(Database),
+        current(SnapshotSource),
+        current(EstimateCounts),
+        Withdrawals(asked["src_withdraws"], asked["dst_chain_id"], asked["token_symbol"]),
+        asked["usr_addr"],
+        caller(),
+    )
+
+
+def get_token_bound(asked: dict[str, Any]) -> int | None:
+    """How much of the token does its pool take in? None: any amount."""
+    return token_bound(current(Database), current(SnapshotSource), asked["chain_id"], asked["token_addr"])

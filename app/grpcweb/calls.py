@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import Any, Final
 
-from flask import Blueprint, Flask, Response, current_app, request
+from flask import Blueprint, Flask, Response, request
 from msgspec import Struct, field
 from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.routing import BaseConverter, Rule
@@ -30,14 +30,14 @@ from app.grpcweb.frames import (
     read_message,
     write_answer,
 )
-from app.grpcweb.messages import Call, Method
+from app.grpcweb.messages import Method, read_question
 from app.grpcweb.service import methods
 from app.http.errors import as_gateway_error, retry_after
 from app.http.headers import AS_IT_IS, NO_STORE, REASON, meant_header
-from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS, MAX_QUESTION_BYTES, caller, preflight
+from app.http.public import ANY_ORIGIN, EXPOSED_HEADERS, MAX_QUESTION_BYTES, preflight
 from app.observability.logs import OPERATION, UNKNOWN
 from app.observability.outages import FAILURES
-from app.parts import current
+from app.parts import add_part, current
 from app.values.codes import Reason
 from app.values.error_catalogue import ErrorKind
 from app.values.errors import BadRequest, GatewayError, TooLarge, UnsupportedFormat
@@ -191,11 +191,10 @@ _ENDPOINT: Final = "grpcweb.call"
 web = Blueprint("grpcweb", __name__)
 
 
-class GrpcWebInterface(Struct, frozen=True):
-    """The setting and the methods of the door of one application."""
+class Methods(Struct, frozen=True):
+    """The methods of the interface of one application."""
 
-    trusted_proxies: int
-    methods: dict[str, Method] = field(default_factory=methods)
+    by_name: dict[str, Method] = field(default_factory=methods)
 
 
 class _RestOfPath(BaseConverter):
@@ -205,13 +204,13 @@ class _RestOfPath(BaseConverter):
     part_isolating = False
 
 
-def open_interface(app: Flask, *, trusted_proxies: int) -> None:
+def open_interface(app: Flask) -> None:
     """Add the service to the application.
 
     The rules name no HTTP method, so they match every one: every request is answered in gRPC's form,
     never by the framework.
     """
-    app.extensions[_KEY] = GrpcWebInterface(trusted_proxies)
+    add_part(app, Methods, Methods())
     app.register_blueprint(web)
     app.url_map.converters["rest"] = _RestOfPath
     for websocket in (False, True):
@@ -222,7 +221,7 @@ def open_interface(app: Flask, *, trusted_proxies: int) -> None:
 def name_operation(endpoint: str | None, values: dict[str, Any] | None) -> None:
     """Tell logs and metrics which method is called, before anything can refuse the call."""
     name = (values or {}).get("name")
-    known = name if name in _door().methods else UNKNOWN  # of a closed set, whatever callers send
+    known = name if name in current(Methods).by_name else UNKNOWN  # of a closed set, whatever callers send
     request.environ[OPERATION] = f"{_KEY}.{known}"
 
 
@@ -233,7 +232,7 @@ def call(name: str) -> Response:
         return preflight(200)
     if request.method != "POST":
         raise GatewayError("calls must be POST requests", reason=Reason.METHOD_NOT_ALLOWED)
-    method = _door().methods.get(name)
+    method = current(Methods).by_name.get(name)
     if method is None:
         raise GatewayError("unknown method", reason=Reason.PATH_NOT_FOUND)
     encoding = encoding_of(request.headers.get("Content-Type", ""))
@@ -243,17 +242,18 @@ def call(name: str) -> Response:
     message = read_message(_body(text=encoding == TEXT), MAX_QUESTION_BYTES)
     deadline.check(time.monotonic())
     settle_what_is_due(current(Database))
-    asked = Call(message, caller(_door().trusted_proxies))
-    answer = method.run(asked)
+    done = method.call(read_question(method.question, message, method.rules))
+    answer = method.write(done)
     deadline.check(time.monotonic())
-    return respond(GrpcStatus.OK, message=answer.SerializeToString(), headers=asked.headers)
+    headers = () if method.headers is None else method.headers(done)
+    return respond(GrpcStatus.OK, message=answer.SerializeToString(), headers=headers)
 
 
 @web.errorhandler(Exception)
 def answer_error(error: Exception) -> Response:
     """Answer any exception, also one from before the call, such as the limiter's."""
     name = (request.view_args or {}).get("name", "")
-    return refuse(error, _door().methods.get(name))
+    return refuse(error, current(Methods).by_name.get(name))
 
 
 def _body(*, text: bool) -> bytes:
@@ -273,9 +273,3 @@ def _body(*, text: bool) -> bytes:
     if len(body) > longest:
         raise TooLarge(TOO_LARGE)
     return decode_text(body) if text else body
-
-
-def _door() -> GrpcWebInterface:
-    door = current_app.extensions[_KEY]
-    assert isinstance(door, GrpcWebInterface)  # noqa: S101  narrows the type of an untyped registry
-    return door

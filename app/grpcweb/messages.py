@@ -9,7 +9,7 @@ from typing import Any, Final
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.json_format import ParseDict
 from google.protobuf.message import DecodeError, Message
-from msgspec import Struct, field
+from msgspec import Struct
 
 from app.estimates.estimate import Estimate
 from app.grpcweb.gateway_pb2 import (
@@ -29,34 +29,30 @@ from app.transfers.services.status import TransferStatus
 from app.values.amounts import rate_as_number
 from app.values.codes import ErrCode
 from app.values.errors import BadRequest
-from app.values.ip_addresses import IPAddress
 from app.values.wire_values import bounded_uint
 
-
-class Call(Struct, frozen=True):
-    """One call: the bytes of its message, and the caller's address (None where it is no IP address).
-
-    ``headers`` are those of the answer, names and values; a method may add some.
-    """
-
-    message: bytes
-    caller: IPAddress | None
-    headers: list[tuple[str, str]] = field(default_factory=list)
+Rules = Mapping[str, Callable[[Any], Any]]
+"""For fields with a rule beyond their type: a function that reads the value or raises ValueError."""
 
 
 class Method(Struct, frozen=True):
-    """What a method does, and the message that it answers with."""
+    """How a method is asked, what it does, and how it answers.
 
-    run: Callable[[Call], Message]
+    ``call`` does what ``read_question`` read by the ``rules``; of what it returns ``write`` makes the
+    message, and ``headers`` those of the answer, names and values.
+    """
+
+    question: type[Message]
     answer: type[Message]
+    rules: Rules
+    call: Callable[[dict[str, Any]], Any]
+    write: Callable[[Any], Message]
+    headers: Callable[[Any], list[tuple[str, str]]] | None = None
 
     def error(self, code: ErrCode, msg: str) -> Message:
         """The answer that is an error: ``err``, and every other field zero."""
         return self.answer(err={"code": code, "msg": msg})
 
-
-Rules = Mapping[str, Callable[[Any], Any]]
-"""For fields with a rule beyond their type: a function that reads the value or raises ValueError."""
 
 _BITS: Final = {FieldDescriptor.TYPE_UINT32: 32, FieldDescriptor.TYPE_UINT64: 64}
 _VARINT, _EIGHT_BYTES, _LENGTH, _GROUP, _END_OF_GROUP = range(5)

@@ -14,9 +14,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from app.sandbox.catalogue import SANDBOX_LATENCIES
 from app.sandbox.reports import PACES, Event, block_at, block_event
 from app.sandbox.transfer_builder import SendDetails, TransferBuilder, nonce_at, send_details
-from app.values.codes import SendKind
 from app.values.crypto import keccak256
 from app.values.times import UNIX_EPOCH
 
@@ -34,21 +34,9 @@ class Series(Struct, frozen=True):
     median: timedelta
 
 
-def _series(kind: SendKind, symbol: str, route: tuple[int, int], tokens: str, seconds: str) -> Series:
-    whole, _, fraction = seconds.partition(".")
-    median = timedelta(seconds=int(whole), microseconds=int(fraction.ljust(6, "0")))
-    return Series(send_details(kind, symbol, route, tokens, by=100), median)
-
-
-SERIES: Final = (
-    _series(SendKind.POOL, "USDT", (1, 56), "150", "246.5"),
-    _series(SendKind.POOL, "USDT", (56, 1), "150", "173.25"),
-    _series(SendKind.POOL, "USDC", (1, 42161), "150", "208.75"),
-    _series(SendKind.POOL, "USDC", (42161, 1), "150", "95.5"),
-    _series(SendKind.POOL, "USDC", (250, 42161), "25", "88.125"),
-    _series(SendKind.POOL, "WETH", (1, 8453), "0.02", "201.375"),
-    _series(SendKind.DEPOSIT, "AI", (56, 42161), "12000", "131.5"),
-    _series(SendKind.BURN, "AI", (42161, 43114), "9000", "74.625"),
+SERIES: Final = tuple(
+    Series(send_details(each.kind, each.sends, (each.src_chain_id, each.dst_chain_id), by=100), each.median)
+    for each in SANDBOX_LATENCIES
 )
 
 

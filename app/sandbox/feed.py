@@ -6,11 +6,13 @@ from fractions import Fraction
 from itertools import chain
 from typing import Final
 
-from app.sandbox.durations import LATENCY_WINDOW, fresh_heads, fresh_latencies
+from app.sandbox.catalogue import SANDBOX_TRANSFERS, SandboxTransfer
+from app.sandbox.durations import LATENCY_WINDOW, fresh_heads, fresh_latencies, usual_latency
 from app.sandbox.made_up_network import decimals_of
-from app.sandbox.refunds import VALIDATOR_KEYS, refunds
+from app.sandbox.refunds import VALIDATOR_KEYS, with_evidence
 from app.sandbox.reports import Event, block_event, event
-from app.sandbox.transfers import completed, on_the_way, reorged_away, to_be_refunded
+from app.sandbox.transfer_builder import TransferBuilder, send_details
+from app.values.codes import XferStatus
 from app.values.crypto import address_of, checksum_address, keccak256
 
 _LIQUIDITY: Final = (
@@ -41,10 +43,9 @@ def sandbox_events(now: datetime) -> Iterator[Event]:
     fresh. Raises ValueError when ``now`` has no offset.
     """
     now = _in_utc(now)
-    transfers = chain(completed(now), to_be_refunded(now), refunds(now), on_the_way(now))
+    transfers = sorted(SANDBOX_TRANSFERS, key=_user)  # the order of what happened at the same moment
     events = [
-        *(event for transfer in transfers for event in transfer.events),
-        *reorged_away(now),
+        *chain.from_iterable(_story(transfer, now) for transfer in transfers),
         *_liquidity(now),
         *_fees(now),
         _rotation(now),
@@ -61,6 +62,32 @@ def fresh_events(now: datetime, since: datetime) -> Iterator[Event]:
     """
     now = _in_utc(now)
     yield from sorted(chain(fresh_latencies(now, _in_utc(since)), fresh_heads(now)), key=_time)
+
+
+def _story(transfer: SandboxTransfer, now: datetime) -> list[Event]:
+    """What happened to a transfer, step by step."""
+    hours, minutes = map(int, transfer.ago.split(":"))
+    route = transfer.src_chain_id, transfer.dst_chain_id
+    builder = TransferBuilder(
+        transfer.transfer_id,
+        send_details(transfer.kind, transfer.sends, route, by=transfer.user),
+        now - timedelta(hours=hours, minutes=minutes),
+        src_tx_hash=transfer.src_tx_hash,
+        dst_tx_hash=transfer.dst_tx_hash,
+    )
+    for step in transfer.steps:
+        match step.split(" ", 1):
+            case ["released"]:
+                builder.released(usual_latency(*route))
+            case ["network_status", status]:
+                builder.network_status(XferStatus[status])
+            case ["failed", reason]:
+                builder.failed(reason)
+            case ["evidence", signatures]:
+                with_evidence(builder, int(signatures))
+            case [plain]:
+                getattr(builder, plain)()
+    return builder.events
 
 
 def _liquidity(now: datetime) -> Iterator[Event]:
@@ -99,6 +126,10 @@ def _rotation(now: datetime) -> Event:
         signers=[checksum_address(signer) for signer, _ in members],
         powers=[str(power * 10**24) for _, power in members],
     )
+
+
+def _user(transfer: SandboxTransfer) -> int:
+    return transfer.user
 
 
 def _time(event: Event) -> str:

@@ -102,16 +102,18 @@ def user(number: int) -> bytes:
     return b"\x5a" * 18 + number.to_bytes(2, "big")
 
 
-def send_details(kind: SendKind, symbol: str, route: tuple[int, int], tokens: str, *, by: int) -> SendDetails:
-    """Return a send of user ``by`` of so many ``tokens``, written as people do ("0.25").
+def send_details(kind: SendKind, sends: str, route: tuple[int, int], *, by: int) -> SendDetails:
+    """Return a send of user ``by``.
 
+    ``sends`` is an amount in whole tokens and a symbol, as people write it ("0.25 USDT").
     ``route`` is the source chain and the destination chain.
     Raises ValueError for an amount finer than the token's smallest unit.
     """
     src_chain_id, dst_chain_id = route
+    tokens, symbol = sends.split()
     amount = Fraction(tokens) * 10 ** decimals_of(src_chain_id, symbol)
     if amount.denominator != 1:
-        raise ValueError(f"{tokens} {symbol} is finer than the smallest unit on chain {src_chain_id}")
+        raise ValueError(f"{sends} is finer than the smallest unit on chain {src_chain_id}")
     return SendDetails(kind, symbol, src_chain_id, dst_chain_id, int(amount), user(by))
 
 
@@ -169,6 +171,18 @@ class TransferBuilder:
         """That block is deep enough."""
         self._wait(time_to_depth(self.details.src_chain_id, block_delays()[self.details.src_chain_id]))
         return self._add("transfer.confirmed")
+
+    def reorged(self) -> Self:
+        """A reorganisation takes back the source block, and nothing else.
+
+        It is for a chain of which no event of a later block comes before it.
+        """
+        self._wait(4 * _STEP)
+        chain_id, block = self.details.src_chain_id, self.source_block
+        self.events.append(
+            event("chain.reorged", f"{chain_id}:{block}", self._at, chain_id=chain_id, from_block=block)
+        )
+        return self
 
     def failed(self, reason: str) -> Self:
         """It reverted or was dropped: nothing was taken."""

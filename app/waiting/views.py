@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 import orjson
-from flask import Blueprint, Response, current_app, request
+from flask import Response, current_app, request
 
 from app.db.database import Database
 from app.http.errors import refusal
 from app.http.headers import AS_IT_IS, NO_STORE
-from app.http.interface import PREFIX, Answers, PublicInterface
+from app.http.interface import PublicInterface
 from app.http.later import Beginning, LaterResponse, Pause, Step, with_own
 from app.http.public import ANY_ORIGIN, EXPOSED, PUBLIC_HEADERS, answer
-from app.http.requests import apply_request_policy, caller, read_query
+from app.http.requests import caller, read_query
 from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
 from app.parts import current
@@ -39,9 +39,6 @@ from app.waiting.services import (
     wait_for_status,
 )
 from app.waiting.status_stream import PlacedChange
-
-WAIT_PATH: Final = "/waitTransferStatus"
-EVENTS_PATH: Final = "/transferEvents"
 
 RETRY_MILLISECONDS: Final = 2_000
 """When a client whose connection broke comes again."""
@@ -216,16 +213,7 @@ _LAST: Final = "last_awaited_answer"
 _WAIT_QUERY: Final = WaitQuery()
 _EVENTS_QUERY: Final = EventsQuery()
 
-wait = Blueprint("wait", __name__)
-wait.before_request(apply_request_policy)
 
-
-def answers(compat_clients: bool) -> Answers:
-    """The shape of the path's answer that is no stream."""
-    return {WAIT_PATH: status_answer(compat_clients)}
-
-
-@wait.get(WAIT_PATH)
 def wait_transfer_status() -> Response:
     """Is this transfer at another status by now?"""
     shape = status_answer(current(PublicInterface).compat_clients)
@@ -237,11 +225,10 @@ def wait_transfer_status() -> Response:
     if not isinstance(found, StatusWaiter):
         return answer(shape, found, progress_headers(found))
     last = current_app.extensions.setdefault(_LAST, LastAnswer())
-    source = StatusSource(*parts, shape, found, _refuse_later(current_app.app_context), last)
+    source = StatusSource(*parts, shape, found, _refuse_later(current_app.app_context, request.path), last)
     return LaterResponse(source, PUBLIC_HEADERS)
 
 
-@wait.get(EVENTS_PATH)
 def transfer_events() -> Response:
     """What happens to this transfer, or to those of this account?"""
     database = current(Database)
@@ -277,11 +264,11 @@ def _position(text: str | None) -> Position | None:
         raise BadRequest.naming({"Last-Event-ID": str(error)}) from None
 
 
-def _refuse_later(context: Callable[[], Any]) -> Refuse:
+def _refuse_later(context: Callable[[], Any], path: str) -> Refuse:
     """What makes an answer of an error when the request is over."""
 
     def refuse(error: Exception) -> Response:
         with context():
-            return refusal(error, "GET", PREFIX + WAIT_PATH)
+            return refusal(error, "GET", path)
 
     return refuse

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from flask import Blueprint, Response
+from flask import Response
 
 from app.audit.keys import AuditKeys
 from app.credentials.api_key import ApiKey, Scope
 from app.credentials.callers import require_key, require_scope
 from app.db.database import Database
-from app.http.interface import Answers
 from app.http.public import answer
-from app.http.requests import apply_request_policy, read_body, read_query
+from app.http.requests import read_body, read_query
 from app.parts import current
 from app.values.codes import Reason
 from app.values.errors import BadRequest, GatewayError
@@ -30,26 +29,17 @@ from app.webhooks.services.subscriptions import (
 )
 from app.webhooks.subscription import Audience, State, subjects_of
 
-WEBHOOKS_PATH: Final = "/webhooks"
-
 _BODY: Final = WebhookBody()
 _QUERY: Final = WebhookQuery()
 _ANSWER: Final = WebhooksAnswer()
 
-ANSWERS: Final[Answers] = {WEBHOOKS_PATH: _ANSWER}
 
-webhooks = Blueprint("webhooks_api", __name__)
-webhooks.before_request(apply_request_policy)
-
-
-@webhooks.get(WEBHOOKS_PATH)
 def list_webhooks() -> Response:
     """Which webhooks does this key have?"""
     key = require_key(Scope.WEBHOOKS)
     return answer(_ANSWER, _listed(key.key_id))
 
 
-@webhooks.post(WEBHOOKS_PATH)
 def create_webhook() -> Response:
     """Tell this URL what becomes of these transfers."""
     key = require_key(Scope.WEBHOOKS)
@@ -61,7 +51,6 @@ def create_webhook() -> Response:
     return answer(_ANSWER, _listed(key.key_id, made.public_id) | {"secret": made.secret})
 
 
-@webhooks.delete(WEBHOOKS_PATH)
 def remove_webhook() -> Response:
     """Tell it nothing more."""
     key = require_key(Scope.WEBHOOKS)

@@ -11,9 +11,12 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug import exceptions as framework
 
-from app.grpcweb import service
+from app.estimates import views as estimates
 from app.grpcweb.calls import GRPC_STATUS, DeadlineExceeded
 from app.grpcweb.frames import CompressedMessage
+from app.latency import views as latency
+from app.network import views as network
+from app.transfers import views as transfers
 from app.values.codes import Reason
 from app.values.error_catalogue import ErrorKind
 from app.values.errors import BadRequest, GatewayError, TooLarge, Unavailable, UnsupportedFormat
@@ -36,6 +39,12 @@ STATUS_OF = {400: INVALID_ARGUMENT, 408: INTERNAL, 500: INTERNAL, 503: UNAVAILAB
 """Of the HTTP door's faults. A 408 comes from its framework alone and means nothing here."""
 
 Fail = Callable[[str, Exception], Answer]
+SERVICES = (
+    (latency, "median_latency"),
+    (transfers, "transfer_status"),
+    (estimates, "estimate_transfer"),
+    (network, "transfer_configs"),
+)
 METHODS = ["GetTransferStatus", "GetLatest7DayTransferLatencyForQuery", "EstimateAmt", "GetTransferConfigs"]
 
 
@@ -47,8 +56,8 @@ def failing(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> Fail:
         def raise_it(*_: object) -> None:
             raise error
 
-        for name in ("median_latency", "transfer_status", "estimate_transfer", "transfer_configs"):
-            monkeypatch.setattr(service, name, raise_it)
+        for views, name in SERVICES:
+            monkeypatch.setattr(views, name, raise_it)
         fields: dict[str, Any] = {"GetTransferStatus": {"transfer_id": "0" * 64}}.get(method, {})
         if method == "EstimateAmt":
             fields = {"token_symbol": "USDT", "amt": "1"}

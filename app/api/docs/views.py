@@ -18,7 +18,6 @@ from app.http.headers import AS_IT_IS, JSON
 from app.http.interface import DOCS, PublicInterface
 from app.http.public import ANY_ORIGIN, EXPOSED, preflight
 from app.parts import current
-from app.waiting.views import wait
 
 PLAIN: Final = "files/"
 """Below it there are files of the repository that pages link to. They are shown as text."""
@@ -110,7 +109,7 @@ def redirect_first() -> Response:
 @docs.get("/openapi.json")
 def openapi() -> Response:
     """The document, readable from pages of any origin."""
-    waiting = wait.name in current_app.blueprints
+    waiting = "wait" in current_app.blueprints
     body = document_bytes(compat_clients=current(PublicInterface).compat_clients, waiting=waiting)
     response = Response(body, headers=(JSON, _REVALIDATED, *AS_IT_IS, ANY_ORIGIN, EXPOSED))
     response.add_etag()

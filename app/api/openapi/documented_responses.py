@@ -6,8 +6,12 @@ and a form have text alone, and the document says which texts are read.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
+import orjson
 from marshmallow import Schema
 
 from app.http.headers import (
@@ -16,32 +20,16 @@ from app.http.headers import (
     MEANT,
     NEXT_ACTOR,
     NEXT_POLL,
-    PROGRESS_HEADERS,
     REASON,
     REQUEST_ID,
     TERMINAL,
 )
+from app.http.operations import LIMITED
 from app.http.public import RATE_LIMIT_HEADERS
 from app.transfers.progress import LONGEST, SHORTEST, FinalBy, NextActor
 from app.values.error_catalogue import ERRORS
 
 JSON: Final = "application/json"
-
-
-def body_of(content: dict[str, Any]) -> dict[str, Any]:
-    """The body of a POST.
-
-    That JSON may be declared as anything (docs/interface.md#compat-clients) is not announced: generated
-    clients declare it, and some generators leave out an operation with a type that they cannot write.
-
-    :param content: what is read, by its type.
-    """
-    return {"required": True, "content": content}
-
-
-def unread_types(compat_clients: bool) -> tuple[int, ...]:
-    """How a POST fails whose body is declared as another type, with ``COMPAT_CLIENTS=0``."""
-    return () if compat_clients else (415,)
 
 
 _TEXTS: Final = {
@@ -117,12 +105,6 @@ _FAILURES: Final = {
 _BEFORE_THE_PATH: Final = (414, 431)
 """What the server answers before it knows the path: so any operation may."""
 
-_LIMITED: Final = (401, 403, 429)
-"""How every public operation fails, by the key or by the limit of the caller."""
-
-READ: Final = (400, *_LIMITED, 405, 413, 500, 503)
-"""How an operation fails that takes its question from the query."""
-
 HEADERS: Final[dict[str, dict[str, Any]]] = {
     REQUEST_ID: {
         "description": "The id of the request: your own `X-Request-Id` where it has 8 to 64 letters, digits, "
@@ -191,42 +173,62 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
 """Headers of answers, as components."""
 
 
-def _headers(*names: str) -> dict[str, Any]:
+def headers(*names: str) -> dict[str, Any]:
+    """Headers of an answer, by reference."""
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
-ETAG: Final = _headers("ETag")
-PROGRESS: Final = _headers(*PROGRESS_HEADERS, MEANT)
 _HINTS: Final = {401: "WWW-Authenticate", 405: "Allow", 429: "Retry-After", 503: "Retry-After"}
-_ALWAYS: Final = _headers(REQUEST_ID, REASON)
-_STANDING: Final = _headers(*RATE_LIMIT_HEADERS)
+
+EXAMPLES_FILE: Final = Path(__file__).with_name("examples.json")
+"""Of each operation examples by name: what the sandbox answered. A test asks for them again, and
+``python -m tests.contract.documented_examples`` records them."""
+
+
+@cache
+def _recorded() -> dict[str, dict[str, dict[str, Any]]]:
+    recorded: dict[str, dict[str, dict[str, Any]]] = orjson.loads(EXAMPLES_FILE.read_bytes())
+    return recorded
+
+
+def stream_example(operation: str) -> str:
+    """How a stream begins, as it was recorded."""
+    (example,) = _recorded()[operation].values()
+    return str(example["value"])
+
+
+def recorded_examples(operation: str, shape: Schema) -> dict[str, Any]:
+    """The answers of an operation as they were recorded, without fields that this shape does not have."""
+    return {
+        name: {
+            "summary": example["summary"],
+            "value": {field: value for field, value in example["value"].items() if field in shape.fields},
+        }
+        for name, example in _recorded().get(operation, {}).items()
+    }
 
 
 def responses(
-    shape: type[Schema] | Schema,
-    examples: dict[str, Any],
-    *failures: int,
-    more_headers: dict[str, Any] | None = None,
+    shape: Schema, examples: dict[str, Any], *failures: int, answer_headers: Iterable[str] = ()
 ) -> dict[str, Any]:
     """The answers of an operation: the good one, and ``default`` for every failure. Both have one shape.
 
     :param failures: the HTTP statuses with which this operation can fail, but for those of every operation.
-    :param more_headers: of the good answer.
+    :param answer_headers: the names of further headers of the good answer.
     """
     statuses = sorted((*failures, *_BEFORE_THE_PATH))
-    every = _ALWAYS | (_STANDING if set(_LIMITED) <= set(failures) else {})
-    hints = _headers(*(_HINTS[status] for status in statuses if status in _HINTS))
-    good = {"schema": shape} | ({"examples": examples} if examples else {})
+    every = headers(REQUEST_ID, REASON, *(RATE_LIMIT_HEADERS if set(LIMITED) <= set(failures) else ()))
+    hints = headers(*(_HINTS[status] for status in statuses if status in _HINTS))
     return {
         "200": {
             "description": "The result, or `err` with the reason why there is none.",
-            "headers": every | (more_headers or {}),
-            "content": {"application/json": good},
+            "headers": every | headers(*answer_headers),
+            "content": {JSON: {"schema": shape} | ({"examples": examples} if examples else {})},
         },
         "default": {
             "description": "A failure, with `err`:\n"
             + "".join(f"\n- {status}: {_FAILURES[status]}" for status in statuses),
             "headers": every | hints,
-            "content": {"application/json": {"schema": shape}},
+            "content": {JSON: {"schema": shape}},
         },
     }

@@ -1,4 +1,4 @@
-"""Made by `make clients` from the OpenAPI document sha256:966c3d3379ba3506eb8ec32b40b5cba87a401eb804d0675e6c021e604f5c6d62. Do not edit."""
+"""Made by `make clients` from the OpenAPI document sha256:1c089b73dd9ff5f5a1f3537465a4bf0c0c45131fae99b2b2aac549c579262f7c. Do not edit."""
 
 from __future__ import annotations
 

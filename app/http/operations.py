@@ -1,0 +1,105 @@
+"""What an operation of the public interfaces is: how it is called, what it takes, does and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from flask import Response
+from marshmallow import Schema
+from msgspec import Struct
+
+from app.http.interface import NOTHING_BUT_ERR
+from app.http.public import answer
+from app.http.requests import read_body, read_query_or_body
+
+LIMITED: Final = (401, 403, 429)
+"""How every public operation fails, by the key or by the limit of the caller."""
+
+READ: Final = (400, *LIMITED, 405, 413, 500, 503)
+"""How an operation fails that takes its question from the query."""
+
+Shape = Schema | Callable[[bool], Schema]
+"""A schema, or the one for each value of ``COMPAT_CLIENTS``."""
+
+
+def shape_of(shape: Shape, compat_clients: bool) -> Schema:
+    """The schema of an interface with this setting."""
+    return shape if isinstance(shape, Schema) else shape(compat_clients)
+
+
+class Operation(Struct, frozen=True, kw_only=True):
+    """One operation.
+
+    ``name`` is that of the path, of the OpenAPI document and, with a capital, of the method of gRPC-Web.
+    ``call`` does it, with what was read, for both interfaces; ``dump`` and ``headers`` make the answer over
+    HTTP of what it returns. ``view`` serves it over HTTP where there is more to it.
+    ``group`` is its blueprint, empty for the main one; those of ``grpcweb`` have no route. ``endpoint`` is
+    what logs and metrics call it, where that is not the name of the function.
+
+    ``query`` and ``bodies`` are what clients send; ``reads`` reads further spellings of the query. A ``form``
+    has the fields of the query in its body.
+    ``parameters`` are the names and descriptions of headers that are read, ``answer_headers`` the names of
+    those of a good answer. ``failures`` are HTTP statuses. ``examples_of`` is the operation whose recorded
+    answers are shown, where they are not its own. ``key_needed`` is None where a key does not matter.
+    """
+
+    name: str
+    call: Callable[[dict[str, Any]], Any] | None = None
+    dump: Callable[[Any], Any] | None = None
+    headers: Callable[[Any], list[tuple[str, str]]] | None = None
+    view: Callable[[], Response] | None = None
+    group: str = ""
+    endpoint: str = ""
+    method: str = "GET"
+    path: str = ""
+    further_paths: tuple[str, ...] = ()
+    query: Shape | None = None
+    reads: Schema | None = None
+    bodies: tuple[Schema, ...] = ()
+    form: bool = False
+    answer: Shape = NOTHING_BUT_ERR
+    tag: str = "Transfers"
+    summary: str = ""
+    description: str = ""
+    parameters: tuple[tuple[str, str], ...] = ()
+    answer_headers: tuple[str, ...] = ()
+    failures: tuple[int, ...] = READ
+    examples_of: str = ""
+    key_needed: bool | None = False
+    streams: bool = False
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Without their prefix; the first is the documented one."""
+        return (self.path or f"/{self.name}", *self.further_paths)
+
+    @property
+    def endpoint_name(self) -> str:
+        """What logs and metrics call it."""
+        function: Any = self.call or self.view
+        return self.endpoint or str(function.__name__)
+
+    def view_for(self, compat_clients: bool) -> Callable[[], Response]:
+        """The view: reads what is asked, does it, and dumps the answer."""
+        if self.view is not None:
+            return self.view
+        call, dump, headers = self.call, self.dump, self.headers
+        shape = shape_of(self.answer, compat_clients)
+        read = self._reader(compat_clients)
+        assert call is not None  # noqa: S101  an operation without a view has one
+
+        def view() -> Response:
+            done = call(read())
+            values = done if dump is None else dump(done)
+            return answer(shape, values, () if headers is None else headers(done))
+
+        return view
+
+    def _reader(self, compat_clients: bool) -> Callable[[], dict[str, Any]]:
+        if self.bodies:
+            body, *others = self.bodies
+            return lambda: read_body(body, otherwise=others[0] if others else None)
+        assert self.query is not None  # noqa: S101
+        query = self.reads or shape_of(self.query, compat_clients)
+        return lambda: read_query_or_body(query)
