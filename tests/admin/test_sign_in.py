@@ -10,7 +10,13 @@ import pytest
 from flask import Flask
 
 from app.accounts.roles import Role
-from app.accounts.services.accounts import find_account, new_uniquifier, update_account, use_code
+from app.accounts.services.accounts import (
+    create_account,
+    find_account,
+    new_uniquifier,
+    update_account,
+    use_code,
+)
 from tests.actors import TESTER
 from tests.admin.forms import form_of
 from tests.admin.second_factor import REFUSED, VIEWER, code_of, set_up
@@ -26,6 +32,17 @@ def test_the_right_password_opens_and_signing_out_closes(app: Flask) -> None:
     thief = Visitor(app)
     thief.client.set_cookie("console", cookie, path="/admin")
     assert not thief.inside, "a copied cookie must be worth nothing after signing out"
+
+
+def test_a_password_of_the_command_line_is_not_hashed_again_at_sign_in(app: Flask) -> None:
+    """Both are hashed by one context: with other parameters here, each sign-in would write the account."""
+    made = create_account(*gateway_of(app).editing, "new@example.org", PASSWORD, Role.VIEWER, actor=TESTER)
+    visitor = Visitor(app)
+    visitor.sign_in(made.email)
+    assert visitor.inside
+    signed_in_now = find_account(gateway_of(app).database, email=made.email)
+    assert signed_in_now
+    assert signed_in_now.password == made.password
 
 
 @pytest.mark.parametrize(

@@ -118,17 +118,8 @@ class OperatorDatastore(UserDatastore):
     def put(self, user: Any) -> Any:
         """Store what was set on the user. What a passkey's use changes was stored by then."""
         if not isinstance(user, OwnedPasskey) and user.unsaved:
-            own = actor_named(user.email)
-            user.take(
-                update_account(
-                    current(Database),
-                    current(AuditKeys),
-                    current(TwoPersons),
-                    user.id,
-                    user.unsaved,
-                    actor=own,
-                )
-            )
+            parts = current(Database), current(AuditKeys), current(TwoPersons)
+            user.take(update_account(*parts, user.id, user.unsaved, actor=actor_named(user.email)))
         return user
 
     def commit(self) -> None:
