@@ -17,7 +17,6 @@ from app.console.lists import Choice, Flag
 from app.console.views import flash_saved
 from app.db.database import Database
 from app.network.admin.editing import LONGEST_GIVEN, NetworkView, concerned_transfers
-from app.network.admin.forms import BlockedAddressForm, BlockedNetworkForm, RouteBlockForm
 from app.network.admin.names import ChainIs, SymbolIs, chain_cell
 from app.network.admin.row_forms import LARGEST_LIST, BlocksForm
 from app.network.edits.blocks import BlockEdit, preview_blocks, save_blocks
@@ -121,8 +120,6 @@ class BlockedAddressesView(BlockedView):
         "Accounts that get no estimates. Upper and lower case are the same. Users never see the reason."
     )
     nothing = "No address is blocked. Block one or a whole list here."
-    row_endpoint = "blocked_addresses.edit"
-    new_endpoint = "blocked_addresses.new"
     new_label = "Block addresses"
     column_list = ("address", "state", "reason", "source", "expires_at")
     column_labels = {"expires_at": "Ends"}
@@ -135,7 +132,6 @@ class BlockedAddressesView(BlockedView):
         "state": lambda v, c, m, p: state_of_block(m),
         "expires_at": lambda v, c, m, p: when(m.expires_at),
     }
-    row_form = BlockedAddressForm
 
 
 class BlockedNetworksView(BlockedView):
@@ -151,8 +147,6 @@ class BlockedNetworksView(BlockedView):
         "see the reason."
     )
     nothing = "No network is blocked. Block one or a whole list here."
-    row_endpoint = "blocked_networks.edit"
-    new_endpoint = "blocked_networks.new"
     new_label = "Block networks"
     column_list = ("cidr", "state", "reason", "expires_at")
     column_labels = {"cidr": "Network", "expires_at": "Ends"}
@@ -164,7 +158,6 @@ class BlockedNetworksView(BlockedView):
         "state": lambda v, c, m, p: state_of_block(m),
         "expires_at": lambda v, c, m, p: when(m.expires_at),
     }
-    row_form = BlockedNetworkForm
 
 
 class RouteBlocksView(NetworkView):
@@ -178,8 +171,6 @@ class RouteBlocksView(NetworkView):
         "Stops one token between two chains, in one or both directions. Applies to pegged pairs too."
     )
     nothing = "No route is blocked. Block one to stop a token between two chains at once."
-    row_endpoint = "route_blocks.edit"
-    new_endpoint = "route_blocks.new"
     new_label = "Block route"
     column_list = (
         "symbol", "src_chain_id", "dst_chain_id", "state", "both_directions", "reason", "expires_at",
@@ -209,4 +200,3 @@ class RouteBlocksView(NetworkView):
             pill("both", "bad") if m.both_directions else pill("one", "warn")
         ),
     }
-    row_form = RouteBlockForm

@@ -26,7 +26,6 @@ from app.console.views import after_saving
 from app.db.database import Database
 from app.db.engine import reading
 from app.network.admin.editing import Attempt, NetworkView
-from app.network.admin.forms import ChainForm
 from app.network.admin.names import chain_names, percent
 from app.network.admin.previewed import PreviewedForm, note_unconfirmed
 from app.network.admin.row_forms import StopChainForm
@@ -156,7 +155,6 @@ class ChainsView(StopSeveral, NetworkView):
     one = "chain"
     explanation = "Where transfers start and end. A stopped chain gets no estimates, in either direction."
     nothing = "No chain is configured yet. Connect one, or import a network document on the server."
-    row_endpoint = "chains.edit"
     new_endpoint = "connect.index"
     new_label = "Connect a chain"
     access = {**NetworkView.access, **StopSeveral.more_access, "stop": EDIT, "resume": EDIT}
@@ -187,7 +185,6 @@ class ChainsView(StopSeveral, NetworkView):
         "contract_addr": lambda v, c, m, p: cut(m.contract_addr),
         "act": lambda v, c, m, p: v.switch(m),
     }
-    row_form = ChainForm
 
     @expose("/new")
     def new(self) -> ResponseReturnValue:

@@ -26,9 +26,10 @@ from app.console.views import ConsoleView, flash_saved
 from app.db.database import Database
 from app.network.admin.amount_fields import SMALLEST, TOKENS, UnitField
 from app.network.admin.change_words import told
-from app.network.admin.forms import ChainForm
+from app.network.admin.forms import row_inputs
 from app.network.admin.names import chain_choices, name_for_this_page
 from app.network.admin.previewed import note_unconfirmed
+from app.network.admin.row_forms import RowForm
 from app.network.admin.validators import ValidatorsField
 from app.network.edits.connecting import (
     NO_EXAMPLE,
@@ -41,7 +42,9 @@ from app.network.edits.connecting import (
 )
 from app.network.edits.results import FieldError, Invalid, Preview
 from app.network.edits.rows import preview_edits, save_edits
-from app.network.schemas.section_schemas import MAX_DECIMALS
+from app.network.models import Chain
+from app.network.models.columns import declared
+from app.network.models.document_fields import MAX_DECIMALS
 from app.network.snapshot import SnapshotSource
 from app.parts import current
 from app.values.amounts import format_units, is_uint256
@@ -82,7 +85,11 @@ class _RouteLine(Form):
     fee_back = UnitsField("Base fee to the new chain", needed=False)
 
 
-class ConnectForm(ChainForm):
+_CHAIN_INPUTS: Final = row_inputs(Chain)
+_COPIED: Final = tuple(name for name, each in declared(Chain).items() if each.copied)
+
+
+class ConnectForm(RowForm):
     """A new chain, with what it has like the example. Fields of lines are called ``token0``, ``route0`` …"""
 
     validators = ValidatorsField(
@@ -95,8 +102,7 @@ class ConnectForm(ChainForm):
 
     def __init__(self, example: Example, **kwargs: Any) -> None:
         self.example = example
-        kept = ("block_delay", "gas_token_symbol", "drop_gas_amt", "minimal_max_slippage", "tx_path")
-        super().__init__(row={key: example.chain[key] for key in kept if key in example.chain}, **kwargs)
+        super().__init__(row={key: example.chain[key] for key in _COPIED if key in example.chain}, **kwargs)
 
     def sent_without_lines(self) -> MultiDict[str, str]:
         """What was sent about the chain itself: tokens and routes may have other numbers now."""
@@ -121,8 +127,12 @@ class ConnectForm(ChainForm):
 
     def chain_inputs(self) -> list[TextValueField]:
         """The inputs of the chain itself."""
-        own = (field for field in self if field.short_name in ChainForm.__dict__)
-        return [field for field in own if isinstance(field, TextValueField)]
+        return [self[name] for name in _CHAIN_INPUTS]
+
+    def later_inputs(self) -> list[TextValueField]:
+        """Those among them that a chain can do without."""
+        columns = {name: each for name, each in declared(Chain).items() if not each.shape.required}
+        return [field for field in self.chain_inputs() if field.short_name in columns]
 
     def new_chain(self) -> NewChain:
         """What is asked for. Errors stand beside their inputs afterwards: look at ``errors``."""
@@ -193,7 +203,7 @@ class ConnectForm(ChainForm):
 
 def connect_form(example: Example, **kwargs: Any) -> ConnectForm:
     """The form with a line for each token and route of the example."""
-    lines: dict[str, Any] = {}
+    lines: dict[str, Any] = dict(_CHAIN_INPUTS)
     for number, token in enumerate(example.tokens):
         pool = token.pool or {}
         cap = pool.get("total_cap")

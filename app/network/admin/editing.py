@@ -23,6 +23,7 @@ from app.console.lists import ListView
 from app.console.views import after_saving
 from app.db.database import Database
 from app.db.engine import reading
+from app.network.admin.forms import row_form
 from app.network.admin.names import decimals_by_pool, row_title
 from app.network.admin.previewed import PreviewedForm, confirmed, note_unconfirmed
 from app.network.admin.row_forms import DiffLine, RowForm
@@ -122,6 +123,7 @@ class NetworkView(ListView):
     """Rows of one section. Everybody reads them; operators change them after a preview of the effects."""
 
     section = "Network"
+    of: ClassVar[Section]
     row_form: ClassVar[type[RowForm]]
     one: ClassVar[str]
     """What a row is called in headings, such as ``route``."""
@@ -139,9 +141,13 @@ class NetworkView(ListView):
         "restore": EDIT,
     }
 
-    def __init__(self) -> None:
-        self.of: Section = EDITABLE[self.model_class.__tablename__]
-        super().__init__()
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "model_class" in cls.__dict__:
+            table = cls.model_class.__tablename__
+            cls.of, cls.row_form = EDITABLE[table], row_form(cls.model_class)
+            cls.row_endpoint = f"{table}.edit"
+            cls.new_endpoint = cls.__dict__.get("new_endpoint", f"{table}.new")
 
     @property
     def has_history(self) -> bool:

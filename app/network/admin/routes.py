@@ -25,7 +25,6 @@ from app.db.database import Database
 from app.db.engine import reading
 from app.estimates.queries import reported_fees
 from app.network.admin.editing import Beside, NetworkView
-from app.network.admin.forms import RouteForm
 from app.network.admin.names import (
     NOT_KNOWN,
     ChainIs,
@@ -223,8 +222,6 @@ class RoutesView(BaseFees, NetworkView):
     one = "route"
     explanation = "One token in one direction between two pools, with its rate and fees."
     nothing = "No route is configured yet. Add both pools first, then the route."
-    row_endpoint = "routes.edit"
-    new_endpoint = "routes.new"
     new_label = "Add route"
     access = {**NetworkView.access, **BaseFees.more_access}
     column_list = (
@@ -256,7 +253,6 @@ class RoutesView(BaseFees, NetworkView):
         "base_fee": lambda v, c, m, p: fee_cell(m),
         "perc_fee_tiers": lambda v, c, m, p: tiers_cell(m.perc_fee_tiers, m.src_chain_id, m.symbol),
     }
-    row_form = RouteForm
 
     def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
         """The base fees of the route, where there is another than the configured one, and which counts."""

@@ -15,9 +15,9 @@ from sqlalchemy import ColumnElement, Connection
 from app.audit.services import Conflict, require_unchanged
 from app.cooperation import in_turns
 from app.network.changes import Change
-from app.network.document import messages_by_path, pins_too_long
+from app.network.document import messages_by_path
 from app.network.edits.results import FieldError, InUse, Invalid, RowUsers
-from app.network.guards import faults, refusals
+from app.network.guards import PIN, faults, makes_ended_pin, pins_too_long, refusals
 from app.network.queries import load_rows, row_by_id, rows_with
 from app.network.sections import SECTIONS, Part, Row, Section
 from app.transfers.queries.usage import COUNT_LIMIT, count_transfers, of_chain, of_token, some_transfers
@@ -96,11 +96,6 @@ _BY_DOCUMENT: Final = ("validators", "config_fields")
 
 EDITABLE: Final = {section.name: section for section in SECTIONS if section.name not in _BY_DOCUMENT}
 """The sections that operators edit. Validators come from the chains, further fields by the document."""
-
-COUNTED_BY_FEED: Final = {
-    "pools": ("liquidity_added", "liquidity_sent", "liquidity_relayed", "liquidity_withdrawn")
-}
-"""Opening values: given with a new row, and not edited afterwards, as the feed counts what follows."""
 
 _MESSAGE: Final = re.compile(
     r"(?P<row>[a-z_]+(?:\[\d+\])?)(?:\.(?P<path>[^:]+))?: (?P<message>.+)", re.DOTALL
@@ -290,13 +285,14 @@ def _read(
         raise Invalid(FieldError(*pair, number) for pair in messages_by_path(error.messages)) from None
     if as_document:
         return row
-    pin = _pin_rules(section, before, row, now, number)
-    if errors := [*_console_rules(section, before, row, number), *pin]:
+    if errors := list(_console_rules(section, before, row, now, number)):
         raise Invalid(errors)
     return row
 
 
-def _console_rules(section: Section, before: Row | None, row: Row, number: int) -> Iterator[FieldError]:
+def _console_rules(
+    section: Section, before: Row | None, row: Row, now: datetime, number: int
+) -> Iterator[FieldError]:
     """What the console refuses although an imported document may have it."""
     if section.name == "chains" and row["disabled"] and not row["disabled_reason"].strip():
         yield FieldError(
@@ -304,21 +300,11 @@ def _console_rules(section: Section, before: Row | None, row: Row, number: int) 
             "Enter why the chain is stopped. Operators see it; users never do.",
             number,
         )
-    for column in COUNTED_BY_FEED.get(section.name, ()) if before is not None else ():
+    for column in section.opening if before is not None else ():
         if before is not None and row[column] != before[column]:
             yield FieldError(column, "cannot be changed: the event feed counts it", number)
-
-
-def _pin_rules(
-    section: Section, before: Row | None, row: Row, now: datetime, number: int
-) -> Iterator[FieldError]:
-    """A pin that has ended can be imported with the document it stands in, but not be made."""
-    if section.name != "routes" or row["pinned_until"] is None:
-        return
-    columns = ("pinned_base_fee", "pinned_until")
-    stays = before is not None and all(row[column] == before[column] for column in columns)
-    if not stays and row["pinned_until"] <= now:
-        yield FieldError("pinned_until", "is in the past: enter a later time", number)
+    if makes_ended_pin(section, before, row, now):
+        yield FieldError(PIN[1], "is in the past: enter a later time", number)
 
 
 def _require_new(section: Section, row: Row, planned: ByIdentity, number: int) -> None:

@@ -19,7 +19,7 @@ from app.db.database import Database
 from app.db.engine import reading, reading_consistently, writing
 from app.network.changes import Change, audited, in_words
 from app.network.edits.edit_effects import effects_of, needs_typed
-from app.network.edits.planning import COUNTED_BY_FEED, EDITABLE, Edit, plan_edit, plan_edits
+from app.network.edits.planning import EDITABLE, Edit, plan_edit, plan_edits
 from app.network.edits.results import Preview
 from app.network.edits.saving import Planned, save_or_propose, waits
 from app.network.guards import PAIR_SIDES, sent_through
@@ -41,7 +41,7 @@ def locked_fields(database: Database, section: str, documented: Mapping[str, Any
     """
     of = EDITABLE[section]
     locked = dict.fromkeys((_key(of, column) for column in of.key), KEY_REASON)
-    locked |= dict.fromkeys((_key(of, column) for column in COUNTED_BY_FEED.get(section, ())), COUNTED_REASON)
+    locked |= dict.fromkeys(of.opening, COUNTED_REASON)
     with reading_consistently(database.engine) as connection:
         locked |= _locked_by_transfers(connection, section, documented)
     return locked
