@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final
 
-from msgspec import Struct
-
 from app.db.base import Base
 from app.network.models import (
     BlockedAddress,
@@ -21,8 +19,7 @@ from app.network.models import (
     RouteBlock,
     Token,
 )
-from app.network.models.columns import Declared, declared, judged_columns
-from app.network.models.document_fields import Strict
+from app.network.models.columns import declared, judged_columns
 from app.network.schemas import row_schema
 
 Row = dict[str, Any]
@@ -38,27 +35,29 @@ class Part(StrEnum):
     VALIDATORS = "validators"
 
 
-class Section(Struct, frozen=True):
+class Section:
     """One list of the document and its table.
 
-    ``key`` are the columns that identify a row; ``label`` is its name for people. ``columns`` are those of
-    the document by its names, as the table declares them. ``chains`` and ``facts`` are set in the sections by
-    which stored events are judged: the columns that name the row's chains, and those that the judgement
-    depends on. ``left_out`` are those that the document leaves out where they have their default, and with
-    ``optional`` it leaves out the list where it is empty.
+    ``columns`` are those of the document by its names, as the table declares them, and ``schema`` is made of
+    them. ``facts`` are those by which stored events are judged; ``left_out`` those that the document leaves
+    out where they have their default.
+
+    :param key: the columns that identify a row.
+    :param label: the row's name for people.
+    :param name: of the list, where it is not that of the table.
+    :param chains: the columns that name the row's chains, in the sections by which stored events are judged.
+    :param optional: the document leaves out the list where it is empty.
     """
 
-    name: str
-    part: Part
-    model: type[Base]
-    columns: Mapping[str, Declared]
-    schema: Strict
-    key: tuple[str, ...]
-    label: str
-    chains: tuple[str, ...]
-    facts: tuple[str, ...]
-    left_out: tuple[str, ...]
-    optional: bool
+    def __init__(
+        self, model: type[Base], key: tuple[str, ...], label: str, *, name: str = "", part: Part = Part.CORE,
+        chains: tuple[str, ...] = (), optional: bool = False,
+    ) -> None:  # fmt: skip
+        self.model, self.key, self.label = model, key, label
+        self.name, self.part = name or model.__tablename__, part
+        self.chains, self.optional = chains, optional
+        self.columns, self.schema, self.facts = declared(model), row_schema(model), judged_columns(model)
+        self.left_out = tuple(column for column, each in self.columns.items() if each.left_out)
 
     @property
     def opening(self) -> tuple[str, ...]:
@@ -91,55 +90,29 @@ class Section(Struct, frozen=True):
         return written
 
 
-def _section(
-    model: type[Base],
-    key: tuple[str, ...],
-    label: str,
-    *,
-    name: str = "",
-    part: Part = Part.CORE,
-    chains: tuple[str, ...] = (),
-    optional: bool = False,
-) -> Section:
-    columns = declared(model)
-    return Section(
-        name=name or model.__tablename__,
-        part=part,
-        model=model,
-        columns=columns,
-        schema=row_schema(model),
-        key=key,
-        label=label,
-        chains=chains,
-        facts=judged_columns(model),
-        left_out=tuple(name for name, each in columns.items() if each.left_out),
-        optional=optional,
-    )
-
-
 SECTIONS: Final = (
-    _section(Chain, ("chain_id",), "chain {chain_id}", chains=("chain_id",)),
-    _section(Token, ("chain_id", "symbol"), "token {symbol} on chain {chain_id}", chains=("chain_id",)),
-    _section(Pool, ("chain_id", "symbol"), "pool of {symbol} on chain {chain_id}"),
-    _section(
+    Section(Chain, ("chain_id",), "chain {chain_id}", chains=("chain_id",)),
+    Section(Token, ("chain_id", "symbol"), "token {symbol} on chain {chain_id}", chains=("chain_id",)),
+    Section(Pool, ("chain_id", "symbol"), "pool of {symbol} on chain {chain_id}"),
+    Section(
         Route,
         ("symbol", "src_chain_id", "dst_chain_id"),
         "route of {symbol} from {src_chain_id} to {dst_chain_id}",
     ),
-    _section(
+    Section(
         RouteBlock,
         ("symbol", "src_chain_id", "dst_chain_id"),
         "block of {symbol} from {src_chain_id} to {dst_chain_id}",
     ),
-    _section(
+    Section(
         PeggedPair,
         ("symbol", "org_chain_id", "pegged_chain_id"),
         "pegged pair of {symbol}, {org_chain_id} to {pegged_chain_id}",
         chains=("org_chain_id", "pegged_chain_id"),
     ),
-    _section(BlockedAddress, ("address",), "blocked address {address}", part=Part.BLOCKED_ADDRESSES),
-    _section(BlockedNetwork, ("cidr",), "blocked network {cidr}", part=Part.BLOCKED_NETWORKS),
-    _section(
+    Section(BlockedAddress, ("address",), "blocked address {address}", part=Part.BLOCKED_ADDRESSES),
+    Section(BlockedNetwork, ("cidr",), "blocked network {cidr}", part=Part.BLOCKED_NETWORKS),
+    Section(
         OpeningValidator,
         ("chain_id", "signer"),
         "validator {signer} of chain {chain_id}",
@@ -147,7 +120,7 @@ SECTIONS: Final = (
         part=Part.VALIDATORS,
         chains=("chain_id",),
     ),
-    _section(ConfigField, ("name",), "field {name} of the transfer configs", optional=True),
+    Section(ConfigField, ("name",), "field {name} of the transfer configs", optional=True),
 )
 """In the order of the document. Rows can be inserted in it, as each section refers only to earlier ones."""
 

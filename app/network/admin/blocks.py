@@ -8,18 +8,16 @@ from flask import flash, redirect, request
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
-from app.accounts.proposal import TwoPersons
-from app.audit.keys import AuditKeys
 from app.console.access import EDIT
-from app.console.caller import actor
 from app.console.formats import pill, when
 from app.console.lists import Choice, Flag
 from app.console.views import flash_saved
 from app.db.database import Database
 from app.network.admin.editing import LONGEST_GIVEN, NetworkView, concerned_transfers
 from app.network.admin.names import ChainIs, SymbolIs, chain_cell
+from app.network.admin.previewed import saved
 from app.network.admin.row_forms import LARGEST_LIST, BlocksForm
-from app.network.edits.blocks import BlockEdit, preview_blocks, save_blocks
+from app.network.edits.blocks import BlockEdit, preview_blocks
 from app.network.edits.results import Invalid
 from app.network.models import BlockedAddress, BlockedNetwork, RouteBlock
 from app.parts import current
@@ -83,15 +81,12 @@ class BlockedView(NetworkView):
         edit = BlockEdit(self.of.name, form.text.text, form.shared())
         try:
             preview = preview_blocks(current(Database), edit)
-            if form.confirm.data and not preview.invalid:
-                note = form.note.data or ""
-                saved = save_blocks(
-                    current(Database), current(AuditKeys), current(TwoPersons), edit, actor=actor(), note=note
-                )
-                if saved.record_id is None:
+            made = None if preview.invalid else saved(form, edit)
+            if made is not None:
+                if made.record_id is None:
                     flash("All of it was blocked already. Nothing was changed.", "warning")
                 else:
-                    flash_saved(saved)
+                    flash_saved(made)
                 return redirect(self.get_url(".index_view"))
         except Invalid as refused:
             form.add_errors(refused.errors)

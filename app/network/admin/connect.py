@@ -14,11 +14,9 @@ from werkzeug.datastructures import MultiDict
 from wtforms import Form, FormField
 
 from app.accounts.proposal import TwoPersons
-from app.accounts.services.proposals import ReasonMissing, TooManyProposals
-from app.audit.keys import AuditKeys
 from app.audit.services import Conflict
 from app.console.access import Access, Audience
-from app.console.caller import actor, read_id
+from app.console.caller import read_id
 from app.console.formats import sentence
 from app.console.forms.fields import FieldIds, FlagField, LineField, TextValueField, WholeField
 from app.console.forms.numbers import number_text, without_spaces
@@ -28,7 +26,7 @@ from app.network.admin.amount_fields import SMALLEST, TOKENS, UnitField
 from app.network.admin.change_words import told
 from app.network.admin.forms import row_inputs
 from app.network.admin.names import chain_choices, name_for_this_page
-from app.network.admin.previewed import note_unconfirmed
+from app.network.admin.previewed import saved
 from app.network.admin.row_forms import RowForm
 from app.network.admin.validators import ValidatorsField
 from app.network.edits.connecting import (
@@ -41,7 +39,7 @@ from app.network.edits.connecting import (
     example_of,
 )
 from app.network.edits.results import FieldError, Invalid, Preview
-from app.network.edits.rows import preview_edits, save_edits
+from app.network.edits.rows import preview_edits
 from app.network.models import Chain
 from app.network.models.columns import declared
 from app.network.models.document_fields import MAX_DECIMALS
@@ -298,28 +296,14 @@ class ConnectView(ConsoleView):
 
     def _preview_or_save(self, form: ConnectForm, new: NewChain) -> ResponseReturnValue:
         edits = connection_edits(form.example, new)
-        database = current(Database)
-        audit_keys = current(AuditKeys)
-        two_persons = current(TwoPersons)
         try:
-            if form.confirm.data:
-                saved = save_edits(
-                    database,
-                    audit_keys,
-                    two_persons,
-                    edits,
-                    actor=actor(),
-                    reason=form.proposal_reason.data or "",
-                    note=form.note.data or "",
-                )
-                flash_saved(saved)
-                if saved.proposal_id is not None:
-                    return redirect(url_for("proposals.show", proposal_id=saved.proposal_id))
-                return redirect(_next_page(new))
-            return self._preview_page(form, new, preview_edits(database, two_persons, edits))
-        except (ReasonMissing, TooManyProposals) as refused:
-            note_unconfirmed(form, refused)
-            return self._preview_page(form, new, preview_edits(database, two_persons, edits))
+            if (made := saved(form, edits)) is None:
+                preview = preview_edits(current(Database), current(TwoPersons), edits)
+                return self._preview_page(form, new, preview)
+            flash_saved(made)
+            if made.proposal_id is not None:
+                return redirect(url_for("proposals.show", proposal_id=made.proposal_id))
+            return redirect(_next_page(new))
         except Invalid as refused:
             form.add_errors_of(new, refused.errors)
             return self._form_page(form)

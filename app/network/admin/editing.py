@@ -13,11 +13,8 @@ from msgspec.structs import replace
 from werkzeug.datastructures import MultiDict
 
 from app.accounts.proposal import TwoPersons
-from app.accounts.services.proposals import ReasonMissing, TooManyProposals
-from app.audit.keys import AuditKeys
 from app.audit.services import Conflict, Saved, shown_values
 from app.console.access import EDIT, READ, Access, Audience
-from app.console.caller import actor
 from app.console.forms.form import inputs_of
 from app.console.lists import ListView
 from app.console.views import after_saving
@@ -25,11 +22,11 @@ from app.db.database import Database
 from app.db.engine import reading
 from app.network.admin.forms import row_form
 from app.network.admin.names import decimals_by_pool, row_title
-from app.network.admin.previewed import PreviewedForm, confirmed, note_unconfirmed
+from app.network.admin.previewed import PreviewedForm, saved
 from app.network.admin.row_forms import DiffLine, RowForm
 from app.network.edits.planning import BLOCKED, EDITABLE, Edit
-from app.network.edits.results import Effect, InUse, Invalid, NotConfirmed, Preview, RowUsers, counted
-from app.network.edits.rows import ShownRow, locked_fields, preview_edit, save_edit, show_row
+from app.network.edits.results import Effect, InUse, Invalid, Preview, RowUsers, counted
+from app.network.edits.rows import ShownRow, locked_fields, preview_edit, show_row
 from app.network.history import restoring
 from app.network.queries import load_rows
 from app.network.sections import Section
@@ -289,31 +286,12 @@ class NetworkView(ListView):
 
         :param save: save it without a preview: the page of the form has shown the effects already.
         """
-        database = current(Database)
-        audit_keys = current(AuditKeys)
-        two_persons = current(TwoPersons)
-        form = on.form
         try:
-            if save or confirmed(form):
-                typed, reason = form.typed.data or "", form.proposal_reason.data or ""
-                note = form.note.data or ""
-                saved = save_edit(
-                    database,
-                    audit_keys,
-                    two_persons,
-                    on.edit,
-                    actor=actor(),
-                    typed=typed,
-                    reason=reason,
-                    note=note,
-                )
-                return self.done(saved)
-            return self._preview_page(preview_edit(database, two_persons, on.edit), on)
-        except (NotConfirmed, ReasonMissing, TooManyProposals) as refused:
-            note_unconfirmed(form, refused)
+            if (made := saved(on.form, on.edit, at_once=save)) is not None:
+                return self.done(made)
             if save:
-                return on.again(form)
-            return self._preview_page(preview_edit(database, two_persons, on.edit), on)
+                return on.again(on.form)
+            return self._preview_page(preview_edit(current(Database), current(TwoPersons), on.edit), on)
         except Invalid as refused:
             on.form.add_errors(refused.errors)
             return on.again(on.form)

@@ -12,13 +12,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection
 
+from app.accounts.proposal import ONE_ROW
 from app.audit.services import Conflict, require_unchanged
 from app.cooperation import in_turns
 from app.network.changes import Change
 from app.network.document import messages_by_path
 from app.network.edits.results import FieldError, InUse, Invalid, RowUsers
+from app.network.edits.saving import Planned, needs_typed
 from app.network.guards import PIN, faults, makes_ended_pin, pins_too_long, refusals
-from app.network.queries import load_rows, row_by_id, rows_with
+from app.network.queries import load_rows, rows_with
 from app.network.sections import SECTIONS, Part, Row, Section
 from app.transfers.queries.usage import COUNT_LIMIT, count_transfers, of_chain, of_token, some_transfers
 
@@ -130,6 +132,15 @@ class Edit(Struct, frozen=True):
         shown = None if self.row_id is None else self.shown  # a new row is based on none
         return {"section": self.section, "row_id": self.row_id, "values": values, "shown": shown}
 
+    def planned(self, connection: Connection, now: datetime) -> Planned:
+        """What the edit comes to, from the rows of now (``saving.Command``)."""
+        changes = plan_edits(connection, (self,), now).changes
+        if not changes:
+            return Planned(ONE_ROW, self.as_input(), "network.edit", ())
+        (change,) = changes
+        action = "create" if change.before is None else "remove" if change.after is None else "edit"
+        return Planned(ONE_ROW, self.as_input(), f"network.{action}", changes, needs_typed(changes))
+
 
 class PlannedEdits(Struct, frozen=True):
     """Checked edits: the changes that they make, without those of rows that would stay as they are.
@@ -141,28 +152,6 @@ class PlannedEdits(Struct, frozen=True):
     changes: tuple[Change, ...]
     before: Rows
     after: Rows
-
-
-class PlannedEdit(Struct, frozen=True):
-    """One checked edit. ``change`` is None where the row would stay as it is."""
-
-    subject: str
-    change: Change | None
-    plan: PlannedEdits
-
-
-def plan_edit(connection: Connection, edit: Edit, now: datetime) -> PlannedEdit:
-    """The change that the edit makes, checked against everything it must agree with.
-
-    :param connection: in a transaction with one consistent view; for a save, the writing one.
-    :raises EditRefused: ``Invalid``, ``Conflict`` or ``InUse``.
-    """
-    section = SECTION_BY_NAME[edit.section]
-    plan = plan_edits(connection, (edit,), now)
-    if plan.changes:
-        return PlannedEdit(section.describe(plan.changes[0].row), plan.changes[0], plan)
-    row = row_by_id(connection, section.model, edit.row_id or 0)
-    return PlannedEdit(section.describe(row) if row else section.name, None, plan)
 
 
 def plan_edits(
