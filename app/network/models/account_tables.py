@@ -11,17 +11,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.db.base import Base
 from app.db.types import BigId, Uint64, UtcTime
 from app.json_documents import Amount, Signer, Text, Time
+from app.network.models import document_fields as shapes
 from app.network.models.columns import column
-from app.network.models.document_fields import (
-    NOTE_LENGTH,
-    SYMBOL_LENGTH,
-    AnyJson,
-    Cidr,
-    ConfiguredAccount,
-    Label,
-    ListedChain,
-    Note,
-)
 from app.values.identifiers import ChainId
 
 _NOTE: Final = "For operators only. Users never see it."
@@ -34,14 +25,13 @@ class BlockedAddress(Base):
     __tablename__ = "blocked_addresses"
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    address: Mapped[str] = column(ConfiguredAccount(required=True), "Address", unique=True)
-    reason: Mapped[str] = column(Note(), "Reason", _NOTE, always=True)
+    address: Mapped[str] = column(shapes.ConfiguredAccount(required=True), "Address", unique=True)
+    reason: Mapped[str] = column(shapes.Note(), "Reason", _NOTE, always=True)
     source: Mapped[str] = column(
-        Text(NOTE_LENGTH, least=0, load_default=""),
+        Text(shapes.NOTE_LENGTH, least=0, load_default=""),
         "Source",
         "The list or case that it comes from.",
         always=True,
-        doc="for operators; never answered",
     )
     expires_at: Mapped[datetime | None] = column(
         Time(allow_none=True, load_default=None), "Ends", _END, always=True
@@ -55,9 +45,13 @@ class BlockedNetwork(Base):
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
     cidr: Mapped[str] = column(
-        Cidr(required=True), "Network", type_=String(64), unique=True, doc="canonical, without host bits"
+        shapes.Cidr(required=True),
+        "Network",
+        type_=String(64),
+        unique=True,
+        doc="canonical, without host bits",
     )
-    reason: Mapped[str] = column(Note(), "Reason", _NOTE, always=True)
+    reason: Mapped[str] = column(shapes.Note(), "Reason", _NOTE, always=True)
     expires_at: Mapped[datetime | None] = column(
         Time(allow_none=True, load_default=None), "Ends", _END, always=True
     )
@@ -70,7 +64,7 @@ class OpeningValidator(Base):
     __table_args__ = (UniqueConstraint("chain_id", "signer"),)
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    chain_id: Mapped[ChainId] = column(ListedChain(), reference=ForeignKey("chains.chain_id"))
+    chain_id: Mapped[ChainId] = column(shapes.ListedChain(), reference=ForeignKey("chains.chain_id"))
     signer: Mapped[str] = column(Signer(required=True))
     power: Mapped[int] = column(Amount(required=True), judged=True)
 
@@ -81,8 +75,8 @@ class ConfigField(Base):
     __tablename__ = "config_fields"
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    name: Mapped[str] = column(Label(SYMBOL_LENGTH, required=True), unique=True)
-    value: Mapped[Any] = column(AnyJson(required=True, allow_none=True))
+    name: Mapped[str] = column(shapes.Label(shapes.SYMBOL_LENGTH, required=True), unique=True)
+    value: Mapped[Any] = column(shapes.AnyJson(required=True, allow_none=True))
 
 
 class NetworkPart(Base):

@@ -17,29 +17,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.db.base import Base
 from app.db.types import BigId, UtcTime
 from app.json_documents import Amount, WholeNumber
+from app.network.models import document_fields as shapes
 from app.network.models.columns import Told, Unit, column, told_columns
-from app.network.models.document_fields import (
-    MAX_DECIMALS,
-    MAX_UINT32,
-    NAME_LENGTH,
-    SYMBOL_LENGTH,
-    ChainNumber,
-    ConfiguredAccount,
-    Contract,
-    ExplorerUrl,
-    Extra,
-    Flag,
-    Label,
-    LinkPath,
-    ListedChain,
-    ListedSymbol,
-    Name,
-    Note,
-    Passed,
-    PlainNumber,
-    Symbol,
-    Url,
-)
 from app.network.models.price_fields import AmountOrNone, Most, Ppm
 from app.network.models.watch_fields import BlocksOrFinalized, RpcNames, Seconds
 from app.network.watch_terms import Finality
@@ -56,36 +35,35 @@ class Chain(Base):
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
     chain_id: Mapped[ChainId] = column(
-        ChainNumber(data_key="id"),
+        shapes.ChainNumber(data_key="id"),
         "Chain ID",
         "From 1 to 4294967295, the ID that wallets use.",
         unique=True,
         told=Told("Chain id.", 1, name="id", briefly=True),
     )
     name: Mapped[str] = column(
-        Name(NAME_LENGTH, required=True),
+        shapes.Name(shapes.NAME_LENGTH, required=True),
         "Name",
         "As clients display it.",
         told=Told("Display name.", "Ethereum", briefly=True),
     )
     icon: Mapped[str] = column(
-        Url(least=0, load_default=""),
+        shapes.Url(least=0, load_default=""),
         "Icon",
         "https URL of an image. Optional.",
         told=Told("URL of an icon, or empty.", briefly=True),
         always=True,
     )
     block_delay: Mapped[int] = column(
-        WholeNumber(0, MAX_UINT32, required=True),
+        WholeNumber(0, shapes.MAX_UINT32, required=True),
         "Block delay",
         "Blocks to wait on this chain before a transfer from it counts as confirmed.",
-        doc="blocks a transfer waits on this source",
         after="contract_addr",
         copied=True,
         told=Told("Blocks that a transfer waits on this chain.", 12, briefly=True),
     )
     gas_token_symbol: Mapped[str] = column(
-        Label(SYMBOL_LENGTH, required=True),
+        shapes.Label(shapes.SYMBOL_LENGTH, required=True),
         "Gas token",
         "Symbol of the coin that pays for gas, such as ETH.",
         after="contract_addr",
@@ -93,17 +71,16 @@ class Chain(Base):
         told=Told("Symbol of the gas token.", "ETH", briefly=True),
     )
     explore_url: Mapped[str] = column(
-        ExplorerUrl(required=True),
+        shapes.ExplorerUrl(required=True),
         "Block explorer",
         "https URL without ? and #. Links are this URL, the transaction path and the transaction hash.",
         doc="as configured, maybe with a / at its end",
         told=Told("Block explorer.", "https://etherscan.io", briefly=True),
     )
     contract_addr: Mapped[str] = column(
-        Contract(required=True),
+        shapes.Contract(required=True),
         "Bridge contract",
         "The pool bridge, which pays refunds of transfers through pools. Leave empty if there is none yet.",
-        doc="empty where there is none yet",
         judged=True,
         told=Told("Pool bridge contract.", "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820", briefly=True),
     )
@@ -121,11 +98,10 @@ class Chain(Base):
         "Minimum slippage (ppm)",
         "The contract accepts only a slippage above its own minimalMaxSlippage: enter the contract's "
         "value plus 1. 10 000 ppm is 1 %.",
-        doc="parts per million",
         copied=True,
     )
     disabled: Mapped[bool] = column(
-        Flag(load_default=False),
+        shapes.Flag(load_default=False),
         "Stopped",
         "No estimates are given from or to the chain. Transfers continue.",
         after="rpc",
@@ -133,7 +109,7 @@ class Chain(Base):
         always=True,
     )
     disabled_reason: Mapped[str] = column(
-        Note(),
+        shapes.Note(),
         "Reason",
         "Why the chain is stopped. Operators see it; users never do.",
         after="disabled",
@@ -143,28 +119,28 @@ class Chain(Base):
         UtcTime, doc="since when it is stopped; null where it is not, or that is not known"
     )
     tx_path: Mapped[str] = column(
-        LinkPath(),
+        shapes.LinkPath(),
         "Transaction path",
         "Such as /tx/ or /transaction/. Leave empty for /tx/.",
-        doc="between the explorer and the hash",
         after="explore_url",
         copied=True,
     )
     drop_gas_cost_amt: Mapped[str] = column(
-        Passed("0"), told=Told("Cost of the gas drop, as configured.", "0")
+        shapes.Passed("0"), told=Told("Cost of the gas drop, as configured.", "0")
     )
-    drop_gas_balance_alert: Mapped[str] = column(Passed("0"), told=Told("As configured.", "0"))
+    drop_gas_balance_alert: Mapped[str] = column(shapes.Passed("0"), told=Told("As configured.", "0"))
     suggested_gas_cost: Mapped[str] = column(
-        Passed("0"), told=Told("Suggested gas cost of a transfer on this chain, as configured.", "213522")
+        shapes.Passed("0"),
+        told=Told("Suggested gas cost of a transfer on this chain, as configured.", "213522"),
     )
     flat_usd_fee: Mapped[float] = column(
-        PlainNumber(load_default=0), told=Told("A fee in US dollars, as configured.", 0.5)
+        shapes.PlainNumber(load_default=0), told=Told("A fee in US dollars, as configured.", 0.5)
     )
     farming_reward_contract_addr: Mapped[str] = column(
-        Contract(load_default=""), told=Told("Farming reward contract, or empty.")
+        shapes.Contract(load_default=""), told=Told("Farming reward contract, or empty.")
     )
     transfer_agent_contract_addr: Mapped[str] = column(
-        Contract(load_default=""), told=Told("Transfer agent contract, or empty.")
+        shapes.Contract(load_default=""), told=Told("Transfer agent contract, or empty.")
     )
     watch_from_block: Mapped[BlockNumber | None] = column(
         WholeNumber(0, MAX_BLOCK, allow_none=True, load_default=None),
@@ -178,7 +154,6 @@ class Chain(Base):
         "A number of blocks, or the word finalized if the nodes support it. Each block is read again "
         "when it is final. Leave empty for twice the block delay.",
         type_=JSON(none_as_null=True),
-        doc="blocks, or the node's own word; null is from block_delay",
     )
     poll_seconds: Mapped[float] = column(
         Seconds(), "Polling interval (seconds)", "From 0.2 to 3600: how often to ask for new blocks."
@@ -188,11 +163,8 @@ class Chain(Base):
         "Nodes",
         "Names of environment variables that hold node URLs, such as RPC_URL_ETHEREUM: one per line, "
         "the preferred one first. Do not enter URLs here, as they contain keys.",
-        doc="names of the variables that hold the nodes' URLs",
     )
-    extra: Mapped[dict[str, Any]] = column(
-        Extra(lambda: told_columns(Chain)), doc="fields that clients are told as they stand"
-    )
+    extra: Mapped[dict[str, Any]] = column(shapes.Extra(lambda: told_columns(Chain)))
 
 
 _OWN: Final = Unit(decimals="decimal")
@@ -210,45 +182,44 @@ class Token(Base):
     __table_args__ = (UniqueConstraint("chain_id", "symbol"),)
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    chain_id: Mapped[ChainId] = column(ListedChain(), "Chain", reference=ForeignKey("chains.chain_id"))
+    chain_id: Mapped[ChainId] = column(shapes.ListedChain(), "Chain", reference=ForeignKey("chains.chain_id"))
     symbol: Mapped[str] = column(
-        Symbol(),
+        shapes.Symbol(),
         "Symbol",
         "The same on every chain that has the token. Upper and lower case differ.",
         told=Told("Symbol, the same on every chain.", "USDT", briefly=True, of_pairs=True),
     )
     name: Mapped[str] = column(
-        Name(NAME_LENGTH, required=True),
+        shapes.Name(shapes.NAME_LENGTH, required=True),
         "Name",
         "As clients display it.",
         told=Told("Display name.", "Tether USD", of_pairs=True),
     )
     icon: Mapped[str] = column(
-        Url(least=0, load_default=""),
+        shapes.Url(least=0, load_default=""),
         "Icon",
         "https URL of an image. Optional.",
         told=Told("URL of an icon, or empty.", of_pairs=True),
         always=True,
     )
     address: Mapped[str] = column(
-        ConfiguredAccount(required=True),
+        shapes.ConfiguredAccount(required=True),
         "Contract",
         "The token's contract on this chain.",
         judged=True,
         told=Told("Contract.", "0xdAC17F958D2ee523a2206206994597C13D831ec7", briefly=True, of_pairs=True),
     )
     decimal: Mapped[int] = column(
-        WholeNumber(0, MAX_DECIMALS, required=True),
+        WholeNumber(0, shapes.MAX_DECIMALS, required=True),
         "Decimals",
         "From 0 to 36, as in the contract.",
         judged=True,
         told=Told("Decimals.", 6, briefly=True, of_pairs=True),
     )
     xfer_disabled: Mapped[bool] = column(
-        Flag(load_default=False),
+        shapes.Flag(load_default=False),
         "Transfers stopped",
         "No estimates are given for this token on this chain, pegged or not.",
-        doc="stops all its transfers",
         told=Told(
             "In chain_token: true if it is not sent through the pool. In a pair: true if the pair "
             "is disabled.",
@@ -258,13 +229,12 @@ class Token(Base):
         always=True,
     )
     pool_disabled: Mapped[bool] = column(
-        Flag(load_default=False),
+        shapes.Flag(load_default=False),
         "Pool stopped",
         "No estimates are given through the pool; pegged transfers continue. Clients see it.",
-        doc="stops transfers through the pool",
     )
     transfer_disabled: Mapped[bool] = column(
-        Flag(load_default=False),
+        shapes.Flag(load_default=False),
         "Shown as disabled",
         "Also stops all transfers, and clients see it as transfer_disabled.",
         told=Told("Whether all transfers of the token, or its chain, are disabled.", False),
@@ -292,23 +262,26 @@ class Token(Base):
             "Maximum amount of a transfer from this chain; empty if none.", after="min_send", of_pairs=True
         ),
     )
-    liq_add_disabled: Mapped[bool] = column(Flag(load_default=False), told=Told("As configured.", False))
-    liq_rm_disabled: Mapped[bool] = column(Flag(load_default=False), told=Told("As configured.", False))
+    liq_add_disabled: Mapped[bool] = column(
+        shapes.Flag(load_default=False), told=Told("As configured.", False)
+    )
+    liq_rm_disabled: Mapped[bool] = column(
+        shapes.Flag(load_default=False), told=Told("As configured.", False)
+    )
     liq_agg_rm_src_disabled: Mapped[bool] = column(
-        Flag(load_default=False), told=Told("As configured.", False)
+        shapes.Flag(load_default=False), told=Told("As configured.", False)
     )
     delay_threshold: Mapped[str] = column(
-        Passed(),
+        shapes.Passed(),
         told=Told(
             "Payouts above this amount wait in the contract's delay queue; smallest units, empty if none."
         ),
     )
     delay_period: Mapped[int] = column(
-        WholeNumber(0, MAX_UINT32, load_default=0), told=Told("How long such a payout waits, in seconds.", 0)
+        WholeNumber(0, shapes.MAX_UINT32, load_default=0),
+        told=Told("How long such a payout waits, in seconds.", 0),
     )
-    extra: Mapped[dict[str, Any]] = column(
-        Extra(known_of_tokens), doc="fields that clients are told as they stand"
-    )
+    extra: Mapped[dict[str, Any]] = column(shapes.Extra(known_of_tokens))
 
 
 _HERE: Final = Unit("chain_id")
@@ -328,8 +301,8 @@ class Pool(Base):
     )
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    chain_id: Mapped[ChainId] = column(ListedChain(), "Chain")
-    symbol: Mapped[str] = column(ListedSymbol(), "Token")
+    chain_id: Mapped[ChainId] = column(shapes.ListedChain(), "Chain")
+    symbol: Mapped[str] = column(shapes.ListedSymbol(), "Token")
     liquidity_added: Mapped[int] = column(
         Amount(required=True),
         "Opening: added",
@@ -385,7 +358,7 @@ class Pool(Base):
         always=True,
     )
     epoch_seconds: Mapped[int] = column(
-        WholeNumber(1, MAX_UINT32, required=True),
+        WholeNumber(1, shapes.MAX_UINT32, required=True),
         "Epoch length (seconds)",
         "Epochs start at multiples of this length in UTC: 3600 starts one every full hour.",
         start=3600,

@@ -13,26 +13,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.db.base import Base
 from app.db.types import BigId, UtcTime
 from app.json_documents import Time, WholeNumber
+from app.network.models import document_fields as shapes
 from app.network.models.chain_tables import known_of_tokens
 from app.network.models.columns import JUDGED, Told, Unit, column, told_columns
-from app.network.models.document_fields import (
-    MAX_DECIMALS,
-    MAX_UINT32,
-    NAME_LENGTH,
-    Accounts,
-    AnyChain,
-    ConfiguredAccount,
-    Contract,
-    Extra,
-    Flag,
-    ListedChain,
-    ListedSymbol,
-    Name,
-    Note,
-    Strict,
-    Symbol,
-    Url,
-)
 from app.network.models.price_fields import AmountOrNone, Most, Rate, Tiers
 from app.values.identifiers import ChainId
 
@@ -62,9 +45,9 @@ class Route(Base):
     )
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    symbol: Mapped[str] = column(ListedSymbol(), "Token")
-    src_chain_id: Mapped[ChainId] = column(ListedChain(), "From")
-    dst_chain_id: Mapped[ChainId] = column(ListedChain(), "To")
+    symbol: Mapped[str] = column(shapes.ListedSymbol(), "Token")
+    src_chain_id: Mapped[ChainId] = column(shapes.ListedChain(), "From")
+    dst_chain_id: Mapped[ChainId] = column(shapes.ListedChain(), "To")
     rate_model: Mapped[str] = column(
         Rate(required=True), "Rate", name="rate", type_=String(16), doc="fixed or stableswap"
     )
@@ -81,7 +64,7 @@ class Route(Base):
     )
     base_fee_changed_at: Mapped[datetime] = mapped_column(UtcTime, doc="since when base_fee has this value")
     base_fee_max_age_seconds: Mapped[int | None] = column(
-        WholeNumber(1, MAX_UINT32, allow_none=True, load_default=None),
+        WholeNumber(1, shapes.MAX_UINT32, allow_none=True, load_default=None),
         "Maximum base-fee age (seconds)",
         "No estimates are given when the base fee is older than this. Leave empty for no limit.",
         always=True,
@@ -126,25 +109,28 @@ class RouteBlock(Base):
     )
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    symbol: Mapped[str] = column(Symbol(), "Token", "Symbol of the token. It may be added later.")
-    src_chain_id: Mapped[ChainId] = column(AnyChain(), "From")
-    dst_chain_id: Mapped[ChainId] = column(AnyChain(), "To")
+    symbol: Mapped[str] = column(shapes.Symbol(), "Token", "Symbol of the token. It may be added later.")
+    src_chain_id: Mapped[ChainId] = column(shapes.AnyChain(), "From")
+    dst_chain_id: Mapped[ChainId] = column(shapes.AnyChain(), "To")
     both_directions: Mapped[bool] = column(
-        Flag(required=True), "Both directions", "Also stops transfers in the other direction.", start=True
+        shapes.Flag(required=True),
+        "Both directions",
+        "Also stops transfers in the other direction.",
+        start=True,
     )
-    reason: Mapped[str] = column(Note(), "Reason", _NOTE, always=True)
+    reason: Mapped[str] = column(shapes.Note(), "Reason", _NOTE, always=True)
     expires_at: Mapped[datetime | None] = column(Time(allow_none=True, load_default=None), "Ends", _END)
 
 
-class PairTokenSchema(Strict):
+class PairTokenSchema(shapes.Strict):
     """What a pair says of one of its tokens. A key that is left out, or null, is as the chain has it."""
 
-    name = Name(NAME_LENGTH)
-    address = ConfiguredAccount()
-    icon = Url(least=0)
-    decimal = WholeNumber(0, MAX_DECIMALS)
-    xfer_disabled = Flag()
-    extra = Extra(known_of_tokens)
+    name = shapes.Name(shapes.NAME_LENGTH)
+    address = shapes.ConfiguredAccount()
+    icon = shapes.Url(least=0)
+    decimal = WholeNumber(0, shapes.MAX_DECIMALS)
+    xfer_disabled = shapes.Flag()
+    extra = shapes.Extra(known_of_tokens)
 
     @pre_load
     def _leave_out(self, data: Any, **_kwargs: Any) -> Any:
@@ -191,65 +177,66 @@ class PeggedPair(Base):
     )
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    symbol: Mapped[str] = column(ListedSymbol(), "Token")
+    symbol: Mapped[str] = column(shapes.ListedSymbol(), "Token")
     org_chain_id: Mapped[ChainId] = column(
-        ListedChain(), "Original chain", "Where the token is locked.", reference=ForeignKey("chains.chain_id")
+        shapes.ListedChain(),
+        "Original chain",
+        "Where the token is locked.",
+        reference=ForeignKey("chains.chain_id"),
     )
     pegged_chain_id: Mapped[ChainId] = column(
-        ListedChain(), "Pegged chain", "Where it is minted.", reference=ForeignKey("chains.chain_id")
+        shapes.ListedChain(), "Pegged chain", "Where it is minted.", reference=ForeignKey("chains.chain_id")
     )
     org_token: Mapped[dict[str, Any]] = column(
         PairToken(),
         "Original token",
         after="max_burn",
         judged=True,
-        doc="what differs from the original chain's token",
     )
     pegged_token: Mapped[dict[str, Any]] = column(
         PairToken(),
         "Pegged token",
         after="org_token",
         judged=True,
-        doc="what differs from the pegged chain's token",
     )
     pegged_deposit_contract_addr: Mapped[str] = column(
-        Contract(required=True),
+        shapes.Contract(required=True),
         "Vault",
         "The contract on the original chain, which pays refunds of deposits. Leave empty if there is none.",
         judged=True,
         told=Told("Vault, on the original chain."),
     )
     pegged_burn_contract_addr: Mapped[str] = column(
-        Contract(required=True),
+        shapes.Contract(required=True),
         "Bridge",
         "The contract on the pegged chain, which pays refunds of burns. Leave empty if there is none.",
         judged=True,
         told=Told("Token bridge, on the pegged chain."),
     )
     deposit_contracts: Mapped[list[str]] = column(
-        Accounts(), "More vaults", "Other vaults of this pair, one per line. Optional.", judged=True
+        shapes.Accounts(), "More vaults", "Other vaults of this pair, one per line. Optional.", judged=True
     )
     burn_contracts: Mapped[list[str]] = column(
-        Accounts(), "More bridges", "Other bridges of this pair, one per line. Optional.", judged=True
+        shapes.Accounts(), "More bridges", "Other bridges of this pair, one per line. Optional.", judged=True
     )
     canonical_token_contract_addr: Mapped[str] = column(
-        Contract(load_default=""),
+        shapes.Contract(load_default=""),
         "Canonical token",
         "Contract of the canonical form of the minted token. Optional.",
         always=True,
         told=Told("Canonical token, or empty."),
     )
     migration_peg_burn_contract_addr: Mapped[str] = column(
-        Contract(load_default=""), told=Told("As configured, or empty.", after="bridge_version")
+        shapes.Contract(load_default=""), told=Told("As configured, or empty.", after="bridge_version")
     )
     vault_version: Mapped[int] = column(
-        WholeNumber(0, MAX_UINT32, required=True),
+        WholeNumber(0, shapes.MAX_UINT32, required=True),
         "Vault version",
         start=2,
         told=Told("Version of the vault contract.", 2),
     )
     bridge_version: Mapped[int] = column(
-        WholeNumber(0, MAX_UINT32, required=True),
+        WholeNumber(0, shapes.MAX_UINT32, required=True),
         "Bridge version",
         "Between two pegged chains of a token, both with version 2, transfers are burned and minted.",
         start=2,
@@ -304,6 +291,4 @@ class PeggedPair(Base):
         unit=_PEGGED,
         least="min_burn",
     )
-    extra: Mapped[dict[str, Any]] = column(
-        Extra(known_of_pairs), doc="fields that clients are told as they stand"
-    )
+    extra: Mapped[dict[str, Any]] = column(shapes.Extra(known_of_pairs))
