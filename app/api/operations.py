@@ -21,7 +21,7 @@ from app.latency.schemas import (
     latency_stats_json,
 )
 from app.network import views as configs
-from app.network.schemas.config_answers import ConfigsAnswer
+from app.network.schemas import ConfigsAnswer
 from app.refunds import views as refunds
 from app.refunds.schemas import EvidenceAnswer, EvidenceQuery, WithdrawAnswer, WithdrawBody
 from app.transfers import views as transfers

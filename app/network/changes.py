@@ -45,19 +45,6 @@ _LONGEST_IN_A_MESSAGE: Final = 60
 Decimals = Mapping[tuple[int, str], int]
 """Decimals of tokens by chain id and symbol."""
 
-_CAPS: Final = ("total_cap", "epoch_cap")
-_OPENING: Final = ("liquidity_added", "liquidity_sent", "liquidity_relayed", "liquidity_withdrawn")
-_AMOUNTS: Final[Mapping[tuple[str, str], tuple[str, str]]] = {
-    **{("tokens", name): ("chain_id", "") for name in ("min_send", "max_send")},
-    **{("pools", name): ("chain_id", "") for name in (*_CAPS, *_OPENING)},
-    **{("routes", name): ("dst_chain_id", "") for name in ("base_fee", "pinned_base_fee")},
-    ("pegged_pairs", "deposit_base_fee"): ("pegged_chain_id", "pegged_token"),
-    ("pegged_pairs", "burn_base_fee"): ("org_chain_id", "org_token"),
-    **{("pegged_pairs", name): ("org_chain_id", "org_token") for name in ("min_deposit", "max_deposit")},
-    **{("pegged_pairs", name): ("pegged_chain_id", "pegged_token") for name in ("min_burn", "max_burn")},
-}
-"""Amounts by section and key: the column of the chain whose token they count, and of a pair's own token."""
-
 
 class Change(Struct, frozen=True):
     """One row that is added (no ``before``), removed (no ``after``) or changed.
@@ -132,12 +119,15 @@ def _shown(value: Any) -> str:
 
 def _in_tokens(change: Change, key: str, value: Any, decimals: Decimals) -> Any:
     """An amount with its token, as far as the decimals are known; any other value as it is."""
-    row = change.row
-    chain, pair_token = _AMOUNTS.get((change.section.name, key), ("", ""))
-    if not chain or value is None:
+    column = change.section.columns.get(key)
+    unit = None if column is None else column.unit
+    if not isinstance(value, str) or unit is None or unit.symbol != "symbol":
         return value
-    own = row[pair_token].get("decimal") if pair_token else None
-    places = decimals.get((row[chain], row["symbol"])) if own is None else own
+    row = change.row
+    of, _, part = unit.decimals.partition(".")
+    places = row[of].get(part) if part else row[of] if of else None
+    if places is None and unit.chain:
+        places = decimals.get((row[unit.chain], row["symbol"]))
     return value if places is None else tokens_text(int(value), places, row["symbol"])
 
 

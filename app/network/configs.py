@@ -16,7 +16,11 @@ from typing import Any, Final
 import orjson
 from msgspec import Struct
 
-from app.network.schemas.config_fields import CHAIN_COLUMNS, PAIR_COLUMNS, TOKEN_PASSED
+from app.db.base import Base
+from app.json_documents import Amount
+from app.network.models import Chain, PeggedPair, Pool
+from app.network.models import Token as TokenTable
+from app.network.models.columns import told_columns
 from app.network.sections import Row
 from app.network.snapshot import TransferConfigs
 
@@ -137,18 +141,6 @@ def _ends(way: Way) -> tuple[Token, Token]:
     return (src, symbol), (dst, symbol)
 
 
-_OF_POOL: Final[Mapping[str, Any]] = dict.fromkeys(TOKEN_PASSED, False) | {
-    "transfer_disabled": False,
-    "delay_threshold": "",
-    "delay_period": 0,
-}
-"""What a pair's token has in the fields that say something of the pool, or of the chain's own token."""
-
-_OF_PAIR: Final = ("name", "address", "icon", "decimal", "min_send", "max_send")
-"""What a pair may say of its token."""
-
-_NO_SENDS: Final[Mapping[str, Any]] = {"min_send": None, "max_send": None}
-
 Rows = Mapping[str, Sequence[Row]]
 Json = dict[str, Any]
 
@@ -180,9 +172,20 @@ def configs_answer(rows: Rows) -> Json:
     } | {row["name"]: row["value"] for row in sorted(rows["config_fields"], key=itemgetter("name"))}
 
 
+def _answered(row: Row, *models: type[Base]) -> Json:
+    """The fields that clients are told of a row: amounts as texts, empty where there is none."""
+    return {
+        name: row[column] if not isinstance(each.shape, Amount) else _amount(row[column])
+        for name, (column, each, _) in told_columns(*models).items()
+    }
+
+
+def _amount(amount: int | None) -> str:
+    return "" if amount is None else str(amount)
+
+
 def _chain(row: Row) -> Json:
-    shown = {field: row[column] for field, column in CHAIN_COLUMNS}
-    return {**shown, "drop_gas_amt": str(row["drop_gas_amt"]), **row["extra"]}
+    return {**_answered(row, Chain), **row["extra"]}
 
 
 def _tokens_by_chain(
@@ -194,43 +197,30 @@ def _tokens_by_chain(
     for row in sorted(rows["tokens"], key=itemgetter("symbol")):
         key = row["chain_id"], row["symbol"]
         listed[row["chain_id"]].append(
-            _token(row, disabled=chains[row["chain_id"]]["disabled"], closed=key in ways.closed)
-            | {
-                "inbound_lmt": _amount(pool_of.get(key), "total_cap"),
-                "inbound_epoch_cap": _amount(pool_of.get(key), "epoch_cap"),
+            {
+                **_token(
+                    row, pool_of.get(key), disabled=chains[key[0]]["disabled"], closed=key in ways.closed
+                ),
+                **row["extra"],
             }
-            | row["extra"]
         )
     return {str(chain_id): {"token": listed[chain_id]} for chain_id in chains}
 
 
-def _token(row: Row, *, disabled: bool, closed: bool) -> dict[str, Any]:
-    """A token of a chain, without caps.
+_NO_POOL: Final[Row] = dict.fromkeys(Pool.__table__.columns.keys())
+
+
+def _token(row: Row, pool: Row | None, *, disabled: bool, closed: bool) -> Json:
+    """A token of a chain, with the caps of its pool.
 
     :param disabled: whether its chain is.
     :param closed: whether it cannot be sent through the pool, which ``xfer_disabled`` tells clients here.
     """
-    return {
-        "token": {
-            "symbol": row["symbol"],
-            "address": row["address"],
-            "decimal": row["decimal"],
-            "xfer_disabled": closed,
-        },
-        "name": row["name"],
-        "icon": row["icon"],
-        "inbound_lmt": "",
-        "inbound_epoch_cap": "",
-        "transfer_disabled": row["transfer_disabled"] or disabled,
-        **{field: row[field] for field in TOKEN_PASSED},
-        "min_send": _amount(row, "min_send"),
-        "max_send": _amount(row, "max_send"),
-    }
-
-
-def _amount(row: Row | None, column: str) -> str:
-    """An amount of the row, empty where there is none."""
-    return "" if row is None or row[column] is None else str(row[column])
+    stops = {"xfer_disabled": closed, "transfer_disabled": row["transfer_disabled"] or disabled}
+    answered = _answered({**(pool or _NO_POOL), **row, **stops}, TokenTable, Pool)
+    told = told_columns(TokenTable).items()
+    briefly = {name: answered.pop(name) for name, (*_, how) in told if how.briefly}
+    return {"token": briefly, **answered}
 
 
 def _pair(chains: Mapping[int, Row], tokens: Mapping[Token, Row], row: Row) -> dict[str, Any]:
@@ -252,7 +242,7 @@ def _pair(chains: Mapping[int, Row], tokens: Mapping[Token, Row], row: Row) -> d
         "org_token": org_token,
         "pegged_chain_id": row["pegged_chain_id"],
         "pegged_token": pegged_token,
-        **{column: row[column] for column in PAIR_COLUMNS},
+        **_answered(row, PeggedPair),
         **row["extra"],
     }
 
@@ -266,14 +256,22 @@ def _bounds(row: Row) -> tuple[Json, Json]:
     return deposits, burns
 
 
+_OF_PAIRS: Final = frozenset(name for name, _, told in told_columns(TokenTable).values() if told.of_pairs)
+_ZERO: Final = {
+    column: each.default for column, each, _ in told_columns(TokenTable).values() if each.left_out
+}
+"""What a pair's token has in the fields that say something of the pool, or of the chain's own token; and no
+bounds, where its chain does not list it."""
+
+
 def _pair_token(
     symbol: str, listed: Row | None, own: Mapping[str, Any], *, disabled: bool, stopped: bool
-) -> dict[str, Any]:
+) -> Json:
     """A pair's token: the chain's, as far as the pair says nothing else. What is of the pool is zero.
 
     :param own: what the pair says, its bounds included.
     """
-    base = {"symbol": symbol, "name": symbol, "icon": "", **_NO_SENDS}
-    of_pair = {name: own[name] for name in _OF_PAIR if name in own}
-    row = {**base, **(listed or {}), **_OF_POOL, **of_pair}
-    return {**_token(row, disabled=disabled, closed=stopped), **own.get("extra", {})}
+    of_chain = {"name": symbol, "icon": ""} if listed is None else {key: listed[key] for key in _OF_PAIRS}
+    of_pair = {key: value for key, value in own.items() if key in _OF_PAIRS}
+    row = {**_ZERO, "symbol": symbol, **of_chain, **of_pair}
+    return {**_token(row, None, disabled=disabled, closed=stopped), **own.get("extra", {})}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -23,16 +23,15 @@ from app.db.engine import reading_consistently, writing
 from app.json_documents import UnreadableJson, loads
 from app.network.changes import Change, apply, audited, compare, in_brief
 from app.network.edits.saving import sections_that_wait
-from app.network.guards import faults, refusals
+from app.network.guards import faults, pins_too_long, refusals
 from app.network.queries import load_rows, token_decimals
-from app.network.route_terms import LONGEST_PIN
-from app.network.schemas.section_schemas import DOCUMENT_VERSION, NetworkDocumentSchema
+from app.network.schemas import DOCUMENT_VERSION, document_schema
 from app.network.sections import SECTIONS, Row
 
 Document = Mapping[str, list[Row]]
 """The rows of each section, in the document's order."""
 
-_SCHEMA: Final = NetworkDocumentSchema()
+_SCHEMA: Final = document_schema({section.name: section.schema for section in SECTIONS})
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _LONGEST_KEY: Final = 80
 
@@ -91,24 +90,6 @@ def _join(path: str, key: Any) -> str:
         shown = json.dumps(str(key)[:_LONGEST_KEY])
         return f"{path}[{shown}]"
     return f"{path}.{key}" if path else str(key)
-
-
-def pins_too_long(changes: Iterable[Change], now: datetime) -> Iterator[str]:
-    """The reason for each pin that would last too long, after its JSON path.
-
-    A pin that stands is not judged again, and one that has ended may be imported: an export has both.
-    """
-    for change in changes:
-        row = change.after
-        if change.section.name != "routes" or row is None or "pinned_until" not in change.columns:
-            continue
-        until = row["pinned_until"]
-        if until is not None and until - now > LONGEST_PIN:
-            latest = f"{now + LONGEST_PIN:%Y-%m-%d %H:%M}Z"
-            yield (
-                f"routes[{change.index}].pinned_until: must be at most {LONGEST_PIN.days} days ahead, "
-                f"no later than {latest}: a pinned fee hides what the event feed reports"
-            )
 
 
 _NOT_EMPTY: Final = (

@@ -6,24 +6,19 @@ Such an answer says what there is, not what it costs: rates are 1, and every fee
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
 
-from app.json_documents import UnreadableJson, loads
+from app.json_documents import Amount, UnreadableJson, loads
 from app.network.configs import configs_answer
 from app.network.document import NetworkRefused, read_rows
-from app.network.schemas.config_fields import (
-    CHAIN_COLUMNS,
-    CHAIN_FIELDS,
-    PAIR_COLUMNS,
-    PAIR_FIELDS,
-    TOKEN_FIELDS,
-    TOKEN_PASSED,
-    TOP_FIELDS,
-)
-from app.network.schemas.section_schemas import DOCUMENT_VERSION
+from app.network.models import Chain, PeggedPair, Token
+from app.network.models.chain_tables import known_of_tokens
+from app.network.models.columns import declared, told_columns
+from app.network.models.route_tables import known_of_pairs
+from app.network.schemas import DOCUMENT_VERSION, TOP_FIELDS
 
 EPOCH_SECONDS: Final = 3600
 """The length of an epoch is not told. This one is written, for the operator to correct."""
@@ -123,13 +118,13 @@ def _ways(tokens: Mapping[tuple[int, str], Json], blocked: set[Way]) -> Iterator
 
 
 def _chain(row: Json) -> Json:
-    known = {field: row[field] for field, _ in CHAIN_COLUMNS if field in row}
+    known = {field: row[field] for field in told_columns(Chain) if field in row}
     reason = {"disabled_reason": _IMPORTED.format("disabled")}
     return (
         known
         | {"minimal_max_slippage": 0}
         | (reason if row.get("disabled") else {})
-        | _extra(row, CHAIN_FIELDS)
+        | _extra(row, told_columns(Chain))
     )
 
 
@@ -145,11 +140,18 @@ def _token(chain_id: int, token: Json) -> Json:
         "decimal": inner["decimal"],
         "pool_disabled": inner["xfer_disabled"],
         "transfer_disabled": token.get("transfer_disabled", False),
-        "min_send": token.get("min_send") or None,
-        "max_send": token.get("max_send") or None,
-        **{field: token[field] for field in TOKEN_PASSED if field in token},
-        **_extra(token, TOKEN_FIELDS),
+        **dict(_passed(token)),
+        **_extra(token, known_of_tokens()),
     }
+
+
+def _passed(token: Json) -> Iterator[tuple[str, Any]]:
+    """What of a token may be left out, in the document's order."""
+    for column, each in declared(Token).items():
+        if each.told and isinstance(each.shape, Amount):
+            yield column, token.get(column) or None
+        elif each.told and each.left_out and column in token:
+            yield column, token[column]
 
 
 def _pool(key: tuple[int, str], token: Json) -> Json:
@@ -197,13 +199,13 @@ def _pair(pair: Json, tokens: Mapping[tuple[int, str], Json]) -> Json:
         "pegged_chain_id": chains[1],
         "org_token": org_token,
         "pegged_token": pegged_token,
-        **{field: pair[field] for field in PAIR_COLUMNS if field in pair},
+        **{field: pair[field] for field in told_columns(PeggedPair) if field in pair},
         **_bounds("deposit", pair["org_token"], tokens.get((chains[0], symbols[0]))),
         **_bounds("burn", pair["pegged_token"], tokens.get((chains[1], symbols[1]))),
         "deposit_base_fee": None,
         "burn_base_fee": None,
         "perc_fee_tiers": None,
-        **_extra(pair, PAIR_FIELDS),
+        **_extra(pair, known_of_pairs()),
     }
 
 
@@ -221,7 +223,7 @@ def _pair_token(token: Json, listed: Json | None) -> Json:
     """What a pair says of its token that its chain does not."""
     flat, of_chain = _flat(token), {} if listed is None else _flat(listed)
     own = {name: value for name, value in flat.items() if of_chain.get(name) != value}
-    return own | {"xfer_disabled": token["token"]["xfer_disabled"]} | _extra(token, TOKEN_FIELDS)
+    return own | {"xfer_disabled": token["token"]["xfer_disabled"]} | _extra(token, known_of_tokens())
 
 
 def _flat(token: Json) -> Json:
@@ -234,9 +236,10 @@ def _flat(token: Json) -> Json:
     }
 
 
-def _extra(row: Json, known: tuple[str, ...]) -> Json:
+def _extra(row: Json, known: Iterable[str]) -> Json:
     """Fields that this gateway does not know."""
-    extra = {field: value for field, value in row.items() if field not in known}
+    beside = row.keys() - set(known)
+    extra = {field: value for field, value in row.items() if field in beside}
     return {"extra": extra} if extra else {}
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any, Final
 
 from msgspec import Struct
 from sqlalchemy import Connection
 
+from app.json_documents import read_time
 from app.network.changes import Change
-from app.network.sections import SECTIONS, Row
+from app.network.route_terms import LONGEST_PIN
+from app.network.sections import SECTIONS, Row, Section
 from app.network.validators import MAX_TOTAL_POWER
 from app.transfers.queries.usage import open_transfers_use_contract, transfers_use_chain, transfers_use_token
 from app.values.codes import SendKind
@@ -28,6 +31,8 @@ PAIR_CONTRACTS: Final = (
 
 PAIR_TOKENS: Final = (("org_chain_id", "org_token"), ("pegged_chain_id", "pegged_token"))
 """The columns of a pair's chain and of what the pair says of its token there, by side."""
+
+PIN: Final = ("pinned_base_fee", "pinned_until")
 
 Rows = Mapping[str, list[Row]]
 
@@ -278,3 +283,34 @@ def sent_through(
     return open_transfers_use_contract(
         connection, side.kind, pair["symbol"], (pair[side.source], destination), contracts
     )
+
+
+def pins_too_long(changes: Iterable[Change], now: datetime) -> Iterator[str]:
+    """The reason for each pin that would last too long, after its JSON path.
+
+    A pin that stands is not judged again, and one that has ended may be imported: an export has both.
+    """
+    for change in changes:
+        row = change.after
+        if change.section.name != "routes" or row is None or "pinned_until" not in change.columns:
+            continue
+        until = row["pinned_until"]
+        if until is not None and until - now > LONGEST_PIN:
+            latest = f"{now + LONGEST_PIN:%Y-%m-%d %H:%M}Z"
+            yield (
+                f"routes[{change.index}].pinned_until: must be at most {LONGEST_PIN.days} days ahead, "
+                f"no later than {latest}: a pinned fee hides what the event feed reports"
+            )
+
+
+def makes_ended_pin(section: Section, before: Row | None, row: Row, now: datetime) -> bool:
+    """Whether a row gets a pin that has ended: it may come with a document, but not be made."""
+    if section.name != "routes" or row["pinned_until"] is None or row["pinned_until"] > now:
+        return False
+    return before is None or any(row[column] != before[column] for column in PIN)
+
+
+def without_ended_pin(documented: Mapping[str, Any], now: datetime) -> dict[str, None]:
+    """No pin instead of one that has ended since: it would not count, and cannot be made again."""
+    until = documented.get("pinned_until")
+    return {} if until is None or read_time(until) > now else dict.fromkeys(PIN)

@@ -17,9 +17,9 @@ from app.cooperation import in_turns
 from app.db.database import Database
 from app.db.engine import reading, reading_consistently
 from app.db.types import Uint64
-from app.json_documents import read_time
 from app.network.document import document_of
-from app.network.edits.planning import COUNTED_BY_FEED, Edit
+from app.network.edits.planning import Edit
+from app.network.guards import without_ended_pin
 from app.network.queries import StoppedRow, load_rows, rows_with, stopped_chains
 from app.network.sections import SECTIONS, Row, Section, key_of, section_of
 from app.values.amounts import is_ascii_digits
@@ -246,7 +246,7 @@ def restoring(database: Database, record_id: int, number: int, *, before: bool) 
     row_id = row["id"] if row else None
     edit = None
     if wanted is not None:
-        values = _every_value(section, wanted, kept=now) | _ended_pin(wanted, database.clock())
+        values = _every_value(section, wanted, kept=now) | without_ended_pin(wanted, database.clock())
         edit = Edit(section.name, row_id, values, None if now is None else fingerprint(now))
     return Restoring(section, change.subject, row_id, now, edit)
 
@@ -256,22 +256,12 @@ def _every_value(
 ) -> dict[str, Any]:
     """The values of the version with the defaults of what it leaves out, so that none of now stays.
 
-    A row that is there keeps its opening values: the feed counts what follows (``planning.COUNTED_BY_FEED``).
+    A row that is there keeps its opening values (``Section.opening``).
     """
     values = section.with_defaults(wanted)
     if kept is not None:
-        values = {
-            key: each for key, each in values.items() if key not in COUNTED_BY_FEED.get(section.name, ())
-        }
+        values = {key: each for key, each in values.items() if key not in section.opening}
     return values
-
-
-def _ended_pin(wanted: Mapping[str, Any], now: datetime) -> dict[str, None]:
-    """No pin instead of one that has ended since: it would not count, and cannot be made again."""
-    until = wanted.get("pinned_until")
-    if until is None or read_time(until) > now:
-        return {}
-    return {"pinned_base_fee": None, "pinned_until": None}
 
 
 def _row_named(connection: Connection, subject: str) -> tuple[Section, Row] | tuple[None, None]:

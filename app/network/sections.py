@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final
 
-from marshmallow import fields
-from msgspec import Struct
-
 from app.db.base import Base
 from app.network.models import (
     BlockedAddress,
@@ -22,8 +19,8 @@ from app.network.models import (
     RouteBlock,
     Token,
 )
-from app.network.schemas import section_schemas as shape
-from app.network.schemas.document_fields import Strict
+from app.network.models.columns import declared, judged_columns
+from app.network.schemas import row_schema
 
 Row = dict[str, Any]
 """A row of a table by column name."""
@@ -38,26 +35,34 @@ class Part(StrEnum):
     VALIDATORS = "validators"
 
 
-class Section(Struct, frozen=True):
+class Section:
     """One list of the document and its table.
 
-    ``key`` are the columns that identify a row; ``label`` is its name for people. ``chains`` and
-    ``facts`` are set in the sections by which kept events are judged: the columns that name the row's
-    chains, and those that the judgement depends on. ``left_out`` are keys that the document leaves out where
-    they have their default, and with ``optional`` it leaves out the list where it is empty: so gateways from
-    before them read it, and people only what is special.
+    ``columns`` are those of the document by its names, as the table declares them, and ``schema`` is made of
+    them. ``facts`` are those by which stored events are judged; ``left_out`` those that the document leaves
+    out where they have their default.
+
+    :param key: the columns that identify a row.
+    :param label: the row's name for people.
+    :param name: of the list, where it is not that of the table.
+    :param chains: the columns that name the row's chains, in the sections by which stored events are judged.
+    :param optional: the document leaves out the list where it is empty.
     """
 
-    name: str
-    part: Part
-    model: type[Base]
-    schema: Strict
-    key: tuple[str, ...]
-    label: str
-    chains: tuple[str, ...] = ()
-    facts: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
-    optional: bool = False
+    def __init__(
+        self, model: type[Base], key: tuple[str, ...], label: str, *, name: str = "", part: Part = Part.CORE,
+        chains: tuple[str, ...] = (), optional: bool = False,
+    ) -> None:  # fmt: skip
+        self.model, self.key, self.label = model, key, label
+        self.name, self.part = name or model.__tablename__, part
+        self.chains, self.optional = chains, optional
+        self.columns, self.schema, self.facts = declared(model), row_schema(model), judged_columns(model)
+        self.left_out = tuple(column for column, each in self.columns.items() if each.left_out)
+
+    @property
+    def opening(self) -> tuple[str, ...]:
+        """Given with a new row, and not edited afterwards, as the feed counts what follows."""
+        return tuple(name for name, each in self.columns.items() if each.opening)
 
     def identity(self, row: Row) -> tuple[Any, ...]:
         """The values of the row's key. Addresses are compared without regard to case."""
@@ -72,12 +77,12 @@ class Section(Struct, frozen=True):
         return {
             key: value
             for key, value in self.written_out(row).items()
-            if key not in self.left_out or value != _default(self.schema.fields[key])
+            if key not in self.left_out or value != self.columns[key].default
         }
 
     def with_defaults(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """A documented row, with the defaults of what it leaves out."""
-        return {key: _default(self.schema.fields[key]) for key in self.left_out} | dict(values)
+        return {key: self.columns[key].default for key in self.left_out} | dict(values)
 
     def written_out(self, row: Row) -> dict[str, Any]:
         """As :meth:`documented`, with every key."""
@@ -85,73 +90,38 @@ class Section(Struct, frozen=True):
         return written
 
 
-def _default(field: fields.Field[Any]) -> Any:
-    return field.load_default() if callable(field.load_default) else field.load_default
-
-
 SECTIONS: Final = (
+    Section(Chain, ("chain_id",), "chain {chain_id}", chains=("chain_id",)),
+    Section(Token, ("chain_id", "symbol"), "token {symbol} on chain {chain_id}", chains=("chain_id",)),
+    Section(Pool, ("chain_id", "symbol"), "pool of {symbol} on chain {chain_id}"),
     Section(
-        "chains", Part.CORE, Chain, shape.ChainSchema(), ("chain_id",), "chain {chain_id}",
-        chains=("chain_id",), facts=("contract_addr",),
-        left_out=(
-            "tx_path", "drop_gas_cost_amt", "drop_gas_balance_alert", "suggested_gas_cost", "flat_usd_fee",
-            "farming_reward_contract_addr", "transfer_agent_contract_addr",
-            "watch_from_block", "finality", "poll_seconds", "rpc", "extra",
-        ),
-    ),
-    Section(
-        "tokens", Part.CORE, Token, shape.TokenSchema(), ("chain_id", "symbol"),
-        "token {symbol} on chain {chain_id}", chains=("chain_id",), facts=("address", "decimal"),
-        left_out=(
-            "pool_disabled", "transfer_disabled", "min_send", "max_send", "liq_add_disabled",
-            "liq_rm_disabled", "liq_agg_rm_src_disabled", "delay_threshold", "delay_period", "extra",
-        ),
-    ),
-    Section(
-        "pools", Part.CORE, Pool, shape.PoolSchema(), ("chain_id", "symbol"),
-        "pool of {symbol} on chain {chain_id}",
-    ),
-    Section(
-        "routes", Part.CORE, Route, shape.RouteSchema(), ("symbol", "src_chain_id", "dst_chain_id"),
-        "route of {symbol} from {src_chain_id} to {dst_chain_id}", facts=("rate_value",),
-        left_out=("pinned_base_fee", "pinned_until"),
-    ),
-    Section(
-        "route_blocks", Part.CORE, RouteBlock, shape.RouteBlockSchema(),
+        Route,
         ("symbol", "src_chain_id", "dst_chain_id"),
-        "block of {symbol} from {src_chain_id} to {dst_chain_id}", left_out=("expires_at",),
+        "route of {symbol} from {src_chain_id} to {dst_chain_id}",
     ),
     Section(
-        "pegged_pairs", Part.CORE, PeggedPair, shape.PeggedPairSchema(),
+        RouteBlock,
+        ("symbol", "src_chain_id", "dst_chain_id"),
+        "block of {symbol} from {src_chain_id} to {dst_chain_id}",
+    ),
+    Section(
+        PeggedPair,
         ("symbol", "org_chain_id", "pegged_chain_id"),
         "pegged pair of {symbol}, {org_chain_id} to {pegged_chain_id}",
         chains=("org_chain_id", "pegged_chain_id"),
-        facts=(
-            "pegged_deposit_contract_addr", "deposit_contracts",
-            "pegged_burn_contract_addr", "burn_contracts", "org_token", "pegged_token",
-        ),
-        left_out=(
-            "deposit_contracts", "burn_contracts", "org_token", "pegged_token",
-            "migration_peg_burn_contract_addr", "min_deposit", "max_deposit", "min_burn", "max_burn", "extra",
-        ),
     ),
+    Section(BlockedAddress, ("address",), "blocked address {address}", part=Part.BLOCKED_ADDRESSES),
+    Section(BlockedNetwork, ("cidr",), "blocked network {cidr}", part=Part.BLOCKED_NETWORKS),
     Section(
-        "blocked_addresses", Part.BLOCKED_ADDRESSES, BlockedAddress, shape.BlockedAddressSchema(),
-        ("address",), "blocked address {address}",
+        OpeningValidator,
+        ("chain_id", "signer"),
+        "validator {signer} of chain {chain_id}",
+        name="validators",
+        part=Part.VALIDATORS,
+        chains=("chain_id",),
     ),
-    Section(
-        "blocked_networks", Part.BLOCKED_NETWORKS, BlockedNetwork, shape.BlockedNetworkSchema(),
-        ("cidr",), "blocked network {cidr}",
-    ),
-    Section(
-        "validators", Part.VALIDATORS, OpeningValidator, shape.ValidatorSchema(), ("chain_id", "signer"),
-        "validator {signer} of chain {chain_id}", chains=("chain_id",), facts=("power",),
-    ),
-    Section(
-        "config_fields", Part.CORE, ConfigField, shape.ConfigFieldSchema(), ("name",),
-        "field {name} of the transfer configs", optional=True,
-    ),
-)  # fmt: skip
+    Section(ConfigField, ("name",), "field {name} of the transfer configs", optional=True),
+)
 """In the order of the document. Rows can be inserted in it, as each section refers only to earlier ones."""
 
 

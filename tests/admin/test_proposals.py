@@ -13,7 +13,7 @@ from app.accounts.proposal import TwoPersons
 from app.accounts.roles import Role
 from app.accounts.services.accounts import Account, find_account, update_account
 from app.audit.records import Actor
-from app.network.edits.rows import save_edit
+from app.network.edits.saving import save_edit
 from config import GUARDABLE
 from tests.actors import TESTER
 from tests.admin.forms import EVERYTHING, send

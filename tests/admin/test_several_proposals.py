@@ -11,7 +11,8 @@ from werkzeug.test import TestResponse
 
 from app.accounts.proposal import TwoPersons
 from app.accounts.roles import Role
-from app.network.edits.stops import Switch, preview_switch, save_switch
+from app.network.edits.saving import save_edit
+from app.network.edits.stops import Switch, preview_switch
 from config import GUARDABLE
 from tests.actors import TESTER
 from tests.admin.connecting import BASE, PATH
@@ -33,7 +34,7 @@ def guarded(app: Flask, network: Gateway, monkeypatch: pytest.MonkeyPatch) -> Ga
     gateway = network.but(two_persons=TwoPersons(frozenset(GUARDABLE)))
     use_gateway(app, gateway)
     switch = Switch(STOPPED, True, "leak")
-    save_switch(*gateway.editing, switch, shown="", actor=TESTER, typed="stop 2 chains")
+    save_edit(*gateway.editing, switch, actor=TESTER, typed="stop 2 chains")
     return gateway
 
 
@@ -90,16 +91,14 @@ def test_a_second_person_makes_all_of_it(app: Flask, guarded: Gateway, kind: str
 def test_what_changed_since_is_a_conflict(app: Flask, guarded: Gateway) -> None:
     visitor = signed_in(app, Role.ADMIN)
     resume(visitor)
-    save_switch(
-        *guarded.editing, Switch(frozenset({56}), True, "x"), shown="", actor=TESTER, typed="bnb chain"
-    )
+    save_edit(*guarded.editing, Switch(frozenset({56}), True, "x"), actor=TESTER, typed="bnb chain")
     add_account(app, Role.OPERATOR)
     second = Visitor(app)
     second.sign_in("operator@example.org")
     assert "cannot be approved" not in second.get(PAGE).text, "another chain is no matter"
     open_gateway = guarded.but(two_persons=TwoPersons())
-    save_switch(
-        *open_gateway.editing, Switch(frozenset({1}), False), shown=fingerprint_of(open_gateway), actor=TESTER
+    save_edit(
+        *open_gateway.editing, Switch(frozenset({1}), False, shown=fingerprint_of(open_gateway)), actor=TESTER
     )
     assert "It cannot be approved." in second.get(PAGE).text
     second.post(f"{PAGE}/approve")

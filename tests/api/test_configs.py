@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app.network.schemas.config_answers import ConfigsAnswer
+from app.network.schemas import ConfigsAnswer
 from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ZEROES, assert_refused
 from tests.api.world import ADDRESS, configure, network, vector
 

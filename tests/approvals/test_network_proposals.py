@@ -29,12 +29,12 @@ from app.approvals.decide import approve, preview_proposal, reject, withdraw
 from app.audit.records import Actor, read_changes
 from app.audit.services import Conflict, EditRefused, Saved, show_audit, verify_audit
 from app.db.engine import writing
-from app.network.edits.blocks import BlockEdit, save_blocks
-from app.network.edits.fees import FeeEdit, preview_fees, save_fees
+from app.network.edits.blocks import BlockEdit
+from app.network.edits.fees import FeeEdit, preview_fees
 from app.network.edits.planning import Edit
 from app.network.edits.results import InUse, Invalid, NotConfirmed
-from app.network.edits.rows import planned_edit, preview_edit, save_edit
-from app.network.edits.saving import save_changes
+from app.network.edits.rows import planned_edit, preview_edit
+from app.network.edits.saving import save_changes, save_edit
 from tests.applications import OpenApp
 from tests.approvals.kit import ALICE, BOB, NOBODY, OLGA, VERA, Clock, set_account, stored
 from tests.gateway import Gateway, gateway_of
@@ -152,7 +152,7 @@ def test_a_stop_never_waits_but_its_end_does(gateway: Gateway, make: Make) -> No
 
 def test_blocking_several_never_waits(gateway: Gateway) -> None:
     text = f"{VAULT}\n{VILLAIN}"
-    saved = save_blocks(*gateway.editing, BlockEdit("blocked_addresses", text, {}), actor=OLGA)
+    saved = save_edit(*gateway.editing, BlockEdit("blocked_addresses", text, {}), actor=OLGA)
     assert saved.proposal_id is None
     assert [row["address"] for row in document(gateway)["blocked_addresses"]] == [VILLAIN, VAULT]
 
@@ -252,9 +252,12 @@ def test_base_fees_of_many_routes(gateway: Gateway) -> None:
     shown = preview_fees(gateway.database, gateway.two_persons, edit)
     assert shown.waits
     with pytest.raises(ReasonMissing):
-        save_fees(*gateway.editing, edit, shown=shown.fingerprint, actor=ALICE)
+        save_edit(*gateway.editing, replace(edit, shown=shown.fingerprint), actor=ALICE)
     number = (
-        save_fees(*gateway.editing, edit, shown=shown.fingerprint, actor=ALICE, reason=WHY).proposal_id or 0
+        save_edit(
+            *gateway.editing, replace(edit, shown=shown.fingerprint), actor=ALICE, reason=WHY
+        ).proposal_id
+        or 0
     )
     assert document(gateway) == before
     assert preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number)) == shown
@@ -266,7 +269,10 @@ def test_base_fees_of_many_routes(gateway: Gateway) -> None:
     again = FeeEdit(56, "USDT", 10**30, None)
     shown = preview_fees(gateway.database, gateway.two_persons, again)
     number = (
-        save_fees(*gateway.editing, again, shown=shown.fingerprint, actor=ALICE, reason=WHY).proposal_id or 0
+        save_edit(
+            *gateway.editing, replace(again, shown=shown.fingerprint), actor=ALICE, reason=WHY
+        ).proposal_id
+        or 0
     )
     save_edit(*open_gateway(gateway).editing, fee(gateway, "1"), actor=BOB)
     with pytest.raises(Conflict):

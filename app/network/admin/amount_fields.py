@@ -16,6 +16,8 @@ from app.console.formats import grouped, units
 from app.console.forms.fields import ChoiceField, Choices, TextValueField, bound_field
 from app.console.forms.numbers import LONGEST_NUMBER, exact, number_text, whole_digits
 from app.network.admin.names import token_decimals
+from app.network.models.columns import Unit
+from app.network.models.document_fields import MAX_DECIMALS
 from app.values.amounts import MAX_UINT256, format_units, is_ascii_digits
 from app.values.crypto import parse_evm_address
 
@@ -26,10 +28,9 @@ EVM_DECIMALS: Final = 18
 """Of the coin that pays for gas on an EVM chain, which counts it in wei."""
 
 _LONGEST_CHAIN: Final = 19
-_MOST_DECIMALS: Final = 36
 
 
-class Unit(Struct, frozen=True):
+class Counted(Struct, frozen=True):
     """What an amount counts: a token's symbol, empty while none is chosen, and its decimals where known."""
 
     symbol: str
@@ -42,45 +43,18 @@ class Unit(Struct, frozen=True):
         return f"{units(smallest, self.decimals)} {self.symbol}", f"{grouped(smallest)} smallest units"
 
 
-class UnitOf(Struct, frozen=True):
-    """Which fields of a form say what an amount counts.
-
-    :param chain: holds the chain whose token is meant.
-    :param decimals: holds decimals that go before those of the chain's token; ``pair.decimal`` is the field
-        of a compound one.
-    :param symbol: holds the symbol.
-    :param contract: holds a contract. Where it is an EVM address the unit is the coin of an EVM chain, unless
-        the chain lists a token of the symbol.
-    """
-
-    chain: str = ""
-    decimals: str = ""
-    symbol: str = "symbol"
-    contract: str = ""
-
-    def find(self, form: Form) -> Unit:
-        """What the form says now."""
-        symbol = _text(form, self.symbol)
-        own = _text(form, self.decimals)
-        if is_ascii_digits(own) and len(own) < 3 and int(own) <= _MOST_DECIMALS:
-            return Unit(symbol, int(own))
-        chain = _text(form, self.chain)
-        known = is_ascii_digits(chain) and len(chain) <= _LONGEST_CHAIN
-        listed = token_decimals().get((int(chain), symbol)) if known else None
-        if listed is None and parse_evm_address(_text(form, self.contract).strip()) is not None:
-            return Unit(symbol, EVM_DECIMALS)
-        return Unit(symbol, listed)
-
-    @property
-    def attributes(self) -> Mapping[str, str]:
-        """The same for the page's script: the names of the inputs."""
-        names = {
-            "data-chain": self.chain,
-            "data-own-decimals": self.decimals.replace(".", "_"),
-            "data-symbol": self.symbol,
-            "data-contract": self.contract,
-        }
-        return {key: name for key, name in names.items() if name}
+def unit_in(form: Form, of: Unit) -> Counted:
+    """What the form says now that an amount counts."""
+    symbol = _text(form, of.symbol)
+    own = _text(form, of.decimals)
+    if is_ascii_digits(own) and len(own) < 3 and int(own) <= MAX_DECIMALS:
+        return Counted(symbol, int(own))
+    chain = _text(form, of.chain)
+    known = is_ascii_digits(chain) and len(chain) <= _LONGEST_CHAIN
+    listed = token_decimals().get((int(chain), symbol)) if known else None
+    if listed is None and parse_evm_address(_text(form, of.contract).strip()) is not None:
+        return Counted(symbol, EVM_DECIMALS)
+    return Counted(symbol, listed)
 
 
 def _text(form: Form, path: str) -> str:
@@ -97,7 +71,7 @@ class UnitField(ChoiceField):
     """Whether an amount counts whole tokens or smallest units."""
 
     complaint = "Choose whole tokens or smallest units."
-    unit = Unit("", None)
+    unit = Counted("", None)
 
     def choices(self) -> Choices:
         """The token by its symbol, once it is chosen."""
@@ -110,11 +84,22 @@ class WithUnit(TextValueField):
     :param unit_of: which fields say what is counted.
     """
 
-    def __init__(self, label: str, description: str = "", *, unit_of: UnitOf, **kwargs: Any) -> None:
+    def __init__(self, label: str, description: str = "", *, unit_of: Unit, **kwargs: Any) -> None:
         self.unit_of = unit_of
         self.unit = UnitField(f"{label}: unit", default=TOKENS, **bound_field(kwargs, "unit"))
-        self.attributes = {**self.attributes, **unit_of.attributes, "data-unit": self.unit.name}
+        self.attributes = {**self.attributes, **self.unit_attributes, "data-unit": self.unit.name}
         super().__init__(label, description, **kwargs)
+
+    @property
+    def unit_attributes(self) -> Mapping[str, str]:
+        """The unit for the page's script: the names of the inputs."""
+        names = {
+            "data-chain": self.unit_of.chain,
+            "data-own-decimals": self.unit_of.decimals.replace(".", "_"),
+            "data-symbol": self.unit_of.symbol,
+            "data-contract": self.unit_of.contract,
+        }
+        return {key: name for key, name in names.items() if name}
 
     @property
     def companions(self) -> Iterable[TextValueField]:
@@ -131,7 +116,7 @@ class WithUnit(TextValueField):
 
         :param amounts: those that are shown, in smallest units.
         """
-        self.unit.unit = self.unit_of.find(self.its_form)
+        self.unit.unit = unit_in(self.its_form, self.unit_of)
         if not typed and self.unit.unit.decimals is None and any(each not in (None, "0") for each in amounts):
             self.unit.text = SMALLEST
         elif not self.unit.text:
@@ -171,7 +156,7 @@ class WithUnit(TextValueField):
         """A kept amount in words; other texts as they are, null as none."""
         if text == "null":
             return "none", ""
-        return self.unit_of.find(self.its_form).words(int(text)) if is_ascii_digits(text) else (text, "")
+        return unit_in(self.its_form, self.unit_of).words(int(text)) if is_ascii_digits(text) else (text, "")
 
 
 class AmountField(WithUnit):

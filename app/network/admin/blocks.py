@@ -8,19 +8,16 @@ from flask import flash, redirect, request
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
-from app.accounts.proposal import TwoPersons
-from app.audit.keys import AuditKeys
 from app.console.access import EDIT
-from app.console.caller import actor
 from app.console.formats import pill, when
 from app.console.lists import Choice, Flag
 from app.console.views import flash_saved
 from app.db.database import Database
 from app.network.admin.editing import LONGEST_GIVEN, NetworkView, concerned_transfers
-from app.network.admin.forms import BlockedAddressForm, BlockedNetworkForm, RouteBlockForm
 from app.network.admin.names import ChainIs, SymbolIs, chain_cell
+from app.network.admin.previewed import saved
 from app.network.admin.row_forms import LARGEST_LIST, BlocksForm
-from app.network.edits.blocks import BlockEdit, preview_blocks, save_blocks
+from app.network.edits.blocks import BlockEdit, preview_blocks
 from app.network.edits.results import Invalid
 from app.network.models import BlockedAddress, BlockedNetwork, RouteBlock
 from app.parts import current
@@ -84,15 +81,12 @@ class BlockedView(NetworkView):
         edit = BlockEdit(self.of.name, form.text.text, form.shared())
         try:
             preview = preview_blocks(current(Database), edit)
-            if form.confirm.data and not preview.invalid:
-                note = form.note.data or ""
-                saved = save_blocks(
-                    current(Database), current(AuditKeys), current(TwoPersons), edit, actor=actor(), note=note
-                )
-                if saved.record_id is None:
+            made = None if preview.invalid else saved(form, edit)
+            if made is not None:
+                if made.record_id is None:
                     flash("All of it was blocked already. Nothing was changed.", "warning")
                 else:
-                    flash_saved(saved)
+                    flash_saved(made)
                 return redirect(self.get_url(".index_view"))
         except Invalid as refused:
             form.add_errors(refused.errors)
@@ -121,8 +115,6 @@ class BlockedAddressesView(BlockedView):
         "Accounts that get no estimates. Upper and lower case are the same. Users never see the reason."
     )
     nothing = "No address is blocked. Block one or a whole list here."
-    row_endpoint = "blocked_addresses.edit"
-    new_endpoint = "blocked_addresses.new"
     new_label = "Block addresses"
     column_list = ("address", "state", "reason", "source", "expires_at")
     column_labels = {"expires_at": "Ends"}
@@ -135,7 +127,6 @@ class BlockedAddressesView(BlockedView):
         "state": lambda v, c, m, p: state_of_block(m),
         "expires_at": lambda v, c, m, p: when(m.expires_at),
     }
-    row_form = BlockedAddressForm
 
 
 class BlockedNetworksView(BlockedView):
@@ -151,8 +142,6 @@ class BlockedNetworksView(BlockedView):
         "see the reason."
     )
     nothing = "No network is blocked. Block one or a whole list here."
-    row_endpoint = "blocked_networks.edit"
-    new_endpoint = "blocked_networks.new"
     new_label = "Block networks"
     column_list = ("cidr", "state", "reason", "expires_at")
     column_labels = {"cidr": "Network", "expires_at": "Ends"}
@@ -164,7 +153,6 @@ class BlockedNetworksView(BlockedView):
         "state": lambda v, c, m, p: state_of_block(m),
         "expires_at": lambda v, c, m, p: when(m.expires_at),
     }
-    row_form = BlockedNetworkForm
 
 
 class RouteBlocksView(NetworkView):
@@ -178,8 +166,6 @@ class RouteBlocksView(NetworkView):
         "Stops one token between two chains, in one or both directions. Applies to pegged pairs too."
     )
     nothing = "No route is blocked. Block one to stop a token between two chains at once."
-    row_endpoint = "route_blocks.edit"
-    new_endpoint = "route_blocks.new"
     new_label = "Block route"
     column_list = (
         "symbol", "src_chain_id", "dst_chain_id", "state", "both_directions", "reason", "expires_at",
@@ -209,4 +195,3 @@ class RouteBlocksView(NetworkView):
             pill("both", "bad") if m.both_directions else pill("one", "warn")
         ),
     }
-    row_form = RouteBlockForm

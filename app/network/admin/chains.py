@@ -9,16 +9,14 @@ from flask import flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from markupsafe import Markup
+from msgspec.structs import replace
 from werkzeug.datastructures import MultiDict
 from wtforms import HiddenField
 
 from app.accounts.proposal import TwoPersons
-from app.accounts.services.proposals import ReasonMissing, TooManyProposals
 from app.accounts.sign_in.step_up import step_up
-from app.audit.keys import AuditKeys
 from app.audit.services import Conflict, EditRefused
 from app.console.access import EDIT, Access, Audience, may
-from app.console.caller import actor
 from app.console.formats import cut, pill, sentence
 from app.console.forms.fields import ReasonField
 from app.console.lists import Flag
@@ -26,15 +24,14 @@ from app.console.views import after_saving
 from app.db.database import Database
 from app.db.engine import reading
 from app.network.admin.editing import Attempt, NetworkView
-from app.network.admin.forms import ChainForm
 from app.network.admin.names import chain_names, percent
-from app.network.admin.previewed import PreviewedForm, note_unconfirmed
+from app.network.admin.previewed import PreviewedForm, saved
 from app.network.admin.row_forms import StopChainForm
 from app.network.admin.stopped import stopped_chains
 from app.network.edits.planning import Edit
-from app.network.edits.results import Invalid, NotConfirmed
+from app.network.edits.results import Invalid
 from app.network.edits.rows import ShownRow, preview_edit
-from app.network.edits.stops import Switch, preview_switch, save_switch
+from app.network.edits.stops import Switch, preview_switch
 from app.network.models import Chain
 from app.network.queries import chain_row_id
 from app.parts import current
@@ -86,23 +83,20 @@ class StopSeveral:
         form = SwitchChainsForm(stop=stop)
         if request.method == "GET":
             return self._page(form, form.picked(request.args))
-        switch = Switch(form.picked(request.form).chain_ids, stop, form.disabled_reason.data or "")
+        switch = replace(
+            form.picked(request.form),
+            reason=form.disabled_reason.data or "",
+            shown=form.fingerprint.data or "",
+        )
         if not form.validate():
             return self._page(form, switch)
         try:
-            saved = save_switch(
-                current(Database), current(AuditKeys), current(TwoPersons), switch,
-                shown=form.fingerprint.data or "", actor=actor(),
-                typed=form.typed.data or "", reason=form.proposal_reason.data or "",
-            )  # fmt: skip
-        except (NotConfirmed, ReasonMissing, TooManyProposals) as refused:
-            note_unconfirmed(form, refused)
+            if (made := saved(form, switch, at_once=True)) is not None:
+                return after_saving(made, self.get_url(".index_view"))
         except Conflict as refused:
             form.form_errors.append(f"{sentence(str(refused))} Nothing was saved. These are the effects now.")
         except Invalid as refused:
             form.add_errors(refused.first_of_each())
-        else:
-            return after_saving(saved, self.get_url(".index_view"))
         return self._page(form, switch)
 
     def _page(self, form: SwitchChainsForm, switch: Switch) -> ResponseReturnValue:
@@ -156,7 +150,6 @@ class ChainsView(StopSeveral, NetworkView):
     one = "chain"
     explanation = "Where transfers start and end. A stopped chain gets no estimates, in either direction."
     nothing = "No chain is configured yet. Connect one, or import a network document on the server."
-    row_endpoint = "chains.edit"
     new_endpoint = "connect.index"
     new_label = "Connect a chain"
     access = {**NetworkView.access, **StopSeveral.more_access, "stop": EDIT, "resume": EDIT}
@@ -187,7 +180,6 @@ class ChainsView(StopSeveral, NetworkView):
         "contract_addr": lambda v, c, m, p: cut(m.contract_addr),
         "act": lambda v, c, m, p: v.switch(m),
     }
-    row_form = ChainForm
 
     @expose("/new")
     def new(self) -> ResponseReturnValue:

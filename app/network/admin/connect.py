@@ -14,11 +14,9 @@ from werkzeug.datastructures import MultiDict
 from wtforms import Form, FormField
 
 from app.accounts.proposal import TwoPersons
-from app.accounts.services.proposals import ReasonMissing, TooManyProposals
-from app.audit.keys import AuditKeys
 from app.audit.services import Conflict
 from app.console.access import Access, Audience
-from app.console.caller import actor, read_id
+from app.console.caller import read_id
 from app.console.formats import sentence
 from app.console.forms.fields import FieldIds, FlagField, LineField, TextValueField, WholeField
 from app.console.forms.numbers import number_text, without_spaces
@@ -26,9 +24,10 @@ from app.console.views import ConsoleView, flash_saved
 from app.db.database import Database
 from app.network.admin.amount_fields import SMALLEST, TOKENS, UnitField
 from app.network.admin.change_words import told
-from app.network.admin.forms import ChainForm
+from app.network.admin.forms import row_inputs
 from app.network.admin.names import chain_choices, name_for_this_page
-from app.network.admin.previewed import note_unconfirmed
+from app.network.admin.previewed import saved
+from app.network.admin.row_forms import RowForm
 from app.network.admin.validators import ValidatorsField
 from app.network.edits.connecting import (
     NO_EXAMPLE,
@@ -40,8 +39,10 @@ from app.network.edits.connecting import (
     example_of,
 )
 from app.network.edits.results import FieldError, Invalid, Preview
-from app.network.edits.rows import preview_edits, save_edits
-from app.network.schemas.section_schemas import MAX_DECIMALS
+from app.network.edits.rows import preview_edits
+from app.network.models import Chain
+from app.network.models.columns import declared
+from app.network.models.document_fields import MAX_DECIMALS
 from app.network.snapshot import SnapshotSource
 from app.parts import current
 from app.values.amounts import format_units, is_uint256
@@ -82,7 +83,11 @@ class _RouteLine(Form):
     fee_back = UnitsField("Base fee to the new chain", needed=False)
 
 
-class ConnectForm(ChainForm):
+_CHAIN_INPUTS: Final = row_inputs(Chain)
+_COPIED: Final = tuple(name for name, each in declared(Chain).items() if each.copied)
+
+
+class ConnectForm(RowForm):
     """A new chain, with what it has like the example. Fields of lines are called ``token0``, ``route0`` …"""
 
     validators = ValidatorsField(
@@ -95,8 +100,7 @@ class ConnectForm(ChainForm):
 
     def __init__(self, example: Example, **kwargs: Any) -> None:
         self.example = example
-        kept = ("block_delay", "gas_token_symbol", "drop_gas_amt", "minimal_max_slippage", "tx_path")
-        super().__init__(row={key: example.chain[key] for key in kept if key in example.chain}, **kwargs)
+        super().__init__(row={key: example.chain[key] for key in _COPIED if key in example.chain}, **kwargs)
 
     def sent_without_lines(self) -> MultiDict[str, str]:
         """What was sent about the chain itself: tokens and routes may have other numbers now."""
@@ -121,8 +125,12 @@ class ConnectForm(ChainForm):
 
     def chain_inputs(self) -> list[TextValueField]:
         """The inputs of the chain itself."""
-        own = (field for field in self if field.short_name in ChainForm.__dict__)
-        return [field for field in own if isinstance(field, TextValueField)]
+        return [self[name] for name in _CHAIN_INPUTS]
+
+    def later_inputs(self) -> list[TextValueField]:
+        """Those among them that a chain can do without."""
+        columns = {name: each for name, each in declared(Chain).items() if not each.shape.required}
+        return [field for field in self.chain_inputs() if field.short_name in columns]
 
     def new_chain(self) -> NewChain:
         """What is asked for. Errors stand beside their inputs afterwards: look at ``errors``."""
@@ -193,7 +201,7 @@ class ConnectForm(ChainForm):
 
 def connect_form(example: Example, **kwargs: Any) -> ConnectForm:
     """The form with a line for each token and route of the example."""
-    lines: dict[str, Any] = {}
+    lines: dict[str, Any] = dict(_CHAIN_INPUTS)
     for number, token in enumerate(example.tokens):
         pool = token.pool or {}
         cap = pool.get("total_cap")
@@ -288,28 +296,14 @@ class ConnectView(ConsoleView):
 
     def _preview_or_save(self, form: ConnectForm, new: NewChain) -> ResponseReturnValue:
         edits = connection_edits(form.example, new)
-        database = current(Database)
-        audit_keys = current(AuditKeys)
-        two_persons = current(TwoPersons)
         try:
-            if form.confirm.data:
-                saved = save_edits(
-                    database,
-                    audit_keys,
-                    two_persons,
-                    edits,
-                    actor=actor(),
-                    reason=form.proposal_reason.data or "",
-                    note=form.note.data or "",
-                )
-                flash_saved(saved)
-                if saved.proposal_id is not None:
-                    return redirect(url_for("proposals.show", proposal_id=saved.proposal_id))
-                return redirect(_next_page(new))
-            return self._preview_page(form, new, preview_edits(database, two_persons, edits))
-        except (ReasonMissing, TooManyProposals) as refused:
-            note_unconfirmed(form, refused)
-            return self._preview_page(form, new, preview_edits(database, two_persons, edits))
+            if (made := saved(form, edits)) is None:
+                preview = preview_edits(current(Database), current(TwoPersons), edits)
+                return self._preview_page(form, new, preview)
+            flash_saved(made)
+            if made.proposal_id is not None:
+                return redirect(url_for("proposals.show", proposal_id=made.proposal_id))
+            return redirect(_next_page(new))
         except Invalid as refused:
             form.add_errors_of(new, refused.errors)
             return self._form_page(form)

@@ -13,22 +13,19 @@ from msgspec import Struct
 from wtforms import HiddenField, ValidationError
 
 from app.accounts.proposal import TwoPersons
-from app.accounts.services.proposals import ReasonMissing, TooManyProposals
-from app.audit.keys import AuditKeys
 from app.audit.services import Conflict
 from app.console.access import READ, Access, Audience
-from app.console.caller import actor
 from app.console.forms.fields import NoteField
 from app.console.forms.numbers import written_time
 from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
 from app.json_documents import read_time
 from app.network.admin.change_words import DescribedChange, told
-from app.network.admin.previewed import PreviewedForm, note_unconfirmed
+from app.network.admin.previewed import PreviewedForm, saved
 from app.network.document import export_network
 from app.network.edits.compare import Compared, NetworkRefused, Picked, compare_document, picked_edits
-from app.network.edits.results import InUse, Invalid, NotConfirmed
-from app.network.edits.rows import Edits, preview_edits, save_edits
+from app.network.edits.results import InUse, Invalid
+from app.network.edits.rows import Edits, preview_edits
 from app.network.history import network_at
 from app.parts import current
 from app.values.amounts import grouped
@@ -181,31 +178,14 @@ class DocumentView(ConsoleView):
         if not form.validate():
             flash("The form could not be read. Nothing was changed. Compare the document again.", "error")
             return redirect(url_for("document.index"))
-        database = current(Database)
-        audit_keys = current(AuditKeys)
-        two_persons = current(TwoPersons)
         source = request.args.get("source", "")[:60]
         if form.back.data:
             return self._compare(form, form.document, source)
         try:
-            edits = picked_edits(database, form.document, form.picked, shown=form.fingerprint.data or "")
-            if form.confirm.data:
-                typed, reason = form.typed.data or "", form.proposal_reason.data or ""
-                note = form.note.data or ""
-                saved = save_edits(
-                    database,
-                    audit_keys,
-                    two_persons,
-                    edits,
-                    actor=actor(),
-                    typed=typed,
-                    reason=reason,
-                    note=note,
-                )
-                return after_saving(saved, url_for("document.index"))
-            return self._preview(form, edits)
-        except (NotConfirmed, ReasonMissing, TooManyProposals) as refused:
-            note_unconfirmed(form, refused)
+            shown = form.fingerprint.data or ""
+            edits = picked_edits(current(Database), form.document, form.picked, shown=shown)
+            if (made := saved(form, edits)) is not None:
+                return after_saving(made, url_for("document.index"))
             return self._preview(form, edits)
         except (Conflict, InUse) as refused:
             form.form_errors.append(f"Nothing was changed: {refused}.")

@@ -13,22 +13,20 @@ from msgspec.structs import replace
 from werkzeug.datastructures import MultiDict
 
 from app.accounts.proposal import TwoPersons
-from app.accounts.services.proposals import ReasonMissing, TooManyProposals
-from app.audit.keys import AuditKeys
 from app.audit.services import Conflict, Saved, shown_values
 from app.console.access import EDIT, READ, Access, Audience
-from app.console.caller import actor
 from app.console.forms.form import inputs_of
 from app.console.lists import ListView
 from app.console.views import after_saving
 from app.db.database import Database
 from app.db.engine import reading
+from app.network.admin.forms import row_form
 from app.network.admin.names import decimals_by_pool, row_title
-from app.network.admin.previewed import PreviewedForm, confirmed, note_unconfirmed
+from app.network.admin.previewed import PreviewedForm, saved
 from app.network.admin.row_forms import DiffLine, RowForm
 from app.network.edits.planning import BLOCKED, EDITABLE, Edit
-from app.network.edits.results import Effect, InUse, Invalid, NotConfirmed, Preview, RowUsers, counted
-from app.network.edits.rows import ShownRow, locked_fields, preview_edit, save_edit, show_row
+from app.network.edits.results import Effect, InUse, Invalid, Preview, RowUsers, counted
+from app.network.edits.rows import ShownRow, locked_fields, preview_edit, show_row
 from app.network.history import restoring
 from app.network.queries import load_rows
 from app.network.sections import Section
@@ -122,6 +120,7 @@ class NetworkView(ListView):
     """Rows of one section. Everybody reads them; operators change them after a preview of the effects."""
 
     section = "Network"
+    of: ClassVar[Section]
     row_form: ClassVar[type[RowForm]]
     one: ClassVar[str]
     """What a row is called in headings, such as ``route``."""
@@ -139,9 +138,13 @@ class NetworkView(ListView):
         "restore": EDIT,
     }
 
-    def __init__(self) -> None:
-        self.of: Section = EDITABLE[self.model_class.__tablename__]
-        super().__init__()
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "model_class" in cls.__dict__:
+            table = cls.model_class.__tablename__
+            cls.of, cls.row_form = EDITABLE[table], row_form(cls.model_class)
+            cls.row_endpoint = f"{table}.edit"
+            cls.new_endpoint = cls.__dict__.get("new_endpoint", f"{table}.new")
 
     @property
     def has_history(self) -> bool:
@@ -283,31 +286,12 @@ class NetworkView(ListView):
 
         :param save: save it without a preview: the page of the form has shown the effects already.
         """
-        database = current(Database)
-        audit_keys = current(AuditKeys)
-        two_persons = current(TwoPersons)
-        form = on.form
         try:
-            if save or confirmed(form):
-                typed, reason = form.typed.data or "", form.proposal_reason.data or ""
-                note = form.note.data or ""
-                saved = save_edit(
-                    database,
-                    audit_keys,
-                    two_persons,
-                    on.edit,
-                    actor=actor(),
-                    typed=typed,
-                    reason=reason,
-                    note=note,
-                )
-                return self.done(saved)
-            return self._preview_page(preview_edit(database, two_persons, on.edit), on)
-        except (NotConfirmed, ReasonMissing, TooManyProposals) as refused:
-            note_unconfirmed(form, refused)
+            if (made := saved(on.form, on.edit, at_once=save)) is not None:
+                return self.done(made)
             if save:
-                return on.again(form)
-            return self._preview_page(preview_edit(database, two_persons, on.edit), on)
+                return on.again(on.form)
+            return self._preview_page(preview_edit(current(Database), current(TwoPersons), on.edit), on)
         except Invalid as refused:
             on.form.add_errors(refused.errors)
             return on.again(on.form)

@@ -22,9 +22,10 @@ from app.console.forms.fields import (
     bound_field,
 )
 from app.console.forms.numbers import exact, number_text
-from app.network.admin.amount_fields import UnitOf, WithUnit
+from app.network.admin.amount_fields import WithUnit
 from app.network.admin.names import chain_choices, chain_names, percent, symbol_choices
-from app.network.schemas.document_fields import MAX_PPM
+from app.network.models.columns import Unit
+from app.network.models.price_fields import MAX_PPM
 from app.network.watch_terms import FINALIZED
 from app.values.amounts import format_units, is_ascii_digits
 
@@ -101,9 +102,9 @@ class _RateForm(Form):
 class RateField(FormField):
     """A fixed rate, or the curve over both pools."""
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, label: str, **kwargs: Any) -> None:
         start = {"model": "fixed", "value": "1"}
-        super().__init__(_RateForm, separator="_", default=start, **kwargs)
+        super().__init__(_RateForm, label, separator="_", default=start, **kwargs)
 
     @property
     def data(self) -> dict[str, Any]:
@@ -248,19 +249,12 @@ class TiersField(WithUnit):
 
     is_input = False
 
-    def __init__(self, *, unit_of: UnitOf, **kwargs: Any) -> None:
+    def __init__(self, label: str, description: str = "", *, unit_of: Unit, **kwargs: Any) -> None:
         self.rows: list[TierRow] = []
         self.typed = False
         self._bound = dict(kwargs)
-        super().__init__(
-            "Protocol fee tiers",
-            "The whole amount pays the fee of the highest tier that it reaches, at most 2 %. The first tier "
-            "starts at 0, each later tier at a higher amount. Without tiers the fee is not known and no "
-            "estimates are given.",
-            unit_of=unit_of,
-            default=[{"from": "0", "ppm": 400}],
-            **kwargs,
-        )
+        start = [{"from": "0", "ppm": 400}]
+        super().__init__(label, description, unit_of=unit_of, default=start, **kwargs)
 
     @property
     def companions(self) -> Iterable[TextValueField]:

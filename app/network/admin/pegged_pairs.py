@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from app.network.admin.editing import NetworkView
-from app.network.admin.forms import PeggedPairForm
 from app.network.admin.names import NOT_KNOWN, ChainIs, SymbolIs, amount_cell, chain_cell, tiers_cell
 from app.network.models import PeggedPair
 
@@ -16,8 +15,6 @@ class PeggedPairsView(NetworkView):
     one = "pegged pair"
     explanation = "Tokens that are locked in a vault on their original chain and minted on another chain."
     nothing = "No pegged pair is configured. Add the token on both chains first, then the pair."
-    row_endpoint = "pegged_pairs.edit"
-    new_endpoint = "pegged_pairs.new"
     new_label = "Add pegged pair"
     column_list = (
         "symbol", "org_chain_id", "pegged_chain_id", "deposit_base_fee", "burn_base_fee",
@@ -59,4 +56,3 @@ class PeggedPairsView(NetworkView):
             m.perc_fee_tiers, m.org_chain_id, m.symbol, m.org_token.get("decimal")
         ),
     }
-    row_form = PeggedPairForm

@@ -17,7 +17,6 @@ from app.db.database import Database
 from app.db.engine import reading
 from app.estimates.queries import counters_of, estimate_facts, pool_counters
 from app.network.admin.editing import Beside, NetworkView
-from app.network.admin.forms import PoolForm
 from app.network.admin.names import ChainIs, SymbolIs, amount_cell, chain_cell
 from app.network.models import Pool
 from app.network.pools import PoolCounters, PoolState, opening_counters
@@ -207,8 +206,6 @@ class PoolsView(NetworkView):
     one = "pool"
     explanation = "The liquidity of a token on a chain, with the caps on what the pool may hold and take in."
     nothing = "No pool is configured yet. Add a token first, then its pool."
-    row_endpoint = "pools.edit"
-    new_endpoint = "pools.new"
     new_label = "Add pool"
     column_list = ("symbol", "chain_id", "total_cap", "epoch_cap", "epoch_seconds")
     column_labels = {"symbol": "Token", "chain_id": "Chain", "epoch_seconds": "Epoch (seconds)"}
@@ -228,7 +225,6 @@ class PoolsView(NetworkView):
         "epoch_cap": lambda v, c, m, p: amount_cell(m.epoch_cap, m.chain_id, m.symbol, "no cap"),
         "epoch_seconds": lambda v, c, m, p: grouped(m.epoch_seconds),
     }
-    row_form = PoolForm
 
     def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
         """Opening values, what the feed added, and what the pool holds."""

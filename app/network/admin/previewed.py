@@ -1,17 +1,23 @@
-"""The form of a change that is shown before it is saved, and what is said where it is not confirmed."""
+"""The form of a change that is shown before it is saved, and its save once it is confirmed."""
 
 from __future__ import annotations
 
 from flask import flash
 from wtforms import HiddenField, StringField, SubmitField
 
-from app.audit.services import EditRefused
+from app.accounts.proposal import TwoPersons
+from app.accounts.services.proposals import ReasonMissing, TooManyProposals
+from app.audit.keys import AuditKeys
+from app.audit.services import Saved
+from app.console.caller import actor
 from app.console.formats import sentence
 from app.console.forms.fields import FieldIds, TextValueField
 from app.console.forms.form import REASON, ConsoleForm, lines_of
+from app.db.database import Database
 from app.network.admin.amount_fields import WithUnit
 from app.network.edits.results import NotConfirmed
-from app.network.edits.saving import LONGEST_NOTE
+from app.network.edits.saving import LONGEST_NOTE, Command, save_edit
+from app.parts import current
 
 
 class PreviewedForm(ConsoleForm):
@@ -67,15 +73,28 @@ class PreviewedForm(ConsoleForm):
         return found
 
 
-def note_unconfirmed(form: PreviewedForm, refused: EditRefused) -> None:
-    """Say beside the field what was not typed before a change was confirmed."""
-    if isinstance(refused, NotConfirmed):
+def saved(form: PreviewedForm, edit: Command, *, at_once: bool = False) -> Saved | None:
+    """Make an edit whose preview is confirmed. None where it is not, or not as it must be: the form says so.
+
+    :param at_once: it needs no confirmation: the page of the form has shown the effects.
+    :raises EditRefused: why it is refused.
+    """
+    if not (at_once or _confirmed(form)):
+        return None
+    try:
+        return save_edit(
+            current(Database), current(AuditKeys), current(TwoPersons), edit,
+            actor=actor(), typed=form.typed.data or "", reason=form.proposal_reason.data or "",
+            note=form.note.data or "",
+        )  # fmt: skip
+    except NotConfirmed as refused:
         form.typed.errors = [f"Type “{refused.needs_typed}” to confirm. Nothing was saved."]
-    else:
+    except (ReasonMissing, TooManyProposals) as refused:
         form.proposal_reason.errors = [f"{sentence(str(refused))} Nothing was saved."]
+    return None
 
 
-def confirmed(form: PreviewedForm) -> bool:
+def _confirmed(form: PreviewedForm) -> bool:
     """Whether a preview is confirmed; not where its amounts are others by now, which the next page says."""
     if form.confirm.data and not form.as_previewed:
         flash(

@@ -11,13 +11,11 @@ from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from markupsafe import Markup
 from msgspec import Struct
+from msgspec.structs import replace
 
 from app.accounts.proposal import TwoPersons
-from app.accounts.services.proposals import ReasonMissing, TooManyProposals
-from app.audit.keys import AuditKeys
 from app.audit.services import Conflict
 from app.console.access import EDIT, Access
-from app.console.caller import actor
 from app.console.formats import pill, span, when
 from app.console.lists import Choice
 from app.console.views import after_saving
@@ -25,7 +23,6 @@ from app.db.database import Database
 from app.db.engine import reading
 from app.estimates.queries import reported_fees
 from app.network.admin.editing import Beside, NetworkView
-from app.network.admin.forms import RouteForm
 from app.network.admin.names import (
     NOT_KNOWN,
     ChainIs,
@@ -35,10 +32,10 @@ from app.network.admin.names import (
     decimals_by_pool,
     tiers_cell,
 )
-from app.network.admin.previewed import confirmed, note_unconfirmed
+from app.network.admin.previewed import saved
 from app.network.admin.row_forms import BaseFeesForm
 from app.network.edits.consequences import is_open
-from app.network.edits.fees import preview_fees, save_fees
+from app.network.edits.fees import preview_fees
 from app.network.edits.results import Invalid
 from app.network.models import Route
 from app.network.route_terms import BaseFee, PinnedFee, Reported, base_fee_now, overdue_by_limit
@@ -168,34 +165,17 @@ class BaseFees:
 
     def _preview_or_save(self, form: BaseFeesForm) -> ResponseReturnValue | None:
         """The preview, or the list after the save; None where the form has errors now."""
-        database = current(Database)
-        audit_keys = current(AuditKeys)
-        two_persons = current(TwoPersons)
         edit, changed = form.edit(), None
         try:
-            if confirmed(form):
-                shown, reason = form.fingerprint.data or "", form.proposal_reason.data or ""
-                note = form.note.data or ""
-                saved = save_fees(
-                    database,
-                    audit_keys,
-                    two_persons,
-                    edit,
-                    shown=shown,
-                    actor=actor(),
-                    reason=reason,
-                    note=note,
-                )
-                return after_saving(saved, self.get_url(".index_view"))
-        except (ReasonMissing, TooManyProposals) as refused:
-            note_unconfirmed(form, refused)
+            if (made := saved(form, replace(edit, shown=form.fingerprint.data or ""))) is not None:
+                return after_saving(made, self.get_url(".index_view"))
         except Conflict as refused:
             changed = refused
         except Invalid as refused:
             form.add_errors(refused.errors)
             return None
         try:
-            preview = preview_fees(database, two_persons, edit)
+            preview = preview_fees(current(Database), current(TwoPersons), edit)
         except Invalid as refused:
             form.add_errors(refused.errors)
             return None
@@ -223,8 +203,6 @@ class RoutesView(BaseFees, NetworkView):
     one = "route"
     explanation = "One token in one direction between two pools, with its rate and fees."
     nothing = "No route is configured yet. Add both pools first, then the route."
-    row_endpoint = "routes.edit"
-    new_endpoint = "routes.new"
     new_label = "Add route"
     access = {**NetworkView.access, **BaseFees.more_access}
     column_list = (
@@ -256,7 +234,6 @@ class RoutesView(BaseFees, NetworkView):
         "base_fee": lambda v, c, m, p: fee_cell(m),
         "perc_fee_tiers": lambda v, c, m, p: tiers_cell(m.perc_fee_tiers, m.src_chain_id, m.symbol),
     }
-    row_form = RouteForm
 
     def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
         """The base fees of the route, where there is another than the configured one, and which counts."""

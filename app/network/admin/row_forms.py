@@ -21,10 +21,11 @@ from app.console.forms.fields import (
 )
 from app.console.forms.form import inputs_of
 from app.console.forms.numbers import number_text
-from app.network.admin.amount_fields import AmountField, UnitOf
+from app.network.admin.amount_fields import AmountField
 from app.network.admin.field_types import ChainField, PairTokenField, RateField, SymbolField
 from app.network.admin.previewed import PreviewedForm
 from app.network.edits.fees import FeeEdit
+from app.network.models.columns import Unit
 from app.values.amounts import grouped
 from app.values.differences import FieldDifference
 
@@ -155,7 +156,7 @@ class BaseFeesForm(PreviewedForm):
     amount = AmountField(
         "New base fee",
         "In the destination token.",
-        unit_of=UnitOf("dst_chain_id"),
+        unit_of=Unit("dst_chain_id"),
         only_for=("how", "amount"),
     )
 

@@ -9,7 +9,6 @@ from markupsafe import Markup
 from app.console.formats import cut, pill
 from app.console.lists import Choice
 from app.network.admin.editing import NetworkView
-from app.network.admin.forms import TokenForm
 from app.network.admin.names import ChainIs, SymbolIs, chain_cell
 from app.network.models import Token
 
@@ -43,8 +42,6 @@ class TokensView(NetworkView):
     one = "token"
     explanation = "What can be sent. The same symbol means the same token on every chain."
     nothing = "No token is configured yet. Add a chain first, then its tokens."
-    row_endpoint = "tokens.edit"
-    new_endpoint = "tokens.new"
     new_label = "Add token"
     column_list = ("symbol", "chain_id", "xfer_disabled", "name", "decimal", "address")
     column_labels = {"chain_id": "Chain", "xfer_disabled": "State", "decimal": "Decimals"}
@@ -65,4 +62,3 @@ class TokensView(NetworkView):
         "xfer_disabled": lambda v, c, m, p: _state(m),
         "address": lambda v, c, m, p: cut(m.address),
     }
-    row_form = TokenForm

@@ -9,22 +9,19 @@ from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
 from app.accounts.proposal import TwoPersons
-from app.accounts.services.proposals import ReasonMissing, TooManyProposals
-from app.audit.keys import AuditKeys
 from app.audit.services import Conflict
 from app.console.access import ADMINISTER, READ
-from app.console.caller import actor
 from app.console.forms.fields import NoteField
 from app.console.forms.numbers import whole_digits
 from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
 from app.network.admin.change_words import told
 from app.network.admin.names import chain_names, percent
-from app.network.admin.previewed import PreviewedForm, note_unconfirmed
+from app.network.admin.previewed import PreviewedForm, saved
 from app.network.admin.validator_sets import validator_sets
 from app.network.edits.connecting import opening_edits, opening_set
 from app.network.edits.results import Invalid, Preview
-from app.network.edits.rows import Edits, preview_edits, save_edits
+from app.network.edits.rows import Edits, preview_edits
 from app.parts import current
 from app.values.amounts import grouped
 
@@ -106,20 +103,10 @@ class ValidatorsView(ConsoleView):
         return self._preview_or_save(form, chain, opening_edits(chain, shown, wanted))
 
     def _preview_or_save(self, form: OpeningForm, chain: int, edits: Edits) -> ResponseReturnValue:
-        database = current(Database)
-        audit_keys = current(AuditKeys)
-        two_persons = current(TwoPersons)
         try:
-            if form.confirm.data:
-                reason, note = form.proposal_reason.data or "", form.note.data or ""
-                saved = save_edits(
-                    database, audit_keys, two_persons, edits, actor=actor(), reason=reason, note=note
-                )
-                return after_saving(saved, url_for("validators.index", chain=chain))
-            preview = preview_edits(database, two_persons, edits)
-        except (ReasonMissing, TooManyProposals) as refused:
-            note_unconfirmed(form, refused)
-            preview = preview_edits(database, two_persons, edits)
+            if (made := saved(form, edits)) is not None:
+                return after_saving(made, url_for("validators.index", chain=chain))
+            preview = preview_edits(current(Database), current(TwoPersons), edits)
         except Invalid as refused:
             form.validators.errors = [error.message for error in refused.first_of_each()]
             return self._opening_page(form, chain)

@@ -11,19 +11,15 @@ from marshmallow import ValidationError
 from msgspec import Struct
 from sqlalchemy import Connection
 
-from app.accounts.proposal import TwoPersons
-from app.audit.keys import AuditKeys
-from app.audit.records import Actor
-from app.audit.services import Saved
 from app.db.database import Database
-from app.db.engine import reading_consistently, writing
+from app.db.engine import reading_consistently
 from app.network.blocking import as_network
 from app.network.changes import Change
 from app.network.document import messages_by_path
 from app.network.edits.edit_effects import block_effects
 from app.network.edits.planning import EDITABLE
 from app.network.edits.results import Effect, FieldError, Invalid
-from app.network.edits.saving import Planned, save_changes
+from app.network.edits.saving import Planned
 from app.network.queries import rows_with
 from app.network.sections import Row, Section
 from app.values.amounts import grouped
@@ -59,6 +55,18 @@ class BlockEdit(Struct, frozen=True):
     section: str
     text: str
     shared: Mapping[str, Any]
+
+    def planned(self, connection: Connection, now: datetime) -> Planned:
+        """What the lines come to, from the rows of now (``saving.Command``). Saving them twice adds nothing.
+
+        It only ever blocks more, which waits for nobody.
+
+        :raises Invalid: with every invalid line.
+        """
+        found = _sort(connection, EDITABLE[self.section], self)
+        if found.invalid:
+            raise Invalid(FieldError("text", f"line {line.number} {line.reason}") for line in found.invalid)
+        return Planned("blocks", {}, "network.block", found.changes)
 
 
 class BlocksPreview(Struct, frozen=True):
@@ -105,32 +113,6 @@ def preview_blocks(database: Database, edit: BlockEdit) -> BlocksPreview:
         invalid=tuple(found.invalid),
         effects=effects,
     )
-
-
-def save_blocks(
-    database: Database,
-    audit_keys: AuditKeys,
-    two_persons: TwoPersons,
-    edit: BlockEdit,
-    *,
-    actor: Actor,
-    note: str = "",
-) -> Saved:
-    """Block what the lines name, in one transaction, and record it. Saving them twice adds nothing.
-
-    :param note: a remark for the audit log.
-    :raises Invalid: with every invalid line; then nothing has changed.
-    """
-    section = EDITABLE[edit.section]
-    with writing(database.engine) as connection:
-        found = _sort(connection, section, edit)
-        if found.invalid:
-            raise Invalid(FieldError("text", f"line {line.number} {line.reason}") for line in found.invalid)
-        if not found.changes:
-            return Saved((), None)
-        # It only ever blocks more, which waits for nobody.
-        planned = Planned("blocks", {}, "network.block", found.changes, note=note)
-        return save_changes(connection, database, audit_keys, two_persons, actor, planned)
 
 
 def _sort(connection: Connection, section: Section, edit: BlockEdit) -> _SortedLines:

@@ -16,6 +16,7 @@ from app.db.engine import reading, reading_consistently
 from app.network.edits.planning import SECTION_BY_NAME, Edit
 from app.network.edits.results import counted
 from app.network.edits.rows import Edits
+from app.network.guards import PIN
 from app.network.models import OpeningValidator
 from app.network.queries import load_rows, rows_with
 from app.network.sections import Row
@@ -60,9 +61,6 @@ def opening_edits(chain_id: int, shown: OpeningSet, wanted: Sequence[Mapping[str
 
 
 Documented = Mapping[str, Any]
-
-_OWN_OF_A_ROUTE: Final = ("pinned_base_fee", "pinned_until")
-"""What a new route does not get from its example: a fee is pinned because of what happens on one route."""
 
 
 class TokenExample(Struct, frozen=True):
@@ -255,7 +253,8 @@ def _route(chain_id: int, new: NewRoute, decimals: Mapping[tuple[int, str], int]
     src, dst = (chain_id, peer) if new.there else (peer, chain_id)
     was, will = decimals[like["src_chain_id"], symbol], decimals[src, symbol]
     tiers = like["perc_fee_tiers"]
-    own = {key: value for key, value in like.items() if key not in _OWN_OF_A_ROUTE}
+    # A fee is pinned because of what happens on one route.
+    own = {key: value for key, value in like.items() if key not in PIN}
     return own | {
         "src_chain_id": src,
         "dst_chain_id": dst,

@@ -15,6 +15,7 @@ from app.network.changes import Change
 from app.network.edits.consequences import RouteChanges, chain_names, is_open, price_effects, watching_effects
 from app.network.edits.planning import BLOCKED, PlannedEdits
 from app.network.edits.results import Effect, Severity, counted
+from app.network.edits.saving import stops
 from app.network.models import Chain, PeggedPair, Token
 from app.network.queries import load_rows
 from app.network.sections import Part, Row
@@ -168,20 +169,6 @@ def _of_core(
     yield from watching_effects(plan.before, plan.after)
 
 
-def needs_typed(changes: Sequence[Change]) -> str | None:
-    """What to type before the changes are saved: the name of a chain that is stopped, or how many are."""
-    stopped = [change.row["name"] for change in changes if _stops(change)]
-    if len(stopped) < 2:
-        return stopped[0] if stopped else None
-    return f"stop {counted(len(stopped), 'chain')}"
-
-
-def _stops(change: Change) -> bool:
-    if change.section.name != "chains" or change.before is None or change.after is None:
-        return False
-    return bool(change.after["disabled"] and not change.before["disabled"])
-
-
 def _of_validators(changes: Sequence[Change]) -> Iterator[Effect]:
     """Who signs refunds, as far as no rotation is reported yet."""
     by_chain: dict[int, list[Change]] = {}
@@ -210,7 +197,7 @@ def _dated(rows: Mapping[str, list[Row]], now: datetime) -> Mapping[str, Sequenc
 
 
 def _of_chain(connection: Connection, change: Change) -> Iterator[Effect]:
-    if not _stops(change):
+    if not stops(change):
         return
     count = count_under_way(connection, change.row["chain_id"])
     if count:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from fractions import Fraction
 from typing import Any, Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from app.accounts.proposal import TwoPersons
-from app.audit.keys import AuditKeys
-from app.audit.records import Actor
-from app.audit.services import Saved, fingerprint, require_unchanged
+from app.audit.services import fingerprint, require_unchanged
 from app.db.database import Database
-from app.db.engine import reading_consistently, writing
+from app.db.engine import reading_consistently
 from app.estimates.queries import reported_fees
 from app.network.changes import Change
 from app.network.edits.consequences import fee_effect, fee_times, route_text
 from app.network.edits.planning import EDITABLE
 from app.network.edits.results import Effect, FieldError, Invalid, counted
-from app.network.edits.saving import Planned, save_or_propose, waits
+from app.network.edits.saving import Planned, waits
 from app.network.models import Chain, Route, Token
 from app.network.queries import load_rows
 from app.network.route_terms import outranking
@@ -38,13 +36,14 @@ class FeeEdit(Struct, frozen=True):
     """New base fees of the configured routes to a chain: all of them, or those of one symbol.
 
     Either ``amount``, in the destination token's smallest units and then of one symbol, or
-    ``factor``, by which each fee is multiplied and rounded up.
+    ``factor``, by which each fee is multiplied and rounded up. ``shown`` is the fingerprint of the preview.
     """
 
     dst_chain_id: int
     symbol: str | None = None
     amount: int | None = None
     factor: Fraction | None = None
+    shown: str = ""
 
     def as_input(self) -> dict[str, Any]:
         """The edit for a proposal; exact numbers as text."""
@@ -54,6 +53,10 @@ class FeeEdit(Struct, frozen=True):
             "amount": None if self.amount is None else str(self.amount),
             "factor": None if self.factor is None else str(self.factor),
         }
+
+    def planned(self, connection: Connection, now: datetime) -> Planned:
+        """What the edit comes to, from the rows of now (``saving.Command``)."""
+        return planned_fees(connection, self, self.shown)
 
     @classmethod
     def of_input(cls, data: Mapping[str, Any]) -> FeeEdit:
@@ -124,33 +127,12 @@ def preview_fees(database: Database, two_persons: TwoPersons, edit: FeeEdit) -> 
     return FeesPreview(tuple(rows), fingerprint(_fees_by_route(routes)), waiting)
 
 
-def save_fees(
-    database: Database,
-    audit_keys: AuditKeys,
-    two_persons: TwoPersons,
-    edit: FeeEdit,
-    *,
-    shown: str,
-    actor: Actor,
-    reason: str = "",
-    note: str = "",
-) -> Saved:
-    """Write all the new fees in one transaction and record them; or propose them, where they wait.
+def planned_fees(connection: Connection, edit: FeeEdit, shown: str) -> Planned:
+    """What the edit comes to, from the rows of now.
 
-    :param shown: the fingerprint of the preview.
-    :param reason: why, for the second operator.
-    :param note: a remark for the audit log; may be empty.
     :raises Invalid: impossible values, or no route leads to the chain.
     :raises Conflict: a route was added or removed since the preview, or has another fee.
-    :raises ReasonMissing: they wait for a second operator, and no reason is given.
     """
-    with writing(database.engine) as connection:
-        planned = replace(planned_fees(connection, edit, shown), note=note)
-        return save_or_propose(connection, database, audit_keys, two_persons, actor, planned, reason)
-
-
-def planned_fees(connection: Connection, edit: FeeEdit, shown: str) -> Planned:
-    """What the edit comes to, from the rows of now; errors are those of ``save_fees``."""
     routes = _routes_to(connection, edit)
     require_unchanged("one of the base fees", shown, _fees_by_route(routes))
     given, changes = edit.as_input() | {"shown": shown}, _changes(routes, edit)

@@ -12,13 +12,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection
 
+from app.accounts.proposal import ONE_ROW
 from app.audit.services import Conflict, require_unchanged
 from app.cooperation import in_turns
 from app.network.changes import Change
-from app.network.document import messages_by_path, pins_too_long
+from app.network.document import messages_by_path
 from app.network.edits.results import FieldError, InUse, Invalid, RowUsers
-from app.network.guards import faults, refusals
-from app.network.queries import load_rows, row_by_id, rows_with
+from app.network.edits.saving import Planned, needs_typed
+from app.network.guards import PIN, faults, makes_ended_pin, pins_too_long, refusals
+from app.network.queries import load_rows, rows_with
 from app.network.sections import SECTIONS, Part, Row, Section
 from app.transfers.queries.usage import COUNT_LIMIT, count_transfers, of_chain, of_token, some_transfers
 
@@ -97,11 +99,6 @@ _BY_DOCUMENT: Final = ("validators", "config_fields")
 EDITABLE: Final = {section.name: section for section in SECTIONS if section.name not in _BY_DOCUMENT}
 """The sections that operators edit. Validators come from the chains, further fields by the document."""
 
-COUNTED_BY_FEED: Final = {
-    "pools": ("liquidity_added", "liquidity_sent", "liquidity_relayed", "liquidity_withdrawn")
-}
-"""Opening values: given with a new row, and not edited afterwards, as the feed counts what follows."""
-
 _MESSAGE: Final = re.compile(
     r"(?P<row>[a-z_]+(?:\[\d+\])?)(?:\.(?P<path>[^:]+))?: (?P<message>.+)", re.DOTALL
 )
@@ -135,6 +132,15 @@ class Edit(Struct, frozen=True):
         shown = None if self.row_id is None else self.shown  # a new row is based on none
         return {"section": self.section, "row_id": self.row_id, "values": values, "shown": shown}
 
+    def planned(self, connection: Connection, now: datetime) -> Planned:
+        """What the edit comes to, from the rows of now (``saving.Command``)."""
+        changes = plan_edits(connection, (self,), now).changes
+        if not changes:
+            return Planned(ONE_ROW, self.as_input(), "network.edit", ())
+        (change,) = changes
+        action = "create" if change.before is None else "remove" if change.after is None else "edit"
+        return Planned(ONE_ROW, self.as_input(), f"network.{action}", changes, needs_typed(changes))
+
 
 class PlannedEdits(Struct, frozen=True):
     """Checked edits: the changes that they make, without those of rows that would stay as they are.
@@ -146,28 +152,6 @@ class PlannedEdits(Struct, frozen=True):
     changes: tuple[Change, ...]
     before: Rows
     after: Rows
-
-
-class PlannedEdit(Struct, frozen=True):
-    """One checked edit. ``change`` is None where the row would stay as it is."""
-
-    subject: str
-    change: Change | None
-    plan: PlannedEdits
-
-
-def plan_edit(connection: Connection, edit: Edit, now: datetime) -> PlannedEdit:
-    """The change that the edit makes, checked against everything it must agree with.
-
-    :param connection: in a transaction with one consistent view; for a save, the writing one.
-    :raises EditRefused: ``Invalid``, ``Conflict`` or ``InUse``.
-    """
-    section = SECTION_BY_NAME[edit.section]
-    plan = plan_edits(connection, (edit,), now)
-    if plan.changes:
-        return PlannedEdit(section.describe(plan.changes[0].row), plan.changes[0], plan)
-    row = row_by_id(connection, section.model, edit.row_id or 0)
-    return PlannedEdit(section.describe(row) if row else section.name, None, plan)
 
 
 def plan_edits(
@@ -290,13 +274,14 @@ def _read(
         raise Invalid(FieldError(*pair, number) for pair in messages_by_path(error.messages)) from None
     if as_document:
         return row
-    pin = _pin_rules(section, before, row, now, number)
-    if errors := [*_console_rules(section, before, row, number), *pin]:
+    if errors := list(_console_rules(section, before, row, now, number)):
         raise Invalid(errors)
     return row
 
 
-def _console_rules(section: Section, before: Row | None, row: Row, number: int) -> Iterator[FieldError]:
+def _console_rules(
+    section: Section, before: Row | None, row: Row, now: datetime, number: int
+) -> Iterator[FieldError]:
     """What the console refuses although an imported document may have it."""
     if section.name == "chains" and row["disabled"] and not row["disabled_reason"].strip():
         yield FieldError(
@@ -304,21 +289,11 @@ def _console_rules(section: Section, before: Row | None, row: Row, number: int) 
             "Enter why the chain is stopped. Operators see it; users never do.",
             number,
         )
-    for column in COUNTED_BY_FEED.get(section.name, ()) if before is not None else ():
+    for column in section.opening if before is not None else ():
         if before is not None and row[column] != before[column]:
             yield FieldError(column, "cannot be changed: the event feed counts it", number)
-
-
-def _pin_rules(
-    section: Section, before: Row | None, row: Row, now: datetime, number: int
-) -> Iterator[FieldError]:
-    """A pin that has ended can be imported with the document it stands in, but not be made."""
-    if section.name != "routes" or row["pinned_until"] is None:
-        return
-    columns = ("pinned_base_fee", "pinned_until")
-    stays = before is not None and all(row[column] == before[column] for column in columns)
-    if not stays and row["pinned_until"] <= now:
-        yield FieldError("pinned_until", "is in the past: enter a later time", number)
+    if makes_ended_pin(section, before, row, now):
+        yield FieldError(PIN[1], "is in the past: enter a later time", number)
 
 
 def _require_new(section: Section, row: Row, planned: ByIdentity, number: int) -> None:

@@ -7,21 +7,18 @@ from datetime import datetime
 from typing import Any, Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from app.accounts.proposal import ONE_ROW, TwoPersons
-from app.audit.keys import AuditKeys
-from app.audit.records import Actor
-from app.audit.services import Saved, fingerprint
+from app.accounts.proposal import TwoPersons
+from app.audit.services import fingerprint
 from app.cooperation import in_turns
 from app.db.database import Database
-from app.db.engine import reading, reading_consistently, writing
+from app.db.engine import reading, reading_consistently
 from app.network.changes import Change, audited, in_words
-from app.network.edits.edit_effects import effects_of, needs_typed
-from app.network.edits.planning import COUNTED_BY_FEED, EDITABLE, Edit, plan_edit, plan_edits
+from app.network.edits.edit_effects import effects_of
+from app.network.edits.planning import EDITABLE, Edit, plan_edits
 from app.network.edits.results import Preview
-from app.network.edits.saving import Planned, save_or_propose, waits
+from app.network.edits.saving import Planned, needs_typed, waits
 from app.network.guards import PAIR_SIDES, sent_through
 from app.network.queries import row_by_id
 from app.network.sections import Section
@@ -41,7 +38,7 @@ def locked_fields(database: Database, section: str, documented: Mapping[str, Any
     """
     of = EDITABLE[section]
     locked = dict.fromkeys((_key(of, column) for column in of.key), KEY_REASON)
-    locked |= dict.fromkeys((_key(of, column) for column in COUNTED_BY_FEED.get(section, ())), COUNTED_REASON)
+    locked |= dict.fromkeys(of.opening, COUNTED_REASON)
     with reading_consistently(database.engine) as connection:
         locked |= _locked_by_transfers(connection, section, documented)
     return locked
@@ -90,61 +87,27 @@ def preview_edit(database: Database, two_persons: TwoPersons, edit: Edit) -> Pre
 
     :raises EditRefused: why it would be refused (``Invalid``, ``Conflict``, ``InUse``).
     """
-    now = database.clock()
+    now, section = database.clock(), EDITABLE[edit.section]
     with reading_consistently(database.engine) as connection:
-        planned = plan_edit(connection, edit, now)
-        effects = tuple(effects_of(connection, planned.plan, now, edit.values))
-    if planned.change is None:
-        return Preview(planned.subject, (), (), ())
-    audited = planned.change.audited
+        plan = plan_edits(connection, (edit,), now)
+        effects = tuple(effects_of(connection, plan, now, edit.values))
+        row = row_by_id(connection, section.model, edit.row_id or 0)
+    if not plan.changes:
+        return Preview(section.describe(row) if row else section.name, (), (), ())
+    (change,) = plan.changes
     return Preview(
-        planned.subject,
-        (str(planned.change),),
-        difference(audited.before, audited.after),
+        section.describe(change.row),
+        (str(change),),
+        difference(change.audited.before, change.audited.after),
         effects,
-        needs_typed([planned.change]),
-        waits(two_persons, [planned.change]),
+        needs_typed(plan.changes),
+        waits(two_persons, plan.changes),
     )
 
 
-def save_edit(
-    database: Database,
-    audit_keys: AuditKeys,
-    two_persons: TwoPersons,
-    edit: Edit,
-    *,
-    actor: Actor,
-    typed: str = "",
-    reason: str = "",
-    note: str = "",
-) -> Saved:
-    """Make the edit in one transaction and record it in the audit log.
-
-    Where it waits for a second operator (``TWO_PERSONS``), it is kept as a proposal instead.
-
-    :param typed: what was typed to confirm, where the preview asks for a name.
-    :param reason: why, for the second operator.
-    :param note: a remark for the audit log; may be empty.
-    :raises EditRefused: why it is refused (``Invalid``, ``Conflict``, ``InUse``, ``NotConfirmed``,
-        ``ReasonMissing``).
-    """
-    with writing(database.engine) as connection:
-        planned = replace(planned_edit(connection, edit, database.clock()), note=note)
-        planned.require_typed(typed)
-        return save_or_propose(connection, database, audit_keys, two_persons, actor, planned, reason)
-
-
 def planned_edit(connection: Connection, edit: Edit, now: datetime) -> Planned:
-    """What the edit comes to, from the rows of now.
-
-    :param connection: in a transaction with one consistent view; for a save, the writing one.
-    :raises EditRefused: ``Invalid``, ``Conflict`` or ``InUse``.
-    """
-    change = plan_edit(connection, edit, now).change
-    if change is None:
-        return Planned(ONE_ROW, edit.as_input(), "network.edit", ())
-    action = "create" if change.before is None else "remove" if change.after is None else "edit"
-    return Planned(ONE_ROW, edit.as_input(), f"network.{action}", (change,), needs_typed([change]))
+    """What the edit comes to, from the rows of now."""
+    return edit.planned(connection, now)
 
 
 SEVERAL: Final = "rows"
@@ -176,6 +139,12 @@ class Edits(Struct, frozen=True):
             "as_document": self.as_document,
         }
 
+    def planned(self, connection: Connection, now: datetime) -> Planned:
+        """What the edits come to, from the rows of now (``saving.Command``)."""
+        changes = plan_edits(connection, self.edits, now, as_document=self.as_document).changes
+        typed = needs_typed(changes)
+        return Planned(SEVERAL, self.as_input(), self.action, changes, typed, self.words, self.about)
+
     @classmethod
     def of_input(cls, data: Mapping[str, Any]) -> Edits:
         """The edits that a proposal was made of."""
@@ -204,39 +173,9 @@ def preview_edits(database: Database, two_persons: TwoPersons, edits: Edits) -> 
     )
 
 
-def save_edits(
-    database: Database,
-    audit_keys: AuditKeys,
-    two_persons: TwoPersons,
-    edits: Edits,
-    *,
-    actor: Actor,
-    typed: str = "",
-    reason: str = "",
-    note: str = "",
-) -> Saved:
-    """Make the edits in one transaction, with one audit record; or propose them, where any of them waits.
-
-    :param typed: what was typed to confirm, where the preview asks for a name.
-    :param reason: why, for the second operator.
-    :param note: a remark for the audit log; may be empty.
-    :raises EditRefused: why they are refused; then nothing has changed.
-    """
-    with writing(database.engine) as connection:
-        planned = replace(planned_edits(connection, edits, database.clock()), note=note)
-        planned.require_typed(typed)
-        return save_or_propose(connection, database, audit_keys, two_persons, actor, planned, reason)
-
-
 def planned_edits(connection: Connection, edits: Edits, now: datetime) -> Planned:
-    """What the edits come to, from the rows of now.
-
-    :param connection: in a transaction with one consistent view; for a save, the writing one.
-    :raises EditRefused: ``Invalid``, ``Conflict`` or ``InUse``.
-    """
-    changes = plan_edits(connection, edits.edits, now, as_document=edits.as_document).changes
-    typed = needs_typed(changes)
-    return Planned(SEVERAL, edits.as_input(), edits.action, changes, typed, edits.words, edits.about)
+    """What the edits come to, from the rows of now."""
+    return edits.planned(connection, now)
 
 
 def edits_of(changes: Sequence[Change], shown: Mapping[str, str]) -> tuple[Edit, ...]:

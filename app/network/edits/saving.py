@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from datetime import datetime
+from typing import Any, Final, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from app.accounts.proposal import Proposal, TwoPersons
@@ -14,8 +16,9 @@ from app.audit.keys import AuditKeys
 from app.audit.records import Actor
 from app.audit.services import DETAIL_LENGTH, Saved, record
 from app.db.database import Database
+from app.db.engine import writing
 from app.network.changes import Change, Decimals, apply, audited, in_brief
-from app.network.edits.results import NotConfirmed
+from app.network.edits.results import NotConfirmed, counted
 from app.network.queries import token_decimals
 from app.network.sections import SECTIONS, Row
 from app.values.amounts import grouped
@@ -78,6 +81,21 @@ def _stops_pair(columns: Iterable[str], before: Row, after: Row) -> bool:
     )
 
 
+def needs_typed(changes: Sequence[Change]) -> str | None:
+    """What to type before the changes are saved: the name of a chain that is stopped, or how many are."""
+    stopped = [change.row["name"] for change in changes if stops(change)]
+    if len(stopped) < 2:
+        return stopped[0] if stopped else None
+    return f"stop {counted(len(stopped), 'chain')}"
+
+
+def stops(change: Change) -> bool:
+    """Whether a chain that was running is stopped."""
+    if change.section.name != "chains" or change.before is None or change.after is None:
+        return False
+    return bool(change.after["disabled"] and not change.before["disabled"])
+
+
 LONGEST_NOTE: Final = 500
 
 _NOTE: Final = "; note: "
@@ -122,6 +140,44 @@ class Planned(Struct, frozen=True):
         """
         if self.needs_typed is not None and not same_name(typed, self.needs_typed):
             raise NotConfirmed(self.needs_typed)
+
+
+class Command(Protocol):
+    """An edit that somebody asks for: of one row, of several, of fees, of chains, of what is blocked."""
+
+    def planned(self, connection: Connection, now: datetime) -> Planned:
+        """What it comes to, from the rows of now.
+
+        :param connection: in a transaction with one consistent view; for a save, the writing one.
+        :raises EditRefused: why it is refused (``Invalid``, ``Conflict``, ``InUse``).
+        """
+
+
+def save_edit(
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
+    edit: Command,
+    *,
+    actor: Actor,
+    typed: str = "",
+    reason: str = "",
+    note: str = "",
+) -> Saved:
+    """Make the edit in one transaction and record it in the audit log.
+
+    Where it waits for a second operator (``TWO_PERSONS``), it is stored as a proposal instead.
+
+    :param typed: what was typed to confirm, where the preview asks for a name.
+    :param reason: why, for the second operator.
+    :param note: a remark for the audit log; may be empty.
+    :raises EditRefused: why it is refused (``Invalid``, ``Conflict``, ``InUse``, ``NotConfirmed``,
+        ``ReasonMissing``); then nothing has changed.
+    """
+    with writing(database.engine) as connection:
+        planned = replace(edit.planned(connection, database.clock()), note=note)
+        planned.require_typed(typed)
+        return save_or_propose(connection, database, audit_keys, two_persons, actor, planned, reason)
 
 
 def same_name(typed: str, name: str) -> bool:

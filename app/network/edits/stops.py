@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from datetime import datetime
 
 from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from app.accounts.proposal import TwoPersons
-from app.audit.keys import AuditKeys
-from app.audit.records import Actor
-from app.audit.services import Saved, fingerprint, require_unchanged
+from app.audit.services import fingerprint, require_unchanged
 from app.db.database import Database
-from app.db.engine import reading_consistently, writing
+from app.db.engine import reading_consistently
 from app.network.edits.planning import SECTION_BY_NAME, Edit
 from app.network.edits.results import FieldError, Invalid, Preview, counted
-from app.network.edits.rows import Edits, planned_edits, preview_edits
-from app.network.edits.saving import save_or_propose
+from app.network.edits.rows import Edits, preview_edits
+from app.network.edits.saving import Planned
 from app.network.models import Chain
 from app.network.queries import load_rows
 from app.network.sections import Row
@@ -26,11 +25,23 @@ _CHAINS = SECTION_BY_NAME["chains"]
 
 
 class Switch(Struct, frozen=True):
-    """Chains to stop, or with ``stop`` false to resume. Those in that state already are left alone."""
+    """Chains to stop, or with ``stop`` false to resume. Those in that state already are left alone.
+
+    :ivar shown: the fingerprint of the preview. A stop does not depend on it: nobody who changes a chain
+        meanwhile delays it.
+    """
 
     chain_ids: frozenset[int]
     stop: bool
     reason: str = ""
+    shown: str = ""
+
+    def planned(self, connection: Connection, now: datetime) -> Planned:
+        """What the switch comes to, from the rows of now (``saving.Command``)."""
+        rows = _rows(connection, self)
+        if not self.stop:
+            require_unchanged("one of the chains", self.shown, _documented(rows))
+        return _edits(rows, self).planned(connection, now)
 
 
 def preview_switch(database: Database, two_persons: TwoPersons, switch: Switch) -> Preview:
@@ -45,34 +56,6 @@ def preview_switch(database: Database, two_persons: TwoPersons, switch: Switch) 
         database, two_persons, _edits(rows, replace(switch, reason=switch.reason or "to be given"))
     )
     return replace(preview, fingerprint=_fingerprint(rows))
-
-
-def save_switch(
-    database: Database,
-    audit_keys: AuditKeys,
-    two_persons: TwoPersons,
-    switch: Switch,
-    *,
-    shown: str,
-    actor: Actor,
-    typed: str = "",
-    reason: str = "",
-) -> Saved:
-    """Stop the chains, or resume them, in one transaction.
-
-    :param shown: the fingerprint of the preview. A stop does not depend on it: nobody who changes a chain
-        meanwhile delays it.
-    :param typed: what the preview asks to type.
-    :param reason: why chains are resumed, for the second operator, where that waits.
-    :raises EditRefused: ``Invalid``, ``Conflict``, ``NotConfirmed`` or ``ReasonMissing``.
-    """
-    with writing(database.engine) as connection:
-        rows = _rows(connection, switch)
-        if not switch.stop:
-            require_unchanged("one of the chains", shown, _documented(rows))
-        planned = planned_edits(connection, _edits(rows, switch), database.clock())
-        planned.require_typed(typed)
-        return save_or_propose(connection, database, audit_keys, two_persons, actor, planned, reason)
 
 
 def _rows(connection: Connection, switch: Switch) -> list[Row]:

@@ -21,7 +21,7 @@ from app.http.schemas import (
     Uint,
     describe,
 )
-from app.network.schemas.config_answers import Chain, Token
+from app.network.schemas import Chain, Token
 from app.transfers.schemas.status_answers import (
     BLOCK_DELAY,
     BRIDGE_TYPE,

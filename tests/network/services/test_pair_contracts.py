@@ -12,7 +12,8 @@ from app.db.engine import reading
 from app.network.document import NetworkRefused, export_network, import_network
 from app.network.edits.planning import Edit
 from app.network.edits.results import Invalid
-from app.network.edits.rows import locked_fields, save_edit, show_row
+from app.network.edits.rows import locked_fields, show_row
+from app.network.edits.saving import save_edit
 from app.network.models import PeggedPair
 from app.network.queries import load_rows
 from app.transfers.anomalies import AnomalyKind

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.network.edits.blocks import MAX_LINES, BlockEdit, InvalidLine, preview_blocks, save_blocks
+from app.network.edits.blocks import MAX_LINES, BlockEdit, InvalidLine, preview_blocks
 from app.network.edits.results import Invalid, Severity
+from app.network.edits.saving import save_edit
 from tests.gateway import Gateway
 from tests.network.services import network_kit as kit
 from tests.network.services.edits.kit import ALICE, NOON, add_transfer, document, records, versions
@@ -48,7 +49,7 @@ def test_several_are_sorted_and_added(gateway: Gateway) -> None:
     assert (preview.repeated, preview.invalid) == (1, ())
     before, version = blocked(gateway), versions(gateway)
 
-    saved = save_blocks(*gateway.editing, edit, actor=ALICE, note="ticket 7")
+    saved = save_edit(*gateway.editing, edit, actor=ALICE, note="ticket 7")
     shared = {"reason": "shared", "source": "list 7", "expires_at": "2027-12-31T23:00:00Z"}
     assert blocked(gateway) == before | {each: {"address": each} | shared for each in preview.added}
     assert versions(gateway) == version | {"blocked_addresses": version["blocked_addresses"] + 1}
@@ -60,20 +61,20 @@ def test_several_are_sorted_and_added(gateway: Gateway) -> None:
     )
     assert record.detail.endswith("; note: ticket 7")
     assert len(json.loads(record.changes)) == 3
-    assert save_blocks(*gateway.editing, edit, actor=ALICE).record_id is None
+    assert save_edit(*gateway.editing, edit, actor=ALICE).record_id is None
     assert gateway.snapshots.current().blocked_addresses.blocks("COSMOS1QQQQ", NOON)
 
 
 def test_a_longer_block_extends_and_a_shorter_one_does_not(gateway: Gateway) -> None:
-    save_blocks(*gateway.editing, addresses(f"{ONE}\n{TWO}", expires_at="2026-11-19T00:00:00Z"), actor=ALICE)
-    save_blocks(*gateway.editing, addresses(THREE, reason="for good"), actor=ALICE)
+    save_edit(*gateway.editing, addresses(f"{ONE}\n{TWO}", expires_at="2026-11-19T00:00:00Z"), actor=ALICE)
+    save_edit(*gateway.editing, addresses(THREE, reason="for good"), actor=ALICE)
     earlier = addresses(TWO, reason="new", expires_at="2026-11-01T00:00:00Z")
     assert preview_blocks(gateway.database, earlier).standing == (TWO,)
-    save_blocks(*gateway.editing, earlier, actor=ALICE)
+    save_edit(*gateway.editing, earlier, actor=ALICE)
     edit = addresses(f"{ONE}\n{THREE}", reason="new", expires_at="2026-12-01T00:00:00Z")
     preview = preview_blocks(gateway.database, edit)
     assert (preview.added, preview.extended, preview.standing) == ((), (ONE,), (THREE,))
-    save_blocks(*gateway.editing, edit, actor=ALICE)
+    save_edit(*gateway.editing, edit, actor=ALICE)
     after = blocked(gateway)
     assert (after[ONE]["expires_at"], after[ONE]["reason"]) == ("2026-12-01T00:00:00Z", "new")
     assert after[TWO]["expires_at"] == "2026-11-19T00:00:00Z"
@@ -98,7 +99,7 @@ def test_with_a_wrong_line_nothing_is_saved(gateway: Gateway, line: str, reason:
     assert preview.added == (TWO, THREE)
     assert preview.invalid == (InvalidLine(3, line[:120], reason),)
     with pytest.raises(Invalid) as refused:
-        save_blocks(*gateway.editing, edit, actor=ALICE)
+        save_edit(*gateway.editing, edit, actor=ALICE)
     assert [str(error) for error in refused.value.errors] == [f"text: line 3 {reason}"]
     assert (document(gateway), records(gateway)) == (before, [])
 
@@ -116,7 +117,7 @@ def test_networks_and_single_addresses(gateway: Gateway) -> None:
     assert preview.standing == ("2001:db8::/32",)
     (wide,) = preview.effects
     assert (wide.severity, wide.details) == (Severity.GRAVE, ("10.0.0.0/8: 16 777 216 addresses",))
-    save_blocks(*gateway.editing, edit, actor=ALICE)
+    save_edit(*gateway.editing, edit, actor=ALICE)
     assert blocked(gateway, "blocked_networks")["198.51.100.7/32"]["reason"] == "one"
     wrong = preview_blocks(gateway.database, networks("203.0.113.5/24")).invalid
     assert wrong[0].reason == "cidr must have no bits set beyond its prefix, such as 203.0.113.0/24"
@@ -144,7 +145,7 @@ def test_ten_thousand_lines(gateway: Gateway) -> None:
     text = "\n".join(f"0x{n:040x}" for n in range(1, 10_001))
     edit = addresses(text)
     assert len(preview_blocks(gateway.database, edit).added) == 10_000
-    save_blocks(*gateway.editing, edit, actor=ALICE)
+    save_edit(*gateway.editing, edit, actor=ALICE)
     assert len(blocked(gateway)) == 10_001
     assert len(preview_blocks(gateway.database, edit).standing) == 10_000
 
@@ -156,4 +157,4 @@ def test_a_list_has_an_end(gateway: Gateway) -> None:
 
 def test_nothing_pasted_is_nothing_done(gateway: Gateway) -> None:
     assert preview_blocks(gateway.database, addresses(" \n\n# x\n")).added == ()
-    assert save_blocks(*gateway.editing, addresses(""), actor=ALICE).changes == ()
+    assert save_edit(*gateway.editing, addresses(""), actor=ALICE).changes == ()

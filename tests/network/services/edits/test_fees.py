@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from app.audit.services import Conflict
 from app.console.formats import units
-from app.network.edits.fees import FeeEdit, multiplied_up, preview_fees, save_fees
+from app.network.edits.fees import FeeEdit, multiplied_up, preview_fees
 from app.network.edits.planning import Edit
 from app.network.edits.results import Invalid, Severity
-from app.network.edits.rows import save_edit
+from app.network.edits.saving import save_edit
 from tests.gateway import Gateway
 from tests.network.services import network_kit as kit
 from tests.network.services.edits.kit import ALICE, BOB, document, edited, records, versions
@@ -60,7 +61,7 @@ def test_all_fees_to_a_chain_are_multiplied_and_rounded_up(gateway: Gateway) -> 
     assert preview.rows[1].effect.text.startswith("USDT from Ethereum to BNB Chain: base fee 1.5 times")
     before, version, count = fees(gateway), versions(gateway)["core"], len(records(gateway))
 
-    save_fees(*gateway.editing, edit, shown=preview.fingerprint, actor=BOB)
+    save_edit(*gateway.editing, replace(edit, shown=preview.fingerprint), actor=BOB)
     assert fees(gateway) == before | {("USDC", 1, 56): "5", ("USDT", 1, 56): "908156292138017949"}
     assert versions(gateway)["core"] == version + 1
     record = records(gateway)[-1]
@@ -76,12 +77,12 @@ def test_the_fees_of_one_token_are_set(gateway: Gateway) -> None:
     preview = preview_fees(gateway.database, gateway.two_persons, edit)
     assert [units(row.after, row.decimals) for row in preview.rows] == ["7", "7"]
     assert max(row.effect.severity for row in preview.rows) is Severity.GRAVE
-    save_fees(*gateway.editing, edit, shown=preview.fingerprint, actor=ALICE)
+    save_edit(*gateway.editing, replace(edit, shown=preview.fingerprint), actor=ALICE)
     assert fees(gateway)["USDT", 1, 56] == fees(gateway)["USDT", 10, 56] == str(7 * 10**18)
     assert fees(gateway)["USDC", 1, 56] == "3"
     again = preview_fees(gateway.database, gateway.two_persons, edit)
     assert again.changed == 0
-    assert save_fees(*gateway.editing, edit, shown=again.fingerprint, actor=ALICE).record_id is None
+    assert save_edit(*gateway.editing, replace(edit, shown=again.fingerprint), actor=ALICE).record_id is None
 
 
 @pytest.mark.parametrize("what", ["fee", "new", "gone"])
@@ -101,7 +102,7 @@ def test_what_was_not_seen_is_not_overwritten(gateway: Gateway, what: str) -> No
         save_edit(*gateway.editing, Edit("routes", row.row_id, None, row.shown), actor=ALICE)
     before = fees(gateway)
     with pytest.raises(Conflict) as refused:
-        save_fees(*gateway.editing, edit, shown=seen, actor=BOB)
+        save_edit(*gateway.editing, replace(edit, shown=seen), actor=BOB)
     assert len(refused.value.meanwhile) == 1
     assert fees(gateway) == before
 
@@ -124,7 +125,7 @@ def test_what_was_not_seen_is_not_overwritten(gateway: Gateway, what: str) -> No
 def test_what_cannot_be_is_refused(gateway: Gateway, edit: FeeEdit, field: str) -> None:
     attempts: tuple[Any, ...] = (
         lambda: preview_fees(gateway.database, gateway.two_persons, edit),
-        lambda: save_fees(*gateway.editing, edit, shown="", actor=ALICE),
+        lambda: save_edit(*gateway.editing, edit, actor=ALICE),
     )
     for attempt in attempts:
         with pytest.raises(Invalid) as refused:
@@ -136,10 +137,9 @@ def test_the_age_of_the_fees_begins_anew(gateway: Gateway) -> None:
     edit = FeeEdit(56, factor=Fraction(2))
 
     later = gateway.but(clock=lambda: gateway.clock() + timedelta(hours=1))
-    save_fees(
+    save_edit(
         *later.editing,
-        edit,
-        shown=preview_fees(gateway.database, gateway.two_persons, edit).fingerprint,
+        replace(edit, shown=preview_fees(gateway.database, gateway.two_persons, edit).fingerprint),
         actor=ALICE,
     )
     terms = gateway.snapshots.current().terms.routes

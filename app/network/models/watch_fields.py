@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from marshmallow import ValidationError, fields
 
-from app.network.schemas.document_fields import ListOf
+from app.network.models.document_fields import ListOf
 from app.network.watch_terms import (
     DEFAULT_POLL_SECONDS,
     FINALIZED,

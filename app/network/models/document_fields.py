@@ -1,9 +1,12 @@
-"""Marshmallow fields of the network document beyond the shared ones, also those of rates and fee tiers."""
+"""What values of the network document look like: marshmallow fields beyond the shared ones.
+
+A class of its own has what the console's form offers another input for.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -12,12 +15,24 @@ import orjson
 from marshmallow import Schema, ValidationError, fields
 
 from app.cooperation import in_turns
-from app.json_documents import Account, Amount, Text, WholeNumber
-from app.network.models import PATH_LENGTH
+from app.json_documents import Account, Text, WholeNumber
 from app.values.amounts import grouped
 from app.values.crypto import parse_evm_address
+from app.values.identifiers import MAX_CHAIN_ID
 
 URL_LENGTH: Final = 2048
+NAME_LENGTH: Final = 128
+SYMBOL_LENGTH: Final = 64
+PATH_LENGTH: Final = 64
+NOTE_LENGTH: Final = 1024
+PASSED_LENGTH: Final = 128
+"""Of texts that clients are told as they stand."""
+
+MAX_DECIMALS: Final = 36
+MAX_UINT32: Final = 2**32 - 1
+
+MAX_CONTRACTS: Final = 32
+"""Further contracts of one side of a pegged pair."""
 
 DEFAULT_TX_PATH: Final = "/tx/"
 
@@ -30,7 +45,6 @@ MAX_EXTRA: Final = 4096
 _HEX_WORD: Final = re.compile(r"0[xX][0-9A-Za-z]*", re.ASCII)
 _LONG_HEX: Final = re.compile(r"0[xX][0-9a-fA-F]{64}", re.ASCII)
 _CIDR: Final = re.compile(r"[0-9a-fA-F:.]+/[0-9]{1,3}", re.ASCII)
-_RATE: Final = re.compile(r"(0|[1-9][0-9]{0,29})(\.[0-9]{1,36})?", re.ASCII)
 _LINK_PATH: Final = re.compile(r"/([!-~]*/)?", re.ASCII)
 _VISIBLE: Final = re.compile(r"[!-~]+", re.ASCII)
 _WORDS: Final = {"required": "is missing", "null": "must not be null"}
@@ -205,7 +219,7 @@ class PlainNumber(fields.Field[float]):
 class Extra(fields.Field[dict[str, Any]]):
     """Fields that clients get as they stand: at most 4 KiB of JSON, none of them a known one.
 
-    :param known: the names of the fields that the answer has beside them.
+    :param known: gives the names of the fields that the answer has beside them.
     """
 
     default_error_messages = {
@@ -215,14 +229,14 @@ class Extra(fields.Field[dict[str, Any]]):
         "value": "must be JSON that every reader understands: no integer over 64 bits",
     }
 
-    def __init__(self, known: Collection[str], **kwargs: Any) -> None:
+    def __init__(self, known: Callable[[], Iterable[str]], **kwargs: Any) -> None:
         super().__init__(load_default=dict, **kwargs)
-        self.known = frozenset(known)
+        self.known = known
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise self.make_error("invalid")
-        if shadowing := sorted(value.keys() & self.known):
+        if shadowing := sorted(value.keys() & set(self.known())):
             raise ValidationError({key: [self.error_messages["known"]] for key in shadowing})
         require_small_json(self, value)
         return value
@@ -275,82 +289,64 @@ class Cidr(fields.Field[str]):
         return str(network)
 
 
-class RateValue(fields.Field[str]):
-    """A positive decimal number, plainly written, kept as it is written."""
-
-    default_error_messages = {
-        "invalid": 'must be a positive decimal string such as "1.000001", '
-        "with at most 30 digits before and 36 after the point"
-    }
-
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        if not isinstance(value, str) or not _RATE.fullmatch(value) or not value.strip("0."):
-            raise self.make_error("invalid")
-        return value
-
-
-MAX_PPM: Final = 20_000
-"""Protocol fees run from 0 to 2 % (docs/interface.md#fee-tiers)."""
-
-MAX_AMPLIFICATION: Final = 1_000_000
-"""The bound that Curve's contracts have for A."""
-
-
-class _Tier(Strict):
-    start = Amount(required=True, data_key="from")
-    ppm = WholeNumber(0, MAX_PPM, required=True)
-
-
-class Tiers(ListOf):
-    """Fee tiers as ``((from, ppm), …)``: at least one, the first from 0, ascending."""
+class ChainNumber(WholeNumber):
+    """The id of a chain."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(fields.Nested(_Tier), **kwargs)
+        super().__init__(1, MAX_CHAIN_ID, required=True, **kwargs)
+
+
+class AnyChain(ChainNumber):
+    """The id of a chain, which need not be configured."""
+
+
+class ListedChain(AnyChain):
+    """The id of one of the document's chains."""
+
+
+class Symbol(Label):
+    """The symbol of a token, which need not be configured."""
+
+    def __init__(self) -> None:
+        super().__init__(SYMBOL_LENGTH, required=True)
+
+
+class ListedSymbol(Symbol):
+    """The symbol of one of the document's tokens."""
+
+
+class Note(Text):
+    """A text for operators, maybe of several lines."""
+
+    def __init__(self) -> None:
+        super().__init__(NOTE_LENGTH, least=0, load_default="")
+
+
+class Contract(ConfiguredAccount):
+    """A contract, or an empty text where there is none."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(least=0, **kwargs)
+
+
+class Passed(Text):
+    """A text that clients are told as it stands."""
+
+    def __init__(self, load_default: str = "") -> None:
+        super().__init__(PASSED_LENGTH, least=0, load_default=load_default)
+
+
+class Accounts(ListOf):
+    """Different accounts or contracts, none at all included."""
+
+    def __init__(self) -> None:
+        super().__init__(ConfiguredAccount(), load_default=list)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
-        tiers: Any = super()._deserialize(value, attr, data, **kwargs)
-        if not tiers:
-            raise ValidationError("must have at least one tier, from 0")
-        if tiers[0]["start"] != 0:
-            raise ValidationError({0: {"from": ["must be 0 in the first tier"]}})
-        for index in range(1, len(tiers)):
-            if tiers[index]["start"] <= tiers[index - 1]["start"]:
-                raise ValidationError({index: {"from": ["must be greater than in the tier before"]}})
-        return tuple((tier["start"], tier["ppm"]) for tier in tiers)
-
-    def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:
-        return None if value is None else [{"from": str(start), "ppm": ppm} for start, ppm in value]
-
-
-class _FixedRate(Strict):
-    model = fields.Raw()
-    rate_value = RateValue(required=True, data_key="value")
-
-
-class _CurveRate(Strict):
-    model = fields.Raw()
-    amplification = WholeNumber(1, MAX_AMPLIFICATION, required=True)
-
-
-class Rate(fields.Field[dict[str, Any]]):
-    """A fixed rate or a StableSwap curve; the other model's keys are unknown to it."""
-
-    schemas: Final = {"fixed": _FixedRate(), "stableswap": _CurveRate()}
-
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> dict[str, Any]:
-        if not isinstance(value, dict):
-            raise ValidationError("must be an object")
-        model = value.get("model")
-        if not isinstance(model, str) or model not in self.schemas:
-            raise ValidationError({"model": ['must be "fixed" or "stableswap"']})
-        read = self.schemas[model].load(value)
-        return {
-            "rate_model": model,
-            "rate_value": read.get("rate_value"),
-            "amplification": read.get("amplification"),
-        }
-
-    def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:
-        if value["rate_model"] == "fixed":
-            return {"model": "fixed", "value": value["rate_value"]}
-        return {"model": value["rate_model"], "amplification": value["amplification"]}
+        accounts: Any = super()._deserialize(value, attr, data, **kwargs)
+        if len(accounts) > MAX_CONTRACTS:
+            raise ValidationError(f"must have at most {MAX_CONTRACTS} entries")
+        for index, account in enumerate(accounts):
+            if account in accounts[:index]:
+                raise ValidationError({index: ["is given twice"]})
+        return accounts

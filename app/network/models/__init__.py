@@ -1,0 +1,31 @@
+"""What an operator configures: chains, tokens, pools, routes, blocks, pegged pairs and validators.
+
+Every row has an integer ``id`` for the console and keeps the order of its arrival; what a row is about stands
+in its unique constraint.
+"""
+
+from app.network.models.account_tables import (
+    BlockedAddress,
+    BlockedNetwork,
+    ConfigField,
+    NetworkPart,
+    OpeningValidator,
+    ReportedValidatorSet,
+)
+from app.network.models.chain_tables import Chain, Pool, Token
+from app.network.models.route_tables import PeggedPair, Route, RouteBlock
+
+__all__ = [
+    "BlockedAddress",
+    "BlockedNetwork",
+    "Chain",
+    "ConfigField",
+    "NetworkPart",
+    "OpeningValidator",
+    "PeggedPair",
+    "Pool",
+    "ReportedValidatorSet",
+    "Route",
+    "RouteBlock",
+    "Token",
+]

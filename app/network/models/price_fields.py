@@ -1,0 +1,113 @@
+"""What the document says of prices: rates, tiers of the protocol fee, and bounds of amounts."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from marshmallow import ValidationError, fields
+
+from app.json_documents import Amount, WholeNumber
+from app.network.models.document_fields import ListOf, Strict
+
+_RATE: Final = re.compile(r"(0|[1-9][0-9]{0,29})(\.[0-9]{1,36})?", re.ASCII)
+
+
+class RateValue(fields.Field[str]):
+    """A positive decimal number, plainly written, kept as it is written."""
+
+    default_error_messages = {
+        "invalid": 'must be a positive decimal string such as "1.000001", '
+        "with at most 30 digits before and 36 after the point"
+    }
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        if not isinstance(value, str) or not _RATE.fullmatch(value) or not value.strip("0."):
+            raise self.make_error("invalid")
+        return value
+
+
+MAX_PPM: Final = 20_000
+"""Protocol fees run from 0 to 2 % (docs/interface.md#fee-tiers)."""
+
+MAX_AMPLIFICATION: Final = 1_000_000
+"""The bound that Curve's contracts have for A."""
+
+
+class _Tier(Strict):
+    start = Amount(required=True, data_key="from")
+    ppm = WholeNumber(0, MAX_PPM, required=True)
+
+
+class Tiers(ListOf):
+    """Fee tiers as ``((from, ppm), …)``: at least one, the first from 0, ascending."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(fields.Nested(_Tier), **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        tiers: Any = super()._deserialize(value, attr, data, **kwargs)
+        if not tiers:
+            raise ValidationError("must have at least one tier, from 0")
+        if tiers[0]["start"] != 0:
+            raise ValidationError({0: {"from": ["must be 0 in the first tier"]}})
+        for index in range(1, len(tiers)):
+            if tiers[index]["start"] <= tiers[index - 1]["start"]:
+                raise ValidationError({index: {"from": ["must be greater than in the tier before"]}})
+        return tuple((tier["start"], tier["ppm"]) for tier in tiers)
+
+    def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:
+        return None if value is None else [{"from": str(start), "ppm": ppm} for start, ppm in value]
+
+
+class _FixedRate(Strict):
+    model = fields.Raw()
+    rate_value = RateValue(required=True, data_key="value")
+
+
+class _CurveRate(Strict):
+    model = fields.Raw()
+    amplification = WholeNumber(1, MAX_AMPLIFICATION, required=True)
+
+
+class Rate(fields.Field[dict[str, Any]]):
+    """A fixed rate or a StableSwap curve; the other model's keys are unknown to it."""
+
+    schemas: Final = {"fixed": _FixedRate(), "stableswap": _CurveRate()}
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise ValidationError("must be an object")
+        model = value.get("model")
+        if not isinstance(model, str) or model not in self.schemas:
+            raise ValidationError({"model": ['must be "fixed" or "stableswap"']})
+        read = self.schemas[model].load(value)
+        return {
+            "rate_model": model,
+            "rate_value": read.get("rate_value"),
+            "amplification": read.get("amplification"),
+        }
+
+    def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:
+        if value["rate_model"] == "fixed":
+            return {"model": "fixed", "value": value["rate_value"]}
+        return {"model": value["rate_model"], "amplification": value["amplification"]}
+
+
+class AmountOrNone(Amount):
+    """An amount, or null: for a bound that there is not, or a fee that is not known."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        default = {} if kwargs.get("required") else {"load_default": None}
+        super().__init__(allow_none=True, **(default | kwargs))
+
+
+class Most(AmountOrNone):
+    """A greatest amount, or null for none: contracts have 0 for that (docs/network.md#bounds)."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        return super()._deserialize(value, attr, data, **kwargs) or None
+
+
+class Ppm(WholeNumber):
+    """Parts per million."""

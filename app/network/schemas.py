@@ -1,0 +1,185 @@
+"""The shapes of the network document and of the transfer configs, as the tables declare their columns.
+
+Loading a row of the document gives its columns, dumping gives its document form back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from marshmallow import ValidationError, fields, post_load, pre_dump, validates_schema
+
+from app.db.base import Base
+from app.http.schemas import Answer, Shape, describe
+from app.json_documents import WholeNumber
+from app.network import models
+from app.network.models.columns import Declared, declared, told_columns
+from app.network.models.document_fields import Flag, ListOf, PlainNumber, Strict
+
+DOCUMENT_VERSION: Final = 1
+
+TOP_FIELDS: Final = frozenset(
+    {"err", "chains", "chain_token", "pegged_pair_configs", "blocked_bridge_direct"}
+)
+"""Fields of the transfer configs themselves that come from the sections of the document."""
+
+TOP_TEXTS: Final = frozenset({"farming_reward_contract_addr"})
+"""Further ones of known type, which ``config_fields`` may set."""
+
+
+class _BoundRow(Strict):
+    """A row whose columns bound each other, or are given together."""
+
+    columns: Mapping[str, Declared] = {}
+
+    @validates_schema
+    def _check_columns(self, data: dict[str, Any], **_kwargs: Any) -> None:
+        for name, each in self.columns.items():
+            least, both = data.get(each.least), data.get(each.both)
+            if each.least and least is not None and data.get(name) is not None and least > data[name]:
+                raise ValidationError(f"must be at least {each.least}", name)
+            if each.both and both is not None and data.get(name) is None:
+                raise ValidationError(f"is missing, but {each.both} is given: set both or neither", name)
+
+
+class _RouteSchema(_BoundRow):
+    """``routes``. The rate is three columns of the row."""
+
+    @post_load
+    def _split_rate(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
+        data.update(data.pop("rate"))
+        return data
+
+    @pre_dump
+    def _join_rate(self, row: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
+        return row | {"rate": row}
+
+
+class _ConfigFieldSchema(Strict):
+    """``config_fields``: fields beside the lists of the transfer configs."""
+
+    @validates_schema
+    def _check_known(self, data: dict[str, Any], **_kwargs: Any) -> None:
+        name = data.get("name")
+        if name in TOP_FIELDS:
+            raise ValidationError("is a list of its own in the answer", "name")
+        if name in TOP_TEXTS and not isinstance(data.get("value"), str):
+            raise ValidationError("must be a text", "value")
+
+
+_OWN_RULES: Final[Mapping[type[Base], type[Strict]]] = {
+    models.Route: _RouteSchema,
+    models.ConfigField: _ConfigFieldSchema,
+}
+
+
+def row_schema(model: type[Base]) -> Strict:
+    """The schema of the rows of a table."""
+    columns = declared(model)
+    bound = {name: each for name, each in columns.items() if each.least or each.both}
+    base = _OWN_RULES.get(model) or (_BoundRow if bound else Strict)
+    shapes = {name: each.shape for name, each in columns.items()}
+    schema: Strict = type(f"{model.__name__}Schema", (base,), {"columns": bound, **shapes})()
+    return schema
+
+
+def document_schema(rows: Mapping[str, Strict]) -> Strict:
+    """The schema of the whole document. A list that is missing is empty.
+
+    :param rows: the schema of the rows of each section.
+    """
+    version = WholeNumber(DOCUMENT_VERSION, DOCUMENT_VERSION, required=True)
+    lists = {name: ListOf(fields.Nested(schema), load_default=list) for name, schema in rows.items()}
+    schema: Strict = type("NetworkDocumentSchema", (Strict,), {"version": version, **lists})()
+    return schema
+
+
+_ANSWERED: Final[tuple[tuple[type[fields.Field[Any]], type[fields.Field[Any]]], ...]] = (
+    (Flag, fields.Boolean),
+    (WholeNumber, fields.Integer),
+    (PlainNumber, fields.Float),
+)
+"""Fields of answers by the shapes of their columns; any other is answered as a text."""
+
+
+def _answered(*tables: type[Base], briefly: bool | None = None) -> dict[str, fields.Field[Any]]:
+    """The fields that clients are told of the tables' rows.
+
+    :param briefly: those that messages have as well, or the others; None: all of them.
+    """
+    return {
+        name: next((answer for of, answer in _ANSWERED if isinstance(each.shape, of)), fields.String)(
+            metadata=describe(told.text, told.example)
+        )
+        for name, (_, each, told) in told_columns(*tables).items()
+        if briefly in (None, told.briefly)
+    }
+
+
+def _shape(name: str, text: str, shown: dict[str, Any], base: type[Shape] = Shape) -> type[Shape]:
+    """A class of answers; ``text`` is what OpenAPI says of it."""
+    return type(name, (base,), {"__doc__": text, **shown})
+
+
+Chain: Final = _shape(
+    "Chain",
+    "A chain, as transfers name it: the fields of the message.",
+    _answered(models.Chain, briefly=True),
+)
+ChainConfig: Final = _shape("ChainConfig", "A chain.", _answered(models.Chain, briefly=False), Chain)
+Token: Final = _shape("Token", "A token on one chain.", _answered(models.Token, briefly=True))
+TokenInfo: Final = _shape(
+    "TokenInfo",
+    "A token with its limits.",
+    {"token": fields.Nested(Token), **_answered(models.Token, models.Pool, briefly=False)},
+)
+
+
+class ChainTokens(Shape):
+    """The tokens of one chain."""
+
+    token = fields.List(fields.Nested(TokenInfo))
+
+
+PeggedPair: Final = _shape(
+    "PeggedPair",
+    "A token locked on its original chain and minted on another.",
+    {
+        "org_chain_id": fields.Integer(metadata=describe("Original chain.", 1)),
+        "org_token": fields.Nested(TokenInfo),
+        "pegged_chain_id": fields.Integer(
+            metadata=describe("Chain on which the pegged token is minted.", 56)
+        ),
+        "pegged_token": fields.Nested(TokenInfo),
+        **_answered(models.PeggedPair),
+    },
+)
+
+
+class BlockedDirection(Shape):
+    """A token that cannot be transferred in one direction."""
+
+    symbol = fields.String(metadata=describe("Token symbol.", "USDT"))
+    src_chain_id = fields.String(metadata=describe("Source chain, in digits.", "1"))
+    dst_chain_id = fields.String(metadata=describe("Destination chain, in digits.", "137"))
+
+
+class ConfigsAnswer(Answer):
+    """What can be transferred where."""
+
+    chains = fields.List(fields.Nested(ChainConfig), dump_default=list)
+    chain_token = fields.Dict(
+        keys=fields.String(),
+        values=fields.Nested(ChainTokens),
+        dump_default=dict,
+        metadata=describe("By chain id, with an entry for every chain."),
+    )
+    farming_reward_contract_addr = fields.String(
+        dump_default="", metadata=describe("Farming reward contract, or empty.")
+    )
+    pegged_pair_configs = fields.List(fields.Nested(PeggedPair), dump_default=list)
+    blocked_bridge_direct = fields.List(fields.Nested(BlockedDirection), dump_default=list)
+    redirect_to_aggregators_config = fields.List(
+        fields.Raw(), dump_default=list, metadata=describe("As configured.")
+    )
