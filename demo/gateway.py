@@ -17,7 +17,7 @@ from flask_migrate import upgrade
 
 from app import create_app
 from app.accounts.roles import Role
-from app.accounts.services.accounts import create_account
+from app.accounts.services.account_changes import create_account
 from app.accounts.services.passwords import generate_password
 from app.db.base import db
 from app.db.engine import writing

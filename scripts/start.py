@@ -31,7 +31,8 @@ from sqlalchemy.exc import DBAPIError
 
 from app.accounts.proposal import TwoPersons
 from app.accounts.roles import Role
-from app.accounts.services.accounts import AccountRefused, create_account, list_accounts
+from app.accounts.services.account_changes import create_account
+from app.accounts.services.accounts import AccountRefused, list_accounts
 from app.accounts.services.passwords import generate_password
 from app.audit.keys import AuditKeys, KeyFileUnusable, stored_key
 from app.db.base import db

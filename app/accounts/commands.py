@@ -10,17 +10,11 @@ from flask.cli import AppGroup
 
 from app.accounts.proposal import TwoPersons
 from app.accounts.roles import Role
-from app.accounts.services.accounts import (
-    Account,
-    AccountRefused,
-    create_account,
-    find_account,
-    list_accounts,
-    reset_password,
-    update_account,
-)
+from app.accounts.services.account_changes import AccountRequest, AccountWish, create_account, request_account
+from app.accounts.services.accounts import Account, AccountRefused, find_account, list_accounts
 from app.accounts.services.code_keys import CodeKeys, KeyNotNamed, reencrypt
-from app.accounts.services.factors import accounts_that_have_passkeys, forget_second_factors
+from app.accounts.services.factors import accounts_that_have_passkeys
+from app.accounts.services.passwords import generate_password, hash_password
 from app.audit.keys import AuditKeys
 from app.db.database import Database
 from app.parts import current
@@ -76,7 +70,7 @@ def create(
         )
     except AccountRefused as refused:
         raise Refusal(str(refused)) from None
-    say(f"created {made.email} with the role {made.role}")
+    say(f"created {made} with the role {role}")
 
 
 @operators.command("list")
@@ -102,8 +96,8 @@ def list_() -> None:
 @break_glass
 def set_role(email: str, role: str, break_glass: str | None) -> None:
     """Change the role of the account EMAIL."""
-    changed = _change(email, break_glass, role=role)
-    say(f"{changed.email} has the role {changed.role} now")
+    account = _change(AccountWish.CHANGE, email, break_glass, role=role)
+    say(f"{account.email} has the role {role} now")
 
 
 @operators.command("disable")
@@ -111,8 +105,7 @@ def set_role(email: str, role: str, break_glass: str | None) -> None:
 @break_glass
 def disable(email: str, break_glass: str | None) -> None:
     """Disable the account EMAIL and end its sessions at once."""
-    changed = _change(email, break_glass, active=False)
-    say(f"disabled {changed.email}")
+    say(f"disabled {_change(AccountWish.CHANGE, email, break_glass, active=False).email}")
 
 
 @operators.command("enable")
@@ -120,8 +113,8 @@ def disable(email: str, break_glass: str | None) -> None:
 @break_glass
 def enable(email: str, break_glass: str | None) -> None:
     """Enable the account EMAIL again."""
-    changed = _change(email, break_glass, active=True)
-    say(f"enabled {changed.email} with the role {changed.role}")
+    account = _change(AccountWish.CHANGE, email, break_glass, active=True)
+    say(f"enabled {account.email} with the role {account.role}")
 
 
 @operators.command("new-password")
@@ -132,7 +125,8 @@ def new_password(email: str, break_glass: str | None) -> None:
 
     The owner must change it at the next sign-in.
     """
-    password = reset_password(*_parts(), _account(email).id, actor=cli_actor(), break_glass=break_glass)
+    password = generate_password()
+    _change(AccountWish.NEW_PASSWORD, email, break_glass, hashed=hash_password(password))
     say(f"The new password of {email} (shown this once):", err=True)
     say(password)
 
@@ -142,8 +136,8 @@ def new_password(email: str, break_glass: str | None) -> None:
 @break_glass
 def reset_second_factor(email: str, break_glass: str | None) -> None:
     """Remove the second factor of EMAIL (codes, passkeys, recovery codes), and end all sessions."""
-    changed = forget_second_factors(*_parts(), _account(email).id, actor=cli_actor(), break_glass=break_glass)
-    say(f"{changed.email} has no second factor now")
+    account = _change(AccountWish.RESET_SECOND_FACTOR, email, break_glass)
+    say(f"{account.email} has no second factor now")
 
 
 @operators.command("reencrypt")
@@ -194,9 +188,14 @@ def _account(email: str) -> Account:
     return account
 
 
-def _change(email: str, break_glass: str | None, **changes: object) -> Account:
+def _change(
+    wish: AccountWish, email: str, break_glass: str | None, *, hashed: str | None = None, **values: object
+) -> Account:
+    """Change the account; it is returned as it was."""
     account = _account(email)
+    request = AccountRequest(wish, account.email, values, hashed)
     try:
-        return update_account(*_parts(), account.id, changes, actor=cli_actor(), break_glass=break_glass)
+        request_account(*_parts(), request, actor=cli_actor(), break_glass=break_glass)
     except AccountRefused as refused:
         raise Refusal(str(refused)) from None
+    return account

@@ -10,7 +10,8 @@ from sqlalchemy import select, text
 from werkzeug.test import create_environ, run_wsgi_app
 
 from app.accounts.roles import Role
-from app.accounts.services.accounts import AccountRefused, create_account
+from app.accounts.services.account_changes import create_account
+from app.accounts.services.accounts import AccountRefused
 from app.audit.models import AuditRecord
 from app.db.engine import reading
 from tests.actors import TESTER

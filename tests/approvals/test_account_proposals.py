@@ -9,13 +9,11 @@ import pytest
 
 from app.accounts.proposal import TwoPersons
 from app.accounts.roles import Role
-from app.accounts.services.account_changes import AccountRequest, AccountWish, request_account
+from app.accounts.services.account_changes import AccountRequest, AccountWish, create_account, request_account
 from app.accounts.services.accounts import (
     AccountRefused,
-    create_account,
     find_account,
     list_accounts,
-    reset_password,
     update_account,
 )
 from app.accounts.services.proposals import (
@@ -182,11 +180,11 @@ DIRECT: dict[str, Direct] = {
     "create": lambda g, actor, glass: create_account(
         *g.editing, "carol@example.org", "a long enough password", Role.ADMIN, actor=actor, break_glass=glass
     ),
-    "change": lambda g, actor, glass: update_account(
-        *g.editing, accounts(g)[OLGA.name].id, {"role": "admin"}, actor=actor, break_glass=glass
+    "change": lambda g, actor, glass: request_account(
+        *g.editing, REQUESTS["a role"][0], actor=actor, break_glass=glass
     ),
-    "password": lambda g, actor, glass: reset_password(
-        *g.editing, accounts(g)[OLGA.name].id, actor=actor, break_glass=glass
+    "password": lambda g, actor, glass: request_account(
+        *g.editing, REQUESTS["a new password"][0], actor=actor, break_glass=glass
     ),
     "token": lambda g, actor, glass: issue(*g.editing, new_token("relayer"), actor=actor, break_glass=glass),
 }

@@ -23,7 +23,7 @@ CALL = re.compile(rf"(?<!def )\b({'|'.join(UNASKED)})\((?=connection|\n)")
 
 WRITERS = {
     "accounts/services/account_changes.py": {"create_within", "change_account"},
-    "accounts/services/accounts.py": {"Operator", "create_within", "change_account"},
+    "accounts/services/accounts.py": {"Operator", "change_account"},
     "accounts/services/code_keys.py": {"Operator"},  # the same secrets under another key
     "accounts/services/factors.py": {"change_account"},
     "accounts/services/sessions.py": {"Operator"},  # the time and place of a sign-in

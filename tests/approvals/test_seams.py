@@ -20,7 +20,6 @@ from app.accounts.services.accounts import AccountRefused, find_account
 from app.accounts.services.factors import (
     accounts_that_have_passkeys,
     demand_second_factor,
-    forget_second_factors,
     second_factor_demanded,
 )
 from app.accounts.services.proposals import ProposalRefused, ReasonMissing, SecondPersonNeeded
@@ -138,9 +137,9 @@ def test_demanding_a_second_factor_is_at_once_and_relaxing_waits(gateway: Gatewa
 def test_a_lost_second_factor_takes_passkeys_along(gateway: Gateway) -> None:
     olga = id_of(gateway, OLGA.name)
     add_passkey(gateway, olga)
-    with pytest.raises(SecondPersonNeeded):
-        forget_second_factors(*gateway.editing, olga, actor=ALICE)
     request = AccountRequest(AccountWish.RESET_SECOND_FACTOR, OLGA.name)
+    with pytest.raises(SecondPersonNeeded):
+        request_account(*gateway.editing, request, actor=ALICE)
     number = request_account(*gateway.editing, request, actor=ALICE, reason=WHY).proposal_id or 0
     assert accounts_that_have_passkeys(gateway.database) == {olga}
     approve(*gateway.editing, number, actor=BOB)

@@ -16,7 +16,7 @@ from typing import Final
 import psutil
 
 from app.accounts.roles import Role
-from app.accounts.services.accounts import create_account
+from app.accounts.services.account_changes import create_account
 from app.audit.records import Actor, Source
 from app.credentials.services.issuing import issue, new_key
 from app.values.identifiers import account_key

@@ -12,13 +12,14 @@ from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from app.accounts.proposal import NOBODY_WAITS, OPERATORS, Proposal, TwoPersons
-from app.accounts.queries import passkeys_of, second_factor_is_demanded
+from app.accounts.queries import count_active_with_role, passkeys_of, second_factor_is_demanded
 from app.accounts.roles import Role
 from app.accounts.services.accounts import (
     Account,
     AccountRefused,
     account_named,
     change_account,
+    checked_account,
     create_within,
     documented,
     needs_second_person,
@@ -28,7 +29,7 @@ from app.accounts.services.factors import RULE, forget_within, relax_within, rel
 from app.accounts.services.proposals import PlannedChange, carry_out, require_as_proposed
 from app.audit.keys import AuditKeys
 from app.audit.queries import audit_head
-from app.audit.records import Actor, AuditedChange
+from app.audit.records import Actor, AuditedChange, Source
 from app.audit.services import Conflict, Saved
 from app.db.database import Database
 from app.db.engine import writing
@@ -51,13 +52,15 @@ class AccountRequest(Struct, frozen=True):
     """What is asked for an account.
 
     ``email`` is in its one spelling. ``values`` are those of role, active and second_factor_required that
-    shall count. ``hashed`` is a new password's hash.
+    shall count. ``hashed`` is a new password's hash. ``passed_on``: somebody else than the owner chose it,
+    who must change it before anything else.
     """
 
     wish: AccountWish
     email: str
     values: Mapping[str, Any] = field(default_factory=dict)
     hashed: str | None = None
+    passed_on: bool = True
 
 
 class _Planned(Struct, frozen=True):
@@ -118,7 +121,7 @@ class _Planned(Struct, frozen=True):
                 request.hashed or "",
                 Role(request.values["role"]),
                 actor=actor,
-                passed_on=True,
+                passed_on=request.passed_on,
                 needs_factor=_needs_factor(request),
                 note=note,
             )
@@ -137,20 +140,52 @@ def request_account(
     request: AccountRequest,
     *,
     actor: Actor,
-    reason: str = "",
+    reason: str | None = None,
+    break_glass: str | None = None,
 ) -> Saved:
     """Change the account; where that waits for a second administrator, propose it instead.
 
-    :param reason: why, for the second administrator.
+    The command line need not wait while there are no two administrators who could approve for each other.
+
+    :param reason: why, for the second administrator; None where it cannot be proposed.
+    :param break_glass: why one person alone does so where ``TWO_PERSONS`` names accounts.
     :raises AccountRefused: there is no such account, or already one; or it is the last administrator's.
-    :raises ReasonMissing: it waits, and no reason is given.
+    :raises SecondPersonNeeded: it waits, and neither reason is given.
+    :raises ReasonMissing: it waits, and the reason is empty or too long.
     """
     with writing(database.engine) as connection:
         planned = _plan(connection, request)
-        rule = two_persons if planned.waits_for(actor) else NOBODY_WAITS
+        alone = actor.source is Source.CLI and count_active_with_role(connection, Role.ADMIN.value) < 2
+        rule = two_persons if planned.waits_for(actor) and not alone else NOBODY_WAITS
+        change = planned.planned_change()
         return carry_out(
-            connection, database, audit_keys, rule, actor, planned.planned_change(), reason=reason
+            connection, database, audit_keys, rule, actor, change, reason=reason, break_glass=break_glass
         )
+
+
+def create_account(
+    database: Database,
+    audit_keys: AuditKeys,
+    two_persons: TwoPersons,
+    email: str,
+    password: str,
+    role: Role,
+    *,
+    actor: Actor,
+    break_glass: str | None = None,
+    needs_factor: bool = False,
+) -> str:
+    """Create an account whose owner chose the password; its email in its one spelling.
+
+    :param needs_factor: it has to set up a second factor at its first sign-in.
+    :raises AccountRefused: the email is not valid or is taken, or the password is too weak. Other arguments
+        and errors are those of ``request_account``.
+    """
+    address, hashed = checked_account(email, password)
+    values = {"role": role.value, "second_factor_required": needs_factor}
+    request = AccountRequest(AccountWish.CREATE, address, values, hashed, passed_on=False)
+    request_account(database, audit_keys, two_persons, request, actor=actor, break_glass=break_glass)
+    return address
 
 
 def account_again(connection: Connection, database: Database, proposal: Proposal) -> PlannedChange:

@@ -14,43 +14,14 @@ from app.accounts.models import Operator, OperatorSession
 from app.accounts.proposal import OPERATORS, TwoPersons
 from app.accounts.queries import account_where, all_accounts, count_active_with_role
 from app.accounts.roles import Role, SessionEnd, normal_email
-from app.accounts.services.passwords import generate_password, hash_password, why_refused
-from app.accounts.services.proposals import require_leave
+from app.accounts.services.passwords import hash_password, why_refused
+from app.accounts.services.proposals import SecondPersonNeeded
 from app.accounts.services.sessions import end_sessions
 from app.audit.keys import AuditKeys
-from app.audit.records import Actor, AuditedChange, Source
+from app.audit.records import Actor, AuditedChange
 from app.audit.services import record
 from app.db.database import Database
 from app.db.engine import reading, writing
-
-
-def require_account_leave(
-    connection: Connection,
-    database: Database,
-    audit_keys: AuditKeys,
-    two_persons: TwoPersons,
-    actor: Actor,
-    email: str,
-    break_glass: str | None,
-) -> None:
-    """Let one person alone change accounts that ``TWO_PERSONS`` guards: for a recorded reason; and on the
-    command line without one, while there are no two administrators who could approve for each other.
-
-    :raises SecondPersonNeeded: neither is so.
-    """
-    guarded = two_persons.guards(OPERATORS)
-    alone = count_active_with_role(connection, Role.ADMIN.value) < 2
-    sections = [OPERATORS] if guarded and not (alone and actor.source is Source.CLI) else []
-    require_leave(
-        connection,
-        database,
-        audit_keys,
-        actor,
-        sections,
-        subject=f"operator {email}",
-        break_glass=break_glass,
-    )
-
 
 _UNIQUIFIER_BYTES: Final = 32
 
@@ -81,33 +52,6 @@ class Account(Struct, frozen=True):
     signed_in_from: str | None
 
 
-def create_account(
-    database: Database,
-    audit_keys: AuditKeys,
-    two_persons: TwoPersons,
-    email: str,
-    password: str,
-    role: Role,
-    *,
-    actor: Actor,
-    break_glass: str | None = None,
-    needs_factor: bool = False,
-) -> Account:
-    """Create an account that may sign in at once.
-
-    :param needs_factor: it has to set up a second factor at its first sign-in.
-    :param break_glass: why one person alone does so where ``TWO_PERSONS`` names accounts.
-    :raises AccountRefused: the email is not valid or is taken, or the password is too weak.
-    :raises SecondPersonNeeded: it waits for a second administrator, and ``break_glass`` is not given.
-    """
-    address, hashed = checked_account(email, password)
-    with writing(database.engine) as connection:
-        require_account_leave(connection, database, audit_keys, two_persons, actor, address, break_glass)
-        return create_within(
-            connection, database, audit_keys, address, hashed, role, actor=actor, needs_factor=needs_factor
-        )
-
-
 def checked_account(email: str, password: str) -> tuple[str, str]:
     """The address in its one spelling, and the password's hash.
 
@@ -134,7 +78,7 @@ def create_within(
     needs_factor: bool = False,
     note: str = "",
 ) -> Account:
-    """As :func:`create_account`, in a writing transaction of the caller, who has asked for leave.
+    """Create an account that may sign in at once, in a writing transaction of the caller, who has leave.
 
     :param passed_on: the password was chosen by somebody else than the account's owner, who must change
         it before anything else.
@@ -191,23 +135,19 @@ def update_account(
     changes: Mapping[str, Any],
     *,
     actor: Actor,
-    break_glass: str | None = None,
 ) -> Account:
-    """Set columns of an account.
+    """Set columns of an account that its owner decides about, or end its sessions.
 
     The last active administrator stays one, as otherwise nobody could create accounts.
     A new ``fs_uniquifier`` ends the account's sessions everywhere, and so does switching it off.
 
-    :param break_glass: why one person alone does so where ``TWO_PERSONS`` names accounts.
     :raises AccountRefused: there is no such account, or it is the last administrator's.
-    :raises SecondPersonNeeded: it waits for a second administrator, and ``break_glass`` is not given.
+    :raises SecondPersonNeeded: the change waits for a second administrator (``request_account``).
     """
     with writing(database.engine) as connection:
         before = require_account(connection, account_id)
-        if needs_second_person(before, changes, actor):
-            require_account_leave(
-                connection, database, audit_keys, two_persons, actor, before.email, break_glass
-            )
+        if two_persons.guards(OPERATORS) and needs_second_person(before, changes, actor):
+            raise SecondPersonNeeded([OPERATORS])
         return change_account(connection, database, audit_keys, account_id, changes, actor=actor)
 
 
@@ -280,34 +220,6 @@ def require_account(connection: Connection, account_id: int) -> Account:
 def account_named(connection: Connection, email: str) -> Account | None:
     """The account with this email in lower case; None where there is none."""
     return _account(account_where(connection, Operator.email == email))
-
-
-def reset_password(
-    database: Database,
-    audit_keys: AuditKeys,
-    two_persons: TwoPersons,
-    account_id: int,
-    *,
-    actor: Actor,
-    break_glass: str | None = None,
-) -> str:
-    """Give the account a generated password, end its sessions, and return the password.
-
-    Its owner must change it before anything else.
-
-    :raises AccountRefused: there is no such account.
-    :raises SecondPersonNeeded: as for ``update_account``.
-    """
-    password = generate_password()
-    changes = {
-        "password": hash_password(password),
-        "must_change_password": True,
-        "fs_uniquifier": new_uniquifier(),
-    }
-    update_account(
-        database, audit_keys, two_persons, account_id, changes, actor=actor, break_glass=break_glass
-    )
-    return password
 
 
 def use_code(database: Database, account_id: int, counter: int) -> bool:

@@ -15,7 +15,6 @@ from app.accounts.models import (
     OperatorRules,
     OperatorSession,
 )
-from app.accounts.proposal import TwoPersons
 from app.accounts.queries import (
     accounts_with_passkeys,
     count_recovery_codes,
@@ -28,8 +27,6 @@ from app.accounts.services.accounts import (
     AccountRefused,
     change_account,
     new_uniquifier,
-    require_account,
-    require_account_leave,
 )
 from app.accounts.services.sessions import end_sessions
 from app.audit.keys import AuditKeys
@@ -108,27 +105,6 @@ RULE: Final = "second factor for everyone"
 """What records and proposals call it."""
 
 
-def forget_second_factors(
-    database: Database,
-    audit_keys: AuditKeys,
-    two_persons: TwoPersons,
-    account_id: int,
-    *,
-    actor: Actor,
-    break_glass: str | None = None,
-) -> Account:
-    """Forget the account's one-time codes, passkeys and recovery codes, and end its sessions.
-
-    :param break_glass: why one person alone does so where ``TWO_PERSONS`` names accounts.
-    :raises AccountRefused: there is no such account.
-    :raises SecondPersonNeeded: it waits for a second administrator, and ``break_glass`` is not given.
-    """
-    with writing(database.engine) as connection:
-        email = require_account(connection, account_id).email
-        require_account_leave(connection, database, audit_keys, two_persons, actor, email, break_glass)
-        return forget_within(connection, database, audit_keys, account_id, actor=actor)
-
-
 def forget_within(
     connection: Connection,
     database: Database,
@@ -138,8 +114,9 @@ def forget_within(
     actor: Actor,
     note: str = "",
 ) -> Account:
-    """As :func:`forget_second_factors`, in a writing transaction of the caller, who has asked for leave.
+    """Forget the account's one-time codes, passkeys and recovery codes, and end its sessions.
 
+    :param connection: a writing transaction of the caller, who has leave.
     :param note: stands before what the audit record says.
     """
     forgotten: dict[str, Any] = {"tf_primary_method": None, "tf_totp_secret": None}
