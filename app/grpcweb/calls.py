@@ -242,7 +242,7 @@ def call(name: str) -> Response:
     message = read_message(_body(text=encoding == TEXT), MAX_QUESTION_BYTES)
     deadline.check(time.monotonic())
     settle_what_is_due(current(Database))
-    done = method.call(read_question(method.question, message, method.rules))
+    done = method.call(read_question(method.question, message, method.read))
     answer = method.write(done)
     deadline.check(time.monotonic())
     headers = () if method.headers is None else method.headers(done)

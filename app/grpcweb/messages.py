@@ -23,6 +23,8 @@ from app.grpcweb.gateway_pb2 import (
     TransferHistoryResponse,
     WithdrawEstimate,
 )
+from app.http.operations import Operation
+from app.http.requests import values_and_faults
 from app.network.snapshot import TransferConfigs
 from app.transfers.services.lookups import HistoryPage, Leg, ListedTransfer
 from app.transfers.services.status import TransferStatus
@@ -35,16 +37,20 @@ Rules = Mapping[str, Callable[[Any], Any]]
 """For fields with a rule beyond their type: a function that reads the value or raises ValueError."""
 
 
+Read = Callable[[dict[str, Any]], tuple[dict[str, Any], dict[str, str]]]
+"""From the values of a message's fields to what is asked, and to what is wrong with each of the fields."""
+
+
 class Method(Struct, frozen=True):
     """How a method is asked, what it does, and how it answers.
 
-    ``call`` does what ``read_question`` read by the ``rules``; of what it returns ``write`` makes the
-    message, and ``headers`` those of the answer, names and values.
+    ``call`` does what was asked; of what it returns ``write`` makes the message, and ``headers`` those of the
+    answer, names and values.
     """
 
     question: type[Message]
     answer: type[Message]
-    rules: Rules
+    read: Read
     call: Callable[[dict[str, Any]], Any]
     write: Callable[[Any], Message]
     headers: Callable[[Any], list[tuple[str, str]]] | None = None
@@ -58,8 +64,38 @@ _BITS: Final = {FieldDescriptor.TYPE_UINT32: 32, FieldDescriptor.TYPE_UINT64: 64
 _VARINT, _EIGHT_BYTES, _LENGTH, _GROUP, _END_OF_GROUP = range(5)
 
 
-def read_question(kind: type[Message], raw: bytes, rules: Rules) -> dict[str, Any]:
-    """The value of every field of a request by its name; zero where the field is not there.
+def by_rules(rules: Rules) -> Read:
+    """Reads each field as its rule does."""
+
+    def read(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+        asked: dict[str, Any] = {}
+        faults: dict[str, str] = {}
+        for name, value in values.items():
+            try:
+                asked[name] = rules[name](value) if name in rules else value
+            except ValueError as fault:
+                faults[name] = str(fault)
+        return asked, faults
+
+    return read
+
+
+def by_schema(operation: Operation) -> Read:
+    """Reads the fields as over HTTP. All but numbers count as left out where they are zero.
+
+    See docs/interface.md#grpc-fields.
+    """
+    schema = operation.question(compat_clients=False)
+
+    def read(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+        told = {name: value for name, value in values.items() if value or type(value) is int}
+        return values_and_faults(schema, told)
+
+    return read
+
+
+def read_question(kind: type[Message], raw: bytes, read: Read) -> dict[str, Any]:
+    """What a request asks, as ``read`` reads the value of every field: zero where the field is not there.
 
     :raises BadRequest: the bytes are no such message, or fields are malformed: then it names each of them.
     """
@@ -67,19 +103,13 @@ def read_question(kind: type[Message], raw: bytes, rules: Rules) -> dict[str, An
         message = kind.FromString(raw)
     except DecodeError:
         raise BadRequest(f"body: must be a message {kind.DESCRIPTOR.name}") from None
-    values: dict[str, Any] = {}
-    faults = _too_large_numbers(kind, raw)
-    for described in kind.DESCRIPTOR.fields:
-        value = getattr(message, described.name)
-        try:
-            values[described.name] = rules[described.name](value) if described.name in rules else value
-        except ValueError as fault:
-            faults[described.name] = str(fault)
+    values = {each.name: getattr(message, each.name) for each in kind.DESCRIPTOR.fields}
+    lists = {each.name: list(values[each.name]) for each in kind.DESCRIPTOR.fields if each.is_repeated}
+    asked, faults = read(values | lists)
+    faults = _too_large_numbers(kind, raw) | faults
     if faults:
-        raise BadRequest.naming(
-            {each.name: faults[each.name] for each in kind.DESCRIPTOR.fields if each.name in faults}
-        )
-    return values
+        raise BadRequest.naming({name: faults[name] for name in values if name in faults})
+    return asked
 
 
 def _too_large_numbers(kind: type[Message], raw: bytes) -> dict[str, str]:

@@ -15,6 +15,8 @@ from app.grpcweb import gateway_pb2 as pb
 from app.grpcweb.messages import (
     Method,
     Rules,
+    by_rules,
+    by_schema,
     configs_answer,
     estimate_answer,
     history_answer,
@@ -26,12 +28,8 @@ from app.http.operations import Operation
 from app.network.snapshot import TransferConfigs
 from app.refunds.user_request import read_withdraw_request
 from app.values.amounts import parse_uint256
-from app.values.errors import BadRequest
 from app.values.wire_values import (
     MISSING,
-    parse_accounts,
-    parse_page_token,
-    parse_transfer_id,
     required,
     token_symbol,
     user_address,
@@ -58,14 +56,6 @@ def _withdrawals(sources: Any) -> list[Withdrawal]:
     return found
 
 
-def _with_accounts(asked: dict[str, Any]) -> dict[str, Any]:
-    """The question with the accounts of both fields together."""
-    try:
-        return asked | {"accounts": parse_accounts(asked["acct_addr"], asked["addr"])}
-    except ValueError as fault:
-        raise BadRequest.naming({"acct_addr": str(fault)}) from None
-
-
 class _LastConfigs:
     """The message of the configs, made again when the network changes."""
 
@@ -81,38 +71,20 @@ class _LastConfigs:
 
 
 class _InMessages(Struct, frozen=True):
-    """The messages of an operation: see ``Method``. ``complete`` reads what is in more than one field."""
+    """How an operation answers in a message, and how it is asked, where that is not as over HTTP."""
 
     write: Callable[[Any], Message]
-    rules: Rules = {}
-    complete: Callable[[dict[str, Any]], dict[str, Any]] = dict
-
-
-def _user(text: str) -> str | None:
-    return user_address(text) or None
-
-
-_ESTIMATE_RULES: Final[Rules] = {
-    "token_symbol": required(token_symbol),
-    "amt": required(parse_uint256),
-    "usr_addr": _user,
-    "is_pegged": lambda flag: flag or None,  # false counts as left out (docs/interface.md#grpc-fields)
-}
-_WITHDRAWAL_RULES: Final[Rules] = {
-    "src_withdraws": _withdrawals,
-    "token_symbol": required(token_symbol),
-    "usr_addr": _user,
-}
+    rules: Rules | None = None
 
 
 def _in_messages() -> dict[str, _InMessages]:
     """Of every operation that is served, by its name."""
-    configs = _InMessages(_LastConfigs())
+    configs = _InMessages(_LastConfigs(), {})
     return {
-        "estimateAmt": _InMessages(estimate_answer, _ESTIMATE_RULES),
-        "getTransferStatus": _InMessages(status_answer, {"transfer_id": parse_transfer_id}),
+        "estimateAmt": _InMessages(estimate_answer),
+        "getTransferStatus": _InMessages(status_answer),
         "getLatest7DayTransferLatencyForQuery": _InMessages(latency_answer),
-        "transferHistory": _InMessages(history_answer, {"next_page_token": parse_page_token}, _with_accounts),
+        "transferHistory": _InMessages(history_answer),
         "getTransferConfigs": configs,
         "getTransferConfigsForAll": configs,
         "withdrawLiquidity": _InMessages(
@@ -123,7 +95,11 @@ def _in_messages() -> dict[str, _InMessages]:
             lambda estimates: pb.EstimateWithdrawAmtResponse(
                 req_amt={chain_id: withdraw_estimate(each) for chain_id, each in estimates.items()}
             ),
-            _WITHDRAWAL_RULES,
+            {
+                "src_withdraws": _withdrawals,
+                "token_symbol": required(token_symbol),
+                "usr_addr": lambda text: user_address(text) or None,
+            },
         ),
         "getTokenBound": _InMessages(
             lambda bound: pb.GetTokenBoundResponse(value="" if bound is None else str(bound)),
@@ -141,13 +117,12 @@ def methods() -> dict[str, Method]:
 
 def _method(name: str, operation: Operation, messages: _InMessages) -> Method:
     described = pb.DESCRIPTOR.services_by_name["Web"].methods_by_name[name]
-    call, complete = operation.call, messages.complete
-    assert call is not None  # noqa: S101  a view alone serves HTTP alone
+    assert operation.call is not None  # noqa: S101  a view alone serves HTTP alone
     return Method(
         GetMessageClass(described.input_type),
         GetMessageClass(described.output_type),
-        messages.rules,
-        lambda asked: call(complete(asked)),
+        by_schema(operation) if messages.rules is None else by_rules(messages.rules),
+        operation.call,
         messages.write,
         operation.headers,
     )

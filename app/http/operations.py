@@ -86,20 +86,20 @@ class Operation(Struct, frozen=True, kw_only=True):
             return self.view
         call, dump, headers = self.call, self.dump, self.headers
         shape = shape_of(self.answer, compat_clients)
-        read = self._reader(compat_clients)
+        question, other = self.question(compat_clients), self.bodies[1] if len(self.bodies) > 1 else None
+        in_body = bool(self.bodies)
         assert call is not None  # noqa: S101  an operation without a view has one
 
         def view() -> Response:
-            done = call(read())
+            asked = read_body(question, otherwise=other) if in_body else read_query_or_body(question)
+            done = call(asked)
             values = done if dump is None else dump(done)
             return answer(shape, values, () if headers is None else headers(done))
 
         return view
 
-    def _reader(self, compat_clients: bool) -> Callable[[], dict[str, Any]]:
-        if self.bodies:
-            body, *others = self.bodies
-            return lambda: read_body(body, otherwise=others[0] if others else None)
-        assert self.query is not None  # noqa: S101
-        query = self.reads or shape_of(self.query, compat_clients)
-        return lambda: read_query_or_body(query)
+    def question(self, compat_clients: bool) -> Schema:
+        """The schema that reads what is asked."""
+        if self.query is None:
+            return self.bodies[0]
+        return self.reads or shape_of(self.query, compat_clients)

@@ -155,11 +155,18 @@ def _decoded(text: str) -> str | None:
 
 
 def _load(schema: Schema, values: dict[str, Any]) -> dict[str, Any]:
+    asked, faults = values_and_faults(schema, values)
+    if faults:
+        raise BadRequest.naming(faults)
+    return asked
+
+
+def values_and_faults(schema: Schema, values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The values as the schema's fields read them; or, by the name of each malformed one, what is wrong."""
     try:
-        return json_documents.load(schema, values)
+        return json_documents.load(schema, values), {}
     except ValidationError as error:
-        faults = {name: ", ".join(_texts(found)) for name, found in error.messages_dict.items()}
-        raise BadRequest.naming(faults) from None
+        return {}, {name: ", ".join(_texts(found)) for name, found in error.messages_dict.items()}
 
 
 def _texts(found: Any) -> Iterator[str]:

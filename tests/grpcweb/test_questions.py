@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.grpcweb import gateway_pb2 as pb
-from app.grpcweb.messages import read_question
+from app.grpcweb.messages import by_rules, read_question
 from app.values.errors import BadRequest
 
 LATENCY = pb.GetLatest7DayTransferLatencyForQueryRequest
@@ -33,7 +33,7 @@ def text(number: int, value: bytes) -> bytes:
 
 
 def question(raw: bytes, kind: Any = ESTIMATE) -> dict[str, Any]:
-    return read_question(kind, raw, {})
+    return read_question(kind, raw, by_rules({}))
 
 
 def test_what_is_left_out_is_zero() -> None:
@@ -119,7 +119,7 @@ def test_faults_are_named_in_the_order_of_the_fields() -> None:
         raise ValueError("no")
 
     with pytest.raises(BadRequest) as caught:
-        read_question(ESTIMATE, field(6, 2**32), {"usr_addr": refuse, "token_symbol": refuse})
+        read_question(ESTIMATE, field(6, 2**32), by_rules({"usr_addr": refuse, "token_symbol": refuse}))
     assert (
         caught.value.msg == "token_symbol: no; usr_addr: no; slippage_tolerance: must be at most 4294967295"
     )
