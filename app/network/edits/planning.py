@@ -127,10 +127,15 @@ class Edit(Struct, frozen=True):
     shown: str | None = None
 
     def as_input(self) -> dict[str, Any]:
-        """The edit for a proposal, from which ``Edit(**input)`` makes it again."""
+        """The edit for a proposal."""
         values = None if self.values is None else dict(self.values)
         shown = None if self.row_id is None else self.shown  # a new row is based on none
         return {"section": self.section, "row_id": self.row_id, "values": values, "shown": shown}
+
+    @classmethod
+    def of_input(cls, data: Mapping[str, Any]) -> Edit:
+        """The edit that a proposal was made of."""
+        return cls(**data)
 
     def planned(self, connection: Connection, now: datetime) -> Planned:
         """What the edit comes to, from the rows of now (``saving.Command``)."""

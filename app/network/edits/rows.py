@@ -105,11 +105,6 @@ def preview_edit(database: Database, two_persons: TwoPersons, edit: Edit) -> Pre
     )
 
 
-def planned_edit(connection: Connection, edit: Edit, now: datetime) -> Planned:
-    """What the edit comes to, from the rows of now."""
-    return edit.planned(connection, now)
-
-
 SEVERAL: Final = "rows"
 """What proposals call several rows that are edited together."""
 
@@ -171,11 +166,6 @@ def preview_edits(database: Database, two_persons: TwoPersons, edits: Edits) -> 
         waits(two_persons, changes),
         tuple(audited(changes)),
     )
-
-
-def planned_edits(connection: Connection, edits: Edits, now: datetime) -> Planned:
-    """What the edits come to, from the rows of now."""
-    return edits.planned(connection, now)
 
 
 def edits_of(changes: Sequence[Change], shown: Mapping[str, str]) -> tuple[Edit, ...]:
