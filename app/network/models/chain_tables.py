@@ -20,8 +20,8 @@ from app.json_documents import Amount, WholeNumber
 from app.network.models import document_fields as shapes
 from app.network.models.columns import Told, Unit, column, told_columns
 from app.network.models.price_fields import AmountOrNone, Most, Ppm
-from app.network.models.watch_fields import BlocksOrFinalized, RpcNames, Seconds
-from app.network.watch_terms import Finality
+from app.network.models.watch_fields import BlocksOrFinalized, RpcName, Seconds
+from app.network.watch_terms import MAX_RPC_NAMES, Finality
 from app.values.identifiers import BlockNumber, ChainId
 
 MAX_SLIPPAGE_PPM: Final = 999_999
@@ -159,7 +159,7 @@ class Chain(Base):
         Seconds(), "Polling interval (seconds)", "From 0.2 to 3600: how often to ask for new blocks."
     )
     rpc: Mapped[list[str]] = column(
-        RpcNames(),
+        shapes.Different(RpcName(), MAX_RPC_NAMES),
         "Nodes",
         "Names of environment variables that hold node URLs, such as RPC_URL_ETHEREUM: one per line, "
         "the preferred one first. Do not enter URLs here, as they contain keys.",

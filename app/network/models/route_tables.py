@@ -154,6 +154,10 @@ class PairToken(fields.Nested):
         super().__init__(PairTokenSchema, load_default=dict)
 
 
+def _contracts() -> shapes.Different:
+    return shapes.Different(shapes.ConfiguredAccount(), shapes.MAX_CONTRACTS)
+
+
 _ORIGINAL: Final = Unit("org_chain_id", "org_token.decimal")
 _PEGGED: Final = Unit("pegged_chain_id", "pegged_token.decimal")
 
@@ -214,10 +218,10 @@ class PeggedPair(Base):
         told=Told("Token bridge, on the pegged chain."),
     )
     deposit_contracts: Mapped[list[str]] = column(
-        shapes.Accounts(), "More vaults", "Other vaults of this pair, one per line. Optional.", judged=True
+        _contracts(), "More vaults", "Other vaults of this pair, one per line. Optional.", judged=True
     )
     burn_contracts: Mapped[list[str]] = column(
-        shapes.Accounts(), "More bridges", "Other bridges of this pair, one per line. Optional.", judged=True
+        _contracts(), "More bridges", "Other bridges of this pair, one per line. Optional.", judged=True
     )
     canonical_token_contract_addr: Mapped[str] = column(
         shapes.Contract(load_default=""),
