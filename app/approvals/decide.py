@@ -43,8 +43,8 @@ from app.network.changes import audited
 from app.network.edits.fees import BASE_FEES, FeeEdit, FeesPreview, preview_fees
 from app.network.edits.planning import Edit
 from app.network.edits.results import Preview
-from app.network.edits.rows import SEVERAL, Edits, preview_edit, preview_edits
-from app.network.edits.saving import Command, Planned, save_changes
+from app.network.edits.rows import SEVERAL, Edits, preview_edit
+from app.network.edits.saving import Planned, save_changes
 
 
 def _preview_network(
@@ -56,12 +56,10 @@ def _preview_network(
     """
     with reading_consistently(database.engine) as connection:
         _network_again(connection, proposal, database.clock())
-    given = proposal.given
-    if proposal.kind == SEVERAL:
-        return preview_edits(database, two_persons, Edits.of_input(given))
-    if proposal.kind == ONE_ROW:
-        return preview_edit(database, two_persons, Edit.of_input(given))
-    return preview_fees(database, two_persons, FeeEdit.of_input(given))
+    edit = _EDITS[proposal.kind](proposal.given)
+    if isinstance(edit, FeeEdit):
+        return preview_fees(database, two_persons, edit)
+    return preview_edit(database, two_persons, edit)
 
 
 def _network_again(connection: Connection, proposal: Proposal, now: datetime) -> Planned:
@@ -73,7 +71,7 @@ def _network_again(connection: Connection, proposal: Proposal, now: datetime) ->
     return planned
 
 
-_EDITS: Final[Mapping[str, Callable[[Mapping[str, Any]], Command]]] = {
+_EDITS: Final[Mapping[str, Callable[[Mapping[str, Any]], Edit | Edits | FeeEdit]]] = {
     ONE_ROW: Edit.of_input,
     SEVERAL: Edits.of_input,
     BASE_FEES: FeeEdit.of_input,

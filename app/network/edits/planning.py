@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, cast
+from typing import Any, ClassVar, Final, cast
 
 from marshmallow import ValidationError
 from msgspec import Struct
@@ -125,6 +125,14 @@ class Edit(Struct, frozen=True):
     row_id: int | None = None
     values: Mapping[str, Any] | None = None
     shown: str | None = None
+
+    about: ClassVar[str] = ""
+    as_document: ClassVar[bool] = False
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """This one, as ``rows.Edits`` have several."""
+        return (self,)
 
     def as_input(self) -> dict[str, Any]:
         """The edit for a proposal."""
