@@ -13,7 +13,7 @@ from app.json_documents import WholeNumber
 from app.network.blocking import BlockedAddresses, BlockedNetworks
 from app.network.facts import NetworkFacts
 from app.network.models import Chain, Token
-from app.network.models.columns import told_columns
+from app.network.models.columns import published_columns
 from app.network.models.document_fields import Flag
 from app.network.queries import PartVersion
 from app.network.terms import NetworkTerms
@@ -28,8 +28,8 @@ def _zeroes(model: type[Base]) -> Json:
     """The fields that messages have of a table's rows, each with the zero value of its type."""
     return {
         name: 0 if isinstance(each.shape, WholeNumber) else False if isinstance(each.shape, Flag) else ""
-        for name, (_, each, told) in told_columns(model).items()
-        if told.briefly
+        for name, (_, each, published) in published_columns(model).items()
+        if published.briefly
     }
 
 
