@@ -21,7 +21,7 @@ from app.console.access import SECURITY_RULES, Access, Rules, guard, may
 from app.console.views import menu
 from app.db.database import Database
 from app.http.pages import answer_errors_by_pages
-from app.network.admin.stopped import stopped_chains
+from app.network.admin.names import stopped_chains
 from app.parts import current
 from app.release import Release
 

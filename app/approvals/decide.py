@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
@@ -40,10 +40,10 @@ from app.credentials.services.issuing import API_KEY, SECOND_TOKEN, TOKEN, issue
 from app.db.database import Database
 from app.db.engine import reading, reading_consistently, writing
 from app.network.changes import audited
-from app.network.edits.fees import BASE_FEES, FeeEdit, FeesPreview, planned_fees, preview_fees
+from app.network.edits.fees import BASE_FEES, FeeEdit, FeesPreview, preview_fees
 from app.network.edits.planning import Edit
 from app.network.edits.results import Preview
-from app.network.edits.rows import SEVERAL, Edits, planned_edit, planned_edits, preview_edit, preview_edits
+from app.network.edits.rows import SEVERAL, Edits, preview_edit
 from app.network.edits.saving import Planned, save_changes
 
 
@@ -56,28 +56,27 @@ def _preview_network(
     """
     with reading_consistently(database.engine) as connection:
         _network_again(connection, proposal, database.clock())
-    given = proposal.given
-    if proposal.kind == SEVERAL:
-        return preview_edits(database, two_persons, Edits.of_input(given))
-    if proposal.kind == ONE_ROW:
-        return preview_edit(database, two_persons, Edit(**given))
-    return preview_fees(database, two_persons, FeeEdit.of_input(given))
+    edit = _EDITS[proposal.kind](proposal.given)
+    if isinstance(edit, FeeEdit):
+        return preview_fees(database, two_persons, edit)
+    return preview_edit(database, two_persons, edit)
 
 
 def _network_again(connection: Connection, proposal: Proposal, now: datetime) -> Planned:
-    given = proposal.given
     try:
-        if proposal.kind == BASE_FEES:
-            planned = planned_fees(connection, FeeEdit.of_input(given), given["shown"])
-        elif proposal.kind == SEVERAL:
-            planned = planned_edits(connection, Edits.of_input(given), now)
-        else:
-            planned = planned_edit(connection, Edit(**given), now)
+        planned = _EDITS[proposal.kind](proposal.given).planned(connection, now)
     except Conflict as refused:
         raise changed_since(proposal, refused.meanwhile) from None
     require_as_proposed(proposal, audited(planned.changes))
     return planned
 
+
+_EDITS: Final[Mapping[str, Callable[[Mapping[str, Any]], Edit | Edits | FeeEdit]]] = {
+    ONE_ROW: Edit.of_input,
+    SEVERAL: Edits.of_input,
+    BASE_FEES: FeeEdit.of_input,
+}
+"""Edits of the network document, by what proposals call them."""
 
 _COMMANDS: Final[Mapping[str, Callable[[Connection, Database, Proposal], PlannedChange]]] = {
     ACCOUNT: account_again,

@@ -20,7 +20,7 @@ from app.db.base import Base
 from app.json_documents import Amount
 from app.network.models import Chain, PeggedPair, Pool
 from app.network.models import Token as TokenTable
-from app.network.models.columns import told_columns
+from app.network.models.columns import published_columns
 from app.network.sections import Row
 from app.network.snapshot import TransferConfigs
 
@@ -173,10 +173,10 @@ def configs_answer(rows: Rows) -> Json:
 
 
 def _answered(row: Row, *models: type[Base]) -> Json:
-    """The fields that clients are told of a row: amounts as texts, empty where there is none."""
+    """The fields that clients get of a row: amounts as texts, empty where there is none."""
     return {
         name: row[column] if not isinstance(each.shape, Amount) else _amount(row[column])
-        for name, (column, each, _) in told_columns(*models).items()
+        for name, (column, each, _) in published_columns(*models).items()
     }
 
 
@@ -218,8 +218,8 @@ def _token(row: Row, pool: Row | None, *, disabled: bool, closed: bool) -> Json:
     """
     stops = {"xfer_disabled": closed, "transfer_disabled": row["transfer_disabled"] or disabled}
     answered = _answered({**(pool or _NO_POOL), **row, **stops}, TokenTable, Pool)
-    told = told_columns(TokenTable).items()
-    briefly = {name: answered.pop(name) for name, (*_, how) in told if how.briefly}
+    fields = published_columns(TokenTable).items()
+    briefly = {name: answered.pop(name) for name, (*_, published) in fields if published.briefly}
     return {"token": briefly, **answered}
 
 
@@ -256,9 +256,11 @@ def _bounds(row: Row) -> tuple[Json, Json]:
     return deposits, burns
 
 
-_OF_PAIRS: Final = frozenset(name for name, _, told in told_columns(TokenTable).values() if told.of_pairs)
+_OF_PAIRS: Final = frozenset(
+    name for name, _, published in published_columns(TokenTable).values() if published.of_pairs
+)
 _ZERO: Final = {
-    column: each.default for column, each, _ in told_columns(TokenTable).values() if each.left_out
+    column: each.default for column, each, _ in published_columns(TokenTable).values() if each.left_out
 }
 """What a pair's token has in the fields that say something of the pool, or of the chain's own token; and no
 bounds, where its chain does not list it."""

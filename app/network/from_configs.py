@@ -16,7 +16,7 @@ from app.network.configs import configs_answer
 from app.network.document import NetworkRefused, read_rows
 from app.network.models import Chain, PeggedPair, Token
 from app.network.models.chain_tables import known_of_tokens
-from app.network.models.columns import declared, told_columns
+from app.network.models.columns import declared, published_columns
 from app.network.models.route_tables import known_of_pairs
 from app.network.schemas import DOCUMENT_VERSION, TOP_FIELDS
 
@@ -118,13 +118,13 @@ def _ways(tokens: Mapping[tuple[int, str], Json], blocked: set[Way]) -> Iterator
 
 
 def _chain(row: Json) -> Json:
-    known = {field: row[field] for field in told_columns(Chain) if field in row}
+    known = {field: row[field] for field in published_columns(Chain) if field in row}
     reason = {"disabled_reason": _IMPORTED.format("disabled")}
     return (
         known
         | {"minimal_max_slippage": 0}
         | (reason if row.get("disabled") else {})
-        | _extra(row, told_columns(Chain))
+        | _extra(row, published_columns(Chain))
     )
 
 
@@ -148,9 +148,9 @@ def _token(chain_id: int, token: Json) -> Json:
 def _passed(token: Json) -> Iterator[tuple[str, Any]]:
     """What of a token may be left out, in the document's order."""
     for column, each in declared(Token).items():
-        if each.told and isinstance(each.shape, Amount):
+        if each.published and isinstance(each.shape, Amount):
             yield column, token.get(column) or None
-        elif each.told and each.left_out and column in token:
+        elif each.published and each.left_out and column in token:
             yield column, token[column]
 
 
@@ -199,7 +199,7 @@ def _pair(pair: Json, tokens: Mapping[tuple[int, str], Json]) -> Json:
         "pegged_chain_id": chains[1],
         "org_token": org_token,
         "pegged_token": pegged_token,
-        **{field: pair[field] for field in told_columns(PeggedPair) if field in pair},
+        **{field: pair[field] for field in published_columns(PeggedPair) if field in pair},
         **_bounds("deposit", pair["org_token"], tokens.get((chains[0], symbols[0]))),
         **_bounds("burn", pair["pegged_token"], tokens.get((chains[1], symbols[1]))),
         "deposit_base_fee": None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from msgspec import Struct
@@ -20,7 +20,7 @@ from app.db.types import Uint64
 from app.network.document import document_of
 from app.network.edits.planning import Edit
 from app.network.guards import without_ended_pin
-from app.network.queries import StoppedRow, load_rows, rows_with, stopped_chains
+from app.network.queries import load_rows, rows_with, stopped_chains
 from app.network.sections import SECTIONS, Row, Section, key_of, section_of
 from app.values.amounts import is_ascii_digits
 
@@ -293,27 +293,46 @@ def _row_now(connection: Connection, section: Section | None, documented: Mappin
 
 
 class StoppedChain(Struct, frozen=True):
-    """A stopped chain. ``at``, ``by`` and ``record_id`` are None where the audit log does not tell."""
+    """A stopped chain. ``at``, ``by`` and ``record_id`` are None where the audit log does not tell.
+
+    ``ago`` is how long ago it was stopped in the largest unit, empty where that is not known.
+    """
 
     chain_id: int
     name: str
     reason: str
     at: datetime | None
+    ago: str
     by: str | None
     record_id: int | None
 
 
 def chains_stopped_now(database: Database) -> list[StoppedChain]:
     """Every stopped chain, the one that was stopped last at the top."""
+    now = database.clock()
     with reading(database.reads) as connection:
         found = [
-            StoppedChain(row.chain_id, row.name, row.reason, row.at, *_stopped_by(connection, row))
-            for row in stopped_chains(connection)
-        ]
+            StoppedChain(
+                chain_id, name, reason, at, "" if at is None else largest_unit(now - at),
+                *_stopped_by(connection, chain_id, at),
+            )
+            for chain_id, name, reason, at in stopped_chains(connection)
+        ]  # fmt: skip
     return sorted(found, key=lambda chain: chain.record_id or 0, reverse=True)
 
 
-def _stopped_by(connection: Connection, row: StoppedRow) -> tuple[str, int] | tuple[None, None]:
+def _stopped_by(
+    connection: Connection, chain_id: int, at: datetime | None
+) -> tuple[str, int] | tuple[None, None]:
     """Who stopped the chain, and the record of it: that of the same time, which was written with the row."""
-    made = None if row.at is None else maker_of_row_at(connection, f"chain {row.chain_id}", row.at)
+    made = None if at is None else maker_of_row_at(connection, f"chain {chain_id}", at)
     return made or (None, None)
+
+
+def largest_unit(age: timedelta) -> str:
+    """A duration in its largest unit, such as ``4 min``."""
+    seconds = max(int(age.total_seconds()), 0)
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 from msgspec.structs import replace
-from sqlalchemy import ColumnElement, Connection, Engine, Text, cast, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Engine, Row, Text, cast, func, or_, select
 
 from app.db.base import Base
 from app.db.engine import after_commit, is_writing
@@ -114,20 +114,10 @@ def chain_row_id(connection: Connection, chain_id: int) -> int | None:
     return connection.scalar(select(Chain.id).where(Chain.chain_id == chain_id))
 
 
-class StoppedRow(NamedTuple):
-    """A stopped chain, with the reason for operators."""
-
-    chain_id: int
-    name: str
-    reason: str
-    at: datetime | None
-
-
-def stopped_chains(connection: Connection) -> list[StoppedRow]:
-    """The stopped chains in the order of their arrival."""
+def stopped_chains(connection: Connection) -> Sequence[Row[ChainId, str, str, datetime | None]]:
+    """Id, name, reason and time of the stopped chains, in the order of their arrival."""
     columns = Chain.chain_id, Chain.name, Chain.disabled_reason, Chain.disabled_at
-    query = select(*columns).where(Chain.disabled).order_by(Chain.id)
-    return [StoppedRow(*row) for row in connection.execute(query)]
+    return connection.execute(select(*columns).where(Chain.disabled).order_by(Chain.id)).all()
 
 
 class PartVersion(NamedTuple):

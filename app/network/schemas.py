@@ -14,7 +14,7 @@ from app.db.base import Base
 from app.http.schemas import Answer, Shape, describe
 from app.json_documents import WholeNumber
 from app.network import models
-from app.network.models.columns import Declared, declared, told_columns
+from app.network.models.columns import Declared, declared, published_columns
 from app.network.models.document_fields import Flag, ListOf, PlainNumber, Strict
 
 DOCUMENT_VERSION: Final = 1
@@ -104,16 +104,16 @@ _ANSWERED: Final[tuple[tuple[type[fields.Field[Any]], type[fields.Field[Any]]], 
 
 
 def _answered(*tables: type[Base], briefly: bool | None = None) -> dict[str, fields.Field[Any]]:
-    """The fields that clients are told of the tables' rows.
+    """The fields that clients get of the tables' rows.
 
     :param briefly: those that messages have as well, or the others; None: all of them.
     """
     return {
         name: next((answer for of, answer in _ANSWERED if isinstance(each.shape, of)), fields.String)(
-            metadata=describe(told.text, told.example)
+            metadata=describe(published.text, published.example)
         )
-        for name, (_, each, told) in told_columns(*tables).items()
-        if briefly in (None, told.briefly)
+        for name, (_, each, published) in published_columns(*tables).items()
+        if briefly in (None, published.briefly)
     }
 
 

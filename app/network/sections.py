@@ -19,7 +19,7 @@ from app.network.models import (
     RouteBlock,
     Token,
 )
-from app.network.models.columns import declared, judged_columns
+from app.network.models.columns import declared, validating_columns
 from app.network.schemas import row_schema
 
 Row = dict[str, Any]
@@ -39,13 +39,13 @@ class Section:
     """One list of the document and its table.
 
     ``columns`` are those of the document by its names, as the table declares them, and ``schema`` is made of
-    them. ``facts`` are those by which stored events are judged; ``left_out`` those that the document leaves
-    out where they have their default.
+    them. ``facts`` are those by which stored events are validated; ``left_out`` those that the document
+    leaves out where they have their default.
 
     :param key: the columns that identify a row.
     :param label: the row's name for people.
     :param name: of the list, where it is not that of the table.
-    :param chains: the columns that name the row's chains, in the sections by which stored events are judged.
+    :param chains: the columns that name the row's chains, in the sections by which these are validated.
     :param optional: the document leaves out the list where it is empty.
     """
 
@@ -56,7 +56,7 @@ class Section:
         self.model, self.key, self.label = model, key, label
         self.name, self.part = name or model.__tablename__, part
         self.chains, self.optional = chains, optional
-        self.columns, self.schema, self.facts = declared(model), row_schema(model), judged_columns(model)
+        self.columns, self.schema, self.facts = declared(model), row_schema(model), validating_columns(model)
         self.left_out = tuple(column for column, each in self.columns.items() if each.left_out)
 
     @property

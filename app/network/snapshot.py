@@ -8,8 +8,13 @@ from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
+from app.db.base import Base
+from app.json_documents import WholeNumber
 from app.network.blocking import BlockedAddresses, BlockedNetworks
 from app.network.facts import NetworkFacts
+from app.network.models import Chain, Token
+from app.network.models.columns import published_columns
+from app.network.models.document_fields import Flag
 from app.network.queries import PartVersion
 from app.network.terms import NetworkTerms
 from app.network.watch_terms import WatchTerms
@@ -18,17 +23,18 @@ from app.values.identifiers import MAX_CHAIN_ID, ChainId, PoolKey, RouteKey
 
 Json = Mapping[str, Any]
 
-_CHAIN: Final[Json] = {
-    "id": 0,
-    "name": "",
-    "icon": "",
-    "block_delay": 0,
-    "gas_token_symbol": "",
-    "explore_url": "",
-    "contract_addr": "",
-    "drop_gas_amt": "",
-}
-_TOKEN: Final[Json] = {"symbol": "", "address": "", "decimal": 0, "xfer_disabled": False}
+
+def _zeroes(model: type[Base]) -> Json:
+    """The fields that messages have of a table's rows, each with the zero value of its type."""
+    return {
+        name: 0 if isinstance(each.shape, WholeNumber) else False if isinstance(each.shape, Flag) else ""
+        for name, (_, each, published) in published_columns(model).items()
+        if published.briefly
+    }
+
+
+_NO_CHAIN: Final = _zeroes(Chain)
+_NO_TOKEN: Final = _zeroes(Token)
 
 
 class ConfigIndex:
@@ -39,12 +45,12 @@ class ConfigIndex:
     What the configs do not have gets the same fields, each at its zero value.
     """
 
-    __slots__ = ("_chains", "_no_chain", "_no_token", "_pair_tokens", "_pairs", "_tokens")
+    __slots__ = ("_chains", "_pair_tokens", "_pairs", "_tokens")
 
     def __init__(self, answer: Json) -> None:
         """:param answer: of getTransferConfigs, as plain data."""
         self._chains: dict[int, Json] = {
-            chain["id"]: {name: chain[name] for name in _CHAIN} for chain in answer["chains"]
+            chain["id"]: {name: chain[name] for name in _NO_CHAIN} for chain in answer["chains"]
         }
         self._tokens: dict[PoolKey, Json] = {
             PoolKey(ChainId(int(chain_id)), info["token"]["symbol"]): info["token"]
@@ -55,8 +61,6 @@ class ConfigIndex:
         self._pair_tokens: dict[PoolKey, Json] = {}
         for pair in answer["pegged_pair_configs"]:
             self._add_pair(pair)
-        self._no_chain = _zeroes(next(iter(self._chains.values()), _CHAIN))
-        self._no_token = _zeroes(next(iter(self._tokens.values()), _TOKEN))
 
     def _add_pair(self, pair: Json) -> None:
         org, pegged = pair["org_token"]["token"], pair["pegged_token"]["token"]
@@ -67,11 +71,11 @@ class ConfigIndex:
     def chain(self, chain_id: ChainId | None) -> Json:
         """The chain; one without a name where it is not configured, and without an id beyond the wire's."""
         number = 0 if chain_id is None or chain_id > MAX_CHAIN_ID else chain_id
-        return self._chains.get(number) or {**self._no_chain, "id": number}
+        return self._chains.get(number) or {**_NO_CHAIN, "id": number}
 
     def unlisted_token(self, address: str) -> Json:
         """A token that only its address names, which stands for its symbol."""
-        return {**self._no_token, "symbol": address, "address": address}
+        return {**_NO_TOKEN, "symbol": address, "address": address}
 
     def tokens(
         self, kind: str | None, symbol: str | None, src: ChainId | None, dst: ChainId | None
@@ -92,12 +96,7 @@ class ConfigIndex:
         return self._pair_tokens.get(key) or self._token(key)
 
     def _token(self, key: PoolKey) -> Json:
-        return self._tokens.get(key) or {**self._no_token, "symbol": key.symbol}
-
-
-def _zeroes(example: Json) -> Json:
-    """The same fields, each with the zero value of its type; null stays null."""
-    return {name: None if value is None else type(value)() for name, value in example.items()}
+        return self._tokens.get(key) or {**_NO_TOKEN, "symbol": key.symbol}
 
 
 class TransferConfigs(Struct, frozen=True):

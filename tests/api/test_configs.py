@@ -11,6 +11,7 @@ from flask.testing import FlaskClient
 from app.network.schemas import ConfigsAnswer
 from tests.api.shapes import CONFIGS, CONFIGS_FOR_ALL, ZEROES, assert_refused
 from tests.api.world import ADDRESS, configure, network, vector
+from tests.contract.clients.shapes import OWN_OF_TOKENS
 
 pytestmark = pytest.mark.both_doors
 
@@ -82,7 +83,7 @@ def test_the_recorded_shape(app: Flask, client: FlaskClient) -> None:
     assert list(ours["chains"][0]) == list(recorded["chains"][0])
     assert list(ours["pegged_pair_configs"][0]) == list(recorded["pegged_pair_configs"][0])
     theirs, token = (answer["chain_token"]["1"]["token"][0] for answer in (recorded, ours))
-    assert list(token) == [*theirs, "min_send", "max_send"], "the bounds of amounts are our own"
+    assert list(token) == [*theirs, *OWN_OF_TOKENS]
     assert list(token["token"]) == list(theirs["token"])
 
 

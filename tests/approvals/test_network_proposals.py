@@ -33,7 +33,7 @@ from app.network.edits.blocks import BlockEdit
 from app.network.edits.fees import FeeEdit, preview_fees
 from app.network.edits.planning import Edit
 from app.network.edits.results import InUse, Invalid, NotConfirmed
-from app.network.edits.rows import planned_edit, preview_edit
+from app.network.edits.rows import preview_edit
 from app.network.edits.saving import save_changes, save_edit
 from tests.applications import OpenApp
 from tests.approvals.kit import ALICE, BOB, NOBODY, OLGA, VERA, Clock, set_account, stored
@@ -387,9 +387,7 @@ def test_one_account_cannot_fill_the_list(gateway: Gateway) -> None:
 def test_the_writer_itself_refuses_what_nobody_approved(gateway: Gateway) -> None:
     before = document(gateway)
     with pytest.raises(SecondPersonNeeded, match="routes"), writing(gateway.engine) as connection:
-        save_changes(
-            connection, *gateway.editing, ALICE, planned_edit(connection, fee(gateway), gateway.clock())
-        )
+        save_changes(connection, *gateway.editing, ALICE, fee(gateway).planned(connection, gateway.clock()))
     assert document(gateway) == before
 
 

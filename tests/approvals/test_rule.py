@@ -32,7 +32,6 @@ WRITERS = {
     "credentials/services/issuing.py": {"kind.model"},
     "network/document.py": {"apply", "import_within"},
     "network/edits/saving.py": {"apply", "save_changes"},
-    "network/edits/blocks.py": {"save_changes"},
     "approvals/decide.py": {"run", "save_changes"},
     "sandbox/loader.py": {"import_within"},  # into an empty database alone
 }

@@ -14,6 +14,7 @@ from app.console.lists import Choice, Flag
 from app.console.views import flash_saved
 from app.db.database import Database
 from app.network.admin.editing import LONGEST_GIVEN, NetworkView, concerned_transfers
+from app.network.admin.forms import row_inputs
 from app.network.admin.names import ChainIs, SymbolIs, chain_cell
 from app.network.admin.previewed import saved
 from app.network.admin.row_forms import LARGEST_LIST, BlocksForm
@@ -68,7 +69,10 @@ class BlockedView(NetworkView):
         """Block one or many, after a preview of each line. It waits for nobody."""
         given = {"text": request.args.get(self.of.key[0], "")[:LONGEST_GIVEN]}
         names = f"{self.many.capitalize()}, one per line"
-        form = BlocksForm(names, self.lines_help, self.of.schema.fields, data=given)
+        inputs = {
+            name: each for name, each in row_inputs(self.model_class).items() if name not in self.of.key
+        }
+        form: BlocksForm = type("BlocksForm", (BlocksForm,), inputs)(names, self.lines_help, data=given)
         if form.validate_on_submit() and not form.back.data:
             answer = self._preview_or_save(form)
             if answer is not None:

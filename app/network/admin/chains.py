@@ -24,10 +24,9 @@ from app.console.views import after_saving
 from app.db.database import Database
 from app.db.engine import reading
 from app.network.admin.editing import Attempt, NetworkView
-from app.network.admin.names import chain_names, percent
+from app.network.admin.names import chain_names, percent, stopped_chains
 from app.network.admin.previewed import PreviewedForm, saved
 from app.network.admin.row_forms import StopChainForm
-from app.network.admin.stopped import stopped_chains
 from app.network.edits.planning import Edit
 from app.network.edits.results import Invalid
 from app.network.edits.rows import ShownRow, preview_edit

@@ -39,7 +39,7 @@ from app.network.edits.connecting import (
     example_of,
 )
 from app.network.edits.results import FieldError, Invalid, Preview
-from app.network.edits.rows import preview_edits
+from app.network.edits.rows import preview_edit
 from app.network.models import Chain
 from app.network.models.columns import declared
 from app.network.models.document_fields import MAX_DECIMALS
@@ -298,7 +298,7 @@ class ConnectView(ConsoleView):
         edits = connection_edits(form.example, new)
         try:
             if (made := saved(form, edits)) is None:
-                preview = preview_edits(current(Database), current(TwoPersons), edits)
+                preview = preview_edit(current(Database), current(TwoPersons), edits)
                 return self._preview_page(form, new, preview)
             flash_saved(made)
             if made.proposal_id is not None:

@@ -25,7 +25,7 @@ from app.network.admin.previewed import PreviewedForm, saved
 from app.network.document import export_network
 from app.network.edits.compare import Compared, NetworkRefused, Picked, compare_document, picked_edits
 from app.network.edits.results import InUse, Invalid
-from app.network.edits.rows import Edits, preview_edits
+from app.network.edits.rows import Edits, preview_edit
 from app.network.history import network_at
 from app.parts import current
 from app.values.amounts import grouped
@@ -213,7 +213,7 @@ class DocumentView(ConsoleView):
         )
 
     def _preview(self, form: ApplyForm, edits: Edits) -> ResponseReturnValue:
-        preview = preview_edits(current(Database), current(TwoPersons), edits)
+        preview = preview_edit(current(Database), current(TwoPersons), edits)
         if preview.needs_typed:
             form.require_typing(preview.needs_typed)
         return self.render(

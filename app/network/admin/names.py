@@ -14,6 +14,7 @@ from app.console.lists import Choice
 from app.db.database import Database
 from app.db.engine import reading
 from app.network import queries
+from app.network.history import StoppedChain, chains_stopped_now
 from app.parts import current
 from app.values.amounts import format_units
 
@@ -35,6 +36,14 @@ def chain_names() -> Mapping[int, str]:
         g.network_chain_names = dict(sorted(found.items(), key=lambda item: item[1].casefold()))
     names: Mapping[int, str] = g.network_chain_names
     return names
+
+
+def stopped_chains() -> list[StoppedChain]:
+    """The stopped chains, the one that was stopped last at the top; read once per request."""
+    if "stopped_chains" not in g:
+        g.stopped_chains = chains_stopped_now(current(Database))
+    found: list[StoppedChain] = g.stopped_chains
+    return found
 
 
 def name_for_this_page(chain_id: int, name: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any, Final
 
@@ -10,10 +10,8 @@ from msgspec import Struct
 from wtforms import Field, FormField, ValidationError
 from wtforms.utils import unset_value
 
-from app.console.forms.ends import EndField
 from app.console.forms.fields import (
     ChoiceField,
-    LineField,
     NoteField,
     ReasonField,
     TextValueField,
@@ -176,21 +174,15 @@ class BaseFeesForm(PreviewedForm):
 
 
 class BlocksForm(PreviewedForm):
-    """Addresses or networks to block, one per line, and what counts for all of them.
+    """Addresses or networks to block, one per line; a subclass has the inputs of what counts for all of them.
 
     :param names: how the lines are called.
-    :param keys: the other keys of the row, as the network document has them.
     """
 
     text = NoteField()
-    reason = NoteField("Reason", "For operators only. Users never see it.")
-    source = LineField("Source", "The list or case that it comes from.", needed=False)
-    expires_at = EndField()
 
-    def __init__(self, names: str, description: str, keys: Collection[str], **kwargs: Any) -> None:
+    def __init__(self, names: str, description: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        if "source" not in keys:
-            del self.source
         self.text.label.text = names
         self.text.description = description
         self.text.render_kw = {"spellcheck": "false", "rows": "8"}

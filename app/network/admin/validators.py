@@ -21,7 +21,7 @@ from app.network.admin.previewed import PreviewedForm, saved
 from app.network.admin.validator_sets import validator_sets
 from app.network.edits.connecting import opening_edits, opening_set
 from app.network.edits.results import Invalid, Preview
-from app.network.edits.rows import Edits, preview_edits
+from app.network.edits.rows import Edits, preview_edit
 from app.parts import current
 from app.values.amounts import grouped
 
@@ -106,7 +106,7 @@ class ValidatorsView(ConsoleView):
         try:
             if (made := saved(form, edits)) is not None:
                 return after_saving(made, url_for("validators.index", chain=chain))
-            preview = preview_edits(current(Database), current(TwoPersons), edits)
+            preview = preview_edit(current(Database), current(TwoPersons), edits)
         except Invalid as refused:
             form.validators.errors = [error.message for error in refused.first_of_each()]
             return self._opening_page(form, chain)

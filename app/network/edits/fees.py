@@ -52,11 +52,20 @@ class FeeEdit(Struct, frozen=True):
             "symbol": self.symbol,
             "amount": None if self.amount is None else str(self.amount),
             "factor": None if self.factor is None else str(self.factor),
+            "shown": self.shown,
         }
 
     def planned(self, connection: Connection, now: datetime) -> Planned:
-        """What the edit comes to, from the rows of now (``saving.Command``)."""
-        return planned_fees(connection, self, self.shown)
+        """What the edit comes to, from the rows of now (``saving.Command``).
+
+        :raises Invalid: impossible values, or no route leads to the chain.
+        :raises Conflict: a route was added or removed since the preview, or has another fee.
+        """
+        routes = _routes_to(connection, self)
+        require_unchanged("one of the base fees", self.shown, _fees_by_route(routes))
+        changes = _changes(routes, self)
+        words = f"set base fees of {counted(len(changes), 'route')} to chain {self.dst_chain_id}"
+        return Planned(BASE_FEES, self.as_input(), "network.base_fees", changes, words=words)
 
     @classmethod
     def of_input(cls, data: Mapping[str, Any]) -> FeeEdit:
@@ -66,6 +75,7 @@ class FeeEdit(Struct, frozen=True):
             data["symbol"],
             None if data["amount"] is None else int(data["amount"]),
             None if data["factor"] is None else Fraction(data["factor"]),
+            data["shown"],
         )
 
 
@@ -125,19 +135,6 @@ def preview_fees(database: Database, two_persons: TwoPersons, edit: FeeEdit) -> 
         rows.append(FeeRow(route_key, name, row["base_fee"], fee, decimals, effect))
     waiting = waits(two_persons, _changes(routes, edit))
     return FeesPreview(tuple(rows), fingerprint(_fees_by_route(routes)), waiting)
-
-
-def planned_fees(connection: Connection, edit: FeeEdit, shown: str) -> Planned:
-    """What the edit comes to, from the rows of now.
-
-    :raises Invalid: impossible values, or no route leads to the chain.
-    :raises Conflict: a route was added or removed since the preview, or has another fee.
-    """
-    routes = _routes_to(connection, edit)
-    require_unchanged("one of the base fees", shown, _fees_by_route(routes))
-    given, changes = edit.as_input() | {"shown": shown}, _changes(routes, edit)
-    words = f"set base fees of {counted(len(changes), 'route')} to chain {edit.dst_chain_id}"
-    return Planned(BASE_FEES, given, "network.base_fees", changes, words=words)
 
 
 def _changes(routes: Sequence[Row], edit: FeeEdit) -> list[Change]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, cast
+from typing import Any, ClassVar, Final, cast
 
 from marshmallow import ValidationError
 from msgspec import Struct
@@ -126,11 +126,24 @@ class Edit(Struct, frozen=True):
     values: Mapping[str, Any] | None = None
     shown: str | None = None
 
+    about: ClassVar[str] = ""
+    as_document: ClassVar[bool] = False
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """This one, as ``rows.Edits`` have several."""
+        return (self,)
+
     def as_input(self) -> dict[str, Any]:
-        """The edit for a proposal, from which ``Edit(**input)`` makes it again."""
+        """The edit for a proposal."""
         values = None if self.values is None else dict(self.values)
         shown = None if self.row_id is None else self.shown  # a new row is based on none
         return {"section": self.section, "row_id": self.row_id, "values": values, "shown": shown}
+
+    @classmethod
+    def of_input(cls, data: Mapping[str, Any]) -> Edit:
+        """The edit that a proposal was made of."""
+        return cls(**data)
 
     def planned(self, connection: Connection, now: datetime) -> Planned:
         """What the edit comes to, from the rows of now (``saving.Command``)."""

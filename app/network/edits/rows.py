@@ -82,34 +82,6 @@ def show_row(database: Database, section: str, row_id: int) -> ShownRow | None:
     return ShownRow(row_id, of.describe(row), values, fingerprint(values))
 
 
-def preview_edit(database: Database, two_persons: TwoPersons, edit: Edit) -> Preview:
-    """What the edit would do. Nothing is written.
-
-    :raises EditRefused: why it would be refused (``Invalid``, ``Conflict``, ``InUse``).
-    """
-    now, section = database.clock(), EDITABLE[edit.section]
-    with reading_consistently(database.engine) as connection:
-        plan = plan_edits(connection, (edit,), now)
-        effects = tuple(effects_of(connection, plan, now, edit.values))
-        row = row_by_id(connection, section.model, edit.row_id or 0)
-    if not plan.changes:
-        return Preview(section.describe(row) if row else section.name, (), (), ())
-    (change,) = plan.changes
-    return Preview(
-        section.describe(change.row),
-        (str(change),),
-        difference(change.audited.before, change.audited.after),
-        effects,
-        needs_typed(plan.changes),
-        waits(two_persons, plan.changes),
-    )
-
-
-def planned_edit(connection: Connection, edit: Edit, now: datetime) -> Planned:
-    """What the edit comes to, from the rows of now."""
-    return edit.planned(connection, now)
-
-
 SEVERAL: Final = "rows"
 """What proposals call several rows that are edited together."""
 
@@ -152,30 +124,25 @@ class Edits(Struct, frozen=True):
         return cls(edits, data["action"], data["words"], data["about"], data["as_document"])
 
 
-def preview_edits(database: Database, two_persons: TwoPersons, edits: Edits) -> Preview:
-    """What the edits would do together. Nothing is written.
+def preview_edit(database: Database, two_persons: TwoPersons, edit: Edit | Edits) -> Preview:
+    """What the edit would do, or several together. Nothing is written.
 
-    :raises EditRefused: why they would be refused (``Invalid``, ``Conflict``, ``InUse``).
+    :raises EditRefused: why it would be refused (``Invalid``, ``Conflict``, ``InUse``).
     """
     now = database.clock()
     with reading_consistently(database.engine) as connection:
-        plan = plan_edits(connection, edits.edits, now, as_document=edits.as_document)
-        effects = tuple(effects_of(connection, plan, now))
-    changes = plan.changes
+        plan = plan_edits(connection, edit.edits, now, as_document=edit.as_document)
+        effects = tuple(effects_of(connection, plan, now, edit.values if isinstance(edit, Edit) else None))
+    changes, told = plan.changes, tuple(audited(plan.changes))
     return Preview(
-        edits.about or in_words(changes),
+        edit.about or (told[0].subject if len(told) == 1 else in_words(changes)),
         tuple(map(str, in_turns(changes))),
-        (),
+        difference(told[0].before, told[0].after) if len(told) == 1 else (),
         effects,
         needs_typed(changes),
         waits(two_persons, changes),
-        tuple(audited(changes)),
+        told,
     )
-
-
-def planned_edits(connection: Connection, edits: Edits, now: datetime) -> Planned:
-    """What the edits come to, from the rows of now."""
-    return edits.planned(connection, now)
 
 
 def edits_of(changes: Sequence[Change], shown: Mapping[str, str]) -> tuple[Edit, ...]:

@@ -143,7 +143,7 @@ class Planned(Struct, frozen=True):
 
 
 class Command(Protocol):
-    """An edit that somebody asks for: of one row, of several, of fees, of chains, of what is blocked."""
+    """An edit that somebody requests: of one row, of several, of fees, of chains, of what is blocked."""
 
     def planned(self, connection: Connection, now: datetime) -> Planned:
         """What it comes to, from the rows of now.

@@ -15,7 +15,7 @@ from app.db.database import Database
 from app.db.engine import reading_consistently
 from app.network.edits.planning import SECTION_BY_NAME, Edit
 from app.network.edits.results import FieldError, Invalid, Preview, counted
-from app.network.edits.rows import Edits, preview_edits
+from app.network.edits.rows import Edits, preview_edit
 from app.network.edits.saving import Planned
 from app.network.models import Chain
 from app.network.queries import load_rows
@@ -52,7 +52,7 @@ def preview_switch(database: Database, two_persons: TwoPersons, switch: Switch) 
     with reading_consistently(database.engine) as connection:
         rows = _rows(connection, switch)
     # The effects do not depend on the reason, but the plan requires one.
-    preview = preview_edits(
+    preview = preview_edit(
         database, two_persons, _edits(rows, replace(switch, reason=switch.reason or "to be given"))
     )
     return replace(preview, fingerprint=_fingerprint(rows))

@@ -1,4 +1,4 @@
-"""Who gets no estimate, who signs refunds, what else clients are told, and how often all of it changed."""
+"""Who gets no estimate, who signs refunds, what else clients get, and how often all of it changed."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class OpeningValidator(Base):
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
     chain_id: Mapped[ChainId] = column(shapes.ListedChain(), reference=ForeignKey("chains.chain_id"))
     signer: Mapped[str] = column(Signer(required=True))
-    power: Mapped[int] = column(Amount(required=True), judged=True)
+    power: Mapped[int] = column(Amount(required=True), validates=True)
 
 
 class ConfigField(Base):

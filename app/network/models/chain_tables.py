@@ -18,10 +18,10 @@ from app.db.base import Base
 from app.db.types import BigId, UtcTime
 from app.json_documents import Amount, WholeNumber
 from app.network.models import document_fields as shapes
-from app.network.models.columns import Told, Unit, column, told_columns
+from app.network.models.columns import Published, Unit, column, published_columns
 from app.network.models.price_fields import AmountOrNone, Most, Ppm
-from app.network.models.watch_fields import BlocksOrFinalized, RpcNames, Seconds
-from app.network.watch_terms import Finality
+from app.network.models.watch_fields import BlocksOrFinalized, RpcName, Seconds
+from app.network.watch_terms import MAX_RPC_NAMES, Finality
 from app.values.identifiers import BlockNumber, ChainId
 
 MAX_SLIPPAGE_PPM: Final = 999_999
@@ -39,19 +39,19 @@ class Chain(Base):
         "Chain ID",
         "From 1 to 4294967295, the ID that wallets use.",
         unique=True,
-        told=Told("Chain id.", 1, name="id", briefly=True),
+        published=Published("Chain id.", 1, name="id", briefly=True),
     )
     name: Mapped[str] = column(
         shapes.Name(shapes.NAME_LENGTH, required=True),
         "Name",
         "As clients display it.",
-        told=Told("Display name.", "Ethereum", briefly=True),
+        published=Published("Display name.", "Ethereum", briefly=True),
     )
     icon: Mapped[str] = column(
         shapes.Url(least=0, load_default=""),
         "Icon",
         "https URL of an image. Optional.",
-        told=Told("URL of an icon, or empty.", briefly=True),
+        published=Published("URL of an icon, or empty.", briefly=True),
         always=True,
     )
     block_delay: Mapped[int] = column(
@@ -60,7 +60,7 @@ class Chain(Base):
         "Blocks to wait on this chain before a transfer from it counts as confirmed.",
         after="contract_addr",
         copied=True,
-        told=Told("Blocks that a transfer waits on this chain.", 12, briefly=True),
+        published=Published("Blocks that a transfer waits on this chain.", 12, briefly=True),
     )
     gas_token_symbol: Mapped[str] = column(
         shapes.Label(shapes.SYMBOL_LENGTH, required=True),
@@ -68,21 +68,23 @@ class Chain(Base):
         "Symbol of the coin that pays for gas, such as ETH.",
         after="contract_addr",
         copied=True,
-        told=Told("Symbol of the gas token.", "ETH", briefly=True),
+        published=Published("Symbol of the gas token.", "ETH", briefly=True),
     )
     explore_url: Mapped[str] = column(
         shapes.ExplorerUrl(required=True),
         "Block explorer",
         "https URL without ? and #. Links are this URL, the transaction path and the transaction hash.",
         doc="as configured, maybe with a / at its end",
-        told=Told("Block explorer.", "https://etherscan.io", briefly=True),
+        published=Published("Block explorer.", "https://etherscan.io", briefly=True),
     )
     contract_addr: Mapped[str] = column(
         shapes.Contract(required=True),
         "Bridge contract",
         "The pool bridge, which pays refunds of transfers through pools. Leave empty if there is none yet.",
-        judged=True,
-        told=Told("Pool bridge contract.", "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820", briefly=True),
+        validates=True,
+        published=Published(
+            "Pool bridge contract.", "0x5427FEFA711Eff984124bFBB1AB6fbf5E3DA1820", briefly=True
+        ),
     )
     drop_gas_amt: Mapped[int] = column(
         Amount(load_default=0),
@@ -90,7 +92,9 @@ class Chain(Base):
         "Clients see it in estimates to this chain. The coin of an EVM chain has 18 decimals.",
         unit=Unit("id", symbol="gas_token_symbol", contract="contract_addr"),
         copied=True,
-        told=Told("Amount of the gas token dropped to receivers, in smallest units.", "0", briefly=True),
+        published=Published(
+            "Amount of the gas token dropped to receivers, in smallest units.", "0", briefly=True
+        ),
         always=True,
     )
     minimal_max_slippage: Mapped[int] = column(
@@ -105,7 +109,7 @@ class Chain(Base):
         "Stopped",
         "No estimates are given from or to the chain. Transfers continue.",
         after="rpc",
-        told=Told("Whether the chain is disabled.", False, after="transfer_agent_contract_addr"),
+        published=Published("Whether the chain is disabled.", False, after="transfer_agent_contract_addr"),
         always=True,
     )
     disabled_reason: Mapped[str] = column(
@@ -126,21 +130,23 @@ class Chain(Base):
         copied=True,
     )
     drop_gas_cost_amt: Mapped[str] = column(
-        shapes.Passed("0"), told=Told("Cost of the gas drop, as configured.", "0")
+        shapes.Passed("0"), published=Published("Cost of the gas drop, as configured.", "0")
     )
-    drop_gas_balance_alert: Mapped[str] = column(shapes.Passed("0"), told=Told("As configured.", "0"))
+    drop_gas_balance_alert: Mapped[str] = column(
+        shapes.Passed("0"), published=Published("As configured.", "0")
+    )
     suggested_gas_cost: Mapped[str] = column(
         shapes.Passed("0"),
-        told=Told("Suggested gas cost of a transfer on this chain, as configured.", "213522"),
+        published=Published("Suggested gas cost of a transfer on this chain, as configured.", "213522"),
     )
     flat_usd_fee: Mapped[float] = column(
-        shapes.PlainNumber(load_default=0), told=Told("A fee in US dollars, as configured.", 0.5)
+        shapes.PlainNumber(load_default=0), published=Published("A fee in US dollars, as configured.", 0.5)
     )
     farming_reward_contract_addr: Mapped[str] = column(
-        shapes.Contract(load_default=""), told=Told("Farming reward contract, or empty.")
+        shapes.Contract(load_default=""), published=Published("Farming reward contract, or empty.")
     )
     transfer_agent_contract_addr: Mapped[str] = column(
-        shapes.Contract(load_default=""), told=Told("Transfer agent contract, or empty.")
+        shapes.Contract(load_default=""), published=Published("Transfer agent contract, or empty.")
     )
     watch_from_block: Mapped[BlockNumber | None] = column(
         WholeNumber(0, MAX_BLOCK, allow_none=True, load_default=None),
@@ -159,12 +165,12 @@ class Chain(Base):
         Seconds(), "Polling interval (seconds)", "From 0.2 to 3600: how often to ask for new blocks."
     )
     rpc: Mapped[list[str]] = column(
-        RpcNames(),
+        shapes.Different(RpcName(), MAX_RPC_NAMES),
         "Nodes",
         "Names of environment variables that hold node URLs, such as RPC_URL_ETHEREUM: one per line, "
         "the preferred one first. Do not enter URLs here, as they contain keys.",
     )
-    extra: Mapped[dict[str, Any]] = column(shapes.Extra(lambda: told_columns(Chain)))
+    extra: Mapped[dict[str, Any]] = column(shapes.Extra(lambda: published_columns(Chain)))
 
 
 _OWN: Final = Unit(decimals="decimal")
@@ -172,7 +178,10 @@ _OWN: Final = Unit(decimals="decimal")
 
 def known_of_tokens() -> tuple[str, ...]:
     """The fields of a token in the transfer configs, which ``token`` has some of."""
-    return ("token", *(name for name, (*_, told) in told_columns(Token, Pool).items() if not told.briefly))
+    return (
+        "token",
+        *(name for name, (*_, published) in published_columns(Token, Pool).items() if not published.briefly),
+    )
 
 
 class Token(Base):
@@ -187,40 +196,42 @@ class Token(Base):
         shapes.Symbol(),
         "Symbol",
         "The same on every chain that has the token. Upper and lower case differ.",
-        told=Told("Symbol, the same on every chain.", "USDT", briefly=True, of_pairs=True),
+        published=Published("Symbol, the same on every chain.", "USDT", briefly=True, of_pairs=True),
     )
     name: Mapped[str] = column(
         shapes.Name(shapes.NAME_LENGTH, required=True),
         "Name",
         "As clients display it.",
-        told=Told("Display name.", "Tether USD", of_pairs=True),
+        published=Published("Display name.", "Tether USD", of_pairs=True),
     )
     icon: Mapped[str] = column(
         shapes.Url(least=0, load_default=""),
         "Icon",
         "https URL of an image. Optional.",
-        told=Told("URL of an icon, or empty.", of_pairs=True),
+        published=Published("URL of an icon, or empty.", of_pairs=True),
         always=True,
     )
     address: Mapped[str] = column(
         shapes.ConfiguredAccount(required=True),
         "Contract",
         "The token's contract on this chain.",
-        judged=True,
-        told=Told("Contract.", "0xdAC17F958D2ee523a2206206994597C13D831ec7", briefly=True, of_pairs=True),
+        validates=True,
+        published=Published(
+            "Contract.", "0xdAC17F958D2ee523a2206206994597C13D831ec7", briefly=True, of_pairs=True
+        ),
     )
     decimal: Mapped[int] = column(
         WholeNumber(0, shapes.MAX_DECIMALS, required=True),
         "Decimals",
         "From 0 to 36, as in the contract.",
-        judged=True,
-        told=Told("Decimals.", 6, briefly=True, of_pairs=True),
+        validates=True,
+        published=Published("Decimals.", 6, briefly=True, of_pairs=True),
     )
     xfer_disabled: Mapped[bool] = column(
         shapes.Flag(load_default=False),
         "Transfers stopped",
         "No estimates are given for this token on this chain, pegged or not.",
-        told=Told(
+        published=Published(
             "In chain_token: true if it is not sent through the pool. In a pair: true if the pair "
             "is disabled.",
             False,
@@ -237,7 +248,7 @@ class Token(Base):
         shapes.Flag(load_default=False),
         "Shown as disabled",
         "Also stops all transfers, and clients see it as transfer_disabled.",
-        told=Told("Whether all transfers of the token, or its chain, are disabled.", False),
+        published=Published("Whether all transfers of the token, or its chain, are disabled.", False),
     )
     min_send: Mapped[int | None] = column(
         AmountOrNone(),
@@ -245,7 +256,7 @@ class Token(Base):
         "Of a transfer from this chain: the bridge contract's minSend plus 1. A pegged pair's own "
         "minimum replaces it. Leave empty for none.",
         unit=_OWN,
-        told=Told(
+        published=Published(
             "Minimum amount of a transfer from this chain; empty if none.",
             after="delay_period",
             of_pairs=True,
@@ -258,28 +269,28 @@ class Token(Base):
         "replaces it. Leave empty for none, which is 0 in the contract.",
         unit=_OWN,
         least="min_send",
-        told=Told(
+        published=Published(
             "Maximum amount of a transfer from this chain; empty if none.", after="min_send", of_pairs=True
         ),
     )
     liq_add_disabled: Mapped[bool] = column(
-        shapes.Flag(load_default=False), told=Told("As configured.", False)
+        shapes.Flag(load_default=False), published=Published("As configured.", False)
     )
     liq_rm_disabled: Mapped[bool] = column(
-        shapes.Flag(load_default=False), told=Told("As configured.", False)
+        shapes.Flag(load_default=False), published=Published("As configured.", False)
     )
     liq_agg_rm_src_disabled: Mapped[bool] = column(
-        shapes.Flag(load_default=False), told=Told("As configured.", False)
+        shapes.Flag(load_default=False), published=Published("As configured.", False)
     )
     delay_threshold: Mapped[str] = column(
         shapes.Passed(),
-        told=Told(
+        published=Published(
             "Payouts above this amount wait in the contract's delay queue; smallest units, empty if none."
         ),
     )
     delay_period: Mapped[int] = column(
         WholeNumber(0, shapes.MAX_UINT32, load_default=0),
-        told=Told("How long such a payout waits, in seconds.", 0),
+        published=Published("How long such a payout waits, in seconds.", 0),
     )
     extra: Mapped[dict[str, Any]] = column(shapes.Extra(known_of_tokens))
 
@@ -344,7 +355,9 @@ class Pool(Base):
         "Total cap",
         "The most that the pool may hold after a transfer. Leave empty for no cap.",
         unit=_HERE,
-        told=Told("The pool's total cap, smallest units; empty if none.", name="inbound_lmt", after="icon"),
+        published=Published(
+            "The pool's total cap, smallest units; empty if none.", name="inbound_lmt", after="icon"
+        ),
         always=True,
     )
     epoch_cap: Mapped[int | None] = column(
@@ -352,7 +365,7 @@ class Pool(Base):
         "Epoch cap",
         "The most that may be sent into the pool in one epoch. Leave empty for no cap.",
         unit=_HERE,
-        told=Told(
+        published=Published(
             "The pool's epoch volume cap; empty if none.", name="inbound_epoch_cap", after="inbound_lmt"
         ),
         always=True,

@@ -1,7 +1,7 @@
 """How a column of the network document is declared: once, where its table is.
 
-The document's schema, the console's form, what is stored again after a change, and the answer to clients are
-made of it (docs/network.md).
+The document's schema, the console's form, what is validated again after a change, and the answer to clients
+are made of it (docs/network.md).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from app.network.models.document_fields import NOTE_LENGTH, ChainNumber, Flag, U
 from app.network.models.price_fields import Tiers
 
 _KEY: Final = "document"
-_JUDGED: Final = "judged"
+_VALIDATES: Final = "validates"
 
 
 class Unit(Struct, frozen=True):
@@ -44,8 +44,8 @@ class Unit(Struct, frozen=True):
     contract: str = ""
 
 
-class Told(Struct, frozen=True):
-    """How the transfer configs tell clients a column.
+class Published(Struct, frozen=True):
+    """How a column stands in the transfer configs, which clients get.
 
     :param text: what OpenAPI says of the field, and an example of it.
     :param name: of the field, where it is not that of the column.
@@ -79,7 +79,7 @@ class Declared(Struct, frozen=True):
     :param copied: a chain that is connected after another one's example starts with its value.
     :param least: a column of the same row that it must not be below, where both are given.
     :param both: a column of the same row that is given with this one, or neither is.
-    :param told: how clients are told of it; None: operators alone see it.
+    :param published: how clients get it; None: only operators see it.
     """
 
     shape: fields.Field[Any]
@@ -94,7 +94,7 @@ class Declared(Struct, frozen=True):
     copied: bool = False
     least: str = ""
     both: str = ""
-    told: Told | None = None
+    published: Published | None = None
 
     @property
     def default(self) -> Any:
@@ -115,7 +115,7 @@ def column(
     *,
     type_: TypeEngine[Any] | None = None,
     reference: ForeignKey | None = None,
-    judged: bool = False,
+    validates: bool = False,
     unique: bool | None = None,
     doc: str | None = None,
     **more: Any,
@@ -124,7 +124,7 @@ def column(
 
     :param type_: in the database, where the shape does not say it (``_stored``).
     :param reference: to the column of another table, which has the type then.
-    :param judged: stored events are judged by it, so they are judged again after a change of it.
+    :param validates: stored events are validated by it, so they are validated again after a change of it.
     :param more: further attributes of ``Declared``.
     """
     default = {} if shape.load_default in (missing, None) else {"default": shape.load_default}
@@ -133,7 +133,7 @@ def column(
         unique=unique,
         doc=doc,
         **default,
-        info={_KEY: Declared(shape, label, help_text, **more)} | (JUDGED if judged else {}),
+        info={_KEY: Declared(shape, label, help_text, **more)} | (VALIDATES if validates else {}),
     )
 
 
@@ -160,7 +160,7 @@ _STORED: Final[Mapping[type[fields.Field[Any]], TypeEngine[Any]]] = {
 }
 
 
-JUDGED: Final = {_JUDGED: True}
+VALIDATES: Final = {_VALIDATES: True}
 """The ``info`` of a column that the document writes under the key of another one."""
 
 
@@ -174,21 +174,24 @@ def declared(model: type[Base]) -> Mapping[str, Declared]:
     }
 
 
-def judged_columns(model: type[Base]) -> tuple[str, ...]:
-    """The columns by which stored events are judged."""
-    return tuple(column.key for column in model.__table__.columns if _JUDGED in column.info)
+def validating_columns(model: type[Base]) -> tuple[str, ...]:
+    """The columns by which stored events are validated."""
+    return tuple(column.key for column in model.__table__.columns if _VALIDATES in column.info)
 
 
 @cache
-def told_columns(*models: type[Base]) -> Mapping[str, tuple[str, Declared, Told]]:
-    """The fields that clients are told of the tables' rows, in the answer's order, each with its column."""
+def published_columns(*models: type[Base]) -> Mapping[str, tuple[str, Declared, Published]]:
+    """The fields that clients get of the tables' rows, in the answer's order, each with its column."""
     found = {
-        each.told.name or column: (column, each, each.told)
+        each.published.name or column: (column, each, each.published)
         for model in models
         for column, each in declared(model).items()
-        if each.told is not None
+        if each.published is not None
     }
-    return {name: found[name] for name in in_order({name: told.after for name, (*_, told) in found.items()})}
+    return {
+        name: found[name]
+        for name in in_order({name: published.after for name, (*_, published) in found.items()})
+    }
 
 
 def in_order(after: Mapping[str, str]) -> Iterable[str]:

@@ -336,17 +336,22 @@ class Passed(Text):
         super().__init__(PASSED_LENGTH, least=0, load_default=load_default)
 
 
-class Accounts(ListOf):
-    """Different accounts or contracts, none at all included."""
+class Different(ListOf):
+    """Different values, none at all included.
 
-    def __init__(self) -> None:
-        super().__init__(ConfiguredAccount(), load_default=list)
+    :param of: what each of them looks like.
+    :param most: how many there may be.
+    """
+
+    def __init__(self, of: fields.Field[Any], most: int) -> None:
+        super().__init__(of, load_default=list)
+        self.most = most
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
-        accounts: Any = super()._deserialize(value, attr, data, **kwargs)
-        if len(accounts) > MAX_CONTRACTS:
-            raise ValidationError(f"must have at most {MAX_CONTRACTS} entries")
-        for index, account in enumerate(accounts):
-            if account in accounts[:index]:
+        found: Any = super()._deserialize(value, attr, data, **kwargs)
+        if len(found) > self.most:
+            raise ValidationError(f"must have at most {self.most} entries")
+        for index, each in enumerate(found):
+            if each in found[:index]:
                 raise ValidationError({index: ["is given twice"]})
-        return accounts
+        return found

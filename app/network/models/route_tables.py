@@ -15,7 +15,7 @@ from app.db.types import BigId, UtcTime
 from app.json_documents import Time, WholeNumber
 from app.network.models import document_fields as shapes
 from app.network.models.chain_tables import known_of_tokens
-from app.network.models.columns import JUDGED, Told, Unit, column, told_columns
+from app.network.models.columns import VALIDATES, Published, Unit, column, published_columns
 from app.network.models.price_fields import AmountOrNone, Most, Rate, Tiers
 from app.values.identifiers import ChainId
 
@@ -52,7 +52,7 @@ class Route(Base):
         Rate(required=True), "Rate", name="rate", type_=String(16), doc="fixed or stableswap"
     )
     rate_value: Mapped[str | None] = mapped_column(
-        String(_RATE_LENGTH), doc="plain decimal, of a fixed rate", info=JUDGED
+        String(_RATE_LENGTH), doc="plain decimal, of a fixed rate", info=VALIDATES
     )
     amplification: Mapped[int | None] = mapped_column(doc="of a curve, as Curve's A()")
     base_fee: Mapped[int | None] = column(
@@ -154,13 +154,17 @@ class PairToken(fields.Nested):
         super().__init__(PairTokenSchema, load_default=dict)
 
 
+def _contracts() -> shapes.Different:
+    return shapes.Different(shapes.ConfiguredAccount(), shapes.MAX_CONTRACTS)
+
+
 _ORIGINAL: Final = Unit("org_chain_id", "org_token.decimal")
 _PEGGED: Final = Unit("pegged_chain_id", "pegged_token.decimal")
 
 
 def known_of_pairs() -> tuple[str, ...]:
     """The fields of a pair in the transfer configs."""
-    return ("org_chain_id", "org_token", "pegged_chain_id", "pegged_token", *told_columns(PeggedPair))
+    return ("org_chain_id", "org_token", "pegged_chain_id", "pegged_token", *published_columns(PeggedPair))
 
 
 class PeggedPair(Base):
@@ -191,56 +195,57 @@ class PeggedPair(Base):
         PairToken(),
         "Original token",
         after="max_burn",
-        judged=True,
+        validates=True,
     )
     pegged_token: Mapped[dict[str, Any]] = column(
         PairToken(),
         "Pegged token",
         after="org_token",
-        judged=True,
+        validates=True,
     )
     pegged_deposit_contract_addr: Mapped[str] = column(
         shapes.Contract(required=True),
         "Vault",
         "The contract on the original chain, which pays refunds of deposits. Leave empty if there is none.",
-        judged=True,
-        told=Told("Vault, on the original chain."),
+        validates=True,
+        published=Published("Vault, on the original chain."),
     )
     pegged_burn_contract_addr: Mapped[str] = column(
         shapes.Contract(required=True),
         "Bridge",
         "The contract on the pegged chain, which pays refunds of burns. Leave empty if there is none.",
-        judged=True,
-        told=Told("Token bridge, on the pegged chain."),
+        validates=True,
+        published=Published("Token bridge, on the pegged chain."),
     )
     deposit_contracts: Mapped[list[str]] = column(
-        shapes.Accounts(), "More vaults", "Other vaults of this pair, one per line. Optional.", judged=True
+        _contracts(), "More vaults", "Other vaults of this pair, one per line. Optional.", validates=True
     )
     burn_contracts: Mapped[list[str]] = column(
-        shapes.Accounts(), "More bridges", "Other bridges of this pair, one per line. Optional.", judged=True
+        _contracts(), "More bridges", "Other bridges of this pair, one per line. Optional.", validates=True
     )
     canonical_token_contract_addr: Mapped[str] = column(
         shapes.Contract(load_default=""),
         "Canonical token",
         "Contract of the canonical form of the minted token. Optional.",
         always=True,
-        told=Told("Canonical token, or empty."),
+        published=Published("Canonical token, or empty."),
     )
     migration_peg_burn_contract_addr: Mapped[str] = column(
-        shapes.Contract(load_default=""), told=Told("As configured, or empty.", after="bridge_version")
+        shapes.Contract(load_default=""),
+        published=Published("As configured, or empty.", after="bridge_version"),
     )
     vault_version: Mapped[int] = column(
         WholeNumber(0, shapes.MAX_UINT32, required=True),
         "Vault version",
         start=2,
-        told=Told("Version of the vault contract.", 2),
+        published=Published("Version of the vault contract.", 2),
     )
     bridge_version: Mapped[int] = column(
         WholeNumber(0, shapes.MAX_UINT32, required=True),
         "Bridge version",
         "Between two pegged chains of a token, both with version 2, transfers are burned and minted.",
         start=2,
-        told=Told("Version of the bridge contract.", 2),
+        published=Published("Version of the bridge contract.", 2),
     )
     deposit_base_fee: Mapped[int | None] = column(
         AmountOrNone(load_default=0),

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from marshmallow import ValidationError, fields
+from marshmallow import fields
 
-from app.network.models.document_fields import ListOf
 from app.network.watch_terms import (
     DEFAULT_POLL_SECONDS,
     FINALIZED,
     MAX_POLL_SECONDS,
     MAX_RPC_NAME,
-    MAX_RPC_NAMES,
     MIN_POLL_SECONDS,
     RPC_NAME,
     Finality,
@@ -76,19 +74,3 @@ class RpcName(fields.Field[str]):
         if value.endswith("_FILE"):
             raise self.make_error("file")
         return value
-
-
-class RpcNames(ListOf):
-    """Different names, the preferred one first."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(RpcName(), load_default=list, **kwargs)
-
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
-        names: Any = super()._deserialize(value, attr, data, **kwargs)
-        if len(names) > MAX_RPC_NAMES:
-            raise ValidationError(f"must have at most {MAX_RPC_NAMES} entries")
-        for index, name in enumerate(names):
-            if name in names[:index]:
-                raise ValidationError({index: ["is given twice"]})
-        return names

@@ -24,6 +24,9 @@ from tests.contract.clients.readers import (
 Object = Any
 """``go_struct`` or ``zod_object``."""
 
+OWN_OF_TOKENS = ("min_send", "max_send")
+"""Fields of a token in the transfer configs that are our own, beyond the recorded ones, in their order."""
+
 CODES = (500, 1001, 1002, 1004, 1005, 1009, 1012, 1015, 1016, 1017, 1018)
 
 
@@ -250,8 +253,7 @@ def configs(made: Object) -> Fields:
             "liq_agg_rm_src_disabled": flag,
             "delay_threshold": text,
             "delay_period": number,
-            "min_send": text,
-            "max_send": text,
+            **dict.fromkeys(OWN_OF_TOKENS, text),
         }
     )
     pair = made(

@@ -15,7 +15,7 @@ from flask import Flask
 from app import cooperation
 from app.network.document import import_network
 from app.network.edits.compare import Picked, compare_document, picked_edits
-from app.network.edits.rows import preview_edits
+from app.network.edits.rows import preview_edit
 from app.network.history import network_at
 from tests.actors import TESTER
 from tests.gateway import gateway_of
@@ -64,7 +64,7 @@ def test_it_gives_way(app: Flask, turns: list[float]) -> None:
     picked = Picked((), ("blocked_addresses",))
     edits = picked_edits(gateway.database, text, picked, shown=shown)
     found["pick"] = pieces(lambda: picked_edits(gateway.database, text, picked, shown=shown))
-    found["preview"] = pieces(lambda: preview_edits(gateway.database, gateway.two_persons, edits))
+    found["preview"] = pieces(lambda: preview_edit(gateway.database, gateway.two_persons, edits))
     import_network(*gateway.editing, text, actor=TESTER)
     found["at"] = pieces(lambda: network_at(gateway.database, long_ago))
     (counting,) = pieces(lambda: sum(number for number in range(1_000_000)))
