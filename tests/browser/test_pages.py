@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from flask import Flask
-from msgspec.structs import asdict
 from playwright.sync_api import Page, expect
 from sqlalchemy import create_engine, text
 from werkzeug.routing import MapAdapter

@@ -40,7 +40,7 @@ ACCOUNT: Final = "account"
 
 
 class AccountWish(StrEnum):
-    """What is asked for."""
+    """What is requested."""
 
     CREATE = "create"
     CHANGE = "change"
@@ -49,7 +49,7 @@ class AccountWish(StrEnum):
 
 
 class AccountRequest(Struct, frozen=True):
-    """What is asked for an account.
+    """What is requested for an account.
 
     ``email`` is in its one spelling. ``values`` are those of role, active and second_factor_required that
     shall count. ``hashed`` is a new password's hash. ``passed_on``: somebody else than the owner chose it,
