@@ -6,13 +6,12 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 import psutil
-from msgspec.structs import replace
 from sqlalchemy import Connection, select
 
 from app.accounts.roles import Role
