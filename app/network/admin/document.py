@@ -9,7 +9,6 @@ from flask import Response, flash, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from flask_wtf.file import FileField
-from msgspec import Struct
 from wtforms import HiddenField, ValidationError
 
 from app.accounts.proposal import TwoPersons
@@ -20,10 +19,10 @@ from app.console.forms.numbers import written_time
 from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
 from app.json_documents import read_time
-from app.network.admin.change_words import DescribedChange, told
+from app.network.admin.change_words import told
 from app.network.admin.previewed import PreviewedForm, saved
 from app.network.document import export_network
-from app.network.edits.compare import Compared, NetworkRefused, Picked, compare_document, picked_edits
+from app.network.edits.compare import NetworkRefused, Picked, compare_document, picked_edits
 from app.network.edits.results import InUse, Invalid
 from app.network.edits.rows import Edits, preview_edit
 from app.network.history import network_at
@@ -105,20 +104,6 @@ def typed_time() -> tuple[str, datetime | None]:
 _ONE_BY_ONE: Final = 100
 """Of so many rows of a section each is picked by itself; more are picked as one, and the first are shown."""
 _MOST_ERRORS: Final = 50
-
-
-class _Section(Struct, frozen=True):
-    """The differences of a section for the page."""
-
-    name: str
-    title: str
-    count: int
-    rows: list[DescribedChange]
-
-    @property
-    def one_by_one(self) -> bool:
-        """Whether each row can be picked."""
-        return self.count <= _ONE_BY_ONE
 
 
 class DocumentView(ConsoleView):
@@ -208,7 +193,8 @@ class DocumentView(ConsoleView):
             found=found,
             text=document.decode(),
             source=source,
-            sections=[_told(section) for section in found.sections],
+            described=told,
+            most=_ONE_BY_ONE,
             picked=picked if picked is not None and (picked.subjects or picked.sections) else None,
         )
 
@@ -226,9 +212,3 @@ class DocumentView(ConsoleView):
                 *((n, "whole") for n in form.picked.sections),
             ],
         )
-
-
-def _told(section: Compared) -> _Section:
-    title = section.section.replace("_", " ")
-    rows = [told(change) for change in section.changes[:_ONE_BY_ONE]]
-    return _Section(section.section, title[:1].upper() + title[1:], len(section.changes), rows)

@@ -21,28 +21,20 @@ from app.values.crypto import parse_evm_address
 from app.values.identifiers import ChainId
 
 
-class Member(Struct, frozen=True):
-    """A validator; ``share_ppm`` is of the whole power, in parts per million, rounded down."""
-
-    signer: bytes
-    power: int
-    share_ppm: int
-
-
 class SetVersion(Struct, frozen=True):
-    """One set, the strongest first. Version 0 is the opening one, which no event reports.
+    """A set, and when which event reported it; the opening one has version 0 and no event."""
 
-    ``cannot_sign`` says why the contract takes nothing that the set signs; None where it does.
-    """
-
-    version: int
+    of: ValidatorSet
     current: bool
-    at: datetime | None
-    event_id: str | None
-    total_power: int
-    quorum: int
-    cannot_sign: str | None
-    members: tuple[Member, ...]
+    at: datetime | None = None
+    event_id: str | None = None
+
+    @property
+    def strongest(self) -> list[tuple[bytes, int, int]]:
+        """The signers from the strongest on, with power and share in parts per million, rounded down."""
+        total = self.of.total_power
+        members = sorted(self.of.members, key=lambda member: (-member[1], member[0]))
+        return [(signer, power, power * PPM // total if total else 0) for signer, power in members]
 
 
 class ChainSets(Struct, frozen=True):
@@ -78,23 +70,6 @@ def _versions(
             for signer, power in zip(event.signers, event.powers, strict=True)
         ]
         found = ValidatorSet.of(chain_id, version, members)
-        yield _version(found, version == len(rotations), event.at, event.id)
+        yield SetVersion(found, version == len(rotations), event.at, event.id)
     if opening is not None:
-        yield _version(opening, not rotations, None, None)
-
-
-def _version(of: ValidatorSet, current: bool, at: datetime | None, event_id: str | None) -> SetVersion:
-    members = sorted(of.members, key=lambda member: (-member[1], member[0]))
-    return SetVersion(
-        of.version,
-        current,
-        at,
-        event_id,
-        of.total_power,
-        of.quorum,
-        of.cannot_sign,
-        tuple(
-            Member(signer, power, power * PPM // of.total_power if of.total_power else 0)
-            for signer, power in members
-        ),
-    )
+        yield SetVersion(opening, not rotations)

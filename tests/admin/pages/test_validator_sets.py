@@ -28,10 +28,10 @@ def of_chain(gateway: Gateway, chain_id: int) -> ChainSets:
 def test_the_opening_set_is_current_until_the_feed_tells_of_another(gateway: Gateway) -> None:
     assert [each.name for each in validator_sets(gateway.database)] == ["BNB Chain", "Ethereum", "Optimism"]
     (opening,) = of_chain(gateway, 1).versions
-    assert (opening.version, opening.current, opening.event_id, opening.at) == (0, True, None, None)
-    assert [f"0x{member.signer.hex()}" for member in opening.members] == [s.lower() for s in SIGNERS]
-    assert [member.share_ppm for member in opening.members] == [500_000, 500_000]
-    assert opening.quorum == opening.total_power * 2 // 3 + 1
+    assert (opening.of.version, opening.current, opening.event_id, opening.at) == (0, True, None, None)
+    assert [f"0x{signer.hex()}" for signer, *_ in opening.strongest] == [s.lower() for s in SIGNERS]
+    assert [share for *_, share in opening.strongest] == [500_000, 500_000]
+    assert opening.of.quorum == opening.of.total_power * 2 // 3 + 1
     assert of_chain(gateway, 56).versions == ()
 
 
@@ -42,11 +42,11 @@ def test_rotations_are_versions_and_those_taken_back_are_not(gateway: Gateway) -
     feed(gateway, event("validators.updated", "second", at=-10, **second))
     feed(gateway, event("validators.updated", "first", at=-20, **first))
     newest, middle, opening = of_chain(gateway, 1).versions
-    assert [(v.version, v.current, v.event_id) for v in (newest, middle, opening)] == [
+    assert [(v.of.version, v.current, v.event_id) for v in (newest, middle, opening)] == [
         (2, True, "second"), (1, False, "first"), (0, False, None),
     ]  # fmt: skip
-    assert [(member.power, member.share_ppm) for member in middle.members] == [
+    assert [(power, share) for _, power, share in middle.strongest] == [
         (4, 571_428), (2, 285_714), (1, 142_857),
     ]  # fmt: skip
     feed(gateway, event("chain.reorged", chain_id=1, from_block=400))
-    assert [(v.version, v.current) for v in of_chain(gateway, 1).versions] == [(1, True), (0, False)]
+    assert [(v.of.version, v.current) for v in of_chain(gateway, 1).versions] == [(1, True), (0, False)]
