@@ -25,7 +25,6 @@ WRITERS = {
     "accounts/services/account_changes.py": {"create_within", "change_account"},
     "accounts/services/accounts.py": {"Operator", "change_account"},
     "accounts/services/code_keys.py": {"Operator"},  # the same secrets under another key
-    "accounts/services/factors.py": {"change_account"},
     "accounts/services/sessions.py": {"Operator"},  # the time and place of a sign-in
     "accounts/services/proposals.py": {"run"},  # a command, for which it has asked
     "credentials/services/issued.py": {"kind.model"},

@@ -113,22 +113,11 @@ class _Planned(Struct, frozen=True):
         """Make the change (``PlannedChange``)."""
         request, before, head = self.request, self.before, audit_head(connection)
         if before is None:
-            create_within(
-                connection,
-                database,
-                audit_keys,
-                request.email,
-                request.hashed or "",
-                Role(request.values["role"]),
-                actor=actor,
-                passed_on=request.passed_on,
-                needs_factor=_needs_factor(request),
-                note=note,
-            )
-        elif request.wish is AccountWish.RESET_SECOND_FACTOR:
-            forget_within(connection, database, audit_keys, before.id, actor=actor, note=note)
+            create_within(connection, database, audit_keys, self.columns, actor=actor, note=note)
         else:
             change_account(connection, database, audit_keys, before.id, self.columns, actor=actor, note=note)
+            if request.wish is AccountWish.RESET_SECOND_FACTOR:
+                forget_within(connection, database, audit_keys, before, actor=actor)
         now = audit_head(connection)
         return now[0] if now and now != head else None
 
@@ -216,7 +205,14 @@ def _plan(connection: Connection, request: AccountRequest) -> _Planned:
         after = {"email": request.email, "role": request.values["role"], "active": True}
         # Only where it is so: proposals from before there was the choice stay what they are.
         after |= {"second_factor_required": True} if _needs_factor(request) else {}
-        return _Planned(request, None, {}, AuditedChange(subject, None, after))
+        columns = {
+            "email": request.email,
+            "password": request.hashed,
+            "role": request.values["role"],
+            "second_factor_required": _needs_factor(request),
+            "must_change_password": request.passed_on,
+        }
+        return _Planned(request, None, columns, AuditedChange(subject, None, after))
     if before is None:
         raise AccountRefused("this account does not exist; reload the page")
     passkeys = tuple(row["credential_id"].hex() for row in passkeys_of(connection, before.id))

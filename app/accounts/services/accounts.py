@@ -69,39 +69,21 @@ def create_within(
     connection: Connection,
     database: Database,
     audit_keys: AuditKeys,
-    address: str,
-    hashed: str,
-    role: Role,
+    columns: Mapping[str, Any],
     *,
     actor: Actor,
-    passed_on: bool = False,
-    needs_factor: bool = False,
-    note: str = "",
-) -> Account:
+    note: str,
+) -> None:
     """Create an account that may sign in at once, in a writing transaction of the caller, who has leave.
 
-    :param passed_on: the password was chosen by somebody else than the account's owner, who must change
-        it before anything else.
-    :param needs_factor: the account has to set up a second factor at its first sign-in.
+    :param columns: its email, which no account has yet, and what does not follow from being new.
     :param note: stands before what the audit record says.
     """
-    if account_named(connection, address) is not None:
-        raise AccountRefused(f"an account {address} already exists")
-    row = {
-        "email": address,
-        "password": hashed,
-        "role": role.value,
-        "active": True,
-        "fs_uniquifier": new_uniquifier(),
-        "second_factor_required": needs_factor,
-        "must_change_password": passed_on,
-        "created_at": database.clock(),
-    }
+    row = {"active": True, "fs_uniquifier": new_uniquifier(), "created_at": database.clock(), **columns}
     connection.execute(insert(Operator).values(row))
-    made = account_named(connection, address)
+    made = account_named(connection, row["email"])
     assert made is not None  # noqa: S101  it was written in this transaction
     _record(connection, database, audit_keys, actor, "operator.create", before=None, after=made, note=note)
-    return made
 
 
 def find_account(

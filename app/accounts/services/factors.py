@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import Connection, delete, insert, select
 
@@ -25,8 +25,6 @@ from app.accounts.roles import RECOVERY_CODES, SessionEnd
 from app.accounts.services.accounts import (
     Account,
     AccountRefused,
-    change_account,
-    new_uniquifier,
 )
 from app.accounts.services.sessions import end_sessions
 from app.audit.keys import AuditKeys
@@ -106,31 +104,20 @@ RULE: Final = "second factor for everyone"
 
 
 def forget_within(
-    connection: Connection,
-    database: Database,
-    audit_keys: AuditKeys,
-    account_id: int,
-    *,
-    actor: Actor,
-    note: str = "",
-) -> Account:
-    """Forget the account's one-time codes, passkeys and recovery codes, and end its sessions.
+    connection: Connection, database: Database, audit_keys: AuditKeys, account: Account, *, actor: Actor
+) -> None:
+    """Forget the account's passkeys and recovery codes; its one-time codes are columns of the account.
 
     :param connection: a writing transaction of the caller, who has leave.
-    :param note: stands before what the audit record says.
     """
-    forgotten: dict[str, Any] = {"tf_primary_method": None, "tf_totp_secret": None}
-    forgotten |= {"fs_uniquifier": new_uniquifier()}
-    account = change_account(connection, database, audit_keys, account_id, forgotten, actor=actor, note=note)
-    passkeys = OperatorPasskey.operator_id == account_id
+    passkeys = OperatorPasskey.operator_id == account.id
     removed = list(connection.scalars(select(OperatorPasskey.name).where(passkeys)))
     connection.execute(delete(OperatorPasskey).where(passkeys))
-    connection.execute(delete(OperatorRecoveryCode).where(OperatorRecoveryCode.operator_id == account_id))
+    connection.execute(delete(OperatorRecoveryCode).where(OperatorRecoveryCode.operator_id == account.id))
     if removed:
         subject, detail = f"operator {account.email}", "forgotten: " + ", ".join(removed)
         now = database.clock()
         record(connection, audit_keys, actor, "passkey.remove", subject, now=now, detail=detail)
-    return account
 
 
 def accounts_that_have_passkeys(database: Database) -> frozenset[int]:
