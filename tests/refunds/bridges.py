@@ -37,7 +37,7 @@ class WatchedBridge:
     def __post_init__(self) -> None:
         self.watched = Watched(self.gateway, changes={"pool_bridge": self.story.contract})
         self.reader = self.watched.reader(
-            network(tokens={(CHAIN, self.story.token): ("USDT",)}, pool_bridges={CHAIN: self.story.contract})
+            network(symbols={(CHAIN, self.story.token): ("USDT",)}, pool_bridges={CHAIN: self.story.contract})
         )
 
     def mine(self, *receipts: Receipt) -> None:

@@ -133,14 +133,14 @@ def terms(**changes: Any) -> WatchTerms:
     return WatchTerms(**values | changes)
 
 
-def network(**changes: Any) -> WatchedNetwork:
+def network(**facts: Any) -> WatchedNetwork:
     """What the configuration says of the logs."""
-    facts = NetworkFacts(
-        symbols={(CHAIN, TOKEN): ("USDT",)},
-        pools=frozenset({PoolKey(CHAIN, "USDT"), PoolKey(OTHER, "USDT")}),
-        pool_bridges={CHAIN: POOL},
-    )
-    return WatchedNetwork(**{"version": "1", "facts": facts} | changes)
+    usual: dict[str, Any] = {
+        "symbols": {(CHAIN, TOKEN): ("USDT",)},
+        "pools": frozenset({PoolKey(CHAIN, "USDT"), PoolKey(OTHER, "USDT")}),
+        "pool_bridges": {CHAIN: POOL},
+    }
+    return WatchedNetwork("1", NetworkFacts(**usual | facts))
 
 
 class FakeTime:
