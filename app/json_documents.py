@@ -1,7 +1,7 @@
 """Reading JSON strictly, and by the fields of a marshmallow schema: what every document that comes in shares.
 
 The fields themselves do the work. What is left out is marshmallow's care for hooks, nested names and faults,
-where there are none; ``tests/test_plain_json.py`` compares both for every schema that is used so.
+where there are none; ``tests/api/test_plain_shapes.py`` compares both for every schema that is used so.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import orjson
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, missing
 
-from app.values.amounts import parse_uint256
-from app.values.crypto import checksum_address, parse_evm_address
-from app.values.times import parse_rfc3339, rfc3339
+from app.values import json_values
+from app.values.times import rfc3339
+
+T = TypeVar("T")
 
 MAX_DEPTH: Final = 64
 """Levels of arrays and objects: no document of this gateway has more than ten."""
@@ -201,32 +202,11 @@ def _is_written_plainly(name: str, field: fields.Field[Any]) -> bool:
     return not _is_renamed(field) and field._CHECK_ATTRIBUTE and "." not in name
 
 
-MAX_ACCOUNT: Final = 128
-
-
-def read_time(text: str) -> datetime:
-    """An RFC 3339 time with an offset, in UTC; digits past the microsecond are cut.
-
-    :raises ValueError: with what it must be.
-    """
-    try:
-        return Time().deserialize(text)
-    except ValidationError as error:
-        raise ValueError(str(error.messages[0])) from None
-
-
 class Time(fields.Field[datetime]):
     """RFC 3339 with an offset; digits past the microsecond are cut."""
 
-    default_error_messages = {"invalid": "must be a time with an offset such as 2026-01-31T12:00:00Z"}
-
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> datetime:
-        if not isinstance(value, str):
-            raise self.make_error("invalid")
-        try:
-            return parse_rfc3339(value)
-        except ValueError:
-            raise self.make_error("invalid") from None
+        return _valid(json_values.read_time, value)
 
     def _serialize(self, value: datetime | None, attr: str | None, obj: Any, **kwargs: Any) -> str | None:
         return None if value is None else rfc3339(value)
@@ -235,32 +215,19 @@ class Time(fields.Field[datetime]):
 class WholeNumber(fields.Field[int]):
     """A JSON integer in a range."""
 
-    default_error_messages = {"invalid": "must be an integer from {low} to {high}"}
-
     def __init__(self, low: int, high: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.low, self.high = low, high
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
-        if type(value) is not int or not self.low <= value <= self.high:
-            raise self.make_error("invalid", low=self.low, high=self.high)
-        return value
+        return _valid(json_values.read_whole_number, value, self.low, self.high)
 
 
 class Amount(fields.Field[int]):
     """A uint256 as a decimal string."""
 
-    default_error_messages = {
-        "invalid": 'must be a string of decimal digits up to 2^256-1, such as "1000000"'
-    }
-
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
-        if not isinstance(value, str):
-            raise self.make_error("invalid")
-        try:
-            return parse_uint256(value)
-        except ValueError:
-            raise self.make_error("invalid") from None
+        return _valid(json_values.read_amount, value)
 
     def _serialize(self, value: int | None, attr: str | None, obj: Any, **kwargs: Any) -> str | None:
         return None if value is None else str(value)
@@ -269,37 +236,34 @@ class Amount(fields.Field[int]):
 class Text(fields.Field[str]):
     """Text without NUL, which PostgreSQL cannot store."""
 
-    default_error_messages = {"invalid": "must be a text of {least} to {most} characters without NUL"}
-
     def __init__(self, most: int, least: int = 1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.most, self.least = most, least
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        if not isinstance(value, str) or not self.least <= len(value) <= self.most or "\x00" in value:
-            raise self.make_error("invalid", least=self.least, most=self.most)
-        return value
+        return _valid(json_values.read_text, value, self.most, self.least)
 
 
 class Account(Text):
-    """An account on any chain; an EVM address is kept with its checksum."""
+    """An account on any chain; an EVM address is stored with its checksum."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(MAX_ACCOUNT, **kwargs)
+        super().__init__(json_values.MAX_ACCOUNT, **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        account = super()._deserialize(value, attr, data, **kwargs)
-        address = parse_evm_address(account)
-        return checksum_address(address) if address is not None else account
+        return _valid(json_values.read_account, value, self.least)
 
 
 class Signer(fields.Field[str]):
-    """A validator: a 0x address other than the zero address, kept with its checksum."""
-
-    default_error_messages = {"invalid": "must be a 0x address of 20 bytes, not all zero"}
+    """A validator: a 0x address other than the zero address, stored with its checksum."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        address = parse_evm_address(value) if isinstance(value, str) else None
-        if address is None or not any(address):
-            raise self.make_error("invalid")
-        return checksum_address(address)
+        return _valid(json_values.read_signer, value)
+
+
+def _valid(read: Callable[..., T], value: Any, *bounds: int) -> T:
+    """What the reader gives; what it has against the value as marshmallow says it."""
+    try:
+        return read(value, *bounds)
+    except ValueError as fault:
+        raise ValidationError(str(fault)) from None

@@ -13,8 +13,7 @@ from app.db.engine import reading
 from app.network.snapshot import SnapshotSource
 from app.sandbox.loader import is_sandbox
 from app.transfers.admin.components import ChainName, chain_name
-from app.transfers.admin.labels import EVENT_WORDS
-from app.transfers.event_types import EventType
+from app.transfers.events import EVENT_CLASSES
 from app.transfers.queries.trends import chain_progress, last_event
 from app.values.times import age_in_words
 from app.watcher.services.chains import watched_chains
@@ -96,7 +95,7 @@ def freshness(database: Database, snapshots: SnapshotSource) -> Freshness:
     if newest is None:
         feed = FeedFreshness(None, "Never", "", "")
     else:
-        age, label = age_in_words(now - newest.received_at), EVENT_WORDS[EventType(newest.type)]
+        age, label = age_in_words(now - newest.received_at), EVENT_CLASSES[newest.type].label
         feed = FeedFreshness(newest.received_at, age, label, newest.reporter)
     return Freshness(tuple(lines), feed, sandbox)
 

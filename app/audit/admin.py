@@ -22,10 +22,10 @@ from app.console.caller import read_id
 from app.console.formats import csv_line
 from app.console.views import ConsoleView
 from app.db.database import Database
-from app.json_documents import read_time
 from app.network.admin.change_words import restore_page, told
 from app.parts import current
 from app.values.amounts import grouped
+from app.values.json_values import read_time
 
 _PAGE: Final = 50
 _LONGEST: Final = 256

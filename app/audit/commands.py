@@ -23,10 +23,10 @@ from app.audit.services import (
     verify_audit,
 )
 from app.db.database import Database
-from app.json_documents import read_time
 from app.parts import current
 from app.terminal import DataGroup, Refusal, say
 from app.values.differences import difference
+from app.values.json_values import read_time
 from app.values.times import rfc3339
 
 _HEAD: Final = re.compile(r"([0-9]{1,18}):([0-9a-fA-F]{64})", re.ASCII)

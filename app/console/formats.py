@@ -15,9 +15,9 @@ from flask import Flask, current_app, url_for
 from markupsafe import Markup, escape
 
 from app.http.pages import digest
-from app.json_documents import read_time
 from app.values import amounts
 from app.values.amounts import format_units
+from app.values.json_values import read_time
 from app.values.times import rfc3339, span_in_words
 
 

@@ -24,9 +24,9 @@ from app.credentials.services.issued import (
 )
 from app.credentials.services.issuing import TokenTerms, Wanted, issue, new_key, new_token, second_token
 from app.db.database import Database
-from app.json_documents import read_time
 from app.parts import current
 from app.terminal import DataGroup, Refusal, break_glass, cli_actor, say, table, time
+from app.values.json_values import read_time
 
 api_keys = DataGroup("api-keys", help="API keys, with which integrators ask by a limit of their own.")
 ingest_tokens = DataGroup("ingest-tokens", help="Ingest tokens, with which reporters send events over HTTP.")

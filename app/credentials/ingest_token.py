@@ -15,8 +15,8 @@ from typing import Final
 from msgspec import Struct
 
 from app.credentials.credential import Credential, digest_of, is_plain_name
-from app.transfers.event_types import EventType
 from app.transfers.events import (
+    REPORTED,
     ChainEvent,
     ChainReorged,
     Event,
@@ -31,7 +31,7 @@ from app.values.amounts import grouped
 from app.values.identifiers import MAX_CHAIN_ID
 from app.values.times import Epoch
 
-TYPES: Final = tuple(each for each in EventType if each is not EventType.EVENTS_RETRACTED)
+TYPES: Final = REPORTED
 """Event types that reporters report."""
 
 MAX_EVENTS: Final = 1_000_000_000
@@ -83,7 +83,7 @@ class Scope(Struct, frozen=True):
     ``is_exported``: what is reported was admitted once under these limits, and is only taken in again.
     """
 
-    types: frozenset[EventType] | None = None
+    types: frozenset[str] | None = None
     chains: frozenset[int] | None = None
     is_exported: bool = False
 

@@ -20,7 +20,6 @@ from app.credentials.ingest_token import FROM_FILES
 from app.db.database import Database
 from app.db.schema import database_complaint
 from app.feed.lines import lines_of
-from app.feed.schemas import OPERATOR_SCHEMAS
 from app.feed.services.backfills import PAUSE_SECONDS, ROWS, known_backfills, progress_of, run_backfill
 from app.feed.services.ingest import Intake, ingest_lines
 from app.feed.services.log import NoEventLog, export_log, grown_complaint
@@ -29,13 +28,14 @@ from app.feed.services.replay import AnotherReplay, replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
 from app.feed.verifying.mismatches import Difference
 from app.feed.verifying.run import about_how_many, verify
-from app.json_documents import read_time
 from app.parts import current
 from app.terminal import CheckedCommand, DataGroup, Refusal, cli_actor, say
 from app.terminal import time as as_text
+from app.transfers.events import EVENT_CLASSES
 from app.transfers.subjects import subject_of_chain, subject_of_route, subject_of_transfer
 from app.values.amounts import grouped
 from app.values.identifiers import ChainId, RouteKey
+from app.values.json_values import read_time
 from app.values.wire_values import parse_transfer_id
 
 
@@ -84,9 +84,7 @@ def ingest(context: click.Context, file: BinaryIO) -> None:
             advance_to(file.tell() if size else 0)
 
         lines = lines_of(file)
-        verdict = ingest_lines(
-            current(Database), current(Intake), lines, FROM_FILES, advance, OPERATOR_SCHEMAS
-        )
+        verdict = ingest_lines(current(Database), current(Intake), lines, FROM_FILES, advance, EVENT_CLASSES)
     click.echo(orjson.dumps(verdict.as_json()))
     context.exit(2 if verdict.refused else 0)
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from typing import Any, BinaryIO
 
-from marshmallow import Schema, ValidationError, fields
 from msgspec import Struct
 
-from app import json_documents
-from app.feed.schemas import MAX_ID, SCHEMAS
 from app.json_documents import UnreadableJson, loads
-from app.transfers.event_types import EventType
-from app.transfers.events import EVENT_CLASSES, Event
+from app.transfers.codec import read_event
+from app.transfers.event_fields import MAX_ID, Misread
+from app.transfers.events import REPORTED, Event, EventsRetracted
 from app.values.identifiers import MAX_CHAIN_ID
 
 MAX_AHEAD = timedelta(minutes=10)
@@ -65,11 +62,11 @@ def lines_of(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def read_line(
-    number: int, text: bytes, now: datetime, schemas: Mapping[EventType, Schema] = SCHEMAS
+    number: int, text: bytes, now: datetime, types: Collection[str] = REPORTED
 ) -> ReadLine | RefusedLine | None:
     """Read one line; None for a blank one.
 
-    :param schemas: the event types that the sender may report.
+    :param types: the event types that the sender may report.
     """
     if not text.strip():
         return None
@@ -84,10 +81,10 @@ def read_line(
     event_id = data.get("id")
     shown_id = event_id if isinstance(event_id, str) and len(event_id) <= MAX_ID else ""
     try:
-        event = _event(data, schemas)
-        limited_to = _limits(data) if EventType.EVENTS_RETRACTED in schemas else None
-    except ValidationError as error:
-        return RefusedLine(number, shown_id, _sentence(error))
+        event = _event(data, types)
+        limited_to = _limits(data) if EventsRetracted.type in types else None
+    except Misread as fault:
+        return RefusedLine(number, shown_id, str(fault))
     return validated_by_time(ReadLine(number, event, limited_to), now)
 
 
@@ -100,16 +97,11 @@ def validated_by_time(line: ReadLine, now: datetime) -> ReadLine | RefusedLine:
     return line
 
 
-def _event(data: dict[str, Any], schemas: Mapping[EventType, Schema]) -> Event:
-    name = data.get("type")
-    if not isinstance(name, str) or name not in schemas:
-        raise ValidationError({"type": [f"must be one of {', '.join(schemas)}"]})
-    event_type = EventType(name)
-    schema = schemas[event_type]
-    loaded = json_documents.load(schema, data)
-    for name in _lists(schema) & loaded.keys():
-        loaded[name] = tuple(loaded[name])
-    return EVENT_CLASSES[event_type](**loaded)
+def _event(data: dict[str, Any], types: Collection[str]) -> Event:
+    event_type = data.get("type")
+    if not isinstance(event_type, str) or event_type not in types:
+        raise Misread("type", f"must be one of {', '.join(types)}")
+    return read_event(event_type, data)
 
 
 def _limits(data: dict[str, Any]) -> frozenset[int] | None:
@@ -117,26 +109,9 @@ def _limits(data: dict[str, Any]) -> frozenset[int] | None:
     if limits is None:
         return None
     if not isinstance(limits, list) or not all(_is_chain_id(chain_id) for chain_id in limits):
-        raise ValidationError({"limited_to": ["Must be a list of chain ids"]})
+        raise Misread("limited_to", "must be a list of chain ids")
     return frozenset(limits)
 
 
 def _is_chain_id(value: Any) -> bool:
     return type(value) is int and 1 <= value <= MAX_CHAIN_ID
-
-
-@cache
-def _lists(schema: Schema) -> frozenset[str]:
-    """The fields that are lists in a line, and tuples in an event."""
-    return frozenset(n for n, field in schema.load_fields.items() if isinstance(field, fields.List))
-
-
-def _sentence(error: ValidationError) -> str:
-    """The first complaint as ``path: what it must be``."""
-    messages: Any = error.messages
-    path: list[str] = []
-    while isinstance(messages, dict):
-        key, messages = next(iter(messages.items()))
-        path.append(f"[{key}]" if isinstance(key, int) else f".{key}" if path else str(key))
-    message = str(messages[0]) if isinstance(messages, list) else str(messages)
-    return f"{''.join(path)}: {message[0].lower()}{message[1:]}"

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from app.http.hosts import GatewayFlask
 from app.http.later import LaterResponse
 from app.observability.logs import UNKNOWN, Served
-from app.transfers.event_types import EventType
+from app.transfers.events import EVENT_CLASSES
 from app.values.codes import Reason
 
 BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -41,7 +41,7 @@ _HTTP_STATUS: Final[Mapping[str, int]] = {
 """Of ``grpc-status``: what the same answer is over HTTP. The status of gRPC-Web itself is always 200."""
 
 _REASONS: Final = frozenset(reason.value for reason in Reason)
-_TYPES: Final = frozenset(each.value for each in EventType)
+_TYPES: Final = frozenset(EVENT_CLASSES)
 
 _Counted = tuple[Callable[[], None], Callable[[float], None] | None]
 """What counts a request, and what takes its time; None for the door of those who wait."""

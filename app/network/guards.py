@@ -9,13 +9,13 @@ from typing import Any, Final
 from msgspec import Struct
 from sqlalchemy import Connection
 
-from app.json_documents import read_time
 from app.network.changes import Change
 from app.network.route_terms import LONGEST_PIN
 from app.network.sections import SECTIONS, Row, Section
 from app.network.validators import MAX_TOTAL_POWER
 from app.transfers.queries.usage import open_transfers_use_contract, transfers_use_chain, transfers_use_token
 from app.values.codes import SendKind
+from app.values.json_values import read_time
 
 _PAIRS_OF_CHAINS: Final = {
     "routes": ("src_chain_id", "dst_chain_id"),

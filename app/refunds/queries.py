@@ -14,12 +14,12 @@ from app.db.types import is_one_of
 from app.refunds.models import PrunedWithdraw, SignatureNotNeeded, UserRefundRequest, WithdrawDone, WithdrawId
 from app.refunds.request import NO_TRANSFER, PaidIds, paid_elsewhere, withdraw_ids_of
 from app.transfers.codec import decode_event
-from app.transfers.event_types import EventType
 from app.transfers.events import (
     BlockEvent,
     NetworkStatus,
     PlacedEvent,
     RefundPrepared,
+    RefundSigned,
     TransferEvent,
     TransferSent,
     TransferSubmitted,
@@ -172,7 +172,7 @@ def refunded_by_one_of_several(connection: Connection, src_chain_ids: Collection
     ).all()
 
 
-_REFUND_TYPES: Final = (EventType.REFUND_PREPARED.value, EventType.REFUND_SIGNED.value)
+_REFUND_TYPES: Final = (RefundPrepared.type, RefundSigned.type)
 
 
 _IS_BASIS: Final = exists().where(

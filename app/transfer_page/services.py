@@ -39,7 +39,7 @@ from app.transfer_page.words import (
     steps_of,
     told,
 )
-from app.transfers.events import RefundCompleted, RefundDelayed, TransferEvent
+from app.transfers.events import TransferEvent
 from app.transfers.progress import UNKNOWN_TIMES, follows_route
 from app.transfers.queries.history import TransferEntry, transfers_of_key
 from app.transfers.queries.status import pruned_statuses
@@ -261,12 +261,7 @@ class _PageBuilder:
 
 def _refund_transaction(standing: StandingEvents) -> str | None:
     """The transaction that pays the refund, as the last standing event has it."""
-    paid: list[TransferEvent] = [
-        *standing.refunds_under_way,
-        *standing.every(RefundDelayed),
-        *standing.every(RefundCompleted),
-    ]
-    named = [event for event in sorted(paid, key=lambda event: event.order) if _tx_hash(event)]
+    named = [event for event in sorted(standing.withdraws, key=lambda event: event.order) if _tx_hash(event)]
     return _tx_hash(named[-1]) if named else None
 
 

@@ -103,11 +103,7 @@ def anomalies_of_transfer(
 
 
 def _refund_and_release(standing: StandingEvents) -> Anomaly | None:
-    refunds: list[Event] = [
-        *standing.refunds_under_way,
-        *standing.every(RefundDelayed),
-        *standing.every(RefundCompleted),
-    ]
+    refunds: list[Event] = [*standing.withdraws]
     refunds += [e for e in standing.every(NetworkStatus) if e.xfer_status is XferStatus.REFUND_DONE]
     releases = standing.every(TransferReleased)
     if not refunds or not releases:

@@ -1,11 +1,9 @@
-"""Between events and the canonical JSON that the log keeps and compares."""
+"""From the fields of a line to an event, and between events and the canonical JSON that the log stores."""
 
 from __future__ import annotations
 
-import base64
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any, Final
 
@@ -14,87 +12,63 @@ from sqlalchemy import ColumnElement, Connection, and_
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.db.types import is_one_of
-from app.transfers.event_types import EventType
+from app.transfers.event_fields import Misread, fields_of
 from app.transfers.events import EVENT_CLASSES, Event
 from app.transfers.subjects import EventKey
-from app.values.codes import SendKind, XferStatus
-
-Decode = Callable[[Any], Any]
-Encode = Callable[[Any], Any]
 
 # Columns of the log; everything else an event knows goes into its body.
 _COLUMNS = frozenset({"id"})
 
 
-def _tuple_of_ints(values: list[str]) -> tuple[int, ...]:
-    return tuple(map(int, values))
-
-
-_DECODE: dict[str, Decode] = {
-    "at": datetime.fromisoformat,
-    "transfer_id": bytes.fromhex,
-    "withdraw_id": bytes.fromhex,
-    "ref_id": bytes.fromhex,
-    "amount": int,
-    "base_fee": int,
-    "wd_onchain": base64.b64decode,
-    "signature": base64.b64decode,
-    "signers": tuple,
-    "targets": tuple,
-    "subjects": tuple,
-    "powers": _tuple_of_ints,
-    "kind": SendKind,
-    "xfer_status": XferStatus,
-}
-
-
-def _base64(value: bytes) -> str:
-    return base64.b64encode(value).decode()
-
-
-def _texts(values: tuple[int, ...]) -> list[str]:
-    return [str(value) for value in values]
-
-
-_ENCODE: dict[str, Encode] = {
-    "at": datetime.isoformat,
-    "transfer_id": bytes.hex,
-    "withdraw_id": bytes.hex,
-    "ref_id": bytes.hex,
-    "amount": str,
-    "base_fee": str,
-    "wd_onchain": _base64,
-    "signature": _base64,
-    "powers": _texts,
-}
-"""What is not JSON's own; the rest orjson writes as it is."""
-
-
 class _Codec:
-    """Encoder and decoder of one event class, its field lists made once."""
+    """Reader, encoder and decoder of one event class, made of its fields once."""
 
     def __init__(self, event_class: type[Event]) -> None:
         self.event_class = event_class
-        names = sorted(name for name in event_class.__struct_fields__ if name not in _COLUMNS)
-        self.values_of = attrgetter(*names)
-        self.fields = [(name, _ENCODE.get(name)) for name in names]
+        self.fields = fields_of(event_class)
+        self.readers = [(field.name, field.kind.read) for field in self.fields]
+        stored = sorted((each for each in self.fields if each.name not in _COLUMNS), key=attrgetter("name"))
+        self.values_of = attrgetter(*(field.name for field in stored))
+        self.stores = [(field.name, field.kind.store) for field in stored]
+        self.restores = {field.name: field.kind.restore for field in stored}
+
+    def read(self, data: Mapping[str, Any]) -> Event:
+        try:
+            event = self.event_class(
+                **{name: read(value) for name, read in self.readers if (value := data.get(name)) is not None}
+            )
+        except (TypeError, ValueError):  # a required field is missing, or a value is wrong: the first is told
+            for field in self.fields:
+                field.read(data)
+            raise
+        if (fault := event.fault()) is not None:
+            raise Misread(*fault)
+        return event
 
     def encode(self, event: Event) -> str:
         body: dict[str, Any] = {}
-        for (name, encode), value in zip(self.fields, self.values_of(event), strict=True):
+        for (name, store), value in zip(self.stores, self.values_of(event), strict=True):
             if value is not None:
-                body[name] = encode(value) if encode is not None else value
+                body[name] = store(value) if store is not None else value
         return orjson.dumps(body).decode()
 
     def decode(self, event_id: str, body: str) -> Event:
         values = {
-            name: decode(value) if (decode := _DECODE.get(name)) else value
+            name: restore(value) if (restore := self.restores[name]) else value
             for name, value in orjson.loads(body).items()
         }
         return self.event_class(id=event_id, **values)
 
 
 _CODECS = {event_type: _Codec(event_class) for event_type, event_class in EVENT_CLASSES.items()}
+
+
+def read_event(event_type: str, data: Mapping[str, Any]) -> Event:
+    """The event that the fields of a line say; unknown ones are ignored.
+
+    :raises Misread: with the first field that is not what it must be.
+    """
+    return _CODECS[event_type].read(data)
 
 
 def encode_event(event: Event) -> str:
@@ -104,7 +78,7 @@ def encode_event(event: Event) -> str:
 
 def decode_event(event_id: str, event_type: str, body: str) -> Event:
     """The event that :func:`encode_event` wrote."""
-    return _CODECS[EventType(event_type)].decode(event_id, body)
+    return _CODECS[event_type].decode(event_id, body)
 
 
 MOST_IN_STATEMENT: Final = 10_000

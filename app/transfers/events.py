@@ -1,41 +1,54 @@
-"""What the feed reports: one frozen dataclass an event type.
+"""What the feed reports: one class an event type, which says all about it but what follows from it.
 
-Amounts and powers are integers in smallest units, times aware and in UTC, transfer ids
+The types of the fields (``event_fields``) say how a line is read and how the event is stored, ``label`` what
+operators call it. Amounts and powers are integers in smallest units, times aware and in UTC, transfer ids
 32 bytes. ``block`` is the number of the block the event stands in, where it stands in one.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from msgspec import Struct
 
 from app.network.facts import Taken
-from app.transfers.event_types import EventType, Side
+from app.transfers import event_fields as fields
 from app.transfers.subjects import (
     OPERATORS,
     EventKey,
+    Side,
     subject_of_chain,
     subject_of_route,
     subject_of_transfer,
 )
-from app.values.codes import SendKind, XferStatus
-from app.values.identifiers import BlockNumber, ChainId, RouteKey, TransferId
+from app.values.identifiers import RouteKey
+
+EVENT_CLASSES: Final[dict[str, type[Event]]] = {}
+"""By their types, in the order in which they are declared here."""
 
 
 class Event(Struct, frozen=True, kw_only=True):
     """What every event has. ``order`` orders events wherever "earliest" or "latest" counts."""
 
-    type: ClassVar[EventType]
+    type: ClassVar[str]
+    label: ClassVar[str]
 
-    id: str
-    at: datetime
+    id: fields.EventId
+    at: fields.Time
+
+    def __init_subclass__(cls) -> None:
+        """Note each class that is an event's own, not a base of some."""
+        if "type" in vars(cls):
+            EVENT_CLASSES[cls.type] = cls
 
     @property
     def order(self) -> tuple[Any, ...]:
         """The key by which the earliest or latest of several of one type is found."""
         return self.at, self.id
+
+    def fault(self) -> tuple[str, str] | None:
+        """Of a reported event the field that others contradict, and what it must be."""
+        return None
 
     @property
     def subject(self) -> str:
@@ -52,8 +65,7 @@ class TransferEvent(Event, frozen=True, kw_only=True):
     """An event about one transfer."""
 
     side: ClassVar[Side | None] = None
-
-    transfer_id: TransferId
+    transfer_id: fields.TransferId
 
     @property
     def subject(self) -> str:
@@ -64,9 +76,9 @@ class TransferEvent(Event, frozen=True, kw_only=True):
 class BlockEvent(TransferEvent, frozen=True, kw_only=True):
     """A transfer event that may carry the block it stands in, and its place among the block's logs."""
 
-    block: BlockNumber | None = None
-    block_hash: str | None = None
-    log_index: int | None = None
+    block: fields.Block | None = None
+    block_hash: fields.Hash | None = None
+    log_index: fields.LogIndex | None = None
 
     @property
     def order(self) -> tuple[Any, ...]:
@@ -77,41 +89,43 @@ class BlockEvent(TransferEvent, frozen=True, kw_only=True):
 class PlacedEvent(BlockEvent, frozen=True, kw_only=True):
     """One that may say on which chain it was read: on another than the transfer's own it does not count."""
 
-    chain_id: ChainId | None = None
+    chain_id: fields.AnyChain | None = None
 
 
 class TransferSubmitted(TransferEvent, frozen=True, kw_only=True):
     """The source transaction was announced."""
 
-    type = EventType.TRANSFER_SUBMITTED
+    type = "transfer.submitted"
+    label = "Source transaction announced"
 
-    src_chain_id: ChainId
-    dst_chain_id: ChainId | None = None
-    symbol: str | None = None
-    amount: int | None = None
-    sender: str | None = None
-    receiver: str | None = None
-    src_tx_hash: str | None = None
+    src_chain_id: fields.Chain
+    dst_chain_id: fields.AnyChain | None = None
+    symbol: fields.Symbol | None = None
+    amount: fields.Amount | None = None
+    sender: fields.Account | None = None
+    receiver: fields.Account | None = None
+    src_tx_hash: fields.Hash | None = None
 
 
 class TransferSent(BlockEvent, frozen=True, kw_only=True):
     """The source transaction stands in a block."""
 
-    type = EventType.TRANSFER_SENT
+    type = "transfer.sent"
+    label = "Source transaction in a block"
     side = Side.SOURCE
 
-    kind: SendKind
-    src_chain_id: ChainId
-    dst_chain_id: ChainId
-    amount: int
-    sender: str
-    receiver: str
-    src_tx_hash: str
-    symbol: str | None = None
-    token: str | None = None
-    nonce: str | None = None
-    max_slippage: int | None = None
-    contract: str | None = None
+    kind: fields.Sending
+    src_chain_id: fields.Chain
+    dst_chain_id: fields.AnyChain
+    symbol: fields.Symbol | None = None
+    token: fields.Account | None = None
+    amount: fields.Amount
+    sender: fields.Account
+    receiver: fields.Account
+    nonce: fields.Nonce | None = None
+    max_slippage: fields.Slippage | None = None
+    src_tx_hash: fields.Hash
+    contract: fields.Account | None = None
 
     @property
     def order(self) -> tuple[Any, ...]:
@@ -128,113 +142,125 @@ class TransferSent(BlockEvent, frozen=True, kw_only=True):
 class TransferConfirmed(PlacedEvent, frozen=True, kw_only=True):
     """The send's block is ``block_delay`` deep."""
 
-    type = EventType.TRANSFER_CONFIRMED
+    type = "transfer.confirmed"
+    label = "Source block final"
     side = Side.SOURCE
 
 
 class TransferFailed(PlacedEvent, frozen=True, kw_only=True):
     """The source transaction reverted or was dropped; nothing was taken."""
 
-    type = EventType.TRANSFER_FAILED
+    type = "transfer.failed"
+    label = "Source transaction failed"
     side = Side.SOURCE
 
-    reason: str | None = None
+    reason: fields.PlainReason | None = None
 
 
 class NetworkStatus(TransferEvent, frozen=True, kw_only=True):
     """The validator network's status of the transfer; the latest counts."""
 
-    type = EventType.NETWORK_STATUS
+    type = "network.status"
+    label = "Decision of the validators"
 
-    xfer_status: XferStatus
+    xfer_status: fields.NetworkWord
 
 
 class TransferDelayed(PlacedEvent, frozen=True, kw_only=True):
     """The release was queued by the delay rule."""
 
-    type = EventType.TRANSFER_DELAYED
+    type = "transfer.delayed"
+    label = "Payout queued by the delay rule"
     side = Side.DESTINATION
 
-    dst_tx_hash: str | None = None
-    delayed_id: str | None = None
+    dst_tx_hash: fields.Hash | None = None
+    delayed_id: fields.Hash | None = None
 
 
 class TransferReleased(PlacedEvent, frozen=True, kw_only=True):
     """Funds were paid out; ``amount`` in destination units."""
 
-    type = EventType.TRANSFER_RELEASED
+    type = "transfer.released"
+    label = "Paid out on the destination"
     side = Side.DESTINATION
 
-    dst_tx_hash: str
-    amount: int | None = None
+    dst_tx_hash: fields.Hash
+    amount: fields.Amount | None = None
 
 
 class RefundRequested(TransferEvent, frozen=True, kw_only=True):
     """The refund flow has begun."""
 
-    type = EventType.REFUND_REQUESTED
+    type = "refund.requested"
+    label = "Refund requested"
 
 
 class RefundPrepared(TransferEvent, frozen=True, kw_only=True):
     """The withdraw request that the validators are to sign."""
 
-    type = EventType.REFUND_PREPARED
+    type = "refund.prepared"
+    label = "Refund request prepared"
 
-    wd_onchain: bytes
+    wd_onchain: fields.Bytes
 
 
 class RefundSigned(TransferEvent, frozen=True, kw_only=True):
     """One validator's signature over a withdraw request."""
 
-    type = EventType.REFUND_SIGNED
+    type = "refund.signed"
+    label = "Refund request signed"
 
-    signature: bytes
+    signature: fields.Bytes
 
 
 class RefundSubmitted(PlacedEvent, frozen=True, kw_only=True):
     """The user's withdraw is in a source block, not yet deep enough."""
 
-    type = EventType.REFUND_SUBMITTED
+    type = "refund.submitted"
+    label = "Refund in a source block"
     side = Side.SOURCE
 
-    tx_hash: str
+    tx_hash: fields.Hash
 
 
 class RefundFailed(PlacedEvent, frozen=True, kw_only=True):
     """The user's withdraw did not succeed: takes the ``RefundSubmitted`` of this transaction back."""
 
-    type = EventType.REFUND_FAILED
+    type = "refund.failed"
+    label = "Refund transaction failed"
     side = Side.SOURCE
 
-    tx_hash: str
+    tx_hash: fields.Hash
 
 
 class RefundDelayed(PlacedEvent, frozen=True, kw_only=True):
     """The user's withdraw was taken and waits in the contract's delay queue; nothing is paid yet."""
 
-    type = EventType.REFUND_DELAYED
+    type = "refund.delayed"
+    label = "Refund queued by the delay rule"
     side = Side.SOURCE
 
-    delayed_id: str
-    tx_hash: str | None = None
+    delayed_id: fields.Hash
+    tx_hash: fields.Hash | None = None
 
 
 class RefundCompleted(PlacedEvent, frozen=True, kw_only=True):
     """The user's withdraw is final and paid."""
 
-    type = EventType.REFUND_COMPLETED
+    type = "refund.completed"
+    label = "Refund final"
     side = Side.SOURCE
 
-    tx_hash: str | None = None
+    tx_hash: fields.Hash | None = None
 
 
 class ChainEvent(Event, frozen=True, kw_only=True):
     """An event of one chain that may carry the block it stands in, and its place among the block's logs."""
 
-    chain_id: ChainId
-    block: BlockNumber | None = None
-    block_hash: str | None = None
-    log_index: int | None = None
+    chain_id: fields.Chain
+    block: fields.Block | None = None
+    block_hash: fields.Hash | None = None
+    log_index: fields.LogIndex | None = None
 
     @property
     def subject(self) -> str:
@@ -245,97 +271,44 @@ class ChainEvent(Event, frozen=True, kw_only=True):
 class LiquidityAdded(ChainEvent, frozen=True, kw_only=True):
     """A liquidity provider's deposit."""
 
-    type = EventType.LIQUIDITY_ADDED
+    type = "liquidity.added"
+    label = "Liquidity added"
 
-    symbol: str
-    amount: int
+    symbol: fields.Symbol
+    amount: fields.Amount
 
 
 class LiquidityWithdrawn(ChainEvent, frozen=True, kw_only=True):
     """A liquidity provider's withdrawal. ``withdraw_id`` is the one that it used up (32 bytes)."""
 
-    type = EventType.LIQUIDITY_WITHDRAWN
+    type = "liquidity.withdrawn"
+    label = "Liquidity withdrawn"
 
-    symbol: str
-    amount: int
-    withdraw_id: bytes | None = None
+    symbol: fields.Symbol
+    amount: fields.Amount
+    withdraw_id: fields.WithdrawId | None = None
 
 
 class WithdrawDone(ChainEvent, frozen=True, kw_only=True):
     """The pool bridge took a request with this id: of a transfer, or of liquidity (``ref_id`` None)."""
 
-    type = EventType.WITHDRAW_DONE
+    type = "withdraw.done"
+    label = "Withdraw id used"
 
-    withdraw_id: bytes
-    ref_id: TransferId | None = None
-
-
-class ValidatorsUpdated(ChainEvent, frozen=True, kw_only=True):
-    """The chain's whole new validator set, whatever its contract accepted; the latest by ``order`` counts."""
-
-    type = EventType.VALIDATORS_UPDATED
-
-    signers: tuple[str, ...]
-    powers: tuple[int, ...]
-
-    @property
-    def order(self) -> tuple[Any, ...]:
-        """The chain's own: by block and log index, those that are not known first; then by time and id."""
-        block = -1 if self.block is None else self.block
-        log_index = -1 if self.log_index is None else self.log_index
-        return block, log_index, self.at, self.id
-
-
-class ChainHead(ChainEvent, frozen=True, kw_only=True):
-    """The chain has been read up to ``block``."""
-
-    type = EventType.CHAIN_HEAD
-
-
-class ChainReorged(Event, frozen=True, kw_only=True):
-    """Events of the chain accepted before this one, at ``from_block`` or above, no longer stand."""
-
-    type = EventType.CHAIN_REORGED
-
-    chain_id: ChainId
-    from_block: BlockNumber
-
-    @property
-    def subject(self) -> str:
-        """The chain."""
-        return subject_of_chain(self.chain_id)
-
-
-class EventsRetracted(Event, frozen=True, kw_only=True):
-    """An operator or the watcher retracts events by their ids. A retraction can be retracted itself.
-
-    Never reported by the feed: appended by ``events retract``, and by the watcher for what it reported and
-    the chain does not have. ``subjects`` says of each target what it is
-    about. It is missing in retractions from before ids were told apart by subject: those name whatever
-    had the id then.
-    """
-
-    type = EventType.EVENTS_RETRACTED
-
-    targets: tuple[str, ...]
-    reason: str
-    subjects: tuple[str, ...] | None = None
-
-    @property
-    def subject(self) -> str:
-        """The operators' own."""
-        return OPERATORS
+    withdraw_id: fields.WithdrawId
+    ref_id: fields.TransferId | None = None
 
 
 class FeeUpdated(Event, frozen=True, kw_only=True):
     """A route's base fee from now on, in destination units; the latest counts."""
 
-    type = EventType.FEE_UPDATED
+    type = "fee.updated"
+    label = "Base fee updated"
 
-    symbol: str
-    src_chain_id: ChainId
-    dst_chain_id: ChainId
-    base_fee: int
+    symbol: fields.Symbol
+    src_chain_id: fields.Chain
+    dst_chain_id: fields.Chain
+    base_fee: fields.Amount
 
     @property
     def route_key(self) -> RouteKey:
@@ -348,20 +321,80 @@ class FeeUpdated(Event, frozen=True, kw_only=True):
         return subject_of_route(self.route_key)
 
 
-def is_ahead(event: Event, now: datetime) -> bool:
-    """Whether nothing follows from the event yet: its time is still to come.
+class ValidatorsUpdated(ChainEvent, frozen=True, kw_only=True):
+    """The chain's whole new validator set, whatever its contract accepted; the latest by ``order`` counts."""
 
-    What takes others back does so at once: otherwise both the old and the new blocks of a chain would count.
+    type = "validators.updated"
+    label = "Validators replaced"
+
+    signers: fields.Signers
+    powers: fields.Powers
+
+    def fault(self) -> tuple[str, str] | None:
+        """Each signer has a power, and is there once."""
+        if len(self.signers) != len(self.powers):
+            return "powers", "must have as many entries as signers"
+        if len(set(self.signers)) != len(self.signers):
+            return "signers", "must not name a signer twice"
+        return None
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """The chain's own: by block and log index, those that are not known first; then by time and id."""
+        block = -1 if self.block is None else self.block
+        log_index = -1 if self.log_index is None else self.log_index
+        return block, log_index, self.at, self.id
+
+
+class ChainHead(ChainEvent, frozen=True, kw_only=True):
+    """The chain has been read up to ``block``."""
+
+    type = "chain.head"
+    label = "Chain read up to a block"
+
+    block: fields.Block
+
+
+class ChainReorged(Event, frozen=True, kw_only=True):
+    """Events of the chain accepted before this one, at ``from_block`` or above, no longer stand."""
+
+    type = "chain.reorged"
+    label = "Chain reorganised"
+
+    chain_id: fields.Chain
+    from_block: fields.Block
+
+    @property
+    def subject(self) -> str:
+        """The chain."""
+        return subject_of_chain(self.chain_id)
+
+
+class EventsRetracted(Event, frozen=True, kw_only=True):
+    """An operator or the watcher retracts events by their ids. A retraction can be retracted itself.
+
+    The feed never reports it. ``subjects`` says of each target what it is about. Retractions from before ids
+    were told apart by subject lack it: they name whatever had the id then.
     """
-    return event.at > now and not isinstance(event, ChainReorged | EventsRetracted)
+
+    type = "events.retracted"
+    label = "Events retracted"
+
+    targets: fields.Targets
+    subjects: fields.Subjects | None = None
+    reason: fields.Reason
+
+    def fault(self) -> tuple[str, str] | None:
+        """Each target has a subject, where any has."""
+        if self.subjects is not None and len(self.subjects) != len(self.targets):
+            return "subjects", "must have as many entries as targets"
+        return None
+
+    @property
+    def subject(self) -> str:
+        """The operators' own."""
+        return OPERATORS
 
 
-EVENT_CLASSES: dict[EventType, type[Event]] = {
-    cls.type: cls
-    for cls in (
-        TransferSubmitted, TransferSent, TransferConfirmed, TransferFailed, NetworkStatus, TransferDelayed,
-        TransferReleased, RefundRequested, RefundPrepared, RefundSigned, RefundSubmitted, RefundFailed,
-        RefundDelayed, RefundCompleted, LiquidityAdded, LiquidityWithdrawn, WithdrawDone, FeeUpdated,
-        ValidatorsUpdated, ChainHead, ChainReorged, EventsRetracted,
-    )
-}  # fmt: skip
+REPORTED: Final = tuple(name for name in EVENT_CLASSES if name != EventsRetracted.type)
+"""What reporters may send."""

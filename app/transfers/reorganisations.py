@@ -14,10 +14,11 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 
 from app.transfers.contents import agree, together
-from app.transfers.event_types import Side
 from app.transfers.events import (
     BlockEvent,
+    ChainReorged,
     Event,
+    EventsRetracted,
     PlacedEvent,
     TransferConfirmed,
     TransferEvent,
@@ -26,7 +27,7 @@ from app.transfers.events import (
     TransferSubmitted,
 )
 from app.transfers.ids import is_proven
-from app.transfers.subjects import EventKey
+from app.transfers.subjects import EventKey, Side
 from app.values.identifiers import BlockNumber, ChainId
 
 E_co = TypeVar("E_co", bound=Event, covariant=True)
@@ -41,6 +42,14 @@ class Logged(Struct, Generic[E_co], frozen=True):
     seq: int
     event: E_co
     chains: frozenset[int] | None = None
+
+
+def is_ahead(event: Event, now: datetime) -> bool:
+    """Whether nothing follows from the event yet: its time is still to come.
+
+    What takes others back does so at once: otherwise both the old and the new blocks of a chain would count.
+    """
+    return event.at > now and not isinstance(event, ChainReorged | EventsRetracted)
 
 
 class Reorg(Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 
@@ -28,6 +28,10 @@ from app.transfers.ids import is_proven
 from app.values.codes import TransferHistoryStatus, XferStatus
 
 T = TypeVar("T", bound=TransferEvent)
+
+
+WITHDRAWS: Final = (RefundSubmitted, RefundDelayed, RefundCompleted)
+"""What is reported of the user's withdraw: in a block, in the contract's queue, paid."""
 
 
 class StandingEvents(Struct, frozen=True):
@@ -81,15 +85,15 @@ class StandingEvents(Struct, frozen=True):
         return [refund for refund in self.every(RefundSubmitted) if refund.tx_hash not in failed]
 
     @property
+    def withdraws(self) -> list[TransferEvent]:
+        """What is reported of the user's withdraw and not taken back."""
+        return [*self.refunds_under_way, *self.every(RefundDelayed), *self.every(RefundCompleted)]
+
+    @property
     def is_withdraw_taken(self) -> bool:
         """Whether the contract took the user's withdraw, final or not: its id is used up."""
         word = self.network_status
-        return bool(
-            self.refunds_under_way
-            or self.every(RefundDelayed)
-            or self.every(RefundCompleted)
-            or (word is not None and word.xfer_status is XferStatus.REFUND_DONE)
-        )
+        return bool(self.withdraws or (word is not None and word.xfer_status is XferStatus.REFUND_DONE))
 
 
 def _rank(event: TransferEvent) -> tuple[Any, ...]:

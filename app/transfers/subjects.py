@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import re
+from enum import Enum
 from typing import Final, NamedTuple
 
 from app.values.identifiers import ChainId, RouteKey
+
+
+class Side(Enum):
+    """Which of a transfer's two chains an event's block belongs to."""
+
+    SOURCE = "source"
+    DESTINATION = "destination"
+
 
 OPERATORS: Final = "operators"
 """The subject of retractions, which are about none of the others."""

@@ -14,8 +14,8 @@ from msgspec import Struct, field
 
 from app.network.facts import NetworkFacts
 from app.transfers.contents import Pruned, PrunedMatch, agree, together
-from app.transfers.event_types import EventType
 from app.transfers.events import (
+    EVENT_CLASSES,
     BlockEvent,
     ChainReorged,
     Event,
@@ -126,7 +126,10 @@ def too_many(event: Event, told: Told, *, is_limited: bool = False) -> str | Non
         )
     if not isinstance(event, TransferEvent):
         return None
-    if is_limited and sum(told.get((event.transfer_id, each), 0) for each in EventType) >= MAX_OF_A_LIMITED:
+    if (
+        is_limited
+        and sum(told.get((event.transfer_id, each), 0) for each in EVENT_CLASSES) >= MAX_OF_A_LIMITED
+    ):
         return (
             f"transfer_id: a token that is limited to chains may send at most {MAX_OF_A_LIMITED} events "
             "about a transfer: send further ones with a token for all chains"

@@ -17,7 +17,6 @@ from app.feed.queries.retractions import retractions_naming
 from app.refunds.models import SignatureNotNeeded, UserRefundRequest
 from app.refunds.queries import chains_named_by, paid_ids_of
 from app.transfers.codec import decode_event
-from app.transfers.event_types import EventType
 from app.transfers.events import RefundPrepared, TransferEvent, ValidatorsUpdated
 from app.transfers.models import Event
 from app.transfers.queries.logged import IS_REORG
@@ -141,7 +140,7 @@ class _Others:
         if chains not in self._rotations:
             rows = self._connection.execute(
                 select(*_COLUMNS)
-                .where(Event.chain_id.in_(chains), Event.type == EventType.VALIDATORS_UPDATED.value)
+                .where(Event.chain_id.in_(chains), Event.type == ValidatorsUpdated.type)
                 .order_by(Event.seq)
             )
             self._rotations[chains] = [(row, _event(row)) for row in rows.all()]

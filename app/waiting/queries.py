@@ -13,8 +13,13 @@ from app.db.types import is_one_of
 from app.feed.models import TransferBlock
 from app.refunds.models import UserRefundRequest
 from app.transfers.codec import decode_event
-from app.transfers.event_types import EventType
-from app.transfers.events import EventsRetracted
+from app.transfers.events import (
+    ChainReorged,
+    EventsRetracted,
+    LiquidityWithdrawn,
+    ValidatorsUpdated,
+    WithdrawDone,
+)
 from app.transfers.models import Event, Transfer, TransferAccount
 from app.transfers.status_changes import Position
 from app.transfers.subjects import transfer_of_subject
@@ -24,15 +29,12 @@ from app.values.identifiers import TransferId, account_key
 MOST_NEWS: Final = 5_000
 """Entries of the log that are looked at in one question. Where there are more, anything may have changed."""
 
-REACH_FAR: Final = tuple(
-    kind.value
-    for kind in (
-        EventType.CHAIN_REORGED,
-        EventType.VALIDATORS_UPDATED,
-        EventType.EVENTS_RETRACTED,
-        EventType.WITHDRAW_DONE,
-        EventType.LIQUIDITY_WITHDRAWN,
-    )
+REACH_FAR: Final = (
+    ChainReorged.type,
+    ValidatorsUpdated.type,
+    EventsRetracted.type,
+    WithdrawDone.type,
+    LiquidityWithdrawn.type,
 )
 """Events that change the statuses of transfers that they do not name."""
 
@@ -119,7 +121,7 @@ MOST_TO_READ: Final = 800
 _OF_A_ROUTE: Final = "route:"
 """How a subject begins that no status follows from."""
 
-_RETRACTED: Final = EventType.EVENTS_RETRACTED.value
+_RETRACTED: Final = EventsRetracted.type
 _BY_VALIDATORS: Final = (
     Status.TRANSFER_TO_BE_REFUNDED,
     Status.TRANSFER_REQUESTING_REFUND,
@@ -182,7 +184,7 @@ def _transfers_named_by(retraction: Any) -> set[TransferId] | None:
 
 def _chains(connection: Connection, came: tuple[ColumnElement[bool], ...]) -> dict[int, int | None]:
     """The chains of which something came that reaches far, with the lowest block that was reorganised."""
-    lowest = func.min(Event.block).filter(Event.type == EventType.CHAIN_REORGED.value)
+    lowest = func.min(Event.block).filter(Event.type == ChainReorged.type)
     rows = connection.execute(
         select(Event.chain_id, lowest.label("block"))
         .where(*came, Event.type.in_(REACH_FAR), Event.chain_id.is_not(None))

@@ -155,7 +155,7 @@ def may_be_taken(connection: Connection, chain_id: ChainId, now: datetime, lates
 
 
 IN_A_BLOCK: Final = tuple(
-    event_type.value
+    event_type
     for event_type, event_class in EVENT_CLASSES.items()
     if issubclass(event_class, BlockEvent | ChainEvent) and not issubclass(event_class, ChainReorged)
 )

@@ -11,7 +11,7 @@ from wtforms.widgets import CheckboxInput
 
 from app.console.forms.form import ConsoleForm
 from app.console.forms.numbers import written_time
-from app.json_documents import read_time
+from app.values.json_values import read_time
 from app.values.wire_values import parse_transfer_id, watched_account
 from app.webhooks.addresses import MAX_URL
 from app.webhooks.services.subscriptions import NewSubscription, SubscriptionRefused

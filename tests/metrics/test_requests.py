@@ -15,7 +15,7 @@ from app.http.errors import HTTP_STATUS
 from app.monitoring.request_metrics import RequestMetrics
 from app.observability.counters import NOTHING_COUNTED
 from app.observability.logs import OPERATION, Served
-from app.transfers.event_types import EventType
+from app.transfers.events import ChainHead
 from app.values.codes import Reason
 from tests.applications import OpenApp
 from tests.everyday import volume
@@ -151,7 +151,7 @@ def test_outcomes_are_counted_by_closed_sets() -> None:
     metrics.estimate("")
     metrics.estimate(Reason.FEE_STALE.value)
     metrics.estimate("made up")
-    metrics.feed({(EventType.CHAIN_HEAD.value, "accepted"): 5, ("unreadable", "refused"): 2})
+    metrics.feed({(ChainHead.type, "accepted"): 5, ("unreadable", "refused"): 2})
     now = series(generate_latest(registry))
     assert value(now, "gateway_estimates_total", reason="ok") == 1
     assert value(now, "gateway_estimates_total", reason="internal") == 1

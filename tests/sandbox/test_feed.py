@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from app.sandbox.feed import fresh_events, sandbox_events
-from app.transfers.event_types import EventType
-from app.transfers.events import Event, NetworkStatus
+from app.transfers.events import REPORTED, Event, NetworkStatus
 from app.values.codes import XferStatus
 
 Reported = dict[str, Any]
@@ -47,8 +46,7 @@ def test_asks_for_an_offset() -> None:
 
 
 def test_uses_every_event_type_and_every_word(events: list[Event]) -> None:
-    reported = set(EventType) - {EventType.EVENTS_RETRACTED}
-    assert {event.type for event in events} == reported
+    assert {event.type for event in events} == set(REPORTED)
     words = {event.xfer_status for event in events if isinstance(event, NetworkStatus)}
     assert words == set(XferStatus) - {XferStatus.UNKNOWN}
 

@@ -16,7 +16,6 @@ from app.credentials.queries import usage_of, valid_keys, valid_token
 from app.db.database import Database
 from app.db.engine import run_read
 from app.db.upserts import upsert
-from app.transfers.event_types import EventType
 from app.values.amounts import grouped
 from app.values.errors import QuotaExceeded, Unauthorized
 from app.values.times import rfc3339
@@ -69,7 +68,7 @@ def _keys_by_id(connection: Connection) -> Mapping[str, ApiKey]:
 def scope_of(types: list[str] | None, chains: list[int] | None) -> Scope:
     """The scope as it is stored."""
     return Scope(
-        None if types is None else frozenset(map(EventType, types)),
+        None if types is None else frozenset(types),
         None if chains is None else frozenset(chains),
     )
 

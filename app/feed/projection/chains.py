@@ -31,7 +31,6 @@ from app.network.validators import ValidatorSet
 from app.refunds.queries import UsedId, refunded_by_one_of_several, transfers_with_ids, used_by_events
 from app.refunds.used_ids import write_used
 from app.transfers.anomalies import anomalies_of_rotations
-from app.transfers.event_types import EventType
 from app.transfers.events import ChainEvent, ChainReorged, LiquidityWithdrawn, ValidatorsUpdated, WithdrawDone
 from app.transfers.reorganisations import ChainReading
 from app.transfers.status_history import reported_set
@@ -58,7 +57,7 @@ def project_chain_readings(connection: Connection, accepted: Iterable[ChainEvent
 
 def project_validators(connection: Connection, chain_id: ChainId, now: datetime) -> None:
     """Let the chain's latest standing set count, and judge its open refunds again."""
-    events = load_chain_events(connection, chain_id, [EventType.VALIDATORS_UPDATED])
+    events = load_chain_events(connection, chain_id, [ValidatorsUpdated.type])
     standing = sorted(cast("list[ValidatorsUpdated]", events), key=lambda e: e.order)
     rotations = [(event, reported_set(event, version)) for version, event in enumerate(standing, start=1)]
     if rotations:
@@ -118,7 +117,7 @@ def project_withdraws(connection: Connection, chain_id: ChainId, part: Part | No
 
     :param part: of the chain's log, what may have changed; None: all of it.
     """
-    types = (EventType.WITHDRAW_DONE, EventType.LIQUIDITY_WITHDRAWN)
+    types = (WithdrawDone.type, LiquidityWithdrawn.type)
     conditions = [None] if part is None else conditions_of(connection, chain_id, part)
     accepted = [
         each for asked in conditions for each in accepted_of_chain(connection, chain_id, types, asked)
@@ -175,7 +174,7 @@ def project_reorganisation(connection: Connection, reorg: ChainReorged, seq: int
 
 def project_from_block(connection: Connection, chain_id: ChainId, block: int, now: datetime) -> None:
     """Fold again everything but liquidity that events of the chain at this block or above contribute to."""
-    if is_reported_from_block(connection, chain_id, block, EventType.VALIDATORS_UPDATED):
+    if is_reported_from_block(connection, chain_id, block, ValidatorsUpdated.type):
         project_validators(connection, chain_id, now)
     reached = transfers_from_block(connection, chain_id, block)
     project_again(connection, reached, load_network_facts(connection), now)

@@ -15,7 +15,6 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, exists, func, 
 from app.db.types import UtcTime, is_one_of
 from app.feed.models import TransferBlock
 from app.transfers.codec import decode_event
-from app.transfers.event_types import EventType
 from app.transfers.events import ChainEvent
 from app.transfers.models import ChainProgress, Event, Transfer
 from app.transfers.queries.logged import (
@@ -43,7 +42,7 @@ def last_reorg(connection: Connection, chain_id: ChainId) -> BlockNumber | None:
 
 
 def load_chain_events(
-    connection: Connection, chain_id: ChainId, types: Iterable[EventType], symbol: str | None = None
+    connection: Connection, chain_id: ChainId, types: Iterable[str], symbol: str | None = None
 ) -> list[ChainEvent]:
     """The standing events of some types about one chain, in the order of the log."""
     accepted = accepted_of_chain(connection, chain_id, types)
@@ -55,7 +54,7 @@ def load_chain_events(
 def accepted_of_chain(
     connection: Connection,
     chain_id: ChainId,
-    types: Iterable[EventType],
+    types: Iterable[str],
     asked: ColumnElement[bool] | None = None,
 ) -> list[Logged[ChainEvent]]:
     """The latest acceptance of each event of some types about one chain, in the order of the log.
@@ -64,7 +63,7 @@ def accepted_of_chain(
     """
     rows = connection.execute(
         select(Event.seq, Event.event_id, Event.type, Event.body)
-        .where(Event.chain_id == chain_id, Event.type.in_([t.value for t in types]), IS_NOT_AHEAD)
+        .where(Event.chain_id == chain_id, Event.type.in_(list(types)), IS_NOT_AHEAD)
         .where(true() if asked is None else asked)
         .order_by(Event.seq)
     )
@@ -102,7 +101,7 @@ def standing_of_chain(
     ]
 
 
-def highest_standing_block(connection: Connection, chain_id: ChainId, event_type: EventType) -> int | None:
+def highest_standing_block(connection: Connection, chain_id: ChainId, event_type: str) -> int | None:
     """The highest block that a standing event of this type has on the chain.
 
     Searched from the top, a page at a time: events that no longer stand are the exception.
@@ -111,7 +110,7 @@ def highest_standing_block(connection: Connection, chain_id: ChainId, event_type
     while True:
         rows = connection.execute(
             select(Event.seq, Event.event_id, Event.type, Event.block, Event.body)
-            .where(Event.chain_id == chain_id, Event.type == event_type.value)
+            .where(Event.chain_id == chain_id, Event.type == event_type)
             .where(Event.block.is_not(None), IS_NOT_AHEAD)
             .order_by(Event.block.desc(), Event.seq.desc())
             .limit(PAGE)
@@ -192,12 +191,10 @@ def logged_readings(connection: Connection, chain_id: ChainId | None = None) -> 
     return {ChainId(row.chain_id): ChainReading(None, row.newest_at) for row in rows}
 
 
-def is_reported_from_block(
-    connection: Connection, chain_id: ChainId, block: int, event_type: EventType
-) -> bool:
+def is_reported_from_block(connection: Connection, chain_id: ChainId, block: int, event_type: str) -> bool:
     """Whether the log has an event of the type about the chain at this block or above."""
     found = select(Event.seq).where(
-        Event.chain_id == chain_id, Event.type == event_type.value, Event.block >= block
+        Event.chain_id == chain_id, Event.type == event_type, Event.block >= block
     )
     return connection.scalar(found.limit(1)) is not None
 

@@ -15,15 +15,14 @@ from app.feed.models import GrownDatabase
 from app.network.models import ReportedValidatorSet
 from app.transfers import models as log
 from app.transfers.codec import MOST_IN_STATEMENT, decode_event, with_keys
-from app.transfers.event_types import EventType
-from app.transfers.events import Event, ValidatorsUpdated
+from app.transfers.events import ChainReorged, Event, EventsRetracted, ValidatorsUpdated
 from app.transfers.subjects import EventKey, subject_of_chain
 from app.transfers.validation import LatestAcceptance
 from app.values.identifiers import ChainId
 
 PAGE: Final = 500
 
-_AT_ONCE: Final = (EventType.CHAIN_REORGED.value, EventType.EVENTS_RETRACTED.value)
+_AT_ONCE: Final = (ChainReorged.type, EventsRetracted.type)
 """Types that count whatever their time is (``domain.transfer.events.is_ahead``)."""
 
 _NEWEST_RECEIPT = select(log.Event.received_at).order_by(log.Event.seq.desc()).limit(1)
@@ -85,7 +84,7 @@ def keys_reported(connection: Connection, reporter: str, since: datetime) -> lis
     found = connection.execute(
         select(log.Event.subject, log.Event.event_id)
         .where(log.Event.reporter == reporter, log.Event.received_at >= since)
-        .where(log.Event.type != EventType.EVENTS_RETRACTED.value, ~of_another)
+        .where(log.Event.type != EventsRetracted.type, ~of_another)
         .order_by(log.Event.seq)
     )
     return [EventKey(*row) for row in dict.fromkeys(map(tuple, found))]
@@ -186,7 +185,7 @@ def count_rotations(connection: Connection, chain_id: ChainId, reporter: str) ->
     """How many rotations of a chain were accepted from a reporter, each as often as it was."""
     reported = select(func.count()).where(
         log.Event.chain_id == chain_id,
-        log.Event.type == EventType.VALIDATORS_UPDATED.value,
+        log.Event.type == ValidatorsUpdated.type,
         log.Event.reporter == reporter,
     )
     return connection.scalar(reported) or 0

@@ -40,8 +40,7 @@ from app.network.models import Pool
 from app.network.pools import PoolCounters
 from app.transfers.codec import decode_event, with_keys
 from app.transfers.effects import VolumeKey
-from app.transfers.event_types import EventType
-from app.transfers.events import FeeUpdated
+from app.transfers.events import ChainReorged, FeeUpdated, LiquidityAdded, LiquidityWithdrawn
 from app.transfers.models import Event
 from app.transfers.queries.logged import IS_NOT_AHEAD, IS_NOT_RETRACTED, IS_REORG
 from app.transfers.subjects import EventKey, route_of_subject, subject_of_chain, subject_of_route
@@ -50,10 +49,9 @@ from app.values.identifiers import ChainId, PoolKey, RouteKey
 CHUNK = 500
 """Minutes named in one statement."""
 
-LIQUIDITY = (EventType.LIQUIDITY_ADDED, EventType.LIQUIDITY_WITHDRAWN)
+LIQUIDITY = (LiquidityAdded.type, LiquidityWithdrawn.type)
 
-_TYPES = tuple(each.value for each in LIQUIDITY)
-_REORG = EventType.CHAIN_REORGED.value
+_REORG = ChainReorged.type
 
 _REPORTED = (PoolCounter.added, PoolCounter.sent, PoolCounter.relayed, PoolCounter.withdrawn)
 _OPENING = (Pool.liquidity_added, Pool.liquidity_sent, Pool.liquidity_relayed, Pool.liquidity_withdrawn)
@@ -112,7 +110,7 @@ def standing_liquidity(
     sums: dict[str, PoolCounters] = defaultdict(PoolCounters)
     for asked in [true()] if part is None else conditions_of(connection, chain_id, part):
         for row in connection.execute(_sums(connection, chain_id, asked, before)):
-            added = row.type == EventType.LIQUIDITY_ADDED.value
+            added = row.type == LiquidityAdded.type
             sums[row.symbol] += (
                 PoolCounters(added=row.amount) if added else PoolCounters(withdrawn=row.amount)
             )
@@ -146,7 +144,7 @@ def _sums(
     stands = or_(told.block.is_(None), told.reached_from.is_(None), told.block < told.reached_from)
     return (
         select(told.type, told.symbol, exact_sum(cast(told.amount, ExactInteger)).label("amount"))
-        .where(told.type.in_(_TYPES), stands)
+        .where(told.type.in_(LIQUIDITY), stands)
         .group_by(told.type, told.symbol)
     )
 
@@ -163,7 +161,7 @@ def _walked(
         select(Event.type, Event.block, Event.seq, symbol.label("symbol"), amount.label("amount"))
         .where(
             of_chain,
-            Event.type.in_(_TYPES),
+            Event.type.in_(LIQUIDITY),
             asked,
             so_far,
             IS_NOT_RETRACTED,
@@ -190,7 +188,7 @@ def _told_again(before: int | None) -> Exists:
         later.event_id == Event.event_id,
         later.subject == Event.subject,
         later.seq > Event.seq,
-        later.type.in_(_TYPES),
+        later.type.in_(LIQUIDITY),
         true() if before is None else later.seq < before,
     )
 

@@ -106,8 +106,7 @@ def capped_epoch_seconds(connection: Connection) -> Sequence[int]:
 
 def liquidity_before(connection: Connection, before: datetime) -> Sequence[int]:
     """Positions in the log of deposits and withdrawals of liquidity providers from before a time."""
-    types = [each.value for each in LIQUIDITY]
-    of_liquidity = (Event.chain_id.is_not(None), Event.type.in_(types), Event.at < before)
+    of_liquidity = (Event.chain_id.is_not(None), Event.type.in_(LIQUIDITY), Event.at < before)
     return connection.scalars(select(Event.seq).where(*of_liquidity)).all()
 
 

@@ -11,7 +11,6 @@ from sqlalchemy import ColumnElement, Connection, Row, func, select
 from app.db.types import is_one_of
 from app.feed.queries.log import first_acceptances
 from app.transfers.codec import MOST_IN_STATEMENT, decode_event, with_keys
-from app.transfers.event_types import EventType
 from app.transfers.events import EventsRetracted
 from app.transfers.models import Event, RetractedEvent, RetractionTarget
 from app.transfers.reorganisations import Logged, Retraction
@@ -37,7 +36,7 @@ def every_retraction(connection: Connection) -> list[Retraction]:
     """All of them, whether or not they stand, with what each names: read from the log."""
     rows = connection.execute(
         select(Event.seq, Event.event_id, Event.type, Event.body).where(
-            Event.chain_id.is_(None), Event.type == EventType.EVENTS_RETRACTED.value
+            Event.chain_id.is_(None), Event.type == EventsRetracted.type
         )
     )
     return named_by(

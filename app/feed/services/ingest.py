@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import groupby, islice
 from typing import Final
 
-from marshmallow import Schema
 from msgspec import Struct, field
 from sqlalchemy import Connection
 
@@ -22,13 +21,11 @@ from app.db.database import Database
 from app.db.engine import run_read, writing
 from app.feed.lines import ReadLine, RefusedLine, read_line, validated_by_time
 from app.feed.projection.latencies import follow_window
-from app.feed.schemas import SCHEMAS
 from app.feed.services.ahead import settle
 from app.feed.services.load import load_known
 from app.feed.services.write import write
 from app.observability.counters import NOTHING_COUNTED, Counters
-from app.transfers.event_types import EventType
-from app.transfers.events import Event, ValidatorsUpdated
+from app.transfers.events import REPORTED, Event, ValidatorsUpdated
 from app.transfers.validation import Accepted, Refused, Repeated, Verdict, is_barrier, validate_segment
 from app.values.times import rfc3339
 
@@ -102,7 +99,7 @@ class IngestResult(Struct):
                 case Refused():
                     self.refused.append(RefusedLine(line.line, line.event.id, verdict.reason))
                     outcome = "refused"
-            self.outcomes[line.event.type.value, outcome] += 1
+            self.outcomes[line.event.type, outcome] += 1
 
     def add(self, other: IngestResult) -> None:
         """Add another result; what was refused stays in the order of the lines."""
@@ -121,7 +118,7 @@ def ingest_lines(
     lines: Iterable[bytes],
     reporter: str,
     progress: Callable[[int], None] = lambda _lines: None,
-    schemas: Mapping[EventType, Schema] = SCHEMAS,
+    types: Collection[str] = REPORTED,
     *,
     scope: Scope = EVERYTHING,
     terms: Terms = WITHOUT_LIMIT,
@@ -134,14 +131,14 @@ def ingest_lines(
 
     :param reporter: the name kept with every event: of the ingest token, or ``cli``.
     :param progress: called after each batch with the number of its lines.
-    :param schemas: the event types that can be read from this kind of sender.
+    :param types: the event types that can be read from this kind of sender.
     :param scope: what this sender may report of them; the rest is refused, line by line.
     :param terms: on which the sender is admitted; what they raise ends the feed.
     """
     result = IngestResult()
     for batch in _batches(lines, min(BATCH, terms.most_in_batch or BATCH)):
         unreadable = IngestResult()
-        parts = deque(_parts(_read(batch, database.clock(), unreadable, schemas)))
+        parts = deque(_parts(_read(batch, database.clock(), unreadable, types)))
         uncharged = len(unreadable.refused) if terms.most_in_batch is not None else 0
         for taken in _turns(database, intake, parts, reporter, scope, terms, uncharged=uncharged):
             result.add(taken)
@@ -182,7 +179,7 @@ def ingest_within(
     """As :func:`ingest_lines`, all within a transaction that the caller opened by ``writing``."""
     result = IngestResult()
     for batch in _batches(lines, BATCH):
-        if readable := _read(batch, database.clock(), result, SCHEMAS):
+        if readable := _read(batch, database.clock(), result, REPORTED):
             result.add(_take(connection, deque(_parts(readable)), reporter, database, intake))
     return result
 
@@ -218,11 +215,11 @@ def _batches(lines: Iterable[bytes], most: int) -> Iterator[list[tuple[int, byte
 
 
 def _read(
-    batch: list[tuple[int, bytes]], now: datetime, result: IngestResult, schemas: Mapping[EventType, Schema]
+    batch: list[tuple[int, bytes]], now: datetime, result: IngestResult, types: Collection[str]
 ) -> list[ReadLine]:
     readable: list[ReadLine] = []
     for number, text in in_turns(batch):
-        line = read_line(number, text, now, schemas)
+        line = read_line(number, text, now, types)
         if isinstance(line, ReadLine):
             readable.append(line)
         elif line is not None:

@@ -24,7 +24,6 @@ from app.network.queries import load_network_facts
 from app.refunds.queries import load_histories
 from app.transfers.codec import encode_event
 from app.transfers.contents import Pruned
-from app.transfers.event_types import EventType
 from app.transfers.events import (
     ChainEvent,
     ChainReorged,
@@ -94,7 +93,7 @@ def _told(
     long = [i for i, count in arriving.items() if i in signed or len(histories[i].log) + count > MAX_REQUESTS]
     told: Told = {**taken_from(connection, reporter, long)} if long else {}
     for chain_id in {event.chain_id for event in events if isinstance(event, ValidatorsUpdated)}:
-        told[chain_id, EventType.VALIDATORS_UPDATED] = count_rotations(connection, chain_id, reporter)
+        told[chain_id, ValidatorsUpdated.type] = count_rotations(connection, chain_id, reporter)
     return told
 
 

@@ -17,8 +17,8 @@ from app.feed.queries.log import grown_transfers, log_page
 from app.feed.queries.retractions import every_retraction, named_by, targets_are_noted
 from app.transfers import models as log
 from app.transfers.codec import encode_event
-from app.transfers.events import ChainReorged, Event, EventsRetracted, TransferEvent, is_ahead
-from app.transfers.reorganisations import Logged, Retraction
+from app.transfers.events import ChainReorged, Event, EventsRetracted, TransferEvent
+from app.transfers.reorganisations import Logged, Retraction, is_ahead
 from app.transfers.validation import LogEntry
 from app.values.amounts import grouped
 
@@ -79,7 +79,7 @@ def _row(entry: LogEntry, reporter: str, received_at: datetime) -> dict[str, Any
         "event_id": event.id,
         "subject": event.subject,
         "occurrence": entry.occurrence,
-        "type": event.type.value,
+        "type": event.type,
         "at": event.at,
         "received_at": received_at,
         "reporter": reporter,

@@ -27,8 +27,8 @@ from app.transfers.events import (
     RefundSigned,
     TransferEvent,
     ValidatorsUpdated,
-    is_ahead,
 )
+from app.transfers.reorganisations import is_ahead
 from app.transfers.validation import Accepted, Known, LogEntry, Refused, Verdict
 from app.values.identifiers import ChainId
 

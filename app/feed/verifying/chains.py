@@ -25,15 +25,14 @@ from app.refunds.models import WithdrawDone as UsedWithdraw
 from app.refunds.queries import transfers_with_ids
 from app.transfers import models as table
 from app.transfers.anomalies import AnomalyKind, anomalies_of_rotations
-from app.transfers.event_types import EventType
-from app.transfers.events import ValidatorsUpdated, WithdrawDone
+from app.transfers.events import LiquidityWithdrawn, ValidatorsUpdated, WithdrawDone
 from app.transfers.models import ChainProgress, RetractedEvent, RetractionTarget
 from app.transfers.queries.logged import every_retracted_key
 from app.transfers.reorganisations import retracted_by
 from app.transfers.status_history import reported_set
 from app.values.identifiers import ChainId, RouteKey
 
-_USED: Final = (EventType.WITHDRAW_DONE, EventType.LIQUIDITY_WITHDRAWN)
+_USED: Final = (WithdrawDone.type, LiquidityWithdrawn.type)
 _OF_EVENT: Final = ("subject", "event_id")
 _OF_SUBJECT: Final = ("subject", "kind")
 
@@ -76,7 +75,7 @@ def compare_chain(connection: Connection, chain_id: ChainId) -> list[Difference]
 
 
 def _validators(connection: Connection, chain_id: ChainId) -> Iterator[Difference]:
-    events = load_chain_events(connection, chain_id, [EventType.VALIDATORS_UPDATED])
+    events = load_chain_events(connection, chain_id, [ValidatorsUpdated.type])
     standing = sorted(cast("list[ValidatorsUpdated]", events), key=lambda event: event.order)
     rotations = [(event, reported_set(event, number)) for number, event in enumerate(standing, start=1)]
     expected = [

@@ -18,7 +18,6 @@ from app.console.forms.fields import NoteField
 from app.console.forms.numbers import written_time
 from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
-from app.json_documents import read_time
 from app.network.admin.change_words import told
 from app.network.admin.previewed import PreviewedForm, saved
 from app.network.document import export_network
@@ -28,6 +27,7 @@ from app.network.edits.rows import Edits, preview_edit
 from app.network.history import network_at
 from app.parts import current
 from app.values.amounts import grouped
+from app.values.json_values import read_time
 
 LARGEST_DOCUMENT: Final = 8 * 1024 * 1024
 """Bytes of a document: a hundred thousand blocked addresses take about as much."""

@@ -14,7 +14,6 @@ from app.db.engine import reading_consistently
 from app.feed.queries.chains import load_chain_events
 from app.network.queries import chain_names, load_opening_sets
 from app.network.validators import ValidatorSet
-from app.transfers.event_types import EventType
 from app.transfers.events import ValidatorsUpdated
 from app.values.amounts import PPM
 from app.values.crypto import parse_evm_address
@@ -62,7 +61,7 @@ def validator_sets(database: Database) -> list[ChainSets]:
 def _versions(
     connection: Connection, chain_id: ChainId, opening: ValidatorSet | None
 ) -> Iterator[SetVersion]:
-    events = load_chain_events(connection, chain_id, [EventType.VALIDATORS_UPDATED])
+    events = load_chain_events(connection, chain_id, [ValidatorsUpdated.type])
     rotations = sorted(cast("list[ValidatorsUpdated]", events), key=lambda event: event.order)
     for version, event in reversed(list(enumerate(rotations, start=1))):
         members = [

@@ -35,7 +35,6 @@ from app.transfers.admin.components import (
 )
 from app.transfers.admin.event_lines import Context, EventLine, event_lines
 from app.transfers.admin.labels import KIND_WORDS, NEXT_ACTOR_WORDS, REFUND_REASONS, STAGE_WORDS
-from app.transfers.event_types import EventType
 from app.transfers.events import TransferReleased
 from app.transfers.queries.anomalies import anomalies_of
 from app.transfers.queries.lists import transfers_with_ids
@@ -43,15 +42,12 @@ from app.transfers.reported import TransferHistory
 from app.transfers.services.status import progress_of_row, transfer_not_found
 from app.transfers.stages import Progress, StageName, stages_of
 from app.transfers.state import TransferState, transfer_state
+from app.transfers.status import WITHDRAWS
 from app.values.codes import REFUND_STATUSES, XferStatus
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import TransferId
 
-REFUND_TRANSACTIONS: Final = (
-    EventType.REFUND_SUBMITTED,
-    EventType.REFUND_DELAYED,
-    EventType.REFUND_COMPLETED,
-)
+REFUND_TRANSACTIONS: Final = frozenset(each.type for each in WITHDRAWS)
 
 
 class StageLine(Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final, TypeVar, cast
 
@@ -11,12 +11,12 @@ from sqlalchemy import Connection, Row
 
 from app.network.terms import NetworkTerms
 from app.transfers.admin.components import Transaction, amount_of, chain_name_of, transaction
-from app.transfers.admin.labels import EVENT_WORDS, KIND_WORDS, NETWORK_WORDS
+from app.transfers.admin.labels import KIND_WORDS, NETWORK_WORDS
 from app.transfers.codec import decode_event
-from app.transfers.event_types import EventType
 from app.transfers.events import (
     EventsRetracted,
     NetworkStatus,
+    RefundSigned,
     TransferEvent,
     TransferFailed,
     TransferReleased,
@@ -39,7 +39,7 @@ class EventLine(Struct, frozen=True):
 
     seq: int
     event_id: str
-    type: EventType
+    type: str
     label: str
     words: str
     at: datetime
@@ -83,8 +83,8 @@ def _line(
         seq=entry.seq,
         event_id=event.id,
         type=event.type,
-        label=EVENT_WORDS[event.type],
-        words=_WORDS.get(event.type, _no_words)(event, context),
+        label=event.label,
+        words=_words(event, context),
         at=event.at,
         received_at=receipt.received_at,
         reporter=receipt.reporter,
@@ -137,12 +137,27 @@ def _fallen(entry: AcceptanceOutcome, ended_by: Mapping[int, Row[*tuple[Any, ...
             return _FALLEN.get(outcome, "Retracted")
 
 
-def _no_words(_event: TransferEvent, _context: Context) -> str:
-    return ""
+def _words(event: TransferEvent, context: Context) -> str:
+    """What the event reports beyond its label."""
+    match event:
+        case TransferSent() | TransferSubmitted():
+            return _sent(event, context)
+        case TransferFailed():
+            return event.reason or ""
+        case NetworkStatus():
+            return f"{NETWORK_WORDS.get(event.xfer_status, '')} ({event.xfer_status.name})"
+        case TransferReleased():
+            amount = amount_of(context.terms, context.dst_chain_id, context.symbol, event.amount)
+            return str(amount) if amount else ""
+        case RefundSigned():
+            signer = context.signers.get(f"0x{event.signature.hex()}")
+            return f"by {signer}" if signer else "by a key that does not count for the request shown"
+        case _:
+            delayed_id = getattr(event, "delayed_id", None)
+            return f"under the id {delayed_id}" if delayed_id else ""
 
 
-def _sent(event: TransferEvent, context: Context) -> str:
-    assert isinstance(event, TransferSent | TransferSubmitted)  # noqa: S101  chosen by its type
+def _sent(event: TransferSent | TransferSubmitted, context: Context) -> str:
     chains = context.terms.chain_infos
     token = event.symbol or getattr(event, "token", None)
     amount = amount_of(context.terms, event.src_chain_id, token, event.amount)
@@ -154,41 +169,3 @@ def _sent(event: TransferEvent, context: Context) -> str:
     ]
     kind = f" ({KIND_WORDS[event.kind].lower()})" if isinstance(event, TransferSent) else ""
     return " ".join(part for part in parts if part) + kind
-
-
-def _failed(event: TransferEvent, _context: Context) -> str:
-    return cast("TransferFailed", event).reason or ""
-
-
-def _network_status(event: TransferEvent, _context: Context) -> str:
-    status = cast("NetworkStatus", event).xfer_status
-    return f"{NETWORK_WORDS.get(status, '')} ({status.name})"
-
-
-def _released(event: TransferEvent, context: Context) -> str:
-    units = cast("TransferReleased", event).amount
-    amount = amount_of(context.terms, context.dst_chain_id, context.symbol, units)
-    return str(amount) if amount else ""
-
-
-def _queued(event: TransferEvent, _context: Context) -> str:
-    delayed_id = getattr(event, "delayed_id", None)
-    return f"under the id {delayed_id}" if delayed_id else ""
-
-
-def _signed(event: TransferEvent, context: Context) -> str:
-    signature = f"0x{getattr(event, 'signature', b'').hex()}"
-    signer = context.signers.get(signature)
-    return f"by {signer}" if signer else "by a key that does not count for the request shown"
-
-
-_WORDS: Final[dict[EventType, Callable[[TransferEvent, Context], str]]] = {
-    EventType.TRANSFER_SUBMITTED: _sent,
-    EventType.TRANSFER_SENT: _sent,
-    EventType.TRANSFER_FAILED: _failed,
-    EventType.NETWORK_STATUS: _network_status,
-    EventType.TRANSFER_DELAYED: _queued,
-    EventType.TRANSFER_RELEASED: _released,
-    EventType.REFUND_DELAYED: _queued,
-    EventType.REFUND_SIGNED: _signed,
-}

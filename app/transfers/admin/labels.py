@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from app.console.formats import Tone
 from app.transfers.anomalies import AnomalyKind
-from app.transfers.event_types import EventType
 from app.transfers.progress import NextActor
 from app.transfers.stages import StageName
 from app.values.codes import SendKind, XferStatus
@@ -92,31 +91,6 @@ KIND_WORDS: Final[dict[SendKind, str]] = {
     SendKind.POOL: "Pool transfer",
     SendKind.DEPOSIT: "Deposit into a vault",
     SendKind.BURN: "Burn of a pegged token",
-}
-
-EVENT_WORDS: Final[dict[EventType, str]] = {
-    EventType.TRANSFER_SUBMITTED: "Source transaction announced",
-    EventType.TRANSFER_SENT: "Source transaction in a block",
-    EventType.TRANSFER_CONFIRMED: "Source block final",
-    EventType.TRANSFER_FAILED: "Source transaction failed",
-    EventType.NETWORK_STATUS: "Decision of the validators",
-    EventType.TRANSFER_DELAYED: "Payout queued by the delay rule",
-    EventType.TRANSFER_RELEASED: "Paid out on the destination",
-    EventType.REFUND_REQUESTED: "Refund requested",
-    EventType.REFUND_PREPARED: "Refund request prepared",
-    EventType.REFUND_SIGNED: "Refund request signed",
-    EventType.REFUND_SUBMITTED: "Refund in a source block",
-    EventType.REFUND_FAILED: "Refund transaction failed",
-    EventType.REFUND_DELAYED: "Refund queued by the delay rule",
-    EventType.REFUND_COMPLETED: "Refund final",
-    EventType.LIQUIDITY_ADDED: "Liquidity added",
-    EventType.LIQUIDITY_WITHDRAWN: "Liquidity withdrawn",
-    EventType.WITHDRAW_DONE: "Withdraw id used",
-    EventType.FEE_UPDATED: "Base fee updated",
-    EventType.VALIDATORS_UPDATED: "Validators replaced",
-    EventType.CHAIN_HEAD: "Chain read up to a block",
-    EventType.CHAIN_REORGED: "Chain reorganised",
-    EventType.EVENTS_RETRACTED: "Events retracted",
 }
 
 STAGE_WORDS: Final[dict[StageName, str]] = {

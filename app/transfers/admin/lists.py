@@ -14,7 +14,6 @@ from werkzeug.datastructures import MultiDict
 
 from app.db.database import Database
 from app.db.engine import reading
-from app.json_documents import MAX_ACCOUNT, read_time
 from app.network.snapshot import SnapshotSource
 from app.network.terms import NetworkTerms
 from app.transfers.admin.components import TransferLine, transfer_line
@@ -35,6 +34,7 @@ from app.transfers.stages import MustAct
 from app.values.codes import FINISHED_STATUSES
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.crypto import checksum_address, parse_evm_address
+from app.values.json_values import MAX_ACCOUNT, read_time
 from app.values.times import from_unix_microseconds, unix_microseconds
 
 PAGE: Final = 50

@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 from app.db.direct import DirectSelect
-from app.transfers.event_types import EventType
+from app.transfers.events import TransferSent
 from app.transfers.models import Event, Refund, Transfer, TransferAccount, TransferHash
 from app.transfers.queries.status import EVIDENCE_COLUMNS, STATUS_COLUMNS, TransferRow
 from app.values.identifiers import ChainId, TransferId
@@ -185,7 +185,7 @@ def send_ids(connection: Connection, transfer_ids: Sequence[TransferId]) -> Mapp
     """The id of the earliest send that each transfer's log has; those without a log are left out."""
     sends = (
         select(Event.transfer_id, Event.event_id)
-        .where(Event.transfer_id.in_(transfer_ids), Event.type == EventType.TRANSFER_SENT.value)
+        .where(Event.transfer_id.in_(transfer_ids), Event.type == TransferSent.type)
         .order_by(Event.at.desc(), Event.event_id.desc())
     )
     return {row.transfer_id: row.event_id for row in connection.execute(sends)}

@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from app.network.facts import NetworkFacts
 from app.network.watch_terms import KnownSend
-from app.transfers.event_types import EventType
 from app.transfers.events import TransferSent
 from app.transfers.ids import Proof, proof_of
 from app.values.codes import SendKind
@@ -33,9 +32,9 @@ class Place(NamedTuple):
     tx_hash: str
     log_index: int
 
-    def further(self, event_type: EventType) -> Place:
+    def further(self, event_type: str) -> Place:
         """The place of a further fact of the same log, which needs an id of its own."""
-        return self._replace(id=f"{self.id}:{event_type.value}")
+        return self._replace(id=f"{self.id}:{event_type}")
 
     def facts(self) -> dict[str, Any]:
         """The place as JSON values."""

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from app.network.watch_terms import KnownSend, WatchedNetwork, WatchTerms
-from app.transfers.event_types import EventType
 from app.transfers.events import (
     Event,
     LiquidityAdded,
@@ -74,7 +73,7 @@ class Telling:
         event = sent_event(said, place, contract, self._chain_id, self._network.facts)
         self.events.append(event)
         self._sends[event.transfer_id] = KnownSend(event.kind, event.dst_chain_id)
-        confirmed = place.further(EventType.TRANSFER_CONFIRMED)
+        confirmed = place.further(TransferConfirmed.type)
         self._when_deep(WaitingKind.SEND_DEPTH, confirmed, place.id, event.transfer_id)
 
     def look_up(self, transfer_ids: Collection[TransferId]) -> None:
@@ -141,7 +140,7 @@ class Telling:
             token=said.token,
             amount=said.amount,
         )
-        further = place.further(EventType.WITHDRAW_DONE)
+        further = place.further(WithdrawDone.type)
         ref_id = None if is_none(said.refid) else TransferId(said.refid)
         self.events.append(
             WithdrawDone(**_of_chain(self._chain_id, further), withdraw_id=withdraw_id, ref_id=ref_id)
@@ -159,7 +158,7 @@ class Telling:
         self.events.append(
             RefundSubmitted(tx_hash=place.tx_hash, **_of_transfer(self._chain_id, transfer_id, place))
         )
-        final = place.further(EventType.REFUND_COMPLETED)
+        final = place.further(RefundCompleted.type)
         self._when_deep(WaitingKind.REFUND_DEPTH, final, place.id, transfer_id)
 
     def queued(self, payout: Payout, place: Place, contract: bytes) -> None:

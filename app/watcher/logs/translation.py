@@ -8,7 +8,6 @@ from typing import Any
 from msgspec import Struct
 
 from app.network.watch_terms import WatchedNetwork, WatchTerms
-from app.transfers.event_types import EventType
 from app.transfers.events import ChainHead, ChainReorged, Event
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 from app.watcher.blocks import Header, Log
@@ -95,7 +94,7 @@ def reorged_event(chain_id: ChainId, from_block: BlockNumber, replaced: str, hea
     :param header: of the block that stands in its place, or of another one of the new branch.
     """
     return ChainReorged(
-        id=f"{chain_id}:{replaced}:{header.hash}:{EventType.CHAIN_REORGED.value}",
+        id=f"{chain_id}:{replaced}:{header.hash}:{ChainReorged.type}",
         at=header.at,
         chain_id=chain_id,
         from_block=from_block,

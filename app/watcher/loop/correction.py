@@ -174,5 +174,5 @@ def _unclear(chain_id: ChainId, outside: Sequence[Waiting], told: Translation) -
 def _with_free_id(event: Event, known: Mapping[EventKey, Event]) -> Event:
     """The event under an id that nothing else was reported by (docs/ingest.md#ids: a further fact)."""
     while (other := known.get(event.key)) is not None and not agree(other, event):
-        event = replace(event, id=f"{event.id}:{event.type.value}")
+        event = replace(event, id=f"{event.id}:{event.type}")
     return event

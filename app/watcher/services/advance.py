@@ -104,7 +104,7 @@ def _check(step: Step, refused: Iterable[RefusedLine]) -> None:
     for line in refused:
         event = step.events[line.line - 1]
         if line.reason == TOO_FAR_AHEAD:
-            raise StepRefused(f"{event.type.value} {event.id}: {line.reason}", passing=True)
+            raise StepRefused(f"{event.type} {event.id}: {line.reason}", passing=True)
         if isinstance(event, ChainReorged):
             raise StepRefused(f"a reorganisation from block {event.from_block}: {line.reason}", passing=False)
 

@@ -15,7 +15,6 @@ from app.sandbox.catalogue import SANDBOX_TRANSFERS
 from app.transfers.admin.detail import TransferDetail, reply_to_user, transfer_detail
 from app.transfers.admin.labels import (
     ANOMALY_WORDS,
-    EVENT_WORDS,
     KIND_WORDS,
     NEXT_ACTOR_WORDS,
     REFUND_REASONS,
@@ -23,7 +22,7 @@ from app.transfers.admin.labels import (
     STATUS_WORDS,
 )
 from app.transfers.anomalies import AnomalyKind
-from app.transfers.event_types import EventType
+from app.transfers.events import EVENT_CLASSES, RefundSigned, TransferConfirmed
 from app.transfers.progress import NextActor
 from app.transfers.reported import EventOutcome, event_outcomes
 from app.transfers.stages import Progress, StageName
@@ -132,9 +131,9 @@ def test_a_confirmation_without_a_block_falls_with_its_send(gateway: Gateway) ->
     feed(gateway, sent(1, event_id="send"), about(1, "transfer.confirmed", at=-80))
     feed(gateway, event("chain.reorged", at=-60, chain_id=1, from_block=90))
     feed(gateway, sent(1, event_id="send"))
-    assert [
-        line.fallen for line in detail(gateway, 1).events if line.type is EventType.TRANSFER_CONFIRMED
-    ] == ["Not valid, because the send that it confirms is not"]
+    assert [line.fallen for line in detail(gateway, 1).events if line.type == TransferConfirmed.type] == [
+        "Not valid, because the send that it confirms is not"
+    ]
 
 
 def test_fates_agree_with_what_stands_in_the_whole_sandbox(sandbox: Gateway) -> None:
@@ -177,7 +176,7 @@ def test_a_refund_signer_by_signer(gateway: Gateway) -> None:
     assert (refund.power_signed, refund.quorum, refund.power_total) == (30, 67, 100)
     assert (refund.share_signed, refund.share_needed) == ("30.0 %", "67.0 %")
     assert any("37 more needed" in words for words in refund.missing)
-    assert [line.words for line in got.events if line.type is EventType.REFUND_SIGNED] == [f"by {who[1]}"]
+    assert [line.words for line in got.events if line.type == RefundSigned.type] == [f"by {who[1]}"]
     assert progress(got)[StageName.REFUND_SIGNED] is Progress.CURRENT
     feed(gateway, signed(1, signature(wd, KEYS[0])))
     ready = detail(gateway, 1)
@@ -227,7 +226,7 @@ def test_only_https_is_linked_to(gateway: Gateway) -> None:
 
 def test_everything_has_words() -> None:
     assert set(STATUS_WORDS) == set(Status)
-    assert set(EVENT_WORDS) == set(EventType)
+    assert all(event.label for event in EVENT_CLASSES.values())
     assert set(KIND_WORDS) == set(SendKind)
     assert set(STAGE_WORDS) == set(StageName)
     assert set(NEXT_ACTOR_WORDS) == set(NextActor)

@@ -25,7 +25,7 @@ from app.feed.services.retract import NothingToRetract, retract_ids
 from app.network.document import NetworkRefused, import_network
 from app.network.queries import load_network_facts
 from app.refunds.models import UserRefundRequest
-from app.transfers.event_types import EventType
+from app.transfers.events import ChainHead
 from app.transfers.models import Event
 from app.values.codes import SendKind
 from tests.actors import TESTER
@@ -303,11 +303,11 @@ def _poll(gateway: Gateway, choice: random.Random) -> object:
 
 
 def _retract(gateway: Gateway, choice: random.Random) -> object:
-    return _retract_some(gateway, choice, Event.type != EventType.CHAIN_HEAD.value)
+    return _retract_some(gateway, choice, Event.type != ChainHead.type)
 
 
 def _retract_heads(gateway: Gateway, choice: random.Random) -> object:
-    return _retract_some(gateway, choice, Event.type == EventType.CHAIN_HEAD.value)
+    return _retract_some(gateway, choice, Event.type == ChainHead.type)
 
 
 def _retract_some(gateway: Gateway, choice: random.Random, which: ColumnElement[bool]) -> object:

@@ -11,8 +11,7 @@ from sqlalchemy import Connection, select
 from app.feed.queries.pools import LIQUIDITY
 from app.network.pools import PoolCounters
 from app.transfers.codec import decode_event
-from app.transfers.event_types import EventType
-from app.transfers.events import LiquidityAdded, LiquidityWithdrawn
+from app.transfers.events import ChainReorged, LiquidityAdded, LiquidityWithdrawn
 from app.transfers.models import Event
 from app.transfers.queries.logged import retracted_keys
 from app.transfers.reorganisations import Logged, Reorg
@@ -24,7 +23,7 @@ def every_reorg(connection: Connection, chain_ids: Collection[int], after_seq: i
     """Every standing reorg of the chains that was accepted after a position in the log."""
     rows = connection.execute(
         select(Event.seq, Event.event_id, Event.chain_id, Event.block)
-        .where(Event.type == EventType.CHAIN_REORGED.value)
+        .where(Event.type == ChainReorged.type)
         .where(Event.chain_id.in_(chain_ids), Event.seq > after_seq)
         .order_by(Event.seq)
     ).all()

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from sqlalchemy import select
 
 from app.db.engine import reading
-from app.feed.schemas import OPERATOR_SCHEMAS
 from app.feed.services.ingest import cursor, ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.replay import replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
+from app.transfers.events import EVENT_CLASSES
 from app.transfers.models import ChainProgress, Event
 from tests.actors import TESTER
 from tests.feed.services.world import NOW, about, event, feed, forget_events, sent
@@ -141,10 +141,7 @@ def test_an_exported_log_comes_to_the_same(shallow: Gateway, rogue_first: bool) 
     assert read_to(shallow) == (100, 100 - 1000)
     exported = list(export_log(shallow.database))
     forget_events(shallow)
-    assert (
-        ingest_lines(shallow.database, shallow.intake, exported, "cli", schemas=OPERATOR_SCHEMAS).refused
-        == []
-    )
+    assert ingest_lines(shallow.database, shallow.intake, exported, "cli", types=EVENT_CLASSES).refused == []
     assert read_to(shallow) == (100, 100 - 1000)
 
 

@@ -13,11 +13,11 @@ from sqlalchemy import insert, select
 from app.credentials.ingest_token import Scope
 from app.db.engine import reading, writing
 from app.estimates.models import PoolCounter, ReportedFee
-from app.feed.schemas import OPERATOR_SCHEMAS
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.replay import replay
 from app.feed.services.retract import NothingToRetract, retract_ids
+from app.transfers.events import EVENT_CLASSES
 from app.transfers.models import Anomaly, Event, Transfer
 from tests.actors import TESTER
 from tests.feed.services.world import (
@@ -176,7 +176,7 @@ class TestRetract:
             "reason": "r",
         }
         taken = ingest_lines(
-            gateway.database, gateway.intake, [json.dumps(old).encode()], "cli", schemas=OPERATOR_SCHEMAS
+            gateway.database, gateway.intake, [json.dumps(old).encode()], "cli", types=EVENT_CLASSES
         )
         assert (taken.accepted, taken.refused) == (1, [])
         feed(gateway, sent(2) | {"id": "x"})
@@ -196,7 +196,7 @@ class TestRetract:
         retract_ids(*gateway.audited, ["x"], "wrong", actor=TESTER, subject=f"transfer:{transfer_id(2)}")
         before, lines = state(gateway), list(export_log(gateway.database))
         forget_events(gateway)
-        again = ingest_lines(gateway.database, gateway.intake, lines, "cli", schemas=OPERATOR_SCHEMAS)
+        again = ingest_lines(gateway.database, gateway.intake, lines, "cli", types=EVENT_CLASSES)
         assert (again.refused, again.accepted, again.repeated) == ([], 4, 1)
         assert state(gateway) == before
         assert [json.loads(line)["id"] for line in export_log(gateway.database)] == [

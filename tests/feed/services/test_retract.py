@@ -12,11 +12,11 @@ from sqlalchemy import select
 from app.db.base import db
 from app.db.engine import reading, writing
 from app.estimates.models import PoolCounter, ReportedFee
-from app.feed.schemas import OPERATOR_SCHEMAS
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.replay import replay
 from app.feed.services.retract import NothingToRetract, retract_ids, retract_reporter
+from app.transfers.events import EVENT_CLASSES
 from app.transfers.models import ChainProgress
 from tests.actors import TESTER
 from tests.feed.services.world import (
@@ -230,6 +230,6 @@ def test_an_exported_log_gives_the_same_answers_elsewhere(gateway: Gateway) -> N
         for table in reversed(db.metadata.sorted_tables):
             if table.name not in ("chains", "tokens", "pegged_pairs", "opening_validators"):
                 connection.execute(table.delete())
-    verdict = ingest_lines(gateway.database, gateway.intake, lines, "cli", schemas=OPERATOR_SCHEMAS)
+    verdict = ingest_lines(gateway.database, gateway.intake, lines, "cli", types=EVENT_CLASSES)
     assert verdict.refused == []
     assert {**state(gateway), "chain_progress": []} == {**before, "chain_progress": []}

@@ -12,7 +12,6 @@ from coincurve import PrivateKey
 from sqlalchemy import func, select
 
 from app.db.engine import reading
-from app.feed.schemas import OPERATOR_SCHEMAS
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import export_log
 from app.feed.services.replay import replay
@@ -20,6 +19,7 @@ from app.feed.services.retract import retract_ids
 from app.refunds.models import SignatureAside, SignatureNotNeeded
 from app.refunds.queries import load_histories
 from app.refunds.quorum import signing_digest
+from app.transfers.events import EVENT_CLASSES
 from app.transfers.models import Event, Refund
 from app.transfers.signatures import MAX_ASIDE, MAX_WAITING
 from app.values.codes import SendKind
@@ -150,10 +150,7 @@ class TestAside:
         assert state(gateway) == before
         lines = list(export_log(gateway.database))
         forget_events(gateway)
-        assert (
-            ingest_lines(gateway.database, gateway.intake, lines, "cli", schemas=OPERATOR_SCHEMAS).refused
-            == []
-        )
+        assert ingest_lines(gateway.database, gateway.intake, lines, "cli", types=EVENT_CLASSES).refused == []
         assert state(gateway) == before
 
 

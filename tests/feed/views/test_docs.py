@@ -15,10 +15,10 @@ from flask.testing import FlaskClient
 
 from app.feed import views
 from app.feed.lines import MAX_LINE_BYTES, ReadLine, read_line
-from app.feed.schemas import MAX_CHAIN_ID, MAX_ID, SCHEMAS
 from app.feed.services.ingest import BATCH
-from app.transfers.event_types import EventType
-from app.transfers.events import EVENT_CLASSES
+from app.transfers.event_fields import MAX_ID, fields_of
+from app.transfers.events import EVENT_CLASSES, REPORTED, ChainHead, EventsRetracted
+from app.values.identifiers import MAX_CHAIN_ID
 from tests.applications import OpenApp
 
 pytestmark = pytest.mark.one_database
@@ -80,15 +80,16 @@ def test_every_example_prints_what_the_page_says(bare: FlaskClient) -> None:
 
 def test_every_type_and_its_fields_are_told() -> None:
     told = dict(re.findall(r"^\| (`[a-z._`, ]+`) \| ([^|]*) \|", PAGE, re.MULTILINE))
-    for event_type, schema in SCHEMAS.items():
+    for event_type, declared in ((name, fields_of(EVENT_CLASSES[name])) for name in REPORTED):
         (row,) = [fields for types, fields in told.items() if f"`{event_type}`" in types]
-        known = set(schema.fields) - {"id", "at", "block_hash", "log_index"}
-        if event_type is not EventType.CHAIN_HEAD:
-            known -= {"block"}
-        for name in known:
-            optional = "" if schema.fields[name].required else "?"
-            assert re.search(rf"\b{name}\b(\[\])?{re.escape(optional)}", row), (event_type, name)
-    assert set(EVENT_CLASSES) - set(SCHEMAS) == {EventType.EVENTS_RETRACTED}
+        unnamed = {"id", "at", "block_hash", "log_index"}
+        if event_type != ChainHead.type:
+            unnamed.add("block")
+        for field in declared:
+            optional = "" if field.required else "?"
+            if field.name not in unnamed:
+                assert re.search(rf"\b{field.name}\b(\[\])?{re.escape(optional)}", row), (event_type, field)
+    assert set(EVENT_CLASSES) - set(REPORTED) == {EventsRetracted.type}
 
 
 def test_the_ids_that_the_page_asks_for_fit() -> None:
@@ -98,7 +99,7 @@ def test_the_ids_that_the_page_asks_for_fit() -> None:
     for event_id in ids:
         line = {"id": event_id, "type": "chain.head", "at": "2026-05-01T12:00:00Z", "chain_id": 1, "block": 1}
         assert isinstance(read_line(1, json.dumps(line).encode(), datetime.now(UTC)), ReadLine)
-    longest = f"{MAX_CHAIN_ID}:0x{'f' * 64}:0x{'f' * 64}:{2**32 - 1}:{max(SCHEMAS, key=len)}"
+    longest = f"{MAX_CHAIN_ID}:0x{'f' * 64}:0x{'f' * 64}:{2**32 - 1}:{max(REPORTED, key=len)}"
     assert re.fullmatch(form, longest)
     assert len(longest) <= MAX_ID
     assert f"1 to {MAX_ID} characters" in PAGE

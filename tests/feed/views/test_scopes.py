@@ -11,9 +11,9 @@ from sqlalchemy import func, select
 from app.credentials.ingest_token import UNPROVEN
 from app.credentials.services.issuing import issue, new_token
 from app.db.engine import reading
-from app.feed.schemas import OPERATOR_SCHEMAS
 from app.feed.services.ingest import ingest_lines
 from app.feed.services.log import export_log
+from app.transfers.events import EVENT_CLASSES
 from app.transfers.models import Anomaly
 from tests.actors import TESTER
 from tests.feed.services.world import (
@@ -151,7 +151,7 @@ def test_quarantine_outlives_an_export(client: FlaskClient, gateway: Gateway) ->
     assert reasons(client, of_one, *refunds) == {}
     exported = list(export_log(gateway.database))
     forget_events(gateway)
-    taken = ingest_lines(gateway.database, gateway.intake, exported, "cli", schemas=OPERATOR_SCHEMAS)
+    taken = ingest_lines(gateway.database, gateway.intake, exported, "cli", types=EVENT_CLASSES)
     assert (taken.accepted, taken.refused) == (2, [])
     sends = [proven(1), proven(2, src_chain_id=2, dst_chain_id=3)]
     refunds[1] = of(sends[1], refunds[1])

@@ -117,7 +117,7 @@ def test_a_reporter_and_the_watcher_tell_a_fact_once(gateway: Gateway, lease: Le
 @pytest.mark.parametrize("event", [sent_event(7), head_event(9), reorg_event(5)])
 def test_events_are_taken_as_a_line_would_read_them(event: Event) -> None:
     """What is handed in ready made goes through the feed's schema unchanged."""
-    line = json.loads(encode_event(event)) | {"id": event.id, "type": event.type.value}
+    line = json.loads(encode_event(event)) | {"id": event.id, "type": event.type}
     read = read_line(1, json.dumps(line).encode(), NOW)
     assert isinstance(read, ReadLine) and read.event == event
 

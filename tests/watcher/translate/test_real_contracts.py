@@ -144,4 +144,4 @@ def test_a_burn_of_the_first_version(chain: Chain) -> None:
 def test_a_rotation(chain: Chain) -> None:
     logs = logs_of(chain, "PoolBridge", POOL, "updateSigners", [USER, BOB], [3, 4])
     told = translate(NETWORK, TERMS, logs, headers_of(*logs), (), read_to=BlockNumber(100))
-    assert [event.type.value for event in told.events] == ["validators.updated"]
+    assert [event.type for event in told.events] == ["validators.updated"]
