@@ -37,7 +37,7 @@ from tests.builders import network as build
 from tests.everyday import SEED, volume
 from tests.feed.services.any_order import Events, of_transfer
 from tests.feed.services.histories import EVENTS, NETWORKS, REORGANISATIONS
-from tests.feed.services.status_table import Answer, Request, Table, key_of, send_of
+from tests.feed.services.status_table import BAD, Answer, Request, Table, key_of, send_of
 from tests.feed.services.world import (
     KEYS,
     NOW,
@@ -147,11 +147,15 @@ class Histories(RuleBasedStateMachine):
         self.unlimited = RefundRequestLimit("1000/minute", self.gateway.limit_store)
         self.table = Table(NETWORKS[0], REQUESTS, SIGNATURES)
 
-    @initialize(left_out=st.sets(st.sampled_from(TYPES)))
-    def begin(self, left_out: set[str]) -> None:
-        """Each transfer is sent. Without some types what is below them in the table is seen more often."""
+    @initialize(left_out=st.sets(st.sampled_from(TYPES)), refused=st.sets(st.sampled_from(list(TRANSFERS))))
+    def begin(self, left_out: set[str], refused: set[int]) -> None:
+        """Each is sent, and the validators refuse some: the way to most refunds.
+
+        Without some types what is below them in the table is seen more often.
+        """
         self.left_out = left_out
         self._feed([each for each in ALL_TOLD.values() if each["type"] == "transfer.sent"])
+        self._feed([each for n in refused for each in TOLD[n].values() if each.get("xfer_status") in BAD])
 
     @rule(names=st.one_of(OF_ONE, OF_ALL))
     def report(self, names: list[str]) -> None:
