@@ -40,7 +40,7 @@ def liquidity(connection: Connection, chain_id: ChainId) -> dict[str, PoolCounte
     """The sums of the chain's standing liquidity events, by symbol."""
     rows = connection.execute(
         select(Event.seq, Event.event_id, Event.type, Event.body)
-        .where(Event.chain_id == chain_id, Event.type.in_([kind.value for kind in LIQUIDITY]))
+        .where(Event.chain_id == chain_id, Event.type.in_(LIQUIDITY))
         .order_by(Event.seq)
     )
     latest: dict[str, Logged[LiquidityAdded | LiquidityWithdrawn]] = {}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from flask import Flask
-from msgspec.structs import replace
 
 from demo.chains import USERS
 from demo.contracts import Call

@@ -11,11 +11,9 @@ import itertools
 import random
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
-
-from msgspec.structs import replace
 
 from app.values.codes import SendKind
 from demo.chains import (
