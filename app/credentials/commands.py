@@ -12,7 +12,7 @@ from app.accounts.proposal import TwoPersons
 from app.audit.keys import AuditKeys
 from app.credentials.api_key import Scope
 from app.credentials.credential import CredentialState
-from app.credentials.ingest_token import TYPES, EnvironmentTokens
+from app.credentials.ingest_token import EnvironmentTokens
 from app.credentials.services.issued import (
     CredentialRefused,
     TokenRecord,
@@ -26,6 +26,7 @@ from app.credentials.services.issuing import TokenTerms, Wanted, issue, new_key,
 from app.db.database import Database
 from app.parts import current
 from app.terminal import DataGroup, Refusal, break_glass, cli_actor, say, table, time
+from app.transfers.events import REPORTED
 from app.values.json_values import read_time
 
 api_keys = DataGroup("api-keys", help="API keys, with which integrators ask by a limit of their own.")
@@ -191,7 +192,7 @@ def _row(record: TokenRecord, one_of_several: bool, now: datetime) -> tuple[str,
     return (
         f"{record.name} (key ID {record.key_id})" if one_of_several else record.name,
         _state(record, now),
-        _members(None if scope.types is None else sorted(scope.types, key=TYPES.index)),
+        _members(None if scope.types is None else sorted(scope.types, key=REPORTED.index)),
         _members(None if scope.chains is None else sorted(scope.chains)),
         time(record.created_at),
         time(record.last_received_at),

@@ -31,9 +31,6 @@ from app.values.amounts import grouped
 from app.values.identifiers import MAX_CHAIN_ID
 from app.values.times import Epoch
 
-TYPES: Final = REPORTED
-"""Event types that reporters report."""
-
 MAX_EVENTS: Final = 1_000_000_000
 MAX_SECONDS: Final = 31 * 24 * 3600
 
@@ -188,8 +185,8 @@ def token_fault(name: str, types: Sequence[str], chains: Sequence[int]) -> str |
             "a letter or digit, and not a name of the gateway's own (cli, operator, sandbox, watcher, env-…)"
         )
     for event_type in types:
-        if event_type not in TYPES:
-            return f"{event_type!r} is not an event type; choose from {', '.join(TYPES)}"
+        if event_type not in REPORTED:
+            return f"{event_type!r} is not an event type; choose from {', '.join(REPORTED)}"
     for chain_id in chains:
         if not 1 <= chain_id <= MAX_CHAIN_ID:
             return f"{chain_id} is not a chain id; enter one from 1 to {MAX_CHAIN_ID}"

@@ -23,37 +23,39 @@ from app.parts import current
 from app.values.ip_addresses import IPAddress
 
 
-def estimate_amt(asked: dict[str, Any]) -> Estimate:
+def estimate_amt(requested: dict[str, Any]) -> Estimate:
     """What would this transfer bring?"""
-    return estimate_transfer(*_arguments(asked))
+    return estimate_transfer(*_arguments(requested))
 
 
-def get_explained_estimate(asked: dict[str, Any]) -> ExplainedEstimate:
+def get_explained_estimate(requested: dict[str, Any]) -> ExplainedEstimate:
     """How does this estimate come about, or why is there none?"""
-    return explain_estimate(*_arguments(asked))
+    return explain_estimate(*_arguments(requested))
 
 
 def _arguments(
-    asked: dict[str, Any],
+    requested: dict[str, Any],
 ) -> tuple[Database, SnapshotSource, EstimateCounts, EstimateRequest, str | None, IPAddress | None]:
     """What both services take: parts, the request, the user's account and the caller."""
-    user = asked.pop("usr_addr", None)
+    user = requested.pop("usr_addr", None)
     parts = current(Database), current(SnapshotSource), current(EstimateCounts)
-    return *parts, EstimateRequest(**asked), user, caller()
+    return *parts, EstimateRequest(**requested), user, caller()
 
 
-def estimate_withdraw_amt(asked: dict[str, Any]) -> Mapping[int, Estimate]:
+def estimate_withdraw_amt(requested: dict[str, Any]) -> Mapping[int, Estimate]:
     """What would these withdrawals bring, by their chains?"""
     return estimate_withdrawals(
         current(Database),
         current(SnapshotSource),
         current(EstimateCounts),
-        Withdrawals(asked["src_withdraws"], asked["dst_chain_id"], asked["token_symbol"]),
-        asked["usr_addr"],
+        Withdrawals(requested["src_withdraws"], requested["dst_chain_id"], requested["token_symbol"]),
+        requested["usr_addr"],
         caller(),
     )
 
 
-def get_token_bound(asked: dict[str, Any]) -> int | None:
+def get_token_bound(requested: dict[str, Any]) -> int | None:
     """How much of the token does its pool take in? None: any amount."""
-    return token_bound(current(Database), current(SnapshotSource), asked["chain_id"], asked["token_addr"])
+    return token_bound(
+        current(Database), current(SnapshotSource), requested["chain_id"], requested["token_addr"]
+    )

@@ -38,13 +38,13 @@ Rules = Mapping[str, Callable[[Any], Any]]
 
 
 Read = Callable[[dict[str, Any]], tuple[dict[str, Any], dict[str, str]]]
-"""From the values of a message's fields to what is asked, and to what is wrong with each of the fields."""
+"""From the values of a message's fields to what is requested, and to what is wrong with each of them."""
 
 
 class Method(Struct, frozen=True):
-    """How a method is asked, what it does, and how it answers.
+    """What a method reads, what it does, and how it answers.
 
-    ``call`` does what was asked; of what it returns ``write`` makes the message, and ``headers`` those of the
+    ``call`` does that; of what it returns ``write`` makes the message, and ``headers`` those of the
     answer, names and values.
     """
 
@@ -68,14 +68,14 @@ def by_rules(rules: Rules) -> Read:
     """Reads each field as its rule does."""
 
     def read(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-        asked: dict[str, Any] = {}
+        requested: dict[str, Any] = {}
         faults: dict[str, str] = {}
         for name, value in values.items():
             try:
-                asked[name] = rules[name](value) if name in rules else value
+                requested[name] = rules[name](value) if name in rules else value
             except ValueError as fault:
                 faults[name] = str(fault)
-        return asked, faults
+        return requested, faults
 
     return read
 
@@ -105,11 +105,11 @@ def read_question(kind: type[Message], raw: bytes, read: Read) -> dict[str, Any]
         raise BadRequest(f"body: must be a message {kind.DESCRIPTOR.name}") from None
     values = {each.name: getattr(message, each.name) for each in kind.DESCRIPTOR.fields}
     lists = {each.name: list(values[each.name]) for each in kind.DESCRIPTOR.fields if each.is_repeated}
-    asked, faults = read(values | lists)
+    requested, faults = read(values | lists)
     faults = _too_large_numbers(kind, raw) | faults
     if faults:
         raise BadRequest.naming({name: faults[name] for name in values if name in faults})
-    return asked
+    return requested
 
 
 def _too_large_numbers(kind: type[Message], raw: bytes) -> dict[str, str]:

@@ -71,7 +71,7 @@ class _LastConfigs:
 
 
 class _InMessages(Struct, frozen=True):
-    """How an operation answers in a message, and how it is asked, where that is not as over HTTP."""
+    """What an operation reads from a message, and how it answers in one, where that is not as over HTTP."""
 
     write: Callable[[Any], Message]
     rules: Rules | None = None

@@ -81,7 +81,7 @@ class Operation(Struct, frozen=True, kw_only=True):
         return self.endpoint or str(function.__name__)
 
     def view_for(self, compat_clients: bool) -> Callable[[], Response]:
-        """The view: reads what is asked, does it, and dumps the answer."""
+        """The view: reads what is requested, does it, and dumps the answer."""
         if self.view is not None:
             return self.view
         call, dump, headers = self.call, self.dump, self.headers
@@ -91,15 +91,15 @@ class Operation(Struct, frozen=True, kw_only=True):
         assert call is not None  # noqa: S101  an operation without a view has one
 
         def view() -> Response:
-            asked = read_body(question, otherwise=other) if in_body else read_query_or_body(question)
-            done = call(asked)
+            requested = read_body(question, otherwise=other) if in_body else read_query_or_body(question)
+            done = call(requested)
             values = done if dump is None else dump(done)
             return answer(shape, values, () if headers is None else headers(done))
 
         return view
 
     def question(self, compat_clients: bool) -> Schema:
-        """The schema that reads what is asked."""
+        """The schema that reads what is requested."""
         if self.query is None:
             return self.bodies[0]
         return self.reads or shape_of(self.query, compat_clients)

@@ -10,13 +10,13 @@ from app.network.snapshot import SnapshotSource
 from app.parts import current
 
 
-def get_latest_7_day_transfer_latency(asked: dict[str, Any]) -> float:
+def get_latest_7_day_transfer_latency(requested: dict[str, Any]) -> float:
     """How long do transfers between these chains take, in seconds?"""
-    chains = asked["src_chain_id"], asked["dst_chain_id"]
+    chains = requested["src_chain_id"], requested["dst_chain_id"]
     return median_latency(current(Database), current(SnapshotSource), *chains)
 
 
-def get_transfer_latency_stats(asked: dict[str, Any]) -> LatencyStats:
+def get_transfer_latency_stats(requested: dict[str, Any]) -> LatencyStats:
     """How long do transfers between these chains take, and how much does it vary?"""
-    of = asked["src_chain_id"], asked["dst_chain_id"], asked.get("token_symbol")
+    of = requested["src_chain_id"], requested["dst_chain_id"], requested.get("token_symbol")
     return latency_stats(current(Database), current(SnapshotSource), *of)

@@ -1,4 +1,4 @@
-"""Refunds: asked for, and their evidence explained. What each public operation asks of the services."""
+"""Refunds: requested, and their evidence explained. What each public operation calls."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from app.refunds.explanation import RefundExplanation
 from app.refunds.services import refund_evidence, request_refund
 
 
-def get_refund_evidence(asked: dict[str, Any]) -> RefundExplanation:
+def get_refund_evidence(requested: dict[str, Any]) -> RefundExplanation:
     """Would the contract pay this refund, and why or why not?"""
-    return refund_evidence(current(Database), current(SnapshotSource), asked["transfer_id"])
+    return refund_evidence(current(Database), current(SnapshotSource), requested["transfer_id"])
 
 
-def withdraw_liquidity(asked: dict[str, Any]) -> int:
+def withdraw_liquidity(requested: dict[str, Any]) -> int:
     """Pay this transfer back. The answer is the number of the request."""
     return request_refund(
         current(Database),
         current(SnapshotSource),
         current(RefundRequestLimit),
-        asked["withdraw_req"],
+        requested["withdraw_req"],
         caller(),
     )

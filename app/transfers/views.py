@@ -17,26 +17,30 @@ from app.transfers.services.status import (
 )
 
 
-def get_transfer_status(asked: dict[str, Any]) -> TransferStatus:
+def get_transfer_status(requested: dict[str, Any]) -> TransferStatus:
     """Where is this transfer?"""
     database, snapshots = current(Database), current(SnapshotSource)
-    if "transfer_id" in asked:
-        return transfer_status(database, snapshots, asked["transfer_id"])
-    return transfer_status_by_transaction(database, snapshots, asked["tx_hash"], asked["src_chain_id"])
+    if "transfer_id" in requested:
+        return transfer_status(database, snapshots, requested["transfer_id"])
+    return transfer_status_by_transaction(
+        database, snapshots, requested["tx_hash"], requested["src_chain_id"]
+    )
 
 
-def get_transfer_statuses(asked: dict[str, Any]) -> dict[str, Any]:
+def get_transfer_statuses(requested: dict[str, Any]) -> dict[str, Any]:
     """Where are these transfers?"""
-    wanted = asked["transfer_ids"]
+    wanted = requested["transfer_ids"]
     return statuses_json(wanted, transfer_statuses(current(Database), current(SnapshotSource), wanted))
 
 
-def get_transfer_history(asked: dict[str, Any]) -> HistoryPage:
+def get_transfer_history(requested: dict[str, Any]) -> HistoryPage:
     """What did these accounts send and receive?"""
-    wanted = asked["accounts"], asked["next_page_token"], asked["page_size"]
+    wanted = requested["accounts"], requested["next_page_token"], requested["page_size"]
     return transfer_history(current(Database), current(SnapshotSource), *wanted)
 
 
-def get_transfer(asked: dict[str, Any]) -> FoundTransfers:
+def get_transfer(requested: dict[str, Any]) -> FoundTransfers:
     """Which transfers are behind this id or transaction?"""
-    return find_transfers(current(Database), current(SnapshotSource), asked["key"], asked.get("chain_id"))
+    return find_transfers(
+        current(Database), current(SnapshotSource), requested["key"], requested.get("chain_id")
+    )

@@ -15,9 +15,9 @@ from app.accounts.proposal import API_KEYS, INGEST_TOKENS
 from app.approvals.admin import MayWaitForm
 from app.console.forms.numbers import CountField
 from app.credentials.api_key import Scope
-from app.credentials.ingest_token import TYPES
 from app.credentials.services.issued import CredentialRefused
 from app.credentials.services.issuing import TokenTerms, Wanted, new_key, new_token
+from app.transfers.events import REPORTED
 
 SCOPE_WORDS: Final = {
     Scope.READ: "ask the public operations, by the key's own limit",
@@ -80,7 +80,9 @@ class NewTokenForm(MayWaitForm):
     every_chain = BooleanField("All chains, including chains added later")
     # The service checks what is picked, and words the errors.
     types = SelectMultipleField(
-        choices=[SelectChoice(name) for name in TYPES], validate_choice=False, option_widget=CheckboxInput()
+        choices=[SelectChoice(name) for name in REPORTED],
+        validate_choice=False,
+        option_widget=CheckboxInput(),
     )
     chains = SelectMultipleField(validate_choice=False, option_widget=CheckboxInput())
 
