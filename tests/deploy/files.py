@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import yaml
@@ -15,11 +18,17 @@ ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 
 
+_PORTS = iter(Random(os.getpid()).sample(range(10_000, 32_768), 22_768))
+"""Below those that the kernel hands out by itself, in another order in each process."""
+
+
 def free_port() -> int:
-    """A TCP port of the loopback that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A TCP port of the loopback that nobody listens on now; each is returned once in a process."""
+    for port in _PORTS:
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")
 
 
 def changed(text: str, pattern: str, replacement: str | Callable[[re.Match[str]], str], times: int) -> str:
