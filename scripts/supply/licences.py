@@ -69,6 +69,7 @@ _SPDX: Final[Any] = get_spdx_licensing()
 
 _HEAD: Final = """\
 # Licences of what the gateway depends on
+**For maintainers and operators.** After this page you can name the licence of every package.
 
 Made by `make licences` from the metadata of the packages and from the lock files; a test says when it is out
 of date. Licences other than those accepted in `scripts/supply/licences.py` are refused there. The gateway
