@@ -45,7 +45,7 @@ AREAS: Final[dict[str, tuple[str, ...]]] = {
     "contract": (*_INTERFACES, *_PUBLIC),
     "credentials": ("app/credentials/", "app/approvals/"),
     "db": (),
-    "deploy": ("deploy/", *_SERVER),
+    "deploy": ("deploy/", "README.md", *_SERVER),
     "estimates": _ANSWERS,
     "faults": _COMMANDS,
     "faults_rig": ("tests/load/",),

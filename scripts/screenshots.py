@@ -30,7 +30,7 @@ PAGES = {
     "route": "/admin/routes/1",
     "audit": "/admin/audit/",
 }
-"""What the README shows, by the name of the picture."""
+"""What docs/console.md shows, and the README the first of, by the name of the picture."""
 
 PHONE_PAGES = ("dashboard", "transfer")
 """Those of them that are also pictured as a phone shows them."""

@@ -1,4 +1,4 @@
-"""What the README and docs/sandbox.md say is what the sandbox answers."""
+"""What the README, docs/sandbox.md and docs/settings.md say is what there is: answers and settings."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from flask.testing import FlaskClient
 
 from app.sandbox.catalogue import (
     ORDINARY_CALLER,
-    RECORDED_TRANSFER,
     SANDBOX_ERRORS,
     SANDBOX_ESTIMATES,
     SANDBOX_LATENCIES,
     SANDBOX_TRANSFERS,
 )
 from app.sandbox.loader import load_sandbox
-from config import Settings
+from config import FROM_FILES, Settings
 from tests.actors import TESTER
 from tests.curl import curl_of
 from tests.gateway import current_gateway
@@ -28,6 +27,7 @@ from tests.gateway import current_gateway
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
 SANDBOX = (ROOT / "docs" / "sandbox.md").read_text()
+SETTINGS_PAGE = (ROOT / "docs" / "settings.md").read_text()
 EXAMPLE = re.compile(r"```sh\n(curl [^\n]*)\n```\n```json\n([^\n]*)\n```")
 EXAMPLES = EXAMPLE.findall(README)
 SETTINGS = {each.name.upper(): each.default for each in fields(Settings) if each.metadata}
@@ -59,25 +59,12 @@ def test_every_curl_of_the_readme_prints_what_the_readme_says(sandbox_client: Fl
         assert ask(sandbox_client, command) == answer
 
 
-def test_the_readme_lists_every_sandbox_transfer() -> None:
-    listed = {(f"{int(digits):04d}", int(status)) for digits, status in table_of_ids(README)}
-    told = {
-        (transfer.transfer_id[-4:], int(transfer.status))
-        for transfer in SANDBOX_TRANSFERS
-        if transfer.transfer_id != RECORDED_TRANSFER
-    }
-    assert listed == told
-
-
-def table_of_ids(text: str) -> Iterator[tuple[str, str]]:
-    """Every code of four digits in the README's table of ids with its row's status."""
-    for row in re.findall(r"^\| (?:`\d{4}`.*)", text, re.MULTILINE):
-        _, codes, status, what, _ = row.split("|")
-        yield from ((code, status.split()[0]) for code in re.findall(r"`(\d{4})`", codes + what))
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 150
 
 
 def test_the_example_id_is_at_the_status_it_says() -> None:
-    found = re.search(r"`printf '0x%064d' (\d+)` has status (\d+) and refund reason (\d+)", README)
+    found = re.search(r"`printf '0x%064d' (\d+)` has status (\d+) and refund reason (\d+)", SANDBOX)
     assert found
     transfer_id = f"0x{int(found[1]):064d}"
     (transfer,) = [transfer for transfer in SANDBOX_TRANSFERS if transfer.transfer_id == transfer_id]
@@ -103,9 +90,11 @@ def test_the_sandbox_page_lists_the_whole_catalogue() -> None:
 
 
 def test_the_documented_settings_are_the_settings() -> None:
-    documented = dict(settings_table(README))
+    rows = list(settings_table(SETTINGS_PAGE))
+    documented = dict(rows)
+    assert len(rows) == len(documented)
     assert set(documented) == SETTINGS.keys()
-    assert "| `RPC_URL_…` | none |" in README
+    assert "| `RPC_URL_…` | none |" in SETTINGS_PAGE
     for name, shown in documented.items():
         default = SETTINGS[name]
         if isinstance(default, bool):
@@ -117,6 +106,12 @@ def test_the_documented_settings_are_the_settings() -> None:
 
 
 def settings_table(text: str) -> Iterator[tuple[str, str]]:
-    """Each variable of the README's table with the default it shows."""
+    """Each variable of the tables with the default that they show."""
     for name, default in re.findall(r"^\| `([A-Z_]+)` \| ([^|]*) \|", text, re.MULTILINE):
         yield name, default.strip("`")
+
+
+def test_the_page_of_settings_names_every_secret_that_a_file_may_hold() -> None:
+    named = set(re.findall(r"`([A-Z_]+)_FILE`", SETTINGS_PAGE))
+    assert named == {name.upper() for name in FROM_FILES}
+    assert "`RPC_URL_…_FILE`" in SETTINGS_PAGE

@@ -1,18 +1,32 @@
-"""The commands of docs/operations.md, as root would type them: what they leave behind, and who reads it."""
+"""The commands of docs/operations.md, as root would type them: what they leave behind, and who reads it.
+
+And those of docs/first-week.md, and of the README, which run a gateway on PostgreSQL.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click import Context
 
+from app import create_app
+from tests.applications import make_settings
+from tests.databases import new_postgres_database
 from tests.deploy.files import DEPLOY, ROOT
 from tests.programs import program
 
-GUIDE = (ROOT / "docs/operations.md").read_text()
-BLOCKS = re.findall(r"^```sh\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+COMMAND = re.compile(r"\bflask --app wsgi ([^\n#`|;&]+)")
+BLOCKS = BLOCK.findall((ROOT / "docs/operations.md").read_text())
+FIRST_WEEK = BLOCK.findall((ROOT / "docs/first-week.md").read_text())
+README = BLOCK.findall((ROOT / "README.md").read_text())
 STANDINS = """\
 install() {  # without -o and -g: the test is anybody
     local kept=()
@@ -40,10 +54,29 @@ SERVERS_READ = {
 }
 
 
-@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("block", [*BLOCKS, *FIRST_WEEK, *README])
 def test_a_shell_reads_every_command(block: str) -> None:
     done = subprocess.run([program("bash"), "-n"], input=block, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.fixture(scope="module")
+def line() -> Any:
+    """The application's command line."""
+    return create_app(make_settings("sqlite:////nowhere/gateway.db")).cli
+
+
+@pytest.mark.parametrize("block", [*BLOCKS, *FIRST_WEEK, *README])
+def test_the_gateway_has_every_command_and_its_options(block: str, line: Any) -> None:
+    for command in COMMAND.findall(block):
+        here: Any = line
+        for word in shlex.split(command):
+            if word.startswith("-"):
+                options = [name for each in here.params for name in (*each.opts, *each.secondary_opts)]
+                assert word in options, command
+            elif hasattr(here, "get_command"):
+                here = here.get_command(Context(here), word)
+                assert here is not None, command
 
 
 @pytest.fixture
@@ -81,3 +114,34 @@ def test_the_same_passwords_are_in_all_places_and_in_no_list_of_processes(etc: P
     shown = (etc / "processes").read_text()
     assert "psql" in shown
     assert not [each for each in (owner, serving, redis) if each in shown]
+
+
+@pytest.mark.soak("seconds of six commands, one after the other")
+def test_the_readme_runs_a_gateway_on_postgresql(postgres_server: str, tmp_path: Path) -> None:
+    """Its commands as they stand, up to the processes that go on until they are ended."""
+    (block,) = (each for each in README if each.startswith("make docs "))
+    url = new_postgres_database(postgres_server)
+    for shown, here in (
+        ("make docs ", "true "),
+        ("instance", str(tmp_path)),
+        ("$PWD/", ""),
+        ("postgresql://gateway:PASSWORD@localhost/gateway", f"'{url}'"),
+        (" network.json", f" {ROOT}/app/sandbox/network.json"),
+        ("EMAIL", "somebody@example.org"),
+        ("gunicorn -c", "gunicorn --check-config -c"),
+        ("wsgi watch", "wsgi watch --status"),
+        ("wsgi deliver", "wsgi deliver --once"),
+        (".venv/bin/", f"{Path(sys.executable).parent}/"),
+    ):
+        assert shown in block, shown
+        block = block.replace(shown, here)
+    known = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    environment = known | {
+        "OPERATOR_PASSWORD": "only for this test, no secret",
+        "PYTHONDONTWRITEBYTECODE": "",
+    }
+    bash = [program("bash"), "-eu"]
+    done = subprocess.run(
+        bash, input=block, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
