@@ -1,4 +1,8 @@
-"""Search by a transfer id, a transaction hash or an account, in any spelling, in part, or in a link."""
+"""Search by a transfer id, a transaction hash or an account, in any spelling, in part, or in a link.
+
+Only indexes are read: the first digits of an id are a range of its key, the last four an index of their own.
+A search for the middle of an id (``LIKE '%…%'``) would read every row.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What migrations are made of: one upgrade at a time, and changes while the tables are read and written.
 
 Locks are waited for shortly and asked for again, indexes are made beside readers and writers, and many rows
-are changed by ranges (docs/decisions/0052-migrations-under-load.md).
+are changed by ranges (docs/decisions/0050-range-of-schemas.md).
 """
 
 from __future__ import annotations

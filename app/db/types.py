@@ -77,10 +77,10 @@ class Uint256(ExactInteger):
 
 
 class Uint64(TypeDecorator[int]):
-    """A chain id as contracts have it, 0 to 2^64-1, in a signed column of 64 bits
-    (docs/decisions/0057-chain-ids-of-64-bits.md).
+    """A chain id as contracts have it, 0 to 2^64-1, in a signed column of 64 bits.
 
-    Numbers from 2^63 on are stored as their two's complement: equality holds, their order does not.
+    Numbers from 2^63 on are stored as their two's complement: equality holds, their order does not. NUMERIC
+    or text would make every key longer, for numbers that no honest send has.
     """
 
     impl = BigInteger

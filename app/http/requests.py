@@ -1,4 +1,8 @@
-"""Reading requests strictly, and what holds for every public one: origins, sizes of bodies, the caller."""
+"""Reading requests strictly, and what holds for every public one: origins, sizes of bodies, the caller.
+
+The query is split here and not by Werkzeug or webargs: these replace broken bytes, and no longer tell ``%FF``
+from the text ``%FF``.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """A transfer's progress for programs: is it over and final, who acts next, when to request again.
 
-How the times are chosen is argued in docs/decisions/0040-when-to-ask-again.md.
+The times follow docs/interface.md#progress: questions get closer as the release gets likely. After the 90th
+percentile they get rarer, for whoever has waited a day does not care about minutes. Where no latencies are
+known they follow the time since the send, for the length of a block is configured nowhere.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """``make docs``: the pages of the repository as the site that the gateway serves at ``/docs``.
 
-``ensure_site`` builds it when something that it is made of has changed.
+``ensure_site`` builds it when something that it is made of has changed. The generator is Zensical: it reads
+the settings of mkdocs-material, searches without a server, and refuses links that lead nowhere. Only this
+module and ``theme/`` know it.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 How far a chain was read follows from its highest standing head and its last reorganisation: an earlier, lower
 head adds nothing to a later, higher one, whatever is reorganised. What a reorganisation may still reach is
 retained all the same, so that an operator may retract the newest
-(docs/decisions/0060-heads-leave-the-log.md).
+(docs/decisions/0009-pruning.md#heads).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Amounts as people write them: in whole tokens, or in smallest units where that is chosen beside the field.
 
-Nothing is rounded: what a token cannot hold is refused.
+Nothing is rounded: what a token cannot hold is refused. So is an amount without its unit, for a page from
+before the units would have its smallest units read as tokens.
 """
 
 from __future__ import annotations

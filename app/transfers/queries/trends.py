@@ -1,7 +1,8 @@
 """What became of the transfers of each hour or day, and how fresh is what the feed reported?
 
 Trends are read from sums that the feed writes, a row for each span and way: as many at ten million transfers
-as at one.
+as at one. A transfer counts where it began, whatever becomes of it, so that a rate of success compares
+transfers with themselves.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Notes on transfers: what operators tell each other about one, beside the facts.
 
 The audit log says who wrote or removed which note, and not what stood in it: a note may name a person, and
-what is in the audit log stays for ever (decision 29).
+what is in the audit log stays for ever.
 """
 
 from __future__ import annotations

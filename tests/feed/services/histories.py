@@ -372,7 +372,7 @@ STEPS: Final[dict[Step, int]] = {
 
 WHAT_ANY_LOG_SHOWS: Final = (_report, _configure, _reorganise, _retract, _ask_for_refund, _poll)
 """What comes to the same whether or not anything left the log before. Retracting a head that was dropped, or
-a clock that is put back before what dropped it, does not (docs/decisions/0060-heads-leave-the-log.md)."""
+a clock that is put back before what dropped it, does not (docs/decisions/0009-pruning.md#heads)."""
 
 
 def live_through(gateway: Gateway, seed: int, may_happen: Collection[Step] = tuple(STEPS)) -> list[object]:

@@ -1,0 +1,49 @@
+"""Every page is for somebody, and its first line says for whom and for what."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+DECISIONS = sorted((DOCS / "decisions").glob("*.md"))
+READER = "newcomers|integrators|operators|maintainers"
+FIRST = re.compile(rf"\*\*For (?:{READER})(?: and (?:{READER}))?\.\*\* After this page you can .*\.")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_its_first_line_says_for_whom_it_is(page: str) -> None:
+    title, first = (DOCS / page).read_text().splitlines()[:2]
+    assert title.startswith("# ")
+    assert FIRST.fullmatch(first)
+
+
+def test_the_index_leads_to_every_page() -> None:
+    """But for decisions and operations, which have lists of their own."""
+    index = (DOCS / "README.md").read_text()
+    apart = ("README.md", "api/", "decisions/")
+    assert [page for page in PAGES if f"]({page}" not in index and not page.startswith(apart)] == []
+
+
+def test_decisions_are_few_and_short() -> None:
+    assert len(DECISIONS) <= 28
+    assert {
+        page.name: lines for page in DECISIONS if (lines := len(page.read_text().splitlines())) > 60
+    } == {}
+
+
+def test_decisions_have_their_parts() -> None:
+    for page in DECISIONS:
+        text = page.read_text()
+        assert text.startswith(f"# {int(page.name[:4])}. "), page.name
+        assert re.findall(r"^## (Context|Choice|Cost)$", text, re.MULTILINE) == ["Context", "Choice", "Cost"]
+
+
+def test_the_first_decision_lists_the_others() -> None:
+    first, *others = DECISIONS
+    listed = re.findall(r"\]\((\d{4}-[\w-]+\.md)\)", first.read_text())
+    assert sorted(listed) == [page.name for page in others]
