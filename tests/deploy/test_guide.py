@@ -1,6 +1,6 @@
 """The commands of docs/operations.md, as root would type them: what they leave behind, and who reads it.
 
-And those of docs/first-week.md, and of the README, which run a gateway on PostgreSQL.
+And those of docs/first-week.md, docs/failover.md, and of the README, which run a gateway on PostgreSQL.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ from tests.deploy.files import DEPLOY, ROOT
 from tests.programs import program
 
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+INDENTED = re.compile(r"^    ```sh\n(.*?)^    ```$", re.DOTALL | re.MULTILINE)
 COMMAND = re.compile(r"\bflask --app wsgi ([^\n#`|;&]+)")
 BLOCKS = BLOCK.findall((ROOT / "docs/operations.md").read_text())
 FIRST_WEEK = BLOCK.findall((ROOT / "docs/first-week.md").read_text())
+FAILOVER = INDENTED.findall((ROOT / "docs/failover.md").read_text())
 README = BLOCK.findall((ROOT / "README.md").read_text())
 STANDINS = """\
 install() {  # without -o and -g: the test is anybody
@@ -54,7 +56,7 @@ SERVERS_READ = {
 }
 
 
-@pytest.mark.parametrize("block", [*BLOCKS, *FIRST_WEEK, *README])
+@pytest.mark.parametrize("block", [*BLOCKS, *FIRST_WEEK, *FAILOVER, *README])
 def test_a_shell_reads_every_command(block: str) -> None:
     done = subprocess.run([program("bash"), "-n"], input=block, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
@@ -66,7 +68,7 @@ def line() -> Any:
     return create_app(make_settings("sqlite:////nowhere/gateway.db")).cli
 
 
-@pytest.mark.parametrize("block", [*BLOCKS, *FIRST_WEEK, *README])
+@pytest.mark.parametrize("block", [*BLOCKS, *FIRST_WEEK, *FAILOVER, *README])
 def test_the_gateway_has_every_command_and_its_options(block: str, line: Any) -> None:
     for command in COMMAND.findall(block):
         here: Any = line
