@@ -133,8 +133,8 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ),
     ErrorRow(
         Reason.RATE_LIMITED, ErrorKind.RATE_LIMITED, _COMMON,
-        "Too many requests from this caller or with this API key. Or too many clients of the caller's network "
-        "wait for transfers to change, or the quota of the reporter's token is used up.",
+        "Too many requests from this caller or with this API key. Or too many clients of the caller's "
+        "network wait for transfers to change, or the quota of the reporter's token is used up.",
         "Wait for the number of seconds in `Retry-After`.",
         "Too many requests. We try again in a moment.",
     ),
