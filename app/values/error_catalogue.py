@@ -119,7 +119,7 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ),
     ErrorRow(
         Reason.UNAUTHORIZED, ErrorKind.UNAUTHORIZED, _COMMON,
-        "The event feed requires a token, and it is missing or not valid; or the API key that was sent "
+        "The event feed requires a token, and it is missing or not valid. Or the API key that was sent "
         "(`gwk_…`) is malformed, unknown or revoked. The operations that only read require no key.",
         "Send `Authorization: Bearer` and a token or key created by the operator. Where no key is required, "
         "you may also leave the header out.",
@@ -133,8 +133,8 @@ ERRORS: Final[tuple[ErrorRow, ...]] = (
     ),
     ErrorRow(
         Reason.RATE_LIMITED, ErrorKind.RATE_LIMITED, _COMMON,
-        "Too many requests from this caller or with this API key, too many of the caller's network that wait "
-        "for transfers to change, or the quota of the reporter's token is used up.",
+        "Too many requests from this caller or with this API key. Or too many clients of the caller's "
+        "network wait for transfers to change, or the quota of the reporter's token is used up.",
         "Wait for the number of seconds in `Retry-After`.",
         "Too many requests. We try again in a moment.",
     ),

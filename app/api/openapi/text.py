@@ -33,13 +33,13 @@ def catalogue() -> str:
     return "\n\n".join(
         (
             "## Codes",
-            "The numbers of `err.code`. Codes other than 500 come from the estimate alone.",
+            "The numbers of `err.code`. Codes other than 500 come only from the estimate.",
             codes_table(),
             "## Reasons",
             "The values of `X-Gateway-Reason`. `make errors` writes them here out of "
             "`app/values/error_catalogue.py`;\na test keeps this page equal to it.",
             "### Answers: HTTP 200",
-            "The question could be read, and this is the answer to it.",
+            "The request could be read, and this is the answer to it.",
             *map(_section, answered),
             "### Requests that were not answered",
             "They could not be read, or the gateway could not answer them.",
