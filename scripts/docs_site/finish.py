@@ -2,6 +2,7 @@
 
 Each inline script becomes a file that is named by its content and loaded at the same place. Columns of
 tables are aligned by an attribute, and one without a name has no empty heading, which would be read out.
+Long code in a table may break after its separators, and each list of pages has the name that it shows.
 """
 
 from __future__ import annotations
@@ -20,6 +21,12 @@ _INLINE: Final = re.compile(r"<script>(.+?)</script>", re.DOTALL)
 _STYLED: Final = re.compile(r"<style|\sstyle=|\son[a-z]+=", re.IGNORECASE)
 _ALIGNED: Final = re.compile(r' style="text-align: (left|center|right);"')
 _CODE: Final = re.compile(r"<(code|pre)\b.*?</\1>", re.DOTALL)
+_CELL: Final = re.compile(r"<t[dh]\b[^>]*>.*?</t[dh]>", re.DOTALL)
+_CELL_CODE: Final = re.compile(r"(<code>)([^<]*)(</code>)")
+_SEPARATOR: Final = re.compile(r"(?<=\w)(?:[/,]|&amp;)(?=\w)")
+_LISTED: Final = re.compile(
+    r'(<nav class="md-nav"[^>]* aria-labelledby=")(__nav_\w+_label)("[^>]*>\s*<label class="md-nav__title")'
+)
 
 
 def finish(site: Path) -> None:
@@ -29,11 +36,25 @@ def finish(site: Path) -> None:
     """
     for page in sorted(site.rglob("*.html")):
         text = _ALIGNED.sub(r' align="\1"', page.read_text(encoding="utf-8"))
-        text = text.replace("<th></th>", "<td></td>")
+        text = named(breakable(text.replace("<th></th>", "<td></td>")))
         inner = page.relative_to(site).as_posix()
         page.write_text(without_scripts(site, inner, text), encoding="utf-8")
         if found := _STYLED.search(_CODE.sub("", re.sub(r">[^<]*<", "><", text))):
             raise CannotBuild(f"{inner}: {found[0].strip()} is not allowed in a page")
+
+
+def breakable(text: str) -> str:
+    """The page whose code in tables may break after a slash, a comma and an ampersand."""
+
+    def in_code(code: re.Match[str]) -> str:
+        return code[1] + _SEPARATOR.sub(r"\g<0><wbr>", code[2]) + code[3]
+
+    return _CELL.sub(lambda cell: _CELL_CODE.sub(in_code, cell[0]), text)
+
+
+def named(text: str) -> str:
+    """The page whose lists of pages are named by their titles: their labels are only arrows."""
+    return _LISTED.sub(r'\1\2_title\3 id="\2_title"', text)
 
 
 def without_scripts(site: Path, page: str, text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from pathlib import Path
 
@@ -99,6 +100,42 @@ def test_what_is_named_by_its_content_is_kept_for_ever(
     assert answer.status_code == 200
     assert answer.headers["Cache-Control"] == kept
     assert answer.content_type.startswith(kind)
+
+
+def test_what_is_large_is_served_compressed(reader: FlaskClient, site: Path) -> None:
+    text = "p { color: red }\n" * 200
+    (site / "assets" / "site.css").write_text(text)
+    plain = reader.get("/docs/assets/site.css", headers={"Accept-Encoding": "br, identity"})
+    packed = reader.get("/docs/assets/site.css", headers={"Accept-Encoding": "br, gzip"})
+    assert (plain.text, gzip.decompress(packed.data).decode()) == (text, text)
+    assert (plain.headers.get("Content-Encoding"), packed.headers["Content-Encoding"]) == (None, "gzip")
+    assert packed.content_length == len(packed.data) < len(text) / 4
+    for answer in (plain, packed):
+        assert answer.headers["Vary"] == "Accept-Encoding"
+        assert answer.content_type.startswith("text/css")
+    assert plain.headers["ETag"] != packed.headers["ETag"]
+    again = {"Accept-Encoding": "gzip", "If-None-Match": packed.headers["ETag"]}
+    assert reader.get("/docs/assets/site.css", headers=again).status_code == 304
+    (site / "assets" / "site.css").write_text(text.replace("red", "blue"))
+    changed = reader.get("/docs/assets/site.css", headers=again)
+    assert gzip.decompress(changed.data).decode() == text.replace("red", "blue")
+
+
+@pytest.mark.parametrize(
+    ("path", "encoding"),
+    [
+        ("/docs/", None),
+        ("/docs/try/", "gzip"),
+        ("/docs/try/rapidoc-min.js", "gzip"),
+        ("/docs/try/try.css", "gzip"),
+    ],
+)
+def test_which_files_are_compressed(reader: FlaskClient, path: str, encoding: str | None) -> None:
+    answer = reader.get(path, headers={"Accept-Encoding": "gzip, deflate, br"})
+    assert answer.status_code == 200
+    assert answer.headers.get("Content-Encoding") == encoding
+    assert reader.head(path, headers={"Accept-Encoding": "gzip"}).data == b""
+    assert "Content-Encoding" not in reader.get(path, headers={"Accept-Encoding": "gzip;q=0"}).headers
 
 
 @pytest.mark.parametrize(

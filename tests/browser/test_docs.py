@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
+import re
+from typing import Literal
+
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from scripts.docs_site.build import ensure_site
 from tests.browser.conftest import Visit
-from tests.browser.looking import findings
+from tests.browser.looking import accessibility, findings
 
-OF_THE_GENERATOR = ("landmark-unique", "scrolls at 1280: CODE")
-"""Its nested lists are landmarks without a name, and long lines of code scroll in their frame."""
+OF_THE_GENERATOR = ("scrolls at 1280: CODE",)
+"""Long lines of code scroll in their frame."""
 
-PHONE = {"width": 390, "height": 844}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+NARROW: ViewportSize = {"width": 360, "height": 800}
+
+SLOW = 30_000
+"""Milliseconds for scripts of a megabyte, on a machine that does other things, too."""
+
+FIELDS: tuple[Literal["textbox", "combobox", "listbox"], ...] = ("textbox", "combobox", "listbox")
+
+BROKEN_WORDS = """() => {
+  const found = [], range = document.createRange();
+  for (const cell of document.querySelectorAll(".md-typeset td, .md-typeset th")) {
+    const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      for (const word of texts.currentNode.data.matchAll(/[\\p{L}\\p{N}_]+/gu)) {
+        range.setStart(texts.currentNode, word.index);
+        range.setEnd(texts.currentNode, word.index + word[0].length);
+        const lines = new Set([...range.getClientRects()].filter(each => each.width).map(each => each.top));
+        if (lines.size > 1) found.push(word[0]);
+      }
+    }
+  }
+  return found;
+}"""
+"""Words in tables that are on more than one line."""
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -44,9 +70,35 @@ def test_a_word_is_found(visit: Visit) -> None:
     page.get_by_role("button", name="Search").click()
     page.get_by_role("combobox").fill("amount_under_minimum")
     found = page.get_by_role("option", name="amount_under_minimum").first
-    expect(found).to_be_visible()
+    expect(found).to_be_visible(timeout=SLOW)
     found.click()
     page.wait_for_url("**/docs/errors/**")
+
+
+@pytest.mark.soak("seconds of a browser")
+def test_a_code_of_an_error_is_found(visit: Visit) -> None:
+    page = visit.open("/docs/quick-start/")
+    page.get_by_role("button", name="Search").click()
+    page.get_by_role("combobox").fill("1005")
+    found = page.get_by_role("option").first
+    expect(found).to_contain_text("Errors", timeout=SLOW)
+    found.click()
+    page.wait_for_url("**/docs/errors/**")
+    expect(page.locator("article").get_by_text("1005").first).to_be_visible()
+
+
+@pytest.mark.soak("seconds of a browser")
+def test_the_index_is_read_when_somebody_searches(visit: Visit) -> None:
+    read: list[str] = []
+    visit.page.on("response", lambda answer: read.append(answer.url.rpartition("/")[2]))
+    page = visit.open("/docs/")
+    page.wait_for_load_state("networkidle")
+    assert "theme.js" in read
+    assert "search.json" not in read
+    with page.expect_response("**/search.json"):
+        page.get_by_role("button", name="Search").click()
+    page.get_by_role("combobox").fill("quorum")
+    expect(page.get_by_role("option").first).to_be_visible(timeout=SLOW)
 
 
 @pytest.mark.soak("seconds of a browser; tests/site reads the pages")
@@ -87,6 +139,32 @@ def test_the_navigation_of_a_phone(visit: Visit) -> None:
 def test_how_a_page_looks(visit: Visit, path: str) -> None:
     page = visit.open(f"/docs/{path}")
     assert [each for each in findings(page) if not each.startswith(OF_THE_GENERATOR)] == []
+
+
+@pytest.mark.parametrize(
+    "path", ["api/estimateAmt/", "errors/", "interface/", "operations/", "sandbox/", "metrics/"]
+)
+@pytest.mark.soak("seconds of a browser for each page")
+def test_on_a_narrow_phone_no_table_breaks_a_word(visit: Visit, path: str) -> None:
+    visit.page.set_viewport_size(NARROW)
+    page = visit.open(f"/docs/{path}")
+    assert page.locator("article table").count()
+    assert page.evaluate(BROKEN_WORDS) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+    assert accessibility(page) == []
+
+
+@pytest.mark.parametrize("size", [NARROW, {"width": 1280, "height": 860}], ids=["narrow", "wide"])
+@pytest.mark.soak("seconds of a script of a megabyte")
+def test_every_field_of_a_request_has_a_label(visit: Visit, size: ViewportSize) -> None:
+    visit.page.set_viewport_size(size)
+    page = visit.open("/docs/try/")
+    expect(page.get_by_role("button", name="TRY").first).to_be_visible(timeout=SLOW)
+    page.wait_for_function("document.querySelector('rapi-doc').shadowRoot.querySelector('nav')?.ariaLabel")
+    assert accessibility(page) == []
+    assert page.get_by_role("textbox").count()
+    for role in FIELDS:
+        assert page.get_by_role(role, name=re.compile("^$")).count() == 0
 
 
 @pytest.mark.soak("seconds of a script of a megabyte; its files are looked at in tests/api")

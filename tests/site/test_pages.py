@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scripts.docs_site.failure import CannotBuild
-from scripts.docs_site.finish import finish
+from scripts.docs_site.finish import breakable, finish, named
 from scripts.docs_site.nav import as_toml, navigation
 from scripts.docs_site.pages import Library, anchors, outside_code, spaced, tabbed, with_ids
 
@@ -195,3 +195,21 @@ def test_a_style_in_a_page_is_an_error(tmp_path: Path, page: str) -> None:
     (tmp_path / "index.html").write_text(f"{page}<code>style=</code>")
     with pytest.raises(CannotBuild, match="not allowed"):
         finish(tmp_path)
+
+
+def test_code_in_tables_may_break_after_separators_and_nowhere_else() -> None:
+    code = "<code>a/b_c,d&amp;e=f</code>"
+    assert breakable(f"{code}<td>x/y {code}</td>") == (
+        f"{code}<td>x/y <code>a/<wbr>b_c,<wbr>d&amp;<wbr>e=f</code></td>"
+    )
+
+
+def test_a_list_of_pages_has_the_name_that_it_shows() -> None:
+    listed = (
+        '<nav class="md-nav" data-md-level="1" aria-labelledby="__nav_1_label">\n'
+        '<label class="md-nav__title" for="__nav_1">'
+    )
+    assert named(listed) == (
+        '<nav class="md-nav" data-md-level="1" aria-labelledby="__nav_1_label_title">\n'
+        '<label class="md-nav__title" id="__nav_1_label_title" for="__nav_1">'
+    )

@@ -172,3 +172,10 @@ def test_a_broken_link_stops_the_build_and_leaves_the_site(tmp_path: Path) -> No
     with pytest.raises(CannotBuild, match="nothing"):
         build(site, root, "stamp")
     assert (site / "index.html").read_text() == "before"
+
+
+def test_the_index_of_the_search_waits_before_anything_can_request_it(site: Path) -> None:
+    for name, page in pages(site).items():
+        loaded = [link.rpartition("/")[2] for link in page.loaded]
+        (bundle,) = [link for link in loaded if link.startswith("bundle.")]
+        assert loaded.index("search.js") < loaded.index(bundle), name

@@ -66,6 +66,49 @@ async function deepen() {
   doc.shadowRoot.adoptedStyleSheets = [...doc.shadowRoot.adoptedStyleSheets, sheet];
 }
 
+// The renderer's fields have no labels, and its lists no names. It draws in shadow roots, one within another.
+const FIELDS = "input, select, textarea, tag-input";
+const watched = new WeakSet();
+
+function nameOf(field, root) {
+  const parameter = field.dataset.pname ?? root.host?.dataset.pname;
+  if (parameter) return parameter;
+  if (field.localName === "select") {
+    return [...field.options].some(option => option.value.includes("/")) ? "Content type" : "Example";
+  }
+  return field.placeholder || (field.localName === "textarea" ? "Body of the request" : "Value");
+}
+
+function nameFields(root) {
+  for (const element of root.querySelectorAll("*")) {
+    if (element.shadowRoot) watch(element.shadowRoot);
+  }
+  for (const field of root.querySelectorAll(FIELDS)) {
+    if (!field.hasAttribute("aria-label") && !field.labels?.length) {
+      field.setAttribute("aria-label", nameOf(field, root));
+    }
+  }
+  for (const list of root.querySelectorAll("nav:not([aria-label])")) {
+    list.setAttribute("aria-label", list.querySelector("nav") ? "Menu" : "Operations");
+  }
+}
+
+function watch(root) {
+  if (watched.has(root)) return;
+  watched.add(root);
+  let due = false;
+  const later = () => {
+    if (due) return;
+    due = true;
+    requestAnimationFrame(() => {
+      due = false;
+      nameFields(root);
+    });
+  };
+  new MutationObserver(later).observe(root, { childList: true, subtree: true });
+  later();
+}
+
 document.addEventListener("DOMContentLoaded", () => {
   const narrow = window.matchMedia("(max-width: 767px)").matches;
   if (narrow) {
@@ -74,6 +117,7 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   paint();
   deepen();
+  watch(document.body);
   system.addEventListener("change", paint);
   for (const button of document.querySelectorAll(".theme")) {
     button.addEventListener("click", () => {
