@@ -8,9 +8,14 @@ alone has, such as its plans, says ``@pytest.mark.postgresql_alone``. Everyday a
 (``tests/everyday.py``).
 """
 
+# ruff: noqa: E402  imports come after the collector has been stopped
+
 from __future__ import annotations
 
 import gc
+
+gc.disable()  # until all tests are collected: what is imported stays, and looking through it takes seconds
+
 import os
 import sqlite3
 import tempfile
@@ -87,10 +92,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item in kept]
 
 
-def pytest_collection_finish() -> None:
-    """What was collected stays: without this every collection of garbage looks at all of it again."""
-    gc.collect()
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """What was collected stays: without this every collection of garbage looks at all of it again.
+
+    Not when the collection has finished, which the process that hands out the tests is never told.
+    """
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
