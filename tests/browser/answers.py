@@ -10,7 +10,7 @@ from typing import Any
 from tests.serving.server import Server
 
 ASKED = 24
-"""Connections of their own: with four workers, each of them is all but surely among those that answer."""
+"""Connections of their own: each worker is all but surely among those that answer."""
 
 
 CONFIG_MAX_AGE_SECONDS = 1.0

@@ -23,7 +23,19 @@ from tests.grpcweb.node import chromium
 from tests.serving.server import UNLIMITED, Server, serving
 from tests.watcher.services.world import watch_a_chain
 
+FEATURES = (
+    # What each new window loads beside its page, and nobody sees: a third of what a short test takes.
+    "WebUIOmniboxPopup", "WebUIOmniboxAimPopup",
+    # Playwright's own list, which ours replaces.
+    "AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades",
+    "HttpsFirstBalancedModeAutoEnable", "LensOverlay", "MediaRouter", "PaintHolding",
+    "ThirdPartyStoragePartitioning", "AvoidCorsURLLoaderRestartOnRedirect", "OptimizationHints",
+    "NetworkTimeServiceQuerying", "AimEnabled", "PreconnectToSearch",
+)  # fmt: skip
+"""Of Chromium, that are turned off."""
+
 FLAGS = [
+    f"--disable-features={','.join(FEATURES)}",
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",
@@ -98,12 +110,12 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> 
 
 @pytest.fixture(scope="session")
 def running(sandbox: SharedSqlite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Four workers for all modules. They write no counts while the database is emptied.
+    """Two workers for all modules. They write no counts while the database is emptied.
 
     Pegged pairs are guarded by two persons; only ``test_proposals`` changes them. Every door is open, as by
     ``make run``.
     """
-    settings = {"DATABASE_URL": sandbox.url, "WEB_CONCURRENCY": "4"}
+    settings = {"DATABASE_URL": sandbox.url, "WEB_CONCURRENCY": "2"}
     settings |= {"TWO_PERSONS": "pegged_pairs", "DOORS": ",".join((*ALL_DOORS, "wait"))}
     with serving(UNLIMITED, tmp_path_factory.mktemp("server") / "log", **settings) as server:
         yield server

@@ -1,4 +1,4 @@
-"""What operators change in a browser, and what the API says of it in each of four workers."""
+"""What operators change in a browser, and what the API says of it in each worker."""
 
 from __future__ import annotations
 
