@@ -49,7 +49,7 @@ AREAS: Final[dict[str, tuple[str, ...]]] = {
     "estimates": _ANSWERS,
     "faults": _COMMANDS,
     "faults_rig": ("tests/load/",),
-    "feed": ("app/credentials/", "app/webhooks/", *_ANSWERS, *_SERVER),
+    "feed": ("migrations/", "app/credentials/", "app/webhooks/", *_ANSWERS, *_SERVER),
     "fuzz": (*_SERVER, *_CONSOLE, "app/grpcweb/"),
     "grpcweb": ("app/grpcweb/", "proto/", *_ANSWERS),
     "http": (),

@@ -130,6 +130,7 @@ def walk(app: Flask, role: Role) -> Walk:
     return walked
 
 
+@pytest.mark.soak("hundreds of requests; each page has tests of its own")
 @pytest.mark.usefixtures("story")
 @pytest.mark.parametrize("role", Role)
 def test_every_link_leads_somewhere(app: Flask, role: Role) -> None:

@@ -206,6 +206,7 @@ def device_of(visitor: Visitor, account: int) -> str:
     return cookie.value
 
 
+@pytest.mark.soak("sixty sign-ins before the first question; a known browser is tested with few")
 def test_what_proves_a_browser_is_signed_for_one_account_and_ends(app: Flask, clock: MovableClock) -> None:
     owner = signed_in(app, Role.VIEWER)
     gateway, account = gateway_of(app), find_account(gateway_of(app).database, email=VIEWER)

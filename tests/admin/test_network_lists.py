@@ -164,25 +164,25 @@ def test_texts_of_a_document_come_out_as_texts(app: Flask, gateway: Gateway) -> 
     assert_quiet(send(operator, "/admin/routes/base-fees", **fees).text, "fees")
 
 
-def test_texts_that_are_reflected_come_out_as_texts(app: Flask, network: Gateway) -> None:
+@pytest.mark.parametrize("value", [SCRIPT, QUOTED, "</textarea>" + SCRIPT])
+def test_texts_that_are_reflected_come_out_as_texts(app: Flask, network: Gateway, value: str) -> None:
     operator = signed_in(app, Role.OPERATOR)
-    for value in (SCRIPT, QUOTED, "</textarea>" + SCRIPT):
-        for name in LISTS[:-1]:
-            path = new_page(name)
-            blank = form_of(operator.get(path))
-            fields = dict.fromkeys(blank, value) | ({"seen": blank["seen"]} if name == "chains" else {})
-            answer = operator.post(path, fields)
-            assert answer.status_code == 200, answer.text
-            assert_quiet(answer.text, name)
-            assert_quiet(operator.post(path, {value: "1"}).text, name)
-            assert_quiet(operator.get(path.partition("?")[0], query_string=fields).text, name)
-        for path in ("/admin/blocked_addresses/new", "/admin/blocked_networks/new"):
-            assert_quiet(operator.post(path, {"text": value, "reason": value}).text, path)
-            assert_quiet(operator.post(path, {"text": "", "reason": value, "expires_at": value}).text, path)
-        names = ("dst_chain_id", "symbol", "how", "factor", "amount")
-        assert_quiet(operator.post("/admin/routes/base-fees", dict.fromkeys(names, value)).text, "fees")
-        stop = {"disabled_reason": value, "typed": value}
-        assert_quiet(send(operator, "/admin/chains/1/stop", **stop).text, "stop")
+    for name in LISTS[:-1]:
+        path = new_page(name)
+        blank = form_of(operator.get(path))
+        fields = dict.fromkeys(blank, value) | ({"seen": blank["seen"]} if name == "chains" else {})
+        answer = operator.post(path, fields)
+        assert answer.status_code == 200, answer.text
+        assert_quiet(answer.text, name)
+        assert_quiet(operator.post(path, {value: "1"}).text, name)
+        assert_quiet(operator.get(path.partition("?")[0], query_string=fields).text, name)
+    for path in ("/admin/blocked_addresses/new", "/admin/blocked_networks/new"):
+        assert_quiet(operator.post(path, {"text": value, "reason": value}).text, path)
+        assert_quiet(operator.post(path, {"text": "", "reason": value, "expires_at": value}).text, path)
+    names = ("dst_chain_id", "symbol", "how", "factor", "amount")
+    assert_quiet(operator.post("/admin/routes/base-fees", dict.fromkeys(names, value)).text, "fees")
+    stop = {"disabled_reason": value, "typed": value}
+    assert_quiet(send(operator, "/admin/chains/1/stop", **stop).text, "stop")
 
 
 def assert_quiet(page: str, place: str) -> None:

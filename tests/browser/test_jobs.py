@@ -115,6 +115,7 @@ def test_two_chains_are_stopped_at_once(visit: Visit, rows: Engine, ledger: Ledg
     assert stopped(rows) == set()
 
 
+@pytest.mark.soak("seconds of a browser; tests/admin has the form")
 def test_a_cap_is_raised_in_tokens(visit: Visit, rows: Engine, ledger: Ledger) -> None:
     page = at(visit, "/admin/pools/")
     pool = value(rows, "SELECT id FROM pools WHERE chain_id = 1 AND symbol = 'USDT'")
@@ -167,6 +168,7 @@ def test_a_network_is_blocked_for_a_day(visit: Visit, rows: Engine, ledger: Ledg
     assert abs(lasts - timedelta(hours=24)) < timedelta(minutes=2)
 
 
+@pytest.mark.soak("seconds of a browser; tests/admin/test_search.py finds it")
 def test_a_transfer_is_found_from_an_explorer_url(visit: Visit, ledger: Ledger) -> None:
     page = at(visit, f"/admin/transfers/{COMPLETED}")
     link = page.locator("main a[href*='/tx/']").first.get_attribute("href")
@@ -206,6 +208,7 @@ def test_a_new_chain_is_connected_and_estimated(visit: Visit, server: Server, le
         assert int(estimate(server, **ends)["estimated_receive_amt"]) > 0
 
 
+@pytest.mark.soak("seconds of a browser; tests/admin/test_exports.py has the file")
 def test_last_weeks_refunds_are_exported(visit: Visit, rows: Engine, ledger: Ledger) -> None:
     page = at(visit, "/admin/transfers/")
     with ledger.job("export last week's refunds", page) as work:

@@ -320,6 +320,7 @@ def refused(visit: Visit, path: str, status: int) -> Page:
     return visit.page
 
 
+@pytest.mark.soak("seconds of a browser; only what makes pages changes how they look")
 @pytest.mark.parametrize("section", PAGES)
 def test_the_pages(sweep: Sweep, story: Story, section: str) -> None:
     sweep.visit.sign_in(email_of(Role.ADMIN))

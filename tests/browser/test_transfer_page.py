@@ -87,6 +87,7 @@ def happen(sandbox: SharedSqlite) -> Iterator[Happen]:
     yield report
 
 
+@pytest.mark.soak("seconds of a browser; only what makes pages changes how they look")
 def test_every_page_on_every_screen_in_both_themes(phone: Visit) -> None:
     phone.page.emulate_media(reduced_motion="reduce")
     found = []

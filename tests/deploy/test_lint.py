@@ -45,6 +45,7 @@ def test_the_base_of_an_image_can_be_pinned_and_nothing_else_is_taken_on_trust()
     assert (ROOT / ".dockerignore").read_text().splitlines()[1] == "*"
 
 
+@pytest.mark.soak("seconds of schemas; only deploy/ changes it")
 def test_the_manifests_are_what_kubernetes_takes() -> None:
     """By the published schemas, strictly: an unknown field is an error."""
     try:

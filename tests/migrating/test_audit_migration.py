@@ -33,6 +33,7 @@ def indexed() -> list[tuple[int, str]]:
         return sorted(tuple(row) for row in connection.execute(sa.select(table.c.record_id, table.c.subject)))
 
 
+@pytest.mark.soak("a schema that goes down and up; only migrations change it")
 def test_records_are_indexed_by_every_row(old: Flask) -> None:
     table = sa.Table("audit_records", sa.MetaData(), autoload_with=db.engine)
     at = datetime(2026, 5, 1, tzinfo=UTC)

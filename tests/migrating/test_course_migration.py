@@ -50,6 +50,7 @@ def counted() -> list[tuple[object, ...]]:
         return sorted(tuple(row) for row in connection.execute(select(TrendCount.__table__)))
 
 
+@pytest.mark.soak("a schema that goes down and up; only migrations change it")
 def test_they_are_counted_as_the_feed_counts_them(fed: Flask) -> None:
     before = counted()
     assert len(before) >= 12

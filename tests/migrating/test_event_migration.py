@@ -87,6 +87,7 @@ def line(event_id: str, event_type: str, **fields: Any) -> bytes:
     return json.dumps({"id": event_id, "type": event_type, "at": AT.isoformat(), **fields}).encode()
 
 
+@pytest.mark.soak("a schema that goes down and up; only migrations change it")
 def test_rows_of_a_gateway_go_up_and_down(old: Flask) -> None:
     insert(
         "events",

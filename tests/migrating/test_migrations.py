@@ -135,6 +135,7 @@ def test_a_revision_can_be_undone_and_done_again_with_data(empty: Flask, number:
     upgrade(directory=DIRECTORY, revision=REVISIONS[number])
 
 
+@pytest.mark.soak("a schema that goes down and up; only migrations change it")
 def test_what_was_typed_as_an_email_is_forgotten(empty: Flask) -> None:
     upgrade(directory=DIRECTORY, revision="0009")
     keys = ("pair:192.0.2.1 my password", "account:my password", "address:192.0.2.1")
@@ -147,6 +148,7 @@ def test_what_was_typed_as_an_email_is_forgotten(empty: Flask) -> None:
     assert [row["key"] for row in contents()["sign_in_failures"]] == ["address:192.0.2.1"]
 
 
+@pytest.mark.soak("a schema that goes down and up; only migrations change it")
 def test_going_down_makes_no_fee_of_one_that_is_not_known(empty: Flask) -> None:
     """Nor does it keep a pair whose token no chain lists: the schema before can hold neither."""
     upgrade(directory=DIRECTORY, revision="0018")
@@ -160,6 +162,7 @@ def test_going_down_makes_no_fee_of_one_that_is_not_known(empty: Flask) -> None:
     assert [row["id"] for row in left["pegged_pairs"]] == [1]
 
 
+@pytest.mark.soak("a schema that goes down and up; only migrations change it")
 def test_going_down_lets_no_block_that_has_ended_stop_anything_again(empty: Flask) -> None:
     upgrade(directory=DIRECTORY, revision="0023")
     fill()

@@ -39,6 +39,7 @@ def stopped_at() -> list[Any]:
         return list(connection.scalars(sa.text("SELECT disabled_at FROM chains ORDER BY chain_id")))
 
 
+@pytest.mark.soak("a schema that goes down and up; only migrations change it")
 def test_the_log_tells_since_when(new: Flask) -> None:
     rows = network()
     rows["chains"][0] |= {"disabled": True, "disabled_reason": "first"}

@@ -130,6 +130,7 @@ def test_replay_finds_the_same(gateway: Gateway) -> None:
     assert kept(gateway) == before
 
 
+@pytest.mark.soak("a schema that goes down and up; only migrations change it")
 def test_a_database_of_before_is_filled_with_the_same(own_database: Flask) -> None:
     gateway = current_gateway().but(clock=lambda: NOW)
     with writing(gateway.engine) as connection:

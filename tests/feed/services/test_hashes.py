@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from flask import Flask
 from flask_migrate import downgrade, upgrade
 from sqlalchemy import select
@@ -76,6 +77,7 @@ def test_replay_finds_the_same(gateway: Gateway) -> None:
     assert hashes(gateway) == TOLD
 
 
+@pytest.mark.soak("a schema that goes down and up; only migrations change it")
 def test_a_database_of_before_is_filled_with_the_same(own_database: Flask) -> None:
     gateway = current_gateway().but(clock=lambda: NOW)
     with writing(gateway.engine) as connection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from flask import Flask
 from flask_migrate import downgrade, upgrade
 
@@ -11,6 +12,7 @@ from tests.feed.services.world import NOW, write_network
 from tests.gateway import current_gateway
 
 
+@pytest.mark.soak("a schema that goes down and up; only migrations change it")
 def test_it_follows_from_the_log_however_often_that_is_done(own_database: Flask) -> None:
     """An upgrade that was taken back is made again: what was filled in then is not there any more."""
     gateway = current_gateway().but(clock=lambda: NOW)
