@@ -25,9 +25,10 @@ demo: ## run two local chains, contracts, the gateway and its watcher, with tran
 	@$(BIN)/python -m demo $(ARGS)
 
 # Python keeps what it compiled, whatever the shell says: every test process and every server would compile it all again.
+# Those of areas that the change is not about are a sample, unless TEST_NEAR says otherwise (CI: all).
 test: ## run the everyday tests, on SQLite and on a PostgreSQL that comes as a wheel (ARGS="-k name -n 0" for pytest)
 	$(VENV) requirements-dev.txt
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+	@TEST_NEAR="$${TEST_NEAR-$$($(BIN)/python scripts/areas.py --here)}" PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 check: lint format-check types test ## run what CI runs: lint, format-check, types and test (TEST_AREAS=all for all tests)
 

@@ -1,7 +1,8 @@
 """Which areas of the tests a change is about: CI runs all tests of those, and the everyday ones of the rest.
 
 ``python scripts/areas.py COMMIT`` prints them, for what changed since the commit. Without a commit that this
-checkout knows it cannot be told, and all are printed.
+checkout knows it cannot be told, and all are printed. ``--here`` prints those of what differs in this
+checkout, committed or not, from the main branch that was fetched.
 """
 
 from __future__ import annotations
@@ -101,11 +102,28 @@ def _is_in(file: str, place: str) -> bool:
 
 def changed_since(commit: str) -> list[str] | None:
     """The files that differ from those of a commit; None where this checkout does not have it."""
-    command = ["git", "diff", "--name-only", "--no-renames", commit, "HEAD", "--"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return _lines("diff", "--name-only", "--no-renames", commit, "HEAD", "--")
+
+
+def changed_here() -> list[str] | None:
+    """The files that differ from where this branch left the fetched main branch; None where there is none."""
+    branched = _lines("merge-base", "HEAD", "origin/HEAD")
+    if not branched:
+        return None
+    changed = _lines("diff", "--name-only", "--no-renames", *branched, "--")
+    added = _lines("ls-files", "--others", "--exclude-standard")
+    return None if changed is None or added is None else changed + added
+
+
+def _lines(*command: str) -> list[str] | None:
+    """What git answers; None where it fails."""
+    done = subprocess.run(["git", *command], capture_output=True, text=True, check=False)
     return done.stdout.splitlines() if done.returncode == 0 else None
 
 
 if __name__ == "__main__":
-    found = changed_since(sys.argv[1]) if sys.argv[1:] and sys.argv[1] else None
+    if sys.argv[1:] == ["--here"]:
+        found = changed_here()
+    else:
+        found = changed_since(sys.argv[1]) if sys.argv[1:] and sys.argv[1] else None
     print(*([ALL] if found is None else areas_of(found)))  # noqa: T201

@@ -7,6 +7,9 @@ Three rules take away what would try the same code again:
 - a test with many cases that uses a database, a process or a browser runs one of them (``one_of``);
 - a test marked ``soak`` or ``minutes`` is left out; its mark says why.
 
+``make test`` names the areas that the change at hand is about (``TEST_NEAR``). Of the tests of other areas
+that use a database, a process or a browser one in three runs, and at least one of each file (``sample``).
+
 They do not hold where a file, a test or a word (``-k``) is given, in the areas that ``TEST_AREAS`` names (CI:
 those that a change is about, ``scripts/areas.py``), and with ``SOAK=1`` (``make soak``). Where ``TEST_AREAS``
 names all areas, tests marked ``minutes`` stay out, and those on both databases run on the one that they do
@@ -18,7 +21,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import TypeVar
 
@@ -34,6 +37,12 @@ SEED = int(os.environ.get("SOAK_SEED", "1"))
 """Of what is tried at random."""
 
 AREAS = frozenset(os.environ.get("TEST_AREAS", "").split())
+
+NEAR = frozenset(os.environ.get("TEST_NEAR", ALL).split())
+"""The areas whose everyday tests all run."""
+
+SAMPLE = 3
+"""One of so many tests that cost runs everyday in areas that the change is not about."""
 
 PART = 8
 """One of so many inputs, where a test does not say how many it needs."""
@@ -72,12 +81,40 @@ def part(tests: Iterable[pytest.Item]) -> set[pytest.Item]:
     chosen = set[pytest.Item]()
     functions: dict[str, list[pytest.Item]] = {}
     for test in tests:
-        if test.path.relative_to(TESTS).parts[0] in AREAS:
+        if area_of(test) in AREAS:
             chosen.add(test)
         elif not test.get_closest_marker("minutes") and (ALL in AREAS or not test.get_closest_marker("soak")):
             functions.setdefault(test.nodeid.partition("[")[0], []).append(test)
     of_function = _on_other_database if ALL in AREAS else _part_of_function
-    return chosen.union(*map(of_function, functions.values()))
+    return chosen.union(*map(of_function, sample(functions.values())))
+
+
+def sample(functions: Iterable[list[pytest.Item]]) -> Iterator[list[pytest.Item]]:
+    """The test functions, each its cases, that run: of files far from the change some of those that cost."""
+    of_far: dict[Path, list[list[pytest.Item]]] = {}
+    for cases in functions:
+        if _is_far(cases[0]) and _costs(cases[0]):
+            of_far.setdefault(cases[0].path, []).append(cases)
+        else:
+            yield cases
+    for far in of_far.values():
+        by_name = {cases[0].nodeid.partition("[")[0]: cases for cases in far}
+        found = [cases for name, cases in by_name.items() if zlib.crc32(name.encode()) % SAMPLE == 0]
+        yield from found or [one_of(far, far[0][0].path.name)]
+
+
+def _is_far(test: pytest.Item) -> bool:
+    """Whether a test is of an area that the change is not about."""
+    return ALL not in NEAR | AREAS and test.path.parent != TESTS and area_of(test) not in NEAR
+
+
+def area_of(test: pytest.Item) -> str:
+    """The folder of ``tests/`` that a test is in."""
+    return test.path.relative_to(TESTS).parts[0]
+
+
+def _costs(test: pytest.Item) -> bool:
+    return not COSTLY.isdisjoint(getattr(test, "fixturenames", ()))
 
 
 def _on_other_database(cases: Sequence[pytest.Item]) -> Sequence[pytest.Item]:
@@ -90,7 +127,7 @@ def _part_of_function(cases: Sequence[pytest.Item]) -> Sequence[pytest.Item]:
     """The cases of one test function that run everyday."""
     first = cases[0]
     cases = _on_one_database(cases, database_of_file(_file_of(cases)))
-    if COSTLY.isdisjoint(getattr(first, "fixturenames", ())):
+    if not _costs(first):
         return cases
     return [one_of(cases, first.nodeid.partition("[")[0])]
 

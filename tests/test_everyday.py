@@ -12,7 +12,7 @@ import pytest
 
 from scripts.areas import ALL, AREAS, EVERYWHERE, areas_of
 from tests.databases import BACKENDS
-from tests.everyday import TESTS, database_of, database_of_file, one_of, part
+from tests.everyday import TESTS, area_of, database_of, database_of_file, one_of, part
 
 ROOT = TESTS.parent
 
@@ -54,6 +54,20 @@ def test_all_areas_run_on_the_databases_that_everyday_leaves_out(
         if len(wanted) > 1 and function in everyday:
             assert everyday[function] | of_all[function] == wanted, function
         assert of_all[function], function
+
+
+def test_of_each_file_something_runs_wherever_the_change_is(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def runs(*near: str) -> set[pytest.Item]:
+        monkeypatch.setattr("tests.everyday.NEAR", frozenset(near))
+        return part(request.session.items)
+
+    monkeypatch.setattr("tests.everyday.AREAS", frozenset())
+    everyday, sampled = runs(ALL), runs("admin")
+    assert sampled <= everyday
+    assert {test.path for test in sampled} == {test.path for test in everyday}
+    assert [test for test in everyday - sampled if area_of(test) == "admin"] == []
 
 
 def test_who_leaves_a_test_out_says_why(request: pytest.FixtureRequest) -> None:
@@ -102,6 +116,30 @@ def test_each_area_names_code_that_is_there() -> None:
 )
 def test_a_change_runs_the_tests_of_its_areas(changed: list[str], areas: list[str]) -> None:
     assert areas_of(changed) == areas
+
+
+def test_the_change_at_hand_is_what_differs_from_the_main_branch(tmp_path: Path) -> None:
+    def git(folder: str, *command: str) -> None:
+        who = ("-c", "user.name=Test", "-c", "user.email=test@example.org")
+        subprocess.run(["git", *who, *command], cwd=tmp_path / folder, capture_output=True, check=True)
+
+    def here(folder: str) -> list[str]:
+        command = [sys.executable, str(ROOT / "scripts" / "areas.py"), "--here"]
+        done = subprocess.run(command, cwd=tmp_path / folder, capture_output=True, text=True, check=True)
+        return done.stdout.split()
+
+    git("", "init", "main")
+    git("main", "commit", "--allow-empty", "--message=first")
+    git("", "clone", "main", "mine")
+    assert (here("main"), here("mine")) == ([ALL], [])
+    for name, area in (("committed", "latency"), ("new", "sandbox")):
+        place = tmp_path / "mine" / "tests" / area
+        place.mkdir(parents=True)
+        (place / name).touch()
+        if name == "committed":
+            git("mine", "add", "tests")
+            git("mine", "commit", "--message=second")
+    assert here("mine") == ["latency", "sandbox"]
 
 
 @pytest.mark.parametrize("commit", ["", "0" * 40, "--version"])
