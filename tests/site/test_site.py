@@ -51,9 +51,14 @@ def pages(site: Path) -> dict[str, Links]:
     return read
 
 
-def dead_links(site: Path) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def read(site: Path) -> dict[str, Links]:
+    """The pages of the site: it takes a second to read them."""
+    return pages(site)
+
+
+def dead_links(site: Path, read: dict[str, Links]) -> Iterator[str]:
     """Links and loaded files of the site that lead nowhere, and whatever is loaded from elsewhere."""
-    read = pages(site)
     for name, page in read.items():
         for link in [*page.links, *page.loaded]:
             parts = urlsplit(link)
@@ -72,8 +77,8 @@ def dead_links(site: Path) -> Iterator[str]:
                 yield f"{name}: {link} has no such anchor"
 
 
-def test_every_link_leads_somewhere(site: Path) -> None:
-    assert list(dead_links(site)) == []
+def test_every_link_leads_somewhere(site: Path, read: dict[str, Links]) -> None:
+    assert list(dead_links(site, read)) == []
 
 
 def test_dead_links_are_found(tmp_path: Path) -> None:
@@ -81,7 +86,7 @@ def test_dead_links_are_found(tmp_path: Path) -> None:
         '<p id="x"><a href="#x">1</a><a href="#y">2</a><a href="b.html">3</a><a href="a.html#z">4</a>'
         '<img src="https://example.org/a.png"><script src="c.js"></script><a href="https://example.org">5</a>'
     )
-    assert list(dead_links(tmp_path)) == [
+    assert list(dead_links(tmp_path, pages(tmp_path))) == [
         "a.html: #y has no such anchor",
         "a.html: b.html",
         "a.html: a.html#z has no such anchor",
@@ -90,8 +95,7 @@ def test_dead_links_are_found(tmp_path: Path) -> None:
     ]
 
 
-def test_every_page_is_there_and_can_be_searched(site: Path) -> None:
-    names = set(pages(site))
+def test_every_page_is_there_and_can_be_searched(site: Path, read: dict[str, Links]) -> None:
     searched = {
         item["location"].partition("#")[0] for item in json.loads((site / "search.json").read_text())["items"]
     }
@@ -99,26 +103,26 @@ def test_every_page_is_there_and_can_be_searched(site: Path) -> None:
         inner = path.relative_to(ROOT / "docs").with_suffix("")
         folder = "" if inner.name == "README" and inner.parent == Path() else f"{inner}/"
         folder = folder.replace("README/", "")
-        assert f"{folder}index.html" in names
+        assert f"{folder}index.html" in read
         assert folder in searched
 
 
-def test_no_anchor_is_there_twice(site: Path) -> None:
-    for name, page in pages(site).items():
+def test_no_anchor_is_there_twice(read: dict[str, Links]) -> None:
+    for name, page in read.items():
         twice = {each for each in page.ids if page.ids.count(each) > 1}
         assert not twice, f"{name}: {twice}"
 
 
-def test_every_reason_of_an_error_has_an_anchor(site: Path) -> None:
-    ids = pages(site)["errors/index.html"].ids
+def test_every_reason_of_an_error_has_an_anchor(read: dict[str, Links]) -> None:
+    ids = read["errors/index.html"].ids
     reasons = re.findall(r'<a id="(\w+)"></a>', (ROOT / "docs" / "errors.md").read_text())
     assert len(reasons) > 30
     assert set(reasons) <= set(ids)
 
 
-def test_no_page_shows_markdown_that_was_not_read(site: Path) -> None:
+def test_no_page_shows_markdown_that_was_not_read(site: Path, read: dict[str, Links]) -> None:
     """GitHub and the generator read Markdown differently: what one of them leaves is seen as its marks."""
-    for name in pages(site):
+    for name in read:
         html = (site / name).read_text()
         text = re.sub(r"<(pre|code|script|style)\b.*?</\1>", "", html, flags=re.DOTALL)
         text = re.sub(r"<[^>]*>", "", text)
