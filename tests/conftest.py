@@ -20,6 +20,7 @@ import os
 import sqlite3
 import tempfile
 from collections.abc import Generator, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -79,10 +80,15 @@ def backends_of(test: pytest.Item) -> tuple[str, ...]:
     for mark in test.iter_markers():
         if mark.name in MARKED:
             return MARKED[mark.name]
-    folder = test.path.parent.relative_to(Path(__file__).parent).as_posix()
+    folder = _folder_of(test.path)
     if folder.startswith(tuple(ON_ONE_DATABASE)) and not folder.startswith(EVERY_DATABASE_AGAIN):
         return BACKENDS[:1]
     return BACKENDS
+
+
+@cache
+def _folder_of(path: Path) -> str:
+    return path.parent.relative_to(Path(__file__).parent).as_posix()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

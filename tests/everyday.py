@@ -22,6 +22,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path, PurePath
 from typing import TypeVar
 
@@ -105,12 +106,13 @@ def sample(functions: Iterable[list[pytest.Item]]) -> Iterator[list[pytest.Item]
 
 def _is_far(test: pytest.Item) -> bool:
     """Whether a test is of an area that the change is not about."""
-    return ALL not in NEAR | AREAS and test.path.parent != TESTS and area_of(test) not in NEAR
+    return ALL not in NEAR | AREAS and area_of(test) not in {"", *NEAR}
 
 
 def area_of(test: pytest.Item) -> str:
-    """The folder of ``tests/`` that a test is in."""
-    return test.path.relative_to(TESTS).parts[0]
+    """The folder of ``tests/`` that a test is in; empty where it is in none."""
+    folders = _file_of([test]).split("/")[1:-1]
+    return folders[0] if folders else ""
 
 
 def _costs(test: pytest.Item) -> bool:
@@ -148,6 +150,7 @@ def one_of(cases: Sequence[Case], name: str) -> Case:
     return cases[zlib.crc32(name.encode()) % len(cases)]
 
 
+@cache
 def database_of_file(file: str) -> str:
     """The database that the tests of a file run on everyday: by its name, so the same on every machine."""
     return one_of(BACKENDS, PurePath(file).as_posix())
