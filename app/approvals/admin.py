@@ -246,7 +246,7 @@ class ProposalsView(ConsoleView):
     def approve(self, proposal_id: int) -> ResponseReturnValue:
         """Make the change."""
         form = ApproveForm()
-        parts = current(Database), current(AuditKeys), current(TwoPersons)
+        parts = current(Database), current(AuditKeys)
         return _decide(
             proposal_id,
             form,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 from sqlalchemy import Connection
@@ -22,8 +22,8 @@ from app.accounts.queries import all_accounts
 from app.accounts.roles import Role
 from app.accounts.services.account_changes import ACCOUNT, RELAXING, account_again, relaxing_again
 from app.accounts.services.accounts import AccountRefused, account_named
+from app.accounts.services.planned_changes import PlannedChange
 from app.accounts.services.proposals import (
-    PlannedChange,
     ProposalRefused,
     changed_since,
     close,
@@ -39,68 +39,55 @@ from app.credentials.services.issued import CredentialRefused
 from app.credentials.services.issuing import API_KEY, SECOND_TOKEN, TOKEN, issued_again
 from app.db.database import Database
 from app.db.engine import reading, reading_consistently, writing
-from app.network.changes import audited
-from app.network.edits.fees import BASE_FEES, FeeEdit, FeesPreview, preview_fees
+from app.network.edits.fees import BASE_FEES, FeeEdit
 from app.network.edits.planning import Edit
 from app.network.edits.results import Preview
-from app.network.edits.rows import SEVERAL, Edits, preview_edit
-from app.network.edits.saving import Planned, save_changes
+from app.network.edits.rows import SEVERAL, Edits
+from app.network.edits.saving import Command, NetworkChange
 
 
-def _preview_network(
-    database: Database, two_persons: TwoPersons, proposal: Proposal
-) -> Preview | FeesPreview:
-    """What the proposer was shown, from the rows of now.
+def _network_again(
+    edit_of: Callable[[Mapping[str, Any]], Command],
+    connection: Connection,
+    database: Database,
+    proposal: Proposal,
+) -> NetworkChange:
+    """What a proposed change of the network comes to now.
 
+    :param edit_of: makes the edit of its input.
     :raises EditRefused: it cannot be made any more: ``Conflict``, ``Invalid`` or ``InUse``.
     """
-    with reading_consistently(database.engine) as connection:
-        _network_again(connection, proposal, database.clock())
-    edit = _EDITS[proposal.kind](proposal.given)
-    if isinstance(edit, FeeEdit):
-        return preview_fees(database, two_persons, edit)
-    return preview_edit(database, two_persons, edit)
-
-
-def _network_again(connection: Connection, proposal: Proposal, now: datetime) -> Planned:
     try:
-        planned = _EDITS[proposal.kind](proposal.given).planned(connection, now)
+        planned = edit_of(proposal.given).planned(connection, database.clock())
+        planned.require_seen()
     except Conflict as refused:
         raise changed_since(proposal, refused.meanwhile) from None
-    require_as_proposed(proposal, audited(planned.changes))
+    require_as_proposed(proposal, planned.changes)
     return planned
 
 
-_EDITS: Final[Mapping[str, Callable[[Mapping[str, Any]], Edit | Edits | FeeEdit]]] = {
-    ONE_ROW: Edit.of_input,
-    SEVERAL: Edits.of_input,
-    BASE_FEES: FeeEdit.of_input,
-}
-"""Edits of the network document, by what proposals call them."""
-
 _COMMANDS: Final[Mapping[str, Callable[[Connection, Database, Proposal], PlannedChange]]] = {
+    ONE_ROW: partial(_network_again, Edit.of_input),
+    SEVERAL: partial(_network_again, Edits.of_input),
+    BASE_FEES: partial(_network_again, FeeEdit.of_input),
     ACCOUNT: account_again,
     RELAXING: relaxing_again,
     API_KEY: issued_again,
     TOKEN: issued_again,
     SECOND_TOKEN: issued_again,
 }
-"""How each is planned again, by what proposals call it. Any other is an edit of the network document."""
+"""How each is planned again, by what proposals call it."""
 
 
-def preview_proposal(
-    database: Database, two_persons: TwoPersons, proposal: Proposal
-) -> Preview | FeesPreview:
+def preview_proposal(database: Database, two_persons: TwoPersons, proposal: Proposal) -> Preview:
     """The preview that the proposer was shown, from the rows of now.
 
     :raises EditRefused: why it could not be made any more: ``Conflict`` where a row was changed since.
     """
-    plan = _COMMANDS.get(proposal.kind)
-    if plan is None:
-        return _preview_network(database, two_persons, proposal)
     try:
-        with reading(database.engine) as connection:
-            return plan(connection, database, proposal).preview()
+        with reading_consistently(database.engine) as connection:
+            planned = _COMMANDS[proposal.kind](connection, database, proposal)
+            return planned.preview(connection, two_persons, database.clock())
     except (AccountRefused, CredentialRefused) as refused:
         raise ProposalRefused(str(refused)) from None
 
@@ -108,7 +95,6 @@ def preview_proposal(
 def approve(
     database: Database,
     audit_keys: AuditKeys,
-    two_persons: TwoPersons,
     proposal_id: int,
     *,
     actor: Actor,
@@ -126,28 +112,12 @@ def approve(
             proposal = require_open(connection, proposal_id, database.clock())
             proposer = _person(connection, proposal.proposed_by)
             _allow(why_not_approve(proposal, proposer, _person(connection, actor.name)))
-            made = _run_again(connection, database, audit_keys, two_persons, proposal, actor, typed)
+            planned = _COMMANDS[proposal.kind](connection, database, proposal)
+            planned.require_typed(typed)
+            made = planned.run(connection, database, audit_keys, actor, proposal.by_two(actor.name))
             return close(connection, database, audit_keys, proposal, ProposalState.APPROVED, actor, made=made)
     except (AccountRefused, CredentialRefused) as refused:
         raise ProposalRefused(str(refused)) from None
-
-
-def _run_again(
-    connection: Connection,
-    database: Database,
-    audit_keys: AuditKeys,
-    two_persons: TwoPersons,
-    proposal: Proposal,
-    actor: Actor,
-    typed: str,
-) -> Saved:
-    """Make the proposed change, in the writing transaction of its approval; errors as of ``approve``."""
-    if plan := _COMMANDS.get(proposal.kind):
-        planned = plan(connection, database, proposal)
-        return planned.run(connection, database, audit_keys, actor, proposal.by_two(actor.name))
-    edit = _network_again(connection, proposal, database.clock())
-    edit.require_typed(typed)
-    return save_changes(connection, database, audit_keys, two_persons, actor, edit, approved=proposal)
 
 
 def reject(

@@ -14,17 +14,16 @@ from msgspec import Struct
 from sqlalchemy import Connection
 
 from app.accounts.proposal import TwoPersons
-from app.accounts.services.proposals import require_leave
+from app.accounts.services.proposals import carry_out
 from app.audit.keys import AuditKeys
 from app.audit.records import Actor
-from app.audit.services import record
 from app.db.database import Database
 from app.db.engine import reading_consistently, writing
 from app.json_documents import UnreadableJson, loads
-from app.network.changes import Change, apply, audited, compare, in_brief
-from app.network.edits.saving import sections_that_wait
+from app.network.changes import Change, apply, compare
+from app.network.edits.saving import Description, NetworkChange, network_change
 from app.network.guards import faults, pins_too_long, refusals
-from app.network.queries import load_rows, token_decimals
+from app.network.queries import load_rows
 from app.network.schemas import DOCUMENT_VERSION, document_schema
 from app.network.sections import SECTIONS, Row
 
@@ -135,42 +134,23 @@ def import_network(
     :raises SecondPersonNeeded: it changes such sections, and ``break_glass`` is not given.
     """
     document = read_document(text)
-    if dry_run:
-        return _dry_run(database, two_persons, document, only_first=only_first)
-    with writing(database.engine) as connection:
-        now = database.clock()
-        changes = import_within(connection, document, now, only_first=only_first)
-        guarded = sections_that_wait(two_persons, changes)
-        require_leave(
-            connection, database, audit_keys, actor, guarded, subject=_SUBJECT, break_glass=break_glass
-        )
-        if changes:
-            record(
-                connection, audit_keys, actor, "network.import", _SUBJECT,
-                now=now, detail=in_brief(changes, token_decimals(connection)), changes=audited(changes),
-            )  # fmt: skip
-    return ImportResult(tuple(map(str, changes)), applied=True, guarded=tuple(guarded))
-
-
-def _dry_run(
-    database: Database, two_persons: TwoPersons, document: Document, *, only_first: bool
-) -> ImportResult:
-    """What the import would change."""
-    with reading_consistently(database.engine) as connection:
-        changes = _changes(connection, document, database.clock(), only_first=only_first)
-    guarded = sections_that_wait(two_persons, changes)
-    return ImportResult(tuple(map(str, changes)), applied=False, guarded=tuple(guarded))
+    with (reading_consistently if dry_run else writing)(database.engine) as connection:
+        planned = _planned(connection, document, database.clock(), only_first=only_first)
+        if not dry_run:
+            carry_out(connection, database, audit_keys, two_persons, actor, planned, break_glass=break_glass)
+    guarded = tuple(planned.guarded(two_persons))
+    return ImportResult(planned.sentences, applied=not dry_run, guarded=guarded)
 
 
 def import_within(
     connection: Connection, document: Document, now: datetime, *, only_first: bool = False
-) -> list[Change]:
+) -> Sequence[Change]:
     """As :func:`import_network`, within a transaction that the caller opened by ``writing`` and records.
 
     :returns: what changed, in the document's order.
     :raises NetworkRefused: for what the database refuses; the caller's transaction must then not commit.
     """
-    changes = _changes(connection, document, now, only_first=only_first)
+    changes = _planned(connection, document, now, only_first=only_first).rows
     if changes:
         apply(connection, changes, now)
     return changes
@@ -200,16 +180,16 @@ def written(document: Mapping[str, object]) -> bytes:
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def _changes(
-    connection: Connection, document: Document, now: datetime, *, only_first: bool = False
-) -> list[Change]:
+def _planned(connection: Connection, document: Document, now: datetime, *, only_first: bool) -> NetworkChange:
+    """What the import comes to. No page previews it, so its effects are not worked out."""
     present = {section.name: load_rows(connection, section.model) for section in SECTIONS}
     if only_first and any(present.values()):
         raise NetworkRefused((_NOT_EMPTY,))
     changes = changes_between(present, document)
     if refused := (*refusals(connection, changes), *pins_too_long(changes, now)):
         raise NetworkRefused(refused)
-    return changes
+    described = Description("", {}, "network.import", lambda *_: (), about=_SUBJECT)
+    return network_change(described, changes, present, document)
 
 
 def changes_between(present: Document, document: Document) -> list[Change]:

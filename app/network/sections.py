@@ -35,6 +35,10 @@ class Part(StrEnum):
     VALIDATORS = "validators"
 
 
+BLOCKED: Final = (Part.BLOCKED_ADDRESSES, Part.BLOCKED_NETWORKS)
+"""Parts that may have a hundred thousand rows, with no rules between them: an edit never reads them whole."""
+
+
 class Section:
     """One list of the document and its table.
 

@@ -59,7 +59,7 @@ def test_until_today_includes_today(
     assert visitor.get("/admin/audit/?until=9999-12-31").status_code == 200
 
 
-WRITERS = ("record", "record_separately", "record_change", "_record", "Planned", "Edits")
+WRITERS = ("record", "record_separately", "record_change", "_record", "Description", "Edits")
 """Functions and classes that are given the action of a record."""
 
 

@@ -11,8 +11,8 @@ from werkzeug.test import TestResponse
 
 from app.accounts.proposal import TwoPersons
 from app.accounts.roles import Role
-from app.network.edits.saving import save_edit
-from app.network.edits.stops import Switch, preview_switch
+from app.network.edits.saving import preview_edit, save_edit
+from app.network.edits.stops import Switch
 from config import GUARDABLE
 from tests.actors import TESTER
 from tests.admin.connecting import BASE, PATH
@@ -106,7 +106,7 @@ def test_what_changed_since_is_a_conflict(app: Flask, guarded: Gateway) -> None:
 
 
 def fingerprint_of(gateway: Gateway) -> str:
-    from_preview = preview_switch(gateway.database, gateway.two_persons, Switch(frozenset({1}), False))
+    from_preview = preview_edit(gateway.database, gateway.two_persons, Switch(frozenset({1}), False))
     return from_preview.fingerprint
 
 

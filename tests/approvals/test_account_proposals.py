@@ -82,11 +82,11 @@ def test_an_account_changes_by_two(gateway: Gateway, name: str) -> None:
     preview = preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
     assert preview.waits
     with pytest.raises(ProposalRefused, match="needs the role admin"):
-        approve(*gateway.editing, number, actor=OLGA)
+        approve(*gateway.audited, number, actor=OLGA)
     with pytest.raises(ProposalRefused, match="You proposed this change"):
-        approve(*gateway.editing, number, actor=ALICE)
+        approve(*gateway.audited, number, actor=ALICE)
 
-    made = approve(*gateway.editing, number, actor=BOB)
+    made = approve(*gateway.audited, number, actor=BOB)
     after = accounts(gateway)[request.email]
     assert {key: getattr(after, key) for key in becomes} == becomes
     old = before.get(request.email)
@@ -137,7 +137,7 @@ def test_an_account_that_changed_since(gateway: Gateway, name: str, meanwhile: d
     with pytest.raises(Conflict, match="since"):
         preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
     with pytest.raises(Conflict, match="since"):
-        approve(*gateway.editing, number, actor=BOB)
+        approve(*gateway.audited, number, actor=BOB)
     assert accounts(gateway) == before
 
 
@@ -152,7 +152,7 @@ def test_an_account_or_a_token_that_came_meanwhile(gateway: Gateway) -> None:
         with pytest.raises(ProposalRefused, match="already"):
             preview_proposal(gateway.database, gateway.two_persons, stored(gateway, proposal_id))
         with pytest.raises(ProposalRefused, match="already"):
-            approve(*gateway.editing, proposal_id, actor=BOB)
+            approve(*gateway.audited, proposal_id, actor=BOB)
     with pytest.raises(AccountRefused):
         propose(gateway, request)
 
@@ -226,7 +226,7 @@ def test_a_token_counts_once_two_have_made_it(gateway: Gateway) -> None:
     assert "transfer.sent" in str(
         preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
     )
-    approve(*gateway.editing, number, actor=BOB)
+    approve(*gateway.audited, number, actor=BOB)
     known = authenticate(gateway.database, gateway.environment_tokens, token.encode())
     assert known.name == "relayer"
     assert known.scope.chains == {1}

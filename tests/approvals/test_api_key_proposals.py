@@ -29,10 +29,10 @@ def test_the_second_administrator_makes_it(gateway: Gateway) -> None:
     ]
     for person in (ALICE, OLGA):
         with pytest.raises(ProposalRefused):
-            approve(*gateway.editing, number, actor=person)
+            approve(*gateway.audited, number, actor=person)
         with pytest.raises(Unauthorized):
             presented_key(gateway.database, f"Bearer {text}")
-    approve(*gateway.editing, number, actor=BOB)
+    approve(*gateway.audited, number, actor=BOB)
     key = presented_key(gateway.database, f"Bearer {text}")
     assert key is not None
     assert (key.name, key.rate_limit) == ("wallet", "5/minute")
@@ -46,6 +46,6 @@ def test_a_name_that_was_taken_meanwhile(gateway: Gateway) -> None:
     with pytest.raises(ProposalRefused, match="is already used"):
         preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
     with pytest.raises(ProposalRefused, match="is already used"):
-        approve(*gateway.editing, number, actor=BOB)
+        approve(*gateway.audited, number, actor=BOB)
     with pytest.raises(Unauthorized):
         presented_key(gateway.database, f"Bearer {text}")

@@ -21,6 +21,7 @@ from app.accounts.services.proposals import (
     ReasonMissing,
     SecondPersonNeeded,
     TooManyProposals,
+    carry_out,
     list_waiting,
     note_expired,
     waiting_count,
@@ -29,12 +30,11 @@ from app.approvals.decide import approve, preview_proposal, reject, withdraw
 from app.audit.records import Actor, read_changes
 from app.audit.services import Conflict, EditRefused, Saved, show_audit, verify_audit
 from app.db.engine import writing
-from app.network.edits.blocks import BlockEdit
-from app.network.edits.fees import FeeEdit, preview_fees
+from app.network.edits.blocks import read_blocks
+from app.network.edits.fees import FeeEdit
 from app.network.edits.planning import Edit
 from app.network.edits.results import InUse, Invalid, NotConfirmed
-from app.network.edits.rows import preview_edit
-from app.network.edits.saving import save_changes, save_edit
+from app.network.edits.saving import preview_edit, save_edit
 from tests.applications import OpenApp
 from tests.approvals.kit import ALICE, BOB, NOBODY, OLGA, VERA, Clock, set_account, stored
 from tests.gateway import Gateway, gateway_of
@@ -102,7 +102,7 @@ def test_an_edit_waits_and_is_made_by_two(gateway: Gateway, make: Make) -> None:
     assert waiting_count(gateway.database, gateway.two_persons, Role.ADMIN) == 1
     assert preview_proposal(gateway.database, gateway.two_persons, proposal) == shown, "the same preview"
 
-    made = approve(*gateway.editing, proposal.id, actor=BOB)
+    made = approve(*gateway.audited, proposal.id, actor=BOB)
     assert made.changes == shown.changes
     assert document(gateway) != before
     closed = stored(gateway, proposal.id)
@@ -152,7 +152,7 @@ def test_a_stop_never_waits_but_its_end_does(gateway: Gateway, make: Make) -> No
 
 def test_blocking_several_never_waits(gateway: Gateway) -> None:
     text = f"{VAULT}\n{VILLAIN}"
-    saved = save_edit(*gateway.editing, BlockEdit("blocked_addresses", text, {}), actor=OLGA)
+    saved = save_edit(*gateway.editing, read_blocks("blocked_addresses", text, {}).edit, actor=OLGA)
     assert saved.proposal_id is None
     assert [row["address"] for row in document(gateway)["blocked_addresses"]] == [VILLAIN, VAULT]
 
@@ -185,7 +185,7 @@ def test_who_may_not_approve(gateway: Gateway, actor: Actor, complaint: str) -> 
     before = document(gateway)
     number = propose(gateway, fee(gateway))
     with pytest.raises(ProposalRefused, match=complaint):
-        approve(*gateway.editing, number, actor=actor)
+        approve(*gateway.audited, number, actor=actor)
     assert document(gateway) == before
     assert stored(gateway, number).state is ProposalState.OPEN
 
@@ -195,13 +195,13 @@ def test_roles_count_as_they_are_when_it_is_approved(gateway: Gateway) -> None:
     for changed in ({"role": "viewer"}, {"active": False}):
         set_account(gateway, OLGA, **({"role": "operator", "active": True} | changed))
         with pytest.raises(ProposalRefused, match="needs the role operator"):
-            approve(*gateway.editing, number, actor=OLGA)
+            approve(*gateway.audited, number, actor=OLGA)
     set_account(gateway, OLGA, role="operator", active=True)
     set_account(gateway, ALICE, active=False)
     with pytest.raises(ProposalRefused, match="may no longer make this change"):
-        approve(*gateway.editing, number, actor=OLGA)
+        approve(*gateway.audited, number, actor=OLGA)
     set_account(gateway, ALICE, active=True, role="operator")
-    assert approve(*gateway.editing, number, actor=OLGA).record_id
+    assert approve(*gateway.audited, number, actor=OLGA).record_id
 
 
 def test_a_row_that_changed_since_is_told_and_not_overwritten(gateway: Gateway) -> None:
@@ -213,7 +213,7 @@ def test_a_row_that_changed_since_is_told_and_not_overwritten(gateway: Gateway) 
         (each.field, each.before, each.after) for each in told.value.meanwhile
     ]
     with pytest.raises(Conflict):
-        approve(*gateway.editing, number, actor=BOB)
+        approve(*gateway.audited, number, actor=BOB)
     assert document(gateway)["routes"][0]["base_fee"] == "9"
     assert stored(gateway, number).state is ProposalState.OPEN
 
@@ -223,19 +223,19 @@ def test_what_cannot_be_any_more_is_not_approved(gateway: Gateway) -> None:
     number = propose(gateway, token)
     save_edit(*open_gateway(gateway).editing, token, actor=BOB)
     with pytest.raises(Invalid, match="exists already"):
-        approve(*gateway.editing, number, actor=BOB)
+        approve(*gateway.audited, number, actor=BOB)
     gone = propose(gateway, removed(gateway, "tokens", 1, "USDC"))
     pool = {"chain_id": 1, "symbol": "USDC", "liquidity_added": "0", "epoch_seconds": 60}
     save_edit(*open_gateway(gateway).editing, Edit("pools", values=pool), actor=BOB)
     with pytest.raises(InUse):
-        approve(*gateway.editing, gone, actor=BOB)
+        approve(*gateway.audited, gone, actor=BOB)
 
 
 def test_of_two_proposals_for_one_row_the_second_conflicts(gateway: Gateway) -> None:
     first, second = propose(gateway, fee(gateway)), propose(gateway, fee(gateway, "8"), OLGA)
-    approve(*gateway.editing, second, actor=BOB)
+    approve(*gateway.audited, second, actor=BOB)
     with pytest.raises(Conflict):
-        approve(*gateway.editing, first, actor=BOB)
+        approve(*gateway.audited, first, actor=BOB)
     assert document(gateway)["routes"][0]["base_fee"] == "8"
 
 
@@ -249,7 +249,7 @@ def test_what_a_software_change_would_make_of_it_is_not_what_was_proposed(gatewa
 
 def test_base_fees_of_many_routes(gateway: Gateway) -> None:
     before, edit = document(gateway), FeeEdit(56, None, None, Fraction(3, 2))
-    shown = preview_fees(gateway.database, gateway.two_persons, edit)
+    shown = preview_edit(gateway.database, gateway.two_persons, edit)
     assert shown.waits
     with pytest.raises(ReasonMissing):
         save_edit(*gateway.editing, replace(edit, shown=shown.fingerprint), actor=ALICE)
@@ -262,12 +262,12 @@ def test_base_fees_of_many_routes(gateway: Gateway) -> None:
     assert document(gateway) == before
     assert preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number)) == shown
     other = propose(gateway, fee(gateway))
-    approve(*gateway.editing, number, actor=BOB)
+    approve(*gateway.audited, number, actor=BOB)
     assert document(gateway)["routes"][0]["base_fee"] == "908156292138017949"
     with pytest.raises(Conflict):
-        approve(*gateway.editing, other, actor=BOB)
+        approve(*gateway.audited, other, actor=BOB)
     again = FeeEdit(56, "USDT", 10**30, None)
-    shown = preview_fees(gateway.database, gateway.two_persons, again)
+    shown = preview_edit(gateway.database, gateway.two_persons, again)
     number = (
         save_edit(
             *gateway.editing, replace(again, shown=shown.fingerprint), actor=ALICE, reason=WHY
@@ -276,7 +276,7 @@ def test_base_fees_of_many_routes(gateway: Gateway) -> None:
     )
     save_edit(*open_gateway(gateway).editing, fee(gateway, "1"), actor=BOB)
     with pytest.raises(Conflict):
-        approve(*gateway.editing, number, actor=BOB)
+        approve(*gateway.audited, number, actor=BOB)
     assert document(gateway)["routes"][0]["base_fee"] == "1"
 
 
@@ -286,9 +286,9 @@ def test_a_grave_change_asks_both_for_the_name(gateway: Gateway) -> None:
         save_edit(*gateway.editing, edit, actor=ALICE, reason=WHY)
     number = save_edit(*gateway.editing, edit, actor=ALICE, reason=WHY, typed="Ethereum").proposal_id or 0
     with pytest.raises(NotConfirmed):
-        approve(*gateway.editing, number, actor=BOB)
+        approve(*gateway.audited, number, actor=BOB)
     assert not document(gateway)["chains"][0]["disabled"]
-    approve(*gateway.editing, number, actor=BOB, typed="Ethereum")
+    approve(*gateway.audited, number, actor=BOB, typed="Ethereum")
     assert document(gateway)["chains"][0]["name"] == "Mainnet"
 
 
@@ -300,7 +300,7 @@ def test_a_proposal_ends_by_the_clock_that_is_passed_in(gateway: Gateway, clock:
     clock.forward(seconds=1)
     assert waiting_count(gateway.database, gateway.two_persons, Role.ADMIN) == 1
     with pytest.raises(ProposalRefused, match="expired"):
-        approve(*gateway.editing, number, actor=BOB)
+        approve(*gateway.audited, number, actor=BOB)
     assert stored(gateway, number).state is ProposalState.EXPIRED
     for _ in range(2):
         note_expired(*gateway.audited, VERA)
@@ -308,7 +308,7 @@ def test_a_proposal_ends_by_the_clock_that_is_passed_in(gateway: Gateway, clock:
     for decide in (reject, withdraw):
         with pytest.raises(ProposalRefused, match="expired"):
             decide(*gateway.audited, number, "too late", actor=ALICE)
-    approve(*gateway.editing, later, actor=BOB)
+    approve(*gateway.audited, later, actor=BOB)
 
 
 def test_the_setting_says_how_long_it_can_be_approved(gateway: Gateway, clock: Clock) -> None:
@@ -316,7 +316,7 @@ def test_the_setting_says_how_long_it_can_be_approved(gateway: Gateway, clock: C
     number = propose(brief, fee(brief))
     clock.forward(hours=1)
     with pytest.raises(ProposalRefused, match="expired"):
-        approve(*gateway.editing, number, actor=BOB)
+        approve(*gateway.audited, number, actor=BOB)
 
 
 def test_rejected_or_withdrawn_with_a_reason(gateway: Gateway) -> None:
@@ -336,7 +336,7 @@ def test_rejected_or_withdrawn_with_a_reason(gateway: Gateway) -> None:
     ]  # fmt: skip
     for number in (mine, other):
         with pytest.raises(ProposalRefused, match="already"):
-            approve(*gateway.editing, number, actor=BOB)
+            approve(*gateway.audited, number, actor=BOB)
     assert document(gateway) == before
     assert actions(gateway)[2:] == ["two_persons.reject", "two_persons.withdraw"]
     assert "not now" in records(gateway)[2].detail
@@ -349,7 +349,7 @@ def test_two_approvals_at_once_make_it_once(gateway: Gateway) -> None:
     def decide(actor: Actor) -> None:
         start.wait()
         try:
-            outcomes.append(approve(*gateway.editing, number, actor=actor))
+            outcomes.append(approve(*gateway.audited, number, actor=actor))
         except EditRefused as refused:
             outcomes.append(refused)
 
@@ -368,7 +368,7 @@ def test_a_proposal_survives_a_restart(gateway: Gateway, open_app: OpenApp) -> N
     number = propose(gateway, fee(gateway))
     started = gateway_of(open_app(two_persons=("routes",))).but(clock=gateway.clock)
     assert [each.id for each in list_waiting(started.database, Role.VIEWER)] == [number]
-    approve(*started.editing, number, actor=OLGA)
+    approve(*started.audited, number, actor=OLGA)
     assert document(gateway)["routes"][0]["base_fee"] == "7"
     assert started.two_persons.guards("routes")
     assert not started.two_persons.guards("chains")
@@ -387,7 +387,7 @@ def test_one_account_cannot_fill_the_list(gateway: Gateway) -> None:
 def test_the_writer_itself_refuses_what_nobody_approved(gateway: Gateway) -> None:
     before = document(gateway)
     with pytest.raises(SecondPersonNeeded, match="routes"), writing(gateway.engine) as connection:
-        save_changes(connection, *gateway.editing, ALICE, fee(gateway).planned(connection, gateway.clock()))
+        carry_out(connection, *gateway.editing, ALICE, fee(gateway).planned(connection, gateway.clock()))
     assert document(gateway) == before
 
 
@@ -395,4 +395,4 @@ def test_transfers_that_came_meanwhile_still_guard_a_row(gateway: Gateway) -> No
     number = propose(gateway, edited(gateway, "tokens", 1, "USDT", decimal=7))
     add_transfer(gateway, 1)
     with pytest.raises(Invalid, match="transfers use"):
-        approve(*gateway.editing, number, actor=BOB)
+        approve(*gateway.audited, number, actor=BOB)

@@ -17,7 +17,7 @@ TABLES += ["Operator", "IngestToken", "ApiKey", "Credential", r"kind\.model"]
 WRITE = re.compile(rf"\b(?:insert|update|delete|upsert)\([^()]*\b({'|'.join(TABLES)})\b")
 """A statement that changes one of the guarded tables."""
 
-UNASKED = ("apply", "import_within", "save_changes", "change_account", "create_within", "run")
+UNASKED = ("apply", "import_within", "change_account", "create_within", "run")
 """Functions that write guarded rows for a caller who has asked for leave."""
 CALL = re.compile(rf"(?<!def )\b({'|'.join(UNASKED)})\((?=connection|\n)")
 
@@ -29,9 +29,9 @@ WRITERS = {
     "accounts/services/proposals.py": {"run"},  # a command, for which it has asked
     "credentials/services/issued.py": {"kind.model"},
     "credentials/services/issuing.py": {"kind.model"},
-    "network/document.py": {"apply", "import_within"},
-    "network/edits/saving.py": {"apply", "save_changes"},
-    "approvals/decide.py": {"run", "save_changes"},
+    "network/document.py": {"apply"},
+    "network/edits/saving.py": {"apply"},
+    "approvals/decide.py": {"run"},
     "sandbox/loader.py": {"import_within"},  # into an empty database alone
 }
 """Every module that writes what can be guarded. Another one has to ask for leave, then it stands here."""

@@ -78,7 +78,7 @@ def test_a_token_that_replaces_another_waits_with_its_expiry(gateway: Gateway, a
     assert preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number)).waits
     with pytest.raises(Unauthorized):
         authenticate(gateway.database, gateway.environment_tokens, token.encode())
-    approve(*gateway.editing, number, actor=BOB)
+    approve(*gateway.audited, number, actor=BOB)
     assert authenticate(gateway.database, gateway.environment_tokens, token.encode()).name == "relayer"
     first, second = [
         record
@@ -96,7 +96,7 @@ def test_a_replacement_is_refused_when_there_is_nothing_to_replace(gateway: Gate
         lambda: preview_proposal(
             gateway.database, gateway.two_persons, stored(gateway, saved.proposal_id or 0)
         ),
-        lambda: approve(*gateway.editing, saved.proposal_id or 0, actor=BOB),
+        lambda: approve(*gateway.audited, saved.proposal_id or 0, actor=BOB),
     ):
         with pytest.raises(ProposalRefused, match="no valid token"):
             step()
@@ -111,7 +111,7 @@ def test_a_first_token_keeps_what_was_proposed(gateway: Gateway) -> None:
         reason=WHY,
     )
     token, saved = issued.text, issued.saved
-    approve(*gateway.editing, saved.proposal_id or 0, actor=BOB)
+    approve(*gateway.audited, saved.proposal_id or 0, actor=BOB)
     assert authenticate(gateway.database, gateway.environment_tokens, token.encode()).expires_at == ends
 
 
@@ -129,8 +129,8 @@ def test_demanding_a_second_factor_is_at_once_and_relaxing_waits(gateway: Gatewa
     preview_proposal(gateway.database, gateway.two_persons, stored(gateway, number))
     assert second_factor_demanded(gateway.database), "not yet"
     with pytest.raises(ProposalRefused):
-        approve(*gateway.editing, number, actor=ALICE)
-    approve(*gateway.editing, number, actor=BOB)
+        approve(*gateway.audited, number, actor=ALICE)
+    approve(*gateway.audited, number, actor=BOB)
     assert not second_factor_demanded(gateway.database)
 
 
@@ -142,7 +142,7 @@ def test_a_lost_second_factor_takes_passkeys_along(gateway: Gateway) -> None:
         request_account(*gateway.editing, request, actor=ALICE)
     number = request_account(*gateway.editing, request, actor=ALICE, reason=WHY).proposal_id or 0
     assert accounts_that_have_passkeys(gateway.database) == {olga}
-    approve(*gateway.editing, number, actor=BOB)
+    approve(*gateway.audited, number, actor=BOB)
     assert not accounts_that_have_passkeys(gateway.database)
 
 
@@ -153,7 +153,7 @@ def test_a_passkey_that_came_meanwhile_is_a_conflict(gateway: Gateway) -> None:
     number = request_account(*gateway.editing, request, actor=ALICE, reason=WHY).proposal_id or 0
     add_passkey(gateway, olga)
     with pytest.raises(Conflict, match="since"):
-        approve(*gateway.editing, number, actor=BOB)
+        approve(*gateway.audited, number, actor=BOB)
 
 
 def test_a_password_that_somebody_made_must_be_changed(gateway: Gateway) -> None:
@@ -161,7 +161,7 @@ def test_a_password_that_somebody_made_must_be_changed(gateway: Gateway) -> None
     renew = AccountRequest(AccountWish.NEW_PASSWORD, OLGA.name, hashed="another hash")
     for request in (create, renew):
         number = request_account(*gateway.editing, request, actor=ALICE, reason=WHY).proposal_id or 0
-        approve(*gateway.editing, number, actor=BOB)
+        approve(*gateway.audited, number, actor=BOB)
         account = find_account(gateway.database, email=request.email)
         assert account is not None
         assert account.must_change_password, request.wish

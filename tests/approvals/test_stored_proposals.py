@@ -113,7 +113,7 @@ def test_a_stored_proposal_is_approved(before: Gateway, row: dict[str, Any]) -> 
     number = insert_stored(before, row)
     preview = preview_proposal(before.database, before.two_persons, stored(before, number))
     assert preview.waits
-    saved = approve(*before.editing, number, actor=BOB)
+    saved = approve(*before.audited, number, actor=BOB)
     assert saved.changes == (row["summary"],)
     assert saved.record_id is not None
     assert made(before, row) == MADE[row["summary"]]

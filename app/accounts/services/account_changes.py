@@ -26,7 +26,8 @@ from app.accounts.services.accounts import (
     new_uniquifier,
 )
 from app.accounts.services.factors import RULE, forget_within, relax_within, relaxing
-from app.accounts.services.proposals import PlannedChange, carry_out, require_as_proposed
+from app.accounts.services.planned_changes import AdministeredChange, PlannedChange
+from app.accounts.services.proposals import carry_out, require_as_proposed
 from app.audit.keys import AuditKeys
 from app.audit.queries import audit_head
 from app.audit.records import Actor, AuditedChange, Source
@@ -90,7 +91,7 @@ class _Planned(Struct, frozen=True):
     def planned_change(self) -> PlannedChange:
         """The change, to be made or proposed."""
         request = self.request
-        return PlannedChange(
+        return AdministeredChange(
             kind=ACCOUNT,
             section=OPERATORS,
             subject=self.change.subject,
@@ -110,7 +111,7 @@ class _Planned(Struct, frozen=True):
     def write(
         self, connection: Connection, database: Database, audit_keys: AuditKeys, actor: Actor, note: str
     ) -> int | None:
-        """Make the change (``PlannedChange``)."""
+        """Make the change (``AdministeredChange``)."""
         request, before, head = self.request, self.before, audit_head(connection)
         if before is None:
             create_within(connection, database, audit_keys, self.columns, actor=actor, note=note)
@@ -319,7 +320,7 @@ def relaxing_again(
     if not second_factor_is_demanded(connection):
         raise AccountRefused("a second factor is not required for everyone; nothing to change")
     effect = "a password alone is enough again, except for accounts that require a second factor"
-    return PlannedChange(
+    return AdministeredChange(
         kind=RELAXING,
         section=OPERATORS,
         subject=RULE,

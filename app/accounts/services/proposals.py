@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -21,13 +21,13 @@ from app.accounts.queries import (
     waiting_proposals,
 )
 from app.accounts.roles import Role
+from app.accounts.services.planned_changes import PlannedChange
 from app.audit.keys import AuditKeys
 from app.audit.models import SUBJECT_LENGTH
 from app.audit.records import Actor, AuditedChange, changes_text, read_changes
 from app.audit.services import Conflict, EditRefused, Saved, record
 from app.db.database import Database
 from app.db.engine import reading, writing
-from app.network.edits.results import Effect, Preview
 from app.values.differences import FieldDifference, difference
 from app.values.times import rfc3339
 
@@ -64,40 +64,6 @@ MOST_OPEN: Final = 100
 """How many proposals of one account may be open, so that nobody fills the list for all."""
 
 
-class Draft(Struct, frozen=True):
-    """A change to propose: the fields of ``Proposal`` that its planning knows."""
-
-    kind: str
-    section: str
-    subject: str
-    summary: str
-    input: Mapping[str, Any]
-    changes: Sequence[AuditedChange]
-    secret: str | None = None
-
-
-class PlannedChange(Draft, frozen=True, kw_only=True):
-    """What a command comes to, from its input and the rows of now; it may wait for a second person.
-
-    ``kind`` is the name of the command. ``write`` makes the change, in a writing transaction, and returns the
-    id of its audit record; None where nothing changed. Its last argument stands before what the record says.
-    """
-
-    effects: Sequence[Effect] = ()
-    write: Callable[[Connection, Database, AuditKeys, Actor, str], int | None]
-
-    def run(
-        self, connection: Connection, database: Database, audit_keys: AuditKeys, actor: Actor, note: str = ""
-    ) -> Saved:
-        """Make the change, for a caller who has leave to."""
-        return Saved((self.summary,), self.write(connection, database, audit_keys, actor, note))
-
-    def preview(self) -> Preview:
-        """What the second person is shown."""
-        found = [each for change in self.changes for each in difference(change.before, change.after)]
-        return Preview(self.subject, (self.summary,), tuple(found), tuple(self.effects), waits=True)
-
-
 def carry_out(
     connection: Connection,
     database: Database,
@@ -109,7 +75,7 @@ def carry_out(
     reason: str | None = None,
     break_glass: str | None = None,
 ) -> Saved:
-    """Make a planned change; where ``TWO_PERSONS`` names its section, propose it.
+    """Make a planned change; where it waits for a second person (``TWO_PERSONS``), propose it.
 
     :param reason: why, for the second person; None where it cannot be proposed.
     :param break_glass: why one person alone makes it then.
@@ -117,25 +83,27 @@ def carry_out(
     :raises ReasonMissing: the one that is given is empty or too long.
     :raises TooManyProposals: the account has too many open already.
     """
-    guarded = [planned.section] if two_persons.guards(planned.section) else []
+    if not planned.changes:
+        return Saved((), None)
+    guarded = planned.guarded(two_persons)
     if guarded and reason is not None:
-        return propose(connection, database, audit_keys, two_persons, actor, planned, reason)
+        return _propose(connection, database, audit_keys, two_persons, actor, planned, reason)
     require_leave(
         connection, database, audit_keys, actor, guarded, subject=planned.subject, break_glass=break_glass
     )
     return planned.run(connection, database, audit_keys, actor)
 
 
-def propose(
+def _propose(
     connection: Connection,
     database: Database,
     audit_keys: AuditKeys,
     two_persons: TwoPersons,
     actor: Actor,
-    draft: Draft,
+    planned: PlannedChange,
     reason: str,
 ) -> Saved:
-    """Keep the change for a second person, in the transaction in which it was planned, and record it.
+    """Store the change for a second person, in the transaction in which it was planned, and record it.
 
     :raises ReasonMissing: there is no reason, or it is too long.
     :raises TooManyProposals: the account has too many open already.
@@ -146,13 +114,13 @@ def propose(
             f"you have {MOST_OPEN} open proposals, the maximum; withdraw one before you propose another"
         )
     values = {
-        "kind": draft.kind,
-        "section": draft.section,
-        "subject": draft.subject[:SUBJECT_LENGTH],
-        "summary": draft.summary,
-        "input": orjson.dumps(draft.input).decode(),
-        "secret": draft.secret,
-        "changes": changes_text(draft.changes),
+        "kind": planned.kind,
+        "section": planned.guarded(two_persons)[0],
+        "subject": planned.subject[:SUBJECT_LENGTH],
+        "summary": planned.summary,
+        "input": orjson.dumps(planned.input).decode(),
+        "secret": planned.secret,
+        "changes": changes_text(planned.changes),
         "reason": why,
         "state": ProposalState.OPEN.value,
         "proposed_by": actor.name,
@@ -163,9 +131,9 @@ def propose(
     (proposal_id,) = connection.execute(insert(table.Proposal).values(values)).inserted_primary_key or (0,)
     record_id = record(
         connection, audit_keys, actor, "two_persons.propose", f"proposal {proposal_id}",
-        now=now, detail=f"{draft.summary}; reason: {why}", changes=draft.changes,
+        now=now, detail=f"{planned.summary}; reason: {why}", changes=planned.changes,
     )  # fmt: skip
-    return Saved((draft.summary,), record_id, proposal_id)
+    return Saved((planned.summary,), record_id, proposal_id)
 
 
 def require_as_proposed(proposal: Proposal, now: Sequence[AuditedChange]) -> None:

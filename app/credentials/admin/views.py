@@ -13,6 +13,7 @@ from markupsafe import Markup
 from sqlalchemy import Row
 
 from app.accounts.proposal import INGEST_TOKENS, TwoPersons
+from app.accounts.services.planned_changes import same_name
 from app.accounts.services.proposals import ReasonMissing, TooManyProposals
 from app.audit.keys import AuditKeys
 from app.console.access import ADMIN_BUTTON, ADMINISTER, Access, Audience
@@ -37,7 +38,6 @@ from app.credentials.services.issuing import Wanted, issue, second_token
 from app.db.database import Database
 from app.db.engine import reading
 from app.network.admin.names import chain_names
-from app.network.edits.saving import same_name
 from app.parts import current
 from app.values.times import day_of, day_start
 

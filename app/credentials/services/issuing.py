@@ -12,7 +12,8 @@ from msgspec.structs import asdict
 from sqlalchemy import Connection, Row, insert
 
 from app.accounts.proposal import Proposal, TwoPersons
-from app.accounts.services.proposals import PlannedChange, carry_out
+from app.accounts.services.planned_changes import AdministeredChange, PlannedChange
+from app.accounts.services.proposals import carry_out
 from app.audit.keys import AuditKeys
 from app.audit.records import Actor, AuditedChange
 from app.audit.services import Saved, as_recorded, record_change
@@ -193,7 +194,7 @@ def _planned(
         change = AuditedChange(subject, None, kind.documented(row))
         return record_change(connection, database, audit_keys, actor, kind.action(verb), change, note=note)
 
-    return PlannedChange(
+    return AdministeredChange(
         kind=command,
         section=kind.section,
         subject=subject,

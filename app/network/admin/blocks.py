@@ -8,6 +8,7 @@ from flask import flash, redirect, request
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
+from app.audit.services import Saved
 from app.console.access import EDIT
 from app.console.formats import pill, when
 from app.console.lists import Choice, Flag
@@ -16,9 +17,9 @@ from app.db.database import Database
 from app.network.admin.editing import LONGEST_GIVEN, NetworkView, concerned_transfers
 from app.network.admin.forms import row_inputs
 from app.network.admin.names import ChainIs, SymbolIs, chain_cell
-from app.network.admin.previewed import saved
+from app.network.admin.previewed import previewed, saved_or_previewed
 from app.network.admin.row_forms import LARGEST_LIST, BlocksForm
-from app.network.edits.blocks import BlockEdit, preview_blocks
+from app.network.edits.blocks import read_blocks
 from app.network.edits.results import Invalid
 from app.network.models import BlockedAddress, BlockedNetwork, RouteBlock
 from app.parts import current
@@ -82,24 +83,25 @@ class BlockedView(NetworkView):
 
     def _preview_or_save(self, form: BlocksForm) -> ResponseReturnValue | None:
         """The preview, or the page after the save; None where the form has errors now."""
-        edit = BlockEdit(self.of.name, form.text.text, form.shared())
         try:
-            preview = preview_blocks(current(Database), edit)
-            made = None if preview.invalid else saved(form, edit)
-            if made is not None:
-                if made.record_id is None:
-                    flash("All of it was blocked already. Nothing was changed.", "warning")
-                else:
-                    flash_saved(made)
-                return redirect(self.get_url(".index_view"))
+            lines = read_blocks(self.of.name, form.text.text, form.shared())
+            outcome = previewed(form, lines.good) if lines.invalid else saved_or_previewed(form, lines.edit)
         except Invalid as refused:
             form.add_errors(refused.errors)
             return None
+        if isinstance(outcome, Saved):
+            if outcome.record_id is None:
+                flash("All of it was blocked already. Nothing was changed.", "warning")
+            else:
+                flash_saved(outcome)
+            return redirect(self.get_url(".index_view"))
         return self.render(
             "console/network/blocks_preview.html",
-            preview=preview,
+            preview=outcome,
+            lines=lines,
+            **lines.good.by_outcome(outcome),
             form=form,
-            concerned=concerned_transfers(preview.effects),
+            concerned=concerned_transfers(outcome.effects),
         )
 
 

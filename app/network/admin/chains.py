@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from werkzeug.datastructures import MultiDict
 from wtforms import HiddenField
 
-from app.accounts.proposal import TwoPersons
 from app.accounts.sign_in.step_up import step_up
 from app.audit.services import Conflict, EditRefused
 from app.console.access import EDIT, Access, Audience, may
@@ -25,12 +24,12 @@ from app.db.database import Database
 from app.db.engine import reading
 from app.network.admin.editing import Attempt, NetworkView
 from app.network.admin.names import chain_names, percent, stopped_chains
-from app.network.admin.previewed import PreviewedForm, saved
+from app.network.admin.previewed import PreviewedForm, previewed, saved
 from app.network.admin.row_forms import StopChainForm
 from app.network.edits.planning import Edit
 from app.network.edits.results import Invalid
-from app.network.edits.rows import ShownRow, preview_edit
-from app.network.edits.stops import Switch, preview_switch
+from app.network.edits.rows import ShownRow
+from app.network.edits.stops import Switch
 from app.network.models import Chain
 from app.network.queries import chain_row_id
 from app.parts import current
@@ -101,13 +100,12 @@ class StopSeveral:
     def _page(self, form: SwitchChainsForm, switch: Switch) -> ResponseReturnValue:
         """The page with the effects of now; the list where no chain would be switched."""
         try:
-            preview = preview_switch(current(Database), current(TwoPersons), switch)
+            # The effects do not depend on the reason, but the plan requires one.
+            preview = previewed(form, replace(switch, reason=switch.reason or "to be given"))
         except EditRefused as refused:
             text = str(refused)
             flash(sentence(text), "warning")
             return redirect(self.get_url(".index_view"))
-        if preview.needs_typed:
-            form.require_typing(preview.needs_typed)
         changed = [(change.after or {}) for change in preview.audited]
         return self.render(
             "console/network/switch.html",
@@ -225,7 +223,6 @@ class ChainsView(StopSeveral, NetworkView):
             flash(f"{row.values['name']} is already stopped.", "warning")
             return redirect(url_for("chains.edit", key=key))
         form = StopChainForm()
-        form.require_typing(row.values["name"])
         if request.method == "GET":
             form.fingerprint.data = row.fingerprint
             return self._stop_page(form, row)
@@ -242,9 +239,7 @@ class ChainsView(StopSeveral, NetworkView):
         values = {"disabled": True, "disabled_reason": "to be given"}
         return self.render(
             "console/network/stop.html",
-            preview=preview_edit(
-                current(Database), current(TwoPersons), Edit("chains", row.row_id, values, row.fingerprint)
-            ),
+            preview=previewed(form, Edit("chains", row.row_id, values, row.fingerprint)),
             form=form,
             chain=row.values["name"],
         )

@@ -6,27 +6,26 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
-from flask import flash, redirect, request, url_for
+from flask import flash, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 from msgspec.structs import replace
 from werkzeug.datastructures import MultiDict
 from wtforms import Form, FormField
 
-from app.accounts.proposal import TwoPersons
-from app.audit.services import Conflict
+from app.audit.services import Conflict, Saved
 from app.console.access import Access, Audience
 from app.console.caller import read_id
 from app.console.formats import sentence
 from app.console.forms.fields import FieldIds, FlagField, LineField, TextValueField, WholeField
 from app.console.forms.numbers import number_text, without_spaces
-from app.console.views import ConsoleView, flash_saved
+from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
 from app.network.admin.amount_fields import SMALLEST, TOKENS, UnitField
 from app.network.admin.change_words import told
 from app.network.admin.forms import row_inputs
 from app.network.admin.names import chain_choices, name_for_this_page
-from app.network.admin.previewed import saved
+from app.network.admin.previewed import saved_or_previewed
 from app.network.admin.row_forms import RowForm
 from app.network.admin.validators import ValidatorsField
 from app.network.edits.connecting import (
@@ -39,7 +38,6 @@ from app.network.edits.connecting import (
     example_of,
 )
 from app.network.edits.results import FieldError, Invalid, Preview
-from app.network.edits.rows import preview_edit
 from app.network.models import Chain
 from app.network.models.columns import declared
 from app.network.models.document_fields import MAX_DECIMALS
@@ -297,13 +295,10 @@ class ConnectView(ConsoleView):
     def _preview_or_save(self, form: ConnectForm, new: NewChain) -> ResponseReturnValue:
         edits = connection_edits(form.example, new)
         try:
-            if (made := saved(form, edits)) is None:
-                preview = preview_edit(current(Database), current(TwoPersons), edits)
-                return self._preview_page(form, new, preview)
-            flash_saved(made)
-            if made.proposal_id is not None:
-                return redirect(url_for("proposals.show", proposal_id=made.proposal_id))
-            return redirect(_next_page(new))
+            outcome = saved_or_previewed(form, edits)
+            if isinstance(outcome, Saved):
+                return after_saving(outcome, _next_page(new))
+            return self._preview_page(form, new, outcome)
         except Invalid as refused:
             form.add_errors_of(new, refused.errors)
             return self._form_page(form)

@@ -11,19 +11,17 @@ from flask_admin import expose
 from flask_wtf.file import FileField
 from wtforms import HiddenField, ValidationError
 
-from app.accounts.proposal import TwoPersons
-from app.audit.services import Conflict
+from app.audit.services import Conflict, Saved
 from app.console.access import READ, Access, Audience
 from app.console.forms.fields import NoteField
 from app.console.forms.numbers import written_time
 from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
 from app.network.admin.change_words import told
-from app.network.admin.previewed import PreviewedForm, saved
+from app.network.admin.previewed import PreviewedForm, saved_or_previewed
 from app.network.document import export_network
 from app.network.edits.compare import NetworkRefused, Picked, compare_document, picked_edits
-from app.network.edits.results import InUse, Invalid
-from app.network.edits.rows import Edits, preview_edit
+from app.network.edits.results import InUse, Invalid, Preview
 from app.network.history import network_at
 from app.parts import current
 from app.values.amounts import grouped
@@ -169,9 +167,10 @@ class DocumentView(ConsoleView):
         try:
             shown = form.fingerprint.data or ""
             edits = picked_edits(current(Database), form.document, form.picked, shown=shown)
-            if (made := saved(form, edits)) is not None:
-                return after_saving(made, url_for("document.index"))
-            return self._preview(form, edits)
+            outcome = saved_or_previewed(form, edits)
+            if isinstance(outcome, Saved):
+                return after_saving(outcome, url_for("document.index"))
+            return self._preview(form, outcome)
         except (Conflict, InUse) as refused:
             form.form_errors.append(f"Nothing was changed: {refused}.")
         except Invalid as refused:
@@ -198,10 +197,7 @@ class DocumentView(ConsoleView):
             picked=picked if picked is not None and (picked.subjects or picked.sections) else None,
         )
 
-    def _preview(self, form: ApplyForm, edits: Edits) -> ResponseReturnValue:
-        preview = preview_edit(current(Database), current(TwoPersons), edits)
-        if preview.needs_typed:
-            form.require_typing(preview.needs_typed)
+    def _preview(self, form: ApplyForm, preview: Preview) -> ResponseReturnValue:
         return self.render(
             "console/document/preview.html",
             form=form,

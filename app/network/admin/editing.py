@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 from werkzeug.datastructures import MultiDict
 
-from app.accounts.proposal import TwoPersons
 from app.audit.services import Conflict, Saved, shown_values
 from app.console.access import EDIT, READ, Access, Audience
 from app.console.forms.form import inputs_of
@@ -22,14 +21,14 @@ from app.db.database import Database
 from app.db.engine import reading
 from app.network.admin.forms import row_form
 from app.network.admin.names import decimals_by_pool, row_title
-from app.network.admin.previewed import PreviewedForm, saved
+from app.network.admin.previewed import PreviewedForm, previewed, saved
 from app.network.admin.row_forms import DiffLine, RowForm
-from app.network.edits.planning import BLOCKED, EDITABLE, Edit
+from app.network.edits.planning import EDITABLE, Edit
 from app.network.edits.results import Effect, InUse, Invalid, Preview, RowUsers, counted
-from app.network.edits.rows import ShownRow, locked_fields, preview_edit, show_row
+from app.network.edits.rows import ShownRow, locked_fields, show_row
 from app.network.history import restoring
 from app.network.queries import load_rows
-from app.network.sections import Section
+from app.network.sections import BLOCKED, Section
 from app.network.snapshot import SnapshotSource
 from app.parts import current
 from app.transfers.admin.components import TransferLine, transfer_line
@@ -291,7 +290,7 @@ class NetworkView(ListView):
                 return self.done(made)
             if save:
                 return on.again(on.form)
-            return self._preview_page(preview_edit(current(Database), current(TwoPersons), on.edit), on)
+            return self._preview_page(previewed(on.form, on.edit), on)
         except Invalid as refused:
             on.form.add_errors(refused.errors)
             return on.again(on.form)
@@ -322,8 +321,6 @@ class NetworkView(ListView):
         if not preview.changes:
             flash("Nothing was changed, so there is nothing to save.", "warning")
             return on.again(on.form)
-        if preview.needs_typed:
-            on.form.require_typing(preview.needs_typed)
         values = {**(on.row.values if on.row else {}), **(on.edit.values or {})}
         return self.render(
             "console/network/preview.html",

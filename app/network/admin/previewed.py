@@ -15,8 +15,8 @@ from app.console.forms.fields import FieldIds, TextValueField
 from app.console.forms.form import REASON, ConsoleForm, lines_of
 from app.db.database import Database
 from app.network.admin.amount_fields import WithUnit
-from app.network.edits.results import NotConfirmed
-from app.network.edits.saving import LONGEST_NOTE, Command, save_edit
+from app.network.edits.results import NotConfirmed, Preview
+from app.network.edits.saving import LONGEST_NOTE, Command, preview_edit, save_edit
 from app.parts import current
 
 
@@ -60,10 +60,6 @@ class PreviewedForm(ConsoleForm):
         }
         return " ".join(f"{name}:{decimals}" for name, decimals in units.items())
 
-    def require_typing(self, name: str) -> None:
-        """Let the field ``typed`` ask for this name."""
-        self.typed.label.text = f"Type “{name}” to confirm"
-
     def fixed(self) -> dict[str, list[TextValueField]]:
         """The inputs that cannot be changed, by the reason."""
         found: dict[str, list[TextValueField]] = {}
@@ -92,6 +88,25 @@ def saved(form: PreviewedForm, edit: Command, *, at_once: bool = False) -> Saved
     except (ReasonMissing, TooManyProposals) as refused:
         form.proposal_reason.errors = [f"{sentence(str(refused))} Nothing was saved."]
     return None
+
+
+def previewed(form: PreviewedForm, edit: Command) -> Preview:
+    """What the edit would do; the form asks for the name that has to be typed.
+
+    :raises EditRefused: why it would be refused.
+    """
+    preview = preview_edit(current(Database), current(TwoPersons), edit)
+    if preview.needs_typed:
+        form.typed.label.text = f"Type “{preview.needs_typed}” to confirm"
+    return preview
+
+
+def saved_or_previewed(form: PreviewedForm, edit: Command) -> Saved | Preview:
+    """The edit made, where its preview is confirmed; otherwise what it would do.
+
+    :raises EditRefused: why it is refused, or would be.
+    """
+    return saved(form, edit) or previewed(form, edit)
 
 
 def _confirmed(form: PreviewedForm) -> bool:

@@ -13,7 +13,6 @@ from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
-from app.accounts.proposal import TwoPersons
 from app.audit.services import Conflict
 from app.console.access import EDIT, Access
 from app.console.formats import pill, span, when
@@ -32,10 +31,9 @@ from app.network.admin.names import (
     decimals_by_pool,
     tiers_cell,
 )
-from app.network.admin.previewed import saved
+from app.network.admin.previewed import previewed, saved
 from app.network.admin.row_forms import BaseFeesForm
 from app.network.edits.consequences import is_open
-from app.network.edits.fees import preview_fees
 from app.network.edits.results import Invalid
 from app.network.models import Route
 from app.network.route_terms import BaseFee, PinnedFee, Reported, base_fee_now, overdue_by_limit
@@ -167,15 +165,12 @@ class BaseFees:
         """The preview, or the list after the save; None where the form has errors now."""
         edit, changed = form.edit(), None
         try:
-            if (made := saved(form, replace(edit, shown=form.fingerprint.data or ""))) is not None:
-                return after_saving(made, self.get_url(".index_view"))
-        except Conflict as refused:
-            changed = refused
-        except Invalid as refused:
-            form.add_errors(refused.errors)
-            return None
-        try:
-            preview = preview_fees(current(Database), current(TwoPersons), edit)
+            try:
+                if (made := saved(form, replace(edit, shown=form.fingerprint.data or ""))) is not None:
+                    return after_saving(made, self.get_url(".index_view"))
+            except Conflict as refused:
+                changed = refused
+            preview = previewed(form, edit)
         except Invalid as refused:
             form.add_errors(refused.errors)
             return None

@@ -8,8 +8,7 @@ from flask import abort, flash, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
 
-from app.accounts.proposal import TwoPersons
-from app.audit.services import Conflict
+from app.audit.services import Conflict, Saved
 from app.console.access import ADMINISTER, READ
 from app.console.forms.fields import NoteField
 from app.console.forms.numbers import whole_digits
@@ -17,11 +16,11 @@ from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
 from app.network.admin.change_words import told
 from app.network.admin.names import chain_names, percent
-from app.network.admin.previewed import PreviewedForm, saved
+from app.network.admin.previewed import PreviewedForm, saved_or_previewed
 from app.network.admin.validator_sets import validator_sets
 from app.network.edits.connecting import opening_edits, opening_set
 from app.network.edits.results import Invalid, Preview
-from app.network.edits.rows import Edits, preview_edit
+from app.network.edits.rows import Edits
 from app.parts import current
 from app.values.amounts import grouped
 
@@ -104,19 +103,19 @@ class ValidatorsView(ConsoleView):
 
     def _preview_or_save(self, form: OpeningForm, chain: int, edits: Edits) -> ResponseReturnValue:
         try:
-            if (made := saved(form, edits)) is not None:
-                return after_saving(made, url_for("validators.index", chain=chain))
-            preview = preview_edit(current(Database), current(TwoPersons), edits)
+            outcome = saved_or_previewed(form, edits)
         except Invalid as refused:
             form.validators.errors = [error.message for error in refused.first_of_each()]
             return self._opening_page(form, chain)
         except Conflict as refused:
             form.form_errors.append(f"{refused}. Nothing was saved.")
             return self._opening_page(form, chain)
-        if not preview.audited:
+        if isinstance(outcome, Saved):
+            return after_saving(outcome, url_for("validators.index", chain=chain))
+        if not outcome.changes:
             flash("Nothing was changed, so there is nothing to save.", "warning")
             return self._opening_page(form, chain)
-        return self._opening_page(form, chain, preview)
+        return self._opening_page(form, chain, outcome)
 
     def _opening_page(self, form: OpeningForm, chain: int, preview: Preview | None = None) -> str:
         return self.render(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -11,15 +11,13 @@ from marshmallow import ValidationError
 from msgspec import Struct
 from sqlalchemy import Connection
 
-from app.db.database import Database
-from app.db.engine import reading_consistently
 from app.network.blocking import as_network
 from app.network.changes import Change
 from app.network.document import messages_by_path
 from app.network.edits.edit_effects import block_effects
 from app.network.edits.planning import EDITABLE
-from app.network.edits.results import Effect, FieldError, Invalid
-from app.network.edits.saving import Planned
+from app.network.edits.results import Effect, FieldError, Invalid, Preview
+from app.network.edits.saving import Description, NetworkChange, network_change
 from app.network.queries import rows_with
 from app.network.sections import Row, Section
 from app.values.amounts import grouped
@@ -46,100 +44,95 @@ class InvalidLine(Struct, frozen=True):
 
 
 class BlockEdit(Struct, frozen=True):
-    """What to block in ``blocked_addresses`` or ``blocked_networks``: an address or a network a line.
-
-    Blank lines, and comments that begin with ``#``, are passed over. ``shared`` has reason, source and end
-    of all of them, as the network document writes them.
-    """
+    """Addresses or networks to block, each once, in ``blocked_addresses`` or ``blocked_networks``."""
 
     section: str
-    text: str
-    shared: Mapping[str, Any]
+    lines: Sequence[GoodLine]
 
-    def planned(self, connection: Connection, now: datetime) -> Planned:
+    def planned(self, connection: Connection, now: datetime) -> NetworkChange:
         """What the lines come to, from the rows of now (``saving.Command``). Saving them twice adds nothing.
 
-        It only ever blocks more, which waits for nobody.
+        One that is blocked at least as long stays as it is. It only ever blocks more, which waits for nobody.
+        """
+        section = EDITABLE[self.section]
+        rows = [line.row for line in self.lines]
+        blocked = {section.identity(row): row for row in _blocked_already(connection, section, rows)}
+        changes, typed = [], []
+        for line in self.lines:
+            row, before = line.row, blocked.get(section.identity(line.row))
+            if before is None:
+                changes.append(Change(section, None, row, None))
+                typed.append(line.typed)
+            elif _lasts_longer(row["expires_at"], before["expires_at"]):
+                changes.append(Change(section, before, row | {section.key[0]: before[section.key[0]]}, None))
+
+        def effects(connection: Connection, change: NetworkChange, now: datetime) -> Iterator[Effect]:
+            coming = [each.after for each in change.rows if each.after is not None]
+            return block_effects(connection, section.name, coming, typed, now)
+
+        return network_change(Description("blocks", {}, "network.block", effects), changes, {}, {})
+
+    def by_outcome(self, preview: Preview) -> dict[str, list[str]]:
+        """The lines by what becomes of them.
+
+        ``added`` are not blocked yet; ``extended`` are blocked, but end earlier than is asked for;
+        ``standing`` are blocked at least as long and stay as they are.
+        """
+        section = EDITABLE[self.section]
+        (key,) = section.key
+        found: dict[str, list[str]] = {"added": [], "extended": [], "standing": []}
+        changed = set()
+        for change in preview.audited:
+            row = dict(change.after or {})
+            changed.add(section.identity(row))
+            found["extended" if change.before else "added"].append(row[key])
+        rows = (line.row for line in self.lines)
+        found["standing"] += (row[key] for row in rows if section.identity(row) not in changed)
+        return found
+
+
+class BlockLines(Struct, frozen=True):
+    """What was typed: with an invalid line among them, none is saved.
+
+    ``repeated`` counts the lines that name the same as an earlier line.
+    """
+
+    good: BlockEdit
+    repeated: int
+    invalid: tuple[InvalidLine, ...]
+
+    @property
+    def edit(self) -> BlockEdit:
+        """The edit that blocks all of it.
 
         :raises Invalid: with every invalid line.
         """
-        found = _sort(connection, EDITABLE[self.section], self)
-        if found.invalid:
-            raise Invalid(FieldError("text", f"line {line.number} {line.reason}") for line in found.invalid)
-        return Planned("blocks", {}, "network.block", found.changes)
+        if self.invalid:
+            raise Invalid(FieldError("text", f"line {line.number} {line.reason}") for line in self.invalid)
+        return self.good
 
 
-class BlocksPreview(Struct, frozen=True):
-    """What the lines would do. With an invalid one among them, none is saved.
+def read_blocks(section_name: str, text: str, shared: Mapping[str, Any]) -> BlockLines:
+    """Read what to block, an address or a network a line.
 
-    ``added`` are not blocked yet; ``extended`` are blocked, but end earlier than is asked for;
-    ``standing`` are blocked at least as long and stay as they are. ``repeated`` counts the lines that
-    name the same as an earlier line.
-    """
+    Blank lines, and comments that begin with ``#``, are passed over.
 
-    added: tuple[str, ...]
-    extended: tuple[str, ...]
-    standing: tuple[str, ...]
-    repeated: int
-    invalid: tuple[InvalidLine, ...]
-    effects: tuple[Effect, ...]
-
-
-class _SortedLines(Struct, frozen=True):
-    changes: list[Change]
-    typed: list[str]
-    standing: list[Row]
-    repeated: int
-    invalid: list[InvalidLine]
-
-
-def preview_blocks(database: Database, edit: BlockEdit) -> BlocksPreview:
-    """Line by line what blocking would do. Nothing is written.
-
+    :param shared: reason, source and end of all of them, as the network document writes them.
     :raises Invalid: a shared value is impossible.
     """
-    section = EDITABLE[edit.section]
-    now = database.clock()
-    with reading_consistently(database.engine) as connection:
-        found = _sort(connection, section, edit)
-        rows = [change.after for change in found.changes if change.after is not None]
-        effects = tuple(block_effects(connection, section.name, rows, found.typed, now))
-    name = section.key[0]
-    return BlocksPreview(
-        added=tuple(c.row[name] for c in found.changes if c.before is None),
-        extended=tuple(c.row[name] for c in found.changes if c.before is not None),
-        standing=tuple(row[name] for row in found.standing),
-        repeated=found.repeated,
-        invalid=tuple(found.invalid),
-        effects=effects,
-    )
-
-
-def _sort(connection: Connection, section: Section, edit: BlockEdit) -> _SortedLines:
-    _check_shared(section, edit.shared)
+    section = EDITABLE[section_name]
+    _check_shared(section, shared)
     invalid: list[InvalidLine] = []
     wanted: dict[tuple[Any, ...], GoodLine] = {}
     repeated = 0
-    for line in _read_lines(section, edit.text, edit.shared):
+    for line in _read_lines(section, text, shared):
         if isinstance(line, InvalidLine):
             invalid.append(line)
         elif section.identity(line.row) in wanted:
             repeated += 1
         else:
             wanted[section.identity(line.row)] = line
-    rows = [line.row for line in wanted.values()]
-    blocked = {section.identity(row): row for row in _blocked_already(connection, section, rows)}
-    changes, typed, standing = [], [], []
-    for identity, line in wanted.items():
-        row, before = line.row, blocked.get(identity)
-        if before is None:
-            changes.append(Change(section, None, row, None))
-            typed.append(line.typed)
-        elif _lasts_longer(row["expires_at"], before["expires_at"]):
-            changes.append(Change(section, before, row | {section.key[0]: before[section.key[0]]}, None))
-        else:
-            standing.append(row)
-    return _SortedLines(changes, typed, standing, repeated, invalid)
+    return BlockLines(BlockEdit(section_name, tuple(wanted.values())), repeated, tuple(invalid))
 
 
 def _read_lines(section: Section, text: str, shared: Mapping[str, Any]) -> Iterator[GoodLine | InvalidLine]:

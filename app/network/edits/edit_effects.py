@@ -13,12 +13,11 @@ from sqlalchemy import Connection
 from app.estimates.queries import estimate_facts, reported_fees
 from app.network.changes import Change
 from app.network.edits.consequences import RouteChanges, chain_names, is_open, price_effects, watching_effects
-from app.network.edits.planning import BLOCKED, PlannedEdits
 from app.network.edits.results import Effect, Severity, counted
-from app.network.edits.saving import stops
+from app.network.edits.saving import NetworkChange, stops
 from app.network.models import Chain, PeggedPair, Token
 from app.network.queries import load_rows
-from app.network.sections import Part, Row
+from app.network.sections import BLOCKED, Part, Row
 from app.network.terms import NetworkTerms, build_terms, in_force
 from app.transfers.queries.usage import (
     COUNT_LIMIT,
@@ -130,25 +129,25 @@ WIDE: Final = {4: 8, 6: 19}
 
 
 def effects_of(
-    connection: Connection, plan: PlannedEdits, now: datetime, typed: Mapping[str, Any] | None = None
+    connection: Connection, plan: NetworkChange, now: datetime, *, typed: Mapping[str, Any] | None = None
 ) -> Iterator[Effect]:
     """Every effect of the planned changes, from the same view of the database as the plan.
 
     :param typed: the values as they were typed, where one row is edited.
     """
-    blocks = [change for change in plan.changes if change.section.part in BLOCKED]
+    blocks = [change for change in plan.rows if change.section.part in BLOCKED]
     for change in blocks[:_BLOCKS_ONE_BY_ONE]:
         yield from _of_block(connection, change, now, typed or {})
     if len(blocks) > _BLOCKS_ONE_BY_ONE:
         yield Effect(f"{counted(len(blocks) - _BLOCKS_ONE_BY_ONE, 'more change')} of blocked entries")
-    yield from _of_validators(plan.changes)
-    changes = [change for change in plan.changes if change.section.part is Part.CORE]
+    yield from _of_validators(plan.rows)
+    changes = [change for change in plan.rows if change.section.part is Part.CORE]
     if changes:
         yield from _of_core(connection, changes, plan, now)
 
 
 def _of_core(
-    connection: Connection, changes: Sequence[Change], plan: PlannedEdits, now: datetime
+    connection: Connection, changes: Sequence[Change], plan: NetworkChange, now: datetime
 ) -> Iterator[Effect]:
     """What becomes of chains, tokens, routes and prices."""
     before, after = (build_terms(_dated(rows, now)) for rows in (plan.before, plan.after))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from fractions import Fraction
 from typing import Any, Final
@@ -10,18 +10,14 @@ from typing import Any, Final
 from msgspec import Struct
 from sqlalchemy import Connection
 
-from app.accounts.proposal import TwoPersons
-from app.audit.services import fingerprint, require_unchanged
-from app.db.database import Database
-from app.db.engine import reading_consistently
+from app.audit.services import fingerprint
 from app.estimates.queries import reported_fees
-from app.network.changes import Change
 from app.network.edits.consequences import fee_effect, fee_times, route_text
-from app.network.edits.planning import EDITABLE
+from app.network.edits.planning import EDITABLE, Edit, plan_edits
 from app.network.edits.results import Effect, FieldError, Invalid, counted
-from app.network.edits.saving import Planned, waits
-from app.network.models import Chain, Route, Token
-from app.network.queries import load_rows
+from app.network.edits.saving import Description, NetworkChange, Shown
+from app.network.models import Route
+from app.network.queries import chain_names, load_rows, token_decimals
 from app.network.route_terms import outranking
 from app.network.sections import Row
 from app.network.terms import pinned_fee
@@ -55,17 +51,26 @@ class FeeEdit(Struct, frozen=True):
             "shown": self.shown,
         }
 
-    def planned(self, connection: Connection, now: datetime) -> Planned:
-        """What the edit comes to, from the rows of now (``saving.Command``).
+    def planned(self, connection: Connection, now: datetime) -> NetworkChange:
+        """What the edit comes to, from the rows of now (``saving.Command``). Its effects are one a route.
 
         :raises Invalid: impossible values, or no route leads to the chain.
-        :raises Conflict: a route was added or removed since the preview, or has another fee.
         """
         routes = _routes_to(connection, self)
-        require_unchanged("one of the base fees", self.shown, _fees_by_route(routes))
-        changes = _changes(routes, self)
-        words = f"set base fees of {counted(len(changes), 'route')} to chain {self.dst_chain_id}"
-        return Planned(BASE_FEES, self.as_input(), "network.base_fees", changes, words=words)
+        edits = tuple(_edits(routes, self))
+
+        def effects(connection: Connection, change: NetworkChange, now: datetime) -> Iterator[FeeEffect]:
+            return _effects(connection, routes, self, now)
+
+        described = Description(
+            BASE_FEES,
+            self.as_input(),
+            "network.base_fees",
+            effects,
+            words=f"set base fees of {counted(len(edits), 'route')} to chain {self.dst_chain_id}",
+            seen=Shown("one of the base fees", self.shown, _fees_by_route(routes)),
+        )
+        return plan_edits(connection, described, edits, now)
 
     @classmethod
     def of_input(cls, data: Mapping[str, Any]) -> FeeEdit:
@@ -79,8 +84,8 @@ class FeeEdit(Struct, frozen=True):
         )
 
 
-class FeeRow(Struct, frozen=True):
-    """One route: its fees in smallest units of the destination token, and what the new one means.
+class FeeEffect(Effect, frozen=True, kw_only=True):
+    """What the edit means for one route: its fees in smallest units of the destination token.
 
     A fee of None is not known.
     """
@@ -90,7 +95,6 @@ class FeeRow(Struct, frozen=True):
     before: int | None
     after: int | None
     decimals: int
-    effect: Effect
 
     @property
     def times(self) -> str:
@@ -98,52 +102,31 @@ class FeeRow(Struct, frozen=True):
         return fee_times(self.before, self.after)
 
 
-class FeesPreview(Struct, frozen=True):
-    """Every route that the edit is about, in order, also those whose fee stays.
-
-    ``fingerprint`` is that of the fees as they are shown, for the save to hand back. With ``waits``
-    they are not saved but proposed to a second operator.
-    """
-
-    rows: tuple[FeeRow, ...]
-    fingerprint: str
-    waits: bool = False
-
-    @property
-    def changed(self) -> int:
-        """How many fees would change."""
-        return sum(row.before != row.after for row in self.rows)
-
-
-def preview_fees(database: Database, two_persons: TwoPersons, edit: FeeEdit) -> FeesPreview:
-    """What the new fee of each route would be. Nothing is written.
-
-    :raises Invalid: impossible values, or no route leads to the chain.
-    """
-    now = database.clock()
-    with reading_consistently(database.engine) as connection:
-        routes = _routes_to(connection, edit)
-        tokens = {(row["chain_id"], row["symbol"]): row for row in load_rows(connection, Token)}
-        names = {row["chain_id"]: row["name"] for row in load_rows(connection, Chain)}
-        reported = reported_fees(connection)
-    rows = []
+def _effects(
+    connection: Connection, routes: Sequence[Row], edit: FeeEdit, now: datetime
+) -> Iterator[FeeEffect]:
+    """That on every route that the edit is about, in order, also where the fee stays."""
+    decimals = token_decimals(connection)
+    names: Mapping[Any, str] = chain_names(connection)
+    reported = reported_fees(connection)
     for row in routes:
         route_key, fee = _route_key(row), _new_fee(row, edit)
-        name, decimals = route_text(route_key, names), tokens[route_key[2], route_key[0]]["decimal"]
+        name, places = route_text(route_key, names), decimals[route_key.dst]
         over = outranking(pinned_fee(row), reported.get(route_key), now)
-        effect = fee_effect(name, row["base_fee"], fee, (decimals, route_key[0]), over)
-        rows.append(FeeRow(route_key, name, row["base_fee"], fee, decimals, effect))
-    waiting = waits(two_persons, _changes(routes, edit))
-    return FeesPreview(tuple(rows), fingerprint(_fees_by_route(routes)), waiting)
+        effect = fee_effect(name, row["base_fee"], fee, (places, route_key.symbol), over)
+        yield FeeEffect(
+            effect.text, effect.severity,
+            route_key=route_key, name=name, before=row["base_fee"], after=fee, decimals=places,
+        )  # fmt: skip
 
 
-def _changes(routes: Sequence[Row], edit: FeeEdit) -> list[Change]:
+def _edits(routes: Sequence[Row], edit: FeeEdit) -> Iterator[Edit]:
     """The routes whose fee would be another."""
-    return [
-        Change(EDITABLE["routes"], row, row | {"base_fee": fee}, None)
-        for row in routes
-        if (fee := _new_fee(row, edit)) != row["base_fee"]
-    ]
+    section = EDITABLE["routes"]
+    for row in routes:
+        if (fee := _new_fee(row, edit)) != row["base_fee"]:
+            values = {"base_fee": None if fee is None else str(fee)}
+            yield Edit(section.name, row["id"], values, fingerprint(section.documented(row)))
 
 
 def multiplied_up(amount: int, factor: Fraction) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, ClassVar, Final, cast
+from functools import partial
+from typing import Any, Final, cast
 
 from marshmallow import ValidationError
 from msgspec import Struct
@@ -17,11 +18,12 @@ from app.audit.services import Conflict, require_unchanged
 from app.cooperation import in_turns
 from app.network.changes import Change
 from app.network.document import messages_by_path
+from app.network.edits.edit_effects import effects_of
 from app.network.edits.results import FieldError, InUse, Invalid, RowUsers
-from app.network.edits.saving import Planned, needs_typed
+from app.network.edits.saving import Description, NetworkChange, Rows, network_change
 from app.network.guards import PIN, faults, makes_ended_pin, pins_too_long, refusals
 from app.network.queries import load_rows, rows_with
-from app.network.sections import SECTIONS, Part, Row, Section
+from app.network.sections import BLOCKED, SECTIONS, Row, Section
 from app.transfers.queries.usage import COUNT_LIMIT, count_transfers, of_chain, of_token, some_transfers
 
 NAMED: Final = 10
@@ -42,10 +44,8 @@ _ADVICE: Final = {
     "pools": "Remove everything that uses it first.",
 }
 
-RowsBySection = Mapping[str, list[Row]]
 
-
-def require_unused(connection: Connection, section: Section, row: Row, rows: RowsBySection) -> None:
+def require_unused(connection: Connection, section: Section, row: Row, rows: Rows) -> None:
     """Make sure that neither rows nor transfers use the row.
 
     :param rows: of every section but the blocked accounts and networks.
@@ -56,7 +56,7 @@ def require_unused(connection: Connection, section: Section, row: Row, rows: Row
         raise InUse(section.describe(row), users, _ADVICE[section.name])
 
 
-def _users(connection: Connection, section: Section, row: Row, rows: RowsBySection) -> Iterator[RowUsers]:
+def _users(connection: Connection, section: Section, row: Row, rows: Rows) -> Iterator[RowUsers]:
     if section.name == "chains":
         yield from _referring(rows, tuple(_KINDS), row["chain_id"], None)
         yield from _transfers(connection, of_chain(row["chain_id"]))
@@ -68,9 +68,7 @@ def _users(connection: Connection, section: Section, row: Row, rows: RowsBySecti
         yield from _referring(rows, ("routes",), row["chain_id"], row["symbol"])
 
 
-def _referring(
-    rows: RowsBySection, names: tuple[str, ...], chain_id: int, symbol: str | None
-) -> Iterator[RowUsers]:
+def _referring(rows: Rows, names: tuple[str, ...], chain_id: int, symbol: str | None) -> Iterator[RowUsers]:
     """Rows that name the chain, and the symbol where it matters."""
     for section in SECTIONS:
         if section.name not in names:
@@ -91,9 +89,6 @@ def _transfers(connection: Connection, which: ColumnElement[bool]) -> Iterator[R
         yield RowUsers("transfer", min(count, COUNT_LIMIT), names, at_least=count > COUNT_LIMIT)
 
 
-BLOCKED: Final = (Part.BLOCKED_ADDRESSES, Part.BLOCKED_NETWORKS)
-"""Parts that may have a hundred thousand rows, with no rules between them: they are never read whole."""
-
 _BY_DOCUMENT: Final = ("validators", "config_fields")
 
 EDITABLE: Final = {section.name: section for section in SECTIONS if section.name not in _BY_DOCUMENT}
@@ -106,8 +101,6 @@ _MESSAGE: Final = re.compile(
 SECTION_BY_NAME: Final = {section.name: section for section in SECTIONS}
 
 _CHUNK: Final = 500
-
-Rows = Mapping[str, list[Row]]
 
 ByIdentity = dict[tuple[Any, ...], Row]
 """Rows of a section by their keys, in order."""
@@ -126,14 +119,6 @@ class Edit(Struct, frozen=True):
     values: Mapping[str, Any] | None = None
     shown: str | None = None
 
-    about: ClassVar[str] = ""
-    as_document: ClassVar[bool] = False
-
-    @property
-    def edits(self) -> tuple[Edit, ...]:
-        """This one, as ``rows.Edits`` have several."""
-        return (self,)
-
     def as_input(self) -> dict[str, Any]:
         """The edit for a proposal."""
         values = None if self.values is None else dict(self.values)
@@ -145,34 +130,22 @@ class Edit(Struct, frozen=True):
         """The edit that a proposal was made of."""
         return cls(**data)
 
-    def planned(self, connection: Connection, now: datetime) -> Planned:
+    def planned(self, connection: Connection, now: datetime) -> NetworkChange:
         """What the edit comes to, from the rows of now (``saving.Command``)."""
-        changes = plan_edits(connection, (self,), now).changes
-        if not changes:
-            return Planned(ONE_ROW, self.as_input(), "network.edit", ())
-        (change,) = changes
-        action = "create" if change.before is None else "remove" if change.after is None else "edit"
-        return Planned(ONE_ROW, self.as_input(), f"network.{action}", changes, needs_typed(changes))
-
-
-class PlannedEdits(Struct, frozen=True):
-    """Checked edits: the changes that they make, without those of rows that would stay as they are.
-
-    ``before`` and ``after`` are the rows of every section but the blocked ones, empty where only those are
-    edited.
-    """
-
-    changes: tuple[Change, ...]
-    before: Rows
-    after: Rows
+        action = "create" if self.row_id is None else "remove" if self.values is None else "edit"
+        effects = partial(effects_of, typed=self.values)
+        described = Description(ONE_ROW, self.as_input(), f"network.{action}", effects)
+        return plan_edits(connection, described, (self,), now)
 
 
 def plan_edits(
-    connection: Connection, edits: Sequence[Edit], now: datetime, *, as_document: bool = False
-) -> PlannedEdits:
-    """The changes that several edits make together, checked as if they were one.
+    connection: Connection, described: Description, edits: Sequence[Edit], now: datetime, *,
+    as_document: bool = False,
+) -> NetworkChange:  # fmt: skip
+    """The change that several edits make together, checked as if they were one.
 
-    So a route may come with the pools that it needs, and a chain may go with its tokens.
+    So a route may come with the pools that it needs, and a chain may go with its tokens. Rows that would stay
+    as they are are none of it.
 
     :param as_document: whether they come from a network document, which may hold what the console's forms
         refuse: opening values of a pool that is there, a stopped chain without a reason, a pin that has
@@ -203,13 +176,13 @@ def plan_edits(
     after_all = {name: list(found.values()) for name, found in planned.items()}
     _require_not_blocked(connection, changes)
     _require_unused(connection, (change for _, change in changes), after_all)
-    return _checked(connection, changes, rows, after_all, now)
+    return network_change(described, _checked(connection, changes, after_all, now), rows, after_all)
 
 
 def _checked(
-    connection: Connection, changes: list[tuple[int, Change]], before: Rows, after: Rows, now: datetime
-) -> PlannedEdits:
-    """The plan, once the rows keep every rule together and no transfer depends on what changes."""
+    connection: Connection, changes: list[tuple[int, Change]], after: Rows, now: datetime
+) -> Sequence[Change]:
+    """The changes, once the rows satisfy every rule together and no transfer depends on what changes."""
     places = {
         name: {SECTION_BY_NAME[name].identity(row): at for at, row in enumerate(rows)}
         for name, rows in after.items()
@@ -218,11 +191,11 @@ def _checked(
         (number, replace(each, index=_place_of(places, each)) if each.after else each)
         for number, each in changes
     ]
-    plan = PlannedEdits(tuple(change for _, change in placed), before, after)
-    if found := [*faults(after), *refusals(connection, plan.changes), *pins_too_long(plan.changes, now)]:
+    rows = [change for _, change in placed]
+    if found := [*faults(after), *refusals(connection, rows), *pins_too_long(rows, now)]:
         owners = {f"{change.section.name}[{change.index}]": number for number, change in placed}
         raise Invalid(_row_errors(owners, found))
-    return plan
+    return rows
 
 
 def _place_of(places: Mapping[str, Mapping[tuple[Any, ...], int]], change: Change) -> int:

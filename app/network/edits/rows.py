@@ -1,4 +1,4 @@
-"""Editing one row, or several as one: shown, previewed, saved or proposed with one audit record."""
+"""A row as a form shows it, and several rows that are edited as one."""
 
 from __future__ import annotations
 
@@ -9,21 +9,18 @@ from typing import Any, Final
 from msgspec import Struct
 from sqlalchemy import Connection
 
-from app.accounts.proposal import TwoPersons
 from app.audit.services import fingerprint
 from app.cooperation import in_turns
 from app.db.database import Database
 from app.db.engine import reading, reading_consistently
-from app.network.changes import Change, audited, in_words
+from app.network.changes import Change
 from app.network.edits.edit_effects import effects_of
 from app.network.edits.planning import EDITABLE, Edit, plan_edits
-from app.network.edits.results import Preview
-from app.network.edits.saving import Planned, needs_typed, waits
+from app.network.edits.saving import Description, NetworkChange
 from app.network.guards import PAIR_SIDES, sent_through
 from app.network.queries import row_by_id
 from app.network.sections import Section
 from app.transfers.queries.usage import transfers_use_chain, transfers_use_token
-from app.values.differences import difference
 
 KEY_REASON: Final = "it identifies the row. To change it, add a new row and remove this one"
 COUNTED_REASON: Final = "opening values are set once; the event feed counts everything after that"
@@ -111,38 +108,16 @@ class Edits(Struct, frozen=True):
             "as_document": self.as_document,
         }
 
-    def planned(self, connection: Connection, now: datetime) -> Planned:
+    def planned(self, connection: Connection, now: datetime) -> NetworkChange:
         """What the edits come to, from the rows of now (``saving.Command``)."""
-        changes = plan_edits(connection, self.edits, now, as_document=self.as_document).changes
-        typed = needs_typed(changes)
-        return Planned(SEVERAL, self.as_input(), self.action, changes, typed, self.words, self.about)
+        described = Description(SEVERAL, self.as_input(), self.action, effects_of, self.words, self.about)
+        return plan_edits(connection, described, self.edits, now, as_document=self.as_document)
 
     @classmethod
     def of_input(cls, data: Mapping[str, Any]) -> Edits:
         """The edits that a proposal was made of."""
         edits = tuple(Edit(**each) for each in data["edits"])
         return cls(edits, data["action"], data["words"], data["about"], data["as_document"])
-
-
-def preview_edit(database: Database, two_persons: TwoPersons, edit: Edit | Edits) -> Preview:
-    """What the edit would do, or several together. Nothing is written.
-
-    :raises EditRefused: why it would be refused (``Invalid``, ``Conflict``, ``InUse``).
-    """
-    now = database.clock()
-    with reading_consistently(database.engine) as connection:
-        plan = plan_edits(connection, edit.edits, now, as_document=edit.as_document)
-        effects = tuple(effects_of(connection, plan, now, edit.values if isinstance(edit, Edit) else None))
-    changes, told = plan.changes, tuple(audited(plan.changes))
-    return Preview(
-        edit.about or (told[0].subject if len(told) == 1 else in_words(changes)),
-        tuple(map(str, in_turns(changes))),
-        difference(told[0].before, told[0].after) if len(told) == 1 else (),
-        effects,
-        needs_typed(changes),
-        waits(two_persons, changes),
-        told,
-    )
 
 
 def edits_of(changes: Sequence[Change], shown: Mapping[str, str]) -> tuple[Edit, ...]:

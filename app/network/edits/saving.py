@@ -1,8 +1,8 @@
-"""The one way of every edit into the tables: saved at once, or kept as a proposal for a second operator."""
+"""The one way of every change into the tables: previewed, saved at once, or proposed to a second operator."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Protocol
 
@@ -10,18 +10,22 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from app.accounts.proposal import Proposal, TwoPersons
-from app.accounts.services.proposals import Draft, SecondPersonNeeded, propose
+from app.accounts.proposal import TwoPersons
+from app.accounts.services.planned_changes import PlannedChange
+from app.accounts.services.proposals import carry_out
 from app.audit.keys import AuditKeys
 from app.audit.records import Actor
-from app.audit.services import DETAIL_LENGTH, Saved, record
+from app.audit.services import DETAIL_LENGTH, Saved, fingerprint, record, require_unchanged
+from app.cooperation import in_turns
 from app.db.database import Database
-from app.db.engine import writing
-from app.network.changes import Change, Decimals, apply, audited, in_brief
-from app.network.edits.results import NotConfirmed, counted
-from app.network.queries import token_decimals
+from app.db.engine import reading_consistently, writing
+from app.network.changes import Change, apply, audited, in_brief
+from app.network.edits.results import Effect, Preview, counted
 from app.network.sections import SECTIONS, Row
 from app.values.amounts import grouped
+
+Rows = Mapping[str, list[Row]]
+"""Rows by section."""
 
 _SWITCHES: Final = {
     "chains": ({"disabled"}, {"disabled_reason"}),
@@ -81,7 +85,7 @@ def _stops_pair(columns: Iterable[str], before: Row, after: Row) -> bool:
     )
 
 
-def needs_typed(changes: Sequence[Change]) -> str | None:
+def _needs_typed(changes: Sequence[Change]) -> str | None:
     """What to type before the changes are saved: the name of a chain that is stopped, or how many are."""
     stopped = [change.row["name"] for change in changes if stops(change)]
     if len(stopped) < 2:
@@ -101,56 +105,135 @@ LONGEST_NOTE: Final = 500
 _NOTE: Final = "; note: "
 
 
-class Planned(Struct, frozen=True):
-    """What an edit comes to now.
+class Shown(Struct, frozen=True):
+    """Values that a change of several rows depends on, and their fingerprint as the operator was shown them.
 
-    ``kind`` and ``input`` are how it is planned again when somebody approves it; ``action`` is what the
-    audit log calls it. ``needs_typed`` is a name that has to be typed before it is saved. ``words`` say
-    what several changes together do, ``about`` what they are about, where it is not their number.
-    ``note`` is a remark for the audit log.
+    ``shown`` is None where the change does not depend on it. ``subject`` names them in a message.
+    """
+
+    subject: str
+    shown: str | None
+    now: Mapping[str, Any]
+
+
+Effects = Callable[[Connection, "NetworkChange", datetime], Iterable[Effect]]
+
+
+class Description(Struct, frozen=True):
+    """A change of the network apart from its rows.
+
+    ``kind`` is the name of the command and ``given`` its input, for proposals. ``action`` is what the audit
+    log calls it, ``words`` what it does, where its rows do not say all of it, ``about`` the subject of the
+    record; empty: the row, or the number of rows. ``seen`` is what it depends on beside the rows.
     """
 
     kind: str
-    input: Mapping[str, Any]
+    given: Mapping[str, Any]
     action: str
-    changes: Sequence[Change]
-    needs_typed: str | None = None
+    effects: Effects
     words: str = ""
     about: str = ""
+    seen: Shown | None = None
+
+
+class NetworkChange(PlannedChange, frozen=True, kw_only=True):
+    """What a change of the network comes to now, from wherever it was requested.
+
+    ``rows`` are the rows that it changes. ``before`` and ``after`` are those of every section but the blocked
+    ones, as far as effects follow from them. ``detail`` is what its audit record says, ``note`` a remark.
+    """
+
+    described: Description
+    rows: tuple[Change, ...]
+    before: Rows
+    after: Rows
+    detail: str
     note: str = ""
 
-    def summary(self, decimals: Decimals) -> str:
-        """What it would do, in a sentence."""
-        if len(self.changes) == 1 or not self.words:
-            return in_brief(self.changes, decimals, done=False)
-        return self.words
+    def guarded(self, two_persons: TwoPersons) -> Sequence[str]:
+        return sections_that_wait(two_persons, self.rows)
+
+    def run(
+        self,
+        connection: Connection,
+        database: Database,
+        audit_keys: AuditKeys,
+        actor: Actor,
+        by: str = "",
+    ) -> Saved:
+        """Write the rows, raise the versions, judge stored events again, and add one audit record."""
+        now = database.clock()
+        apply(connection, self.rows, now)
+        record_id = record(
+            connection, audit_keys, actor, self.described.action, self.subject,
+            now=now, detail=with_note(": ".join(filter(None, (by, self.detail))), self.note),
+            changes=self.changes,
+        )  # fmt: skip
+        return Saved(self.sentences, record_id, brief=self.detail)
 
     @property
-    def subject(self) -> str:
-        """What it changes: one row by its name, several by their number."""
-        first = self.changes[0]
-        if self.about or len(self.changes) == 1:
-            return self.about or first.section.describe(first.row)
-        return f"{grouped(len(self.changes))} {first.section.name}"
+    def sentences(self) -> tuple[str, ...]:
+        return tuple(map(str, in_turns(self.rows)))
 
-    def require_typed(self, typed: str) -> None:
-        """Make sure that the name was typed, in upper or lower case.
+    @property
+    def fingerprint(self) -> str:
+        seen = self.described.seen
+        return "" if seen is None else fingerprint(seen.now)
 
-        :raises NotConfirmed: it was not.
+    def effects_on(self, connection: Connection, now: datetime) -> Iterable[Effect]:
+        return self.described.effects(connection, self, now)
+
+    def require_seen(self) -> None:
+        """Make sure that what it depends on is still as the operator was shown it.
+
+        :raises Conflict: with what changed meanwhile.
         """
-        if self.needs_typed is not None and not same_name(typed, self.needs_typed):
-            raise NotConfirmed(self.needs_typed)
+        seen = self.described.seen
+        if seen is not None and seen.shown is not None:
+            require_unchanged(seen.subject, seen.shown, seen.now)
+
+
+def network_change(
+    described: Description, rows: Sequence[Change], before: Rows, after: Rows
+) -> NetworkChange:
+    """The change of these rows, once every rule allows them."""
+    decimals = {(row["chain_id"], row["symbol"]): row["decimal"] for row in before.get("tokens", ())}
+    alone, words = (rows[0] if len(rows) == 1 else None), described.words
+    several = f"{grouped(len(rows))} {rows[0].section.name}" if rows else ""
+    return NetworkChange(
+        kind=described.kind,
+        input=described.given,
+        described=described,
+        rows=tuple(rows),
+        before=before,
+        after=after,
+        changes=audited(rows),
+        subject=described.about or (several if alone is None else alone.section.describe(alone.row)),
+        summary=words if words and alone is None else in_brief(rows, decimals, done=False),
+        detail=words or in_brief(rows, decimals),
+        needs_typed=_needs_typed(rows),
+    )
 
 
 class Command(Protocol):
     """An edit that somebody requests: of one row, of several, of fees, of chains, of what is blocked."""
 
-    def planned(self, connection: Connection, now: datetime) -> Planned:
+    def planned(self, connection: Connection, now: datetime) -> NetworkChange:
         """What it comes to, from the rows of now.
 
         :param connection: in a transaction with one consistent view; for a save, the writing one.
         :raises EditRefused: why it is refused (``Invalid``, ``Conflict``, ``InUse``).
         """
+
+
+def preview_edit(database: Database, two_persons: TwoPersons, edit: Command) -> Preview:
+    """What the edit would do. Nothing is written.
+
+    :raises EditRefused: why it would be refused (``Invalid``, ``Conflict``, ``InUse``).
+    """
+    now = database.clock()
+    with reading_consistently(database.engine) as connection:
+        return edit.planned(connection, now).preview(connection, two_persons, now)
 
 
 def save_edit(
@@ -176,81 +259,9 @@ def save_edit(
     """
     with writing(database.engine) as connection:
         planned = replace(edit.planned(connection, database.clock()), note=note)
+        planned.require_seen()
         planned.require_typed(typed)
-        return save_or_propose(connection, database, audit_keys, two_persons, actor, planned, reason)
-
-
-def same_name(typed: str, name: str) -> bool:
-    """Whether a name was typed, whatever the case and the spaces around it and between its words."""
-    return " ".join(typed.split()).casefold() == " ".join(name.split()).casefold()
-
-
-def waits(two_persons: TwoPersons, changes: Sequence[Change]) -> bool:
-    """Whether the changes wait for a second operator."""
-    return bool(sections_that_wait(two_persons, changes))
-
-
-def save_or_propose(
-    connection: Connection,
-    database: Database,
-    audit_keys: AuditKeys,
-    two_persons: TwoPersons,
-    actor: Actor,
-    planned: Planned,
-    reason: str = "",
-) -> Saved:
-    """Make the planned changes; where they wait for a second operator, keep them as a proposal instead.
-
-    :param reason: why, for the second operator.
-    :raises ReasonMissing: they wait, and no reason is given.
-    """
-    if not planned.changes:
-        return Saved((), None)
-    if not waits(two_persons, planned.changes):
-        return save_changes(connection, database, audit_keys, two_persons, actor, planned)
-    draft = Draft(
-        kind=planned.kind,
-        section=sections_that_wait(two_persons, planned.changes)[0],
-        subject=planned.subject,
-        summary=planned.summary(token_decimals(connection)),
-        input=planned.input,
-        changes=audited(planned.changes),
-    )
-    return propose(connection, database, audit_keys, two_persons, actor, draft, reason)
-
-
-def save_changes(
-    connection: Connection,
-    database: Database,
-    audit_keys: AuditKeys,
-    two_persons: TwoPersons,
-    actor: Actor,
-    planned: Planned,
-    approved: Proposal | None = None,
-) -> Saved:
-    """Write checked changes, raise the versions, judge kept events again, and add one audit record.
-
-    :param approved: the proposal that the actor approves, where the changes were proposed.
-    :raises SecondPersonNeeded: the changes wait, and no proposal of them is approved.
-    """
-    changes, now = planned.changes, database.clock()
-    waiting = sections_that_wait(two_persons, changes)
-    if waiting and approved is None:
-        raise SecondPersonNeeded(waiting)
-    apply(connection, changes, now)
-    by_two = f"{approved.by_two(actor.name)}: " if approved else ""
-    words = planned.words or in_brief(changes, token_decimals(connection))
-    record_id = record(
-        connection,
-        audit_keys,
-        actor,
-        planned.action,
-        planned.subject,
-        now=now,
-        detail=with_note(by_two + words, planned.note),
-        changes=audited(changes),
-    )
-    return Saved(tuple(map(str, changes)), record_id, brief=words)
+        return carry_out(connection, database, audit_keys, two_persons, actor, planned, reason=reason)
 
 
 def with_note(words: str, note: str) -> str:

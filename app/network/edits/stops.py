@@ -9,14 +9,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from app.accounts.proposal import TwoPersons
-from app.audit.services import fingerprint, require_unchanged
-from app.db.database import Database
-from app.db.engine import reading_consistently
+from app.audit.services import fingerprint
 from app.network.edits.planning import SECTION_BY_NAME, Edit
-from app.network.edits.results import FieldError, Invalid, Preview, counted
-from app.network.edits.rows import Edits, preview_edit
-from app.network.edits.saving import Planned
+from app.network.edits.results import FieldError, Invalid, counted
+from app.network.edits.rows import Edits
+from app.network.edits.saving import NetworkChange, Shown
 from app.network.models import Chain
 from app.network.queries import load_rows
 from app.network.sections import Row
@@ -36,26 +33,16 @@ class Switch(Struct, frozen=True):
     reason: str = ""
     shown: str = ""
 
-    def planned(self, connection: Connection, now: datetime) -> Planned:
-        """What the switch comes to, from the rows of now (``saving.Command``)."""
+    def planned(self, connection: Connection, now: datetime) -> NetworkChange:
+        """What the switch comes to, from the rows of now (``saving.Command``).
+
+        :raises Invalid: no chain would change its state.
+        """
         rows = _rows(connection, self)
-        if not self.stop:
-            require_unchanged("one of the chains", self.shown, _documented(rows))
-        return _edits(rows, self).planned(connection, now)
-
-
-def preview_switch(database: Database, two_persons: TwoPersons, switch: Switch) -> Preview:
-    """What the switch would do, with the fingerprint of the rows that it is based on. Nothing is written.
-
-    :raises Invalid: no chain would change its state.
-    """
-    with reading_consistently(database.engine) as connection:
-        rows = _rows(connection, switch)
-    # The effects do not depend on the reason, but the plan requires one.
-    preview = preview_edit(
-        database, two_persons, _edits(rows, replace(switch, reason=switch.reason or "to be given"))
-    )
-    return replace(preview, fingerprint=_fingerprint(rows))
+        chains = {_CHAINS.describe(row): _CHAINS.documented(row) for row in rows}
+        seen = Shown("one of the chains", None if self.stop else self.shown, chains)
+        planned = _edits(rows, self).planned(connection, now)
+        return replace(planned, described=replace(planned.described, seen=seen))
 
 
 def _rows(connection: Connection, switch: Switch) -> list[Row]:
@@ -81,11 +68,3 @@ def _edits(rows: Collection[Row], switch: Switch) -> Edits:
     if switch.stop:
         words += f"; reason: {' '.join(switch.reason.split())}"
     return Edits(edits, f"network.{verb}", words)
-
-
-def _documented(rows: Collection[Row]) -> dict[str, object]:
-    return {_CHAINS.describe(row): _CHAINS.documented(row) for row in rows}
-
-
-def _fingerprint(rows: Collection[Row]) -> str:
-    return fingerprint(_documented(rows))

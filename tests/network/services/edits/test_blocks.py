@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.network.edits.blocks import MAX_LINES, BlockEdit, InvalidLine, preview_blocks
-from app.network.edits.results import Invalid, Severity
-from app.network.edits.saving import save_edit
+from app.network.edits.blocks import MAX_LINES, BlockLines, InvalidLine, read_blocks
+from app.network.edits.results import Invalid, Preview, Severity
+from app.network.edits.saving import preview_edit, save_edit
 from tests.gateway import Gateway
 from tests.network.services import network_kit as kit
 from tests.network.services.edits.kit import ALICE, NOON, add_transfer, document, records, versions
@@ -19,12 +19,22 @@ TWO = "0x00000000000000000000000000000000000000c2"
 THREE = "0x00000000000000000000000000000000000000C3"
 
 
-def addresses(text: str, **shared: Any) -> BlockEdit:
-    return BlockEdit("blocked_addresses", text, shared)
+def addresses(text: str, **shared: Any) -> BlockLines:
+    return read_blocks("blocked_addresses", text, shared)
 
 
-def networks(text: str, **shared: Any) -> BlockEdit:
-    return BlockEdit("blocked_networks", text, shared)
+def networks(text: str, **shared: Any) -> BlockLines:
+    return read_blocks("blocked_networks", text, shared)
+
+
+def preview_of(gateway: Gateway, lines: BlockLines) -> Preview:
+    """The preview of the good lines."""
+    return preview_edit(gateway.database, gateway.two_persons, lines.good)
+
+
+def outcome(gateway: Gateway, lines: BlockLines) -> tuple[list[str], ...]:
+    """What is added, extended and stays as it is."""
+    return tuple(lines.good.by_outcome(preview_of(gateway, lines)).values())
 
 
 def blocked(gateway: Gateway, section: str = "blocked_addresses") -> dict[str, dict[str, Any]]:
@@ -43,15 +53,14 @@ cosmos1qqqq
 
 def test_several_are_sorted_and_added(gateway: Gateway) -> None:
     edit = addresses(PASTED, reason="shared", source="list 7", expires_at="2028-01-01T00:00:00+01:00")
-    preview = preview_blocks(gateway.database, edit)
-    assert preview.added == (ONE, TWO, "cosmos1qqqq")
-    assert (preview.extended, preview.standing) == ((), (kit.VILLAIN,))
-    assert (preview.repeated, preview.invalid) == (1, ())
+    added = [ONE, TWO, "cosmos1qqqq"]
+    assert outcome(gateway, edit) == (added, [], [kit.VILLAIN])
+    assert (edit.repeated, edit.invalid) == (1, ())
     before, version = blocked(gateway), versions(gateway)
 
-    saved = save_edit(*gateway.editing, edit, actor=ALICE, note="ticket 7")
+    saved = save_edit(*gateway.editing, edit.edit, actor=ALICE, note="ticket 7")
     shared = {"reason": "shared", "source": "list 7", "expires_at": "2027-12-31T23:00:00Z"}
-    assert blocked(gateway) == before | {each: {"address": each} | shared for each in preview.added}
+    assert blocked(gateway) == before | {each: {"address": each} | shared for each in added}
     assert versions(gateway) == version | {"blocked_addresses": version["blocked_addresses"] + 1}
     (record,) = records(gateway)
     assert (record.id, record.action, record.subject) == (
@@ -61,20 +70,21 @@ def test_several_are_sorted_and_added(gateway: Gateway) -> None:
     )
     assert record.detail.endswith("; note: ticket 7")
     assert len(json.loads(record.changes)) == 3
-    assert save_edit(*gateway.editing, edit, actor=ALICE).record_id is None
+    assert save_edit(*gateway.editing, edit.edit, actor=ALICE).record_id is None
     assert gateway.snapshots.current().blocked_addresses.blocks("COSMOS1QQQQ", NOON)
 
 
 def test_a_longer_block_extends_and_a_shorter_one_does_not(gateway: Gateway) -> None:
-    save_edit(*gateway.editing, addresses(f"{ONE}\n{TWO}", expires_at="2026-11-19T00:00:00Z"), actor=ALICE)
-    save_edit(*gateway.editing, addresses(THREE, reason="for good"), actor=ALICE)
+    save_edit(
+        *gateway.editing, addresses(f"{ONE}\n{TWO}", expires_at="2026-11-19T00:00:00Z").edit, actor=ALICE
+    )
+    save_edit(*gateway.editing, addresses(THREE, reason="for good").edit, actor=ALICE)
     earlier = addresses(TWO, reason="new", expires_at="2026-11-01T00:00:00Z")
-    assert preview_blocks(gateway.database, earlier).standing == (TWO,)
-    save_edit(*gateway.editing, earlier, actor=ALICE)
+    assert outcome(gateway, earlier) == ([], [], [TWO])
+    save_edit(*gateway.editing, earlier.edit, actor=ALICE)
     edit = addresses(f"{ONE}\n{THREE}", reason="new", expires_at="2026-12-01T00:00:00Z")
-    preview = preview_blocks(gateway.database, edit)
-    assert (preview.added, preview.extended, preview.standing) == ((), (ONE,), (THREE,))
-    save_edit(*gateway.editing, edit, actor=ALICE)
+    assert outcome(gateway, edit) == ([], [ONE], [THREE])
+    save_edit(*gateway.editing, edit.edit, actor=ALICE)
     after = blocked(gateway)
     assert (after[ONE]["expires_at"], after[ONE]["reason"]) == ("2026-12-01T00:00:00Z", "new")
     assert after[TWO]["expires_at"] == "2026-11-19T00:00:00Z"
@@ -95,31 +105,30 @@ WRONG = [
 def test_with_a_wrong_line_nothing_is_saved(gateway: Gateway, line: str, reason: str) -> None:
     before = document(gateway)
     edit = addresses(f"{TWO}\n\n{line}\n{THREE}")
-    preview = preview_blocks(gateway.database, edit)
-    assert preview.added == (TWO, THREE)
-    assert preview.invalid == (InvalidLine(3, line[:120], reason),)
+    assert outcome(gateway, edit)[0] == [TWO, THREE]
+    assert edit.invalid == (InvalidLine(3, line[:120], reason),)
     with pytest.raises(Invalid) as refused:
-        save_edit(*gateway.editing, edit, actor=ALICE)
+        save_edit(*gateway.editing, edit.edit, actor=ALICE)
     assert [str(error) for error in refused.value.errors] == [f"text: line 3 {reason}"]
     assert (document(gateway), records(gateway)) == (before, [])
 
 
-def test_a_wrong_shared_value_is_told_once(gateway: Gateway) -> None:
+def test_a_wrong_shared_value_is_told_once() -> None:
     with pytest.raises(Invalid) as refused:
-        preview_blocks(gateway.database, addresses(f"{ONE}\n{TWO}", expires_at="soon"))
+        addresses(f"{ONE}\n{TWO}", expires_at="soon")
     assert [error.path for error in refused.value.errors] == ["expires_at"]
 
 
 def test_networks_and_single_addresses(gateway: Gateway) -> None:
     edit = networks("198.51.100.7\r198.51.100.0/25\r\n2001:DB8::/32\n2001:db8:1::1\n10.0.0.0/8", reason="one")
-    preview = preview_blocks(gateway.database, edit)
-    assert preview.added == ("198.51.100.7/32", "198.51.100.0/25", "2001:db8:1::1/128", "10.0.0.0/8")
-    assert preview.standing == ("2001:db8::/32",)
-    (wide,) = preview.effects
+    added, _, standing = outcome(gateway, edit)
+    assert added == ["198.51.100.7/32", "198.51.100.0/25", "2001:db8:1::1/128", "10.0.0.0/8"]
+    assert standing == ["2001:db8::/32"]
+    (wide,) = preview_of(gateway, edit).effects
     assert (wide.severity, wide.details) == (Severity.GRAVE, ("10.0.0.0/8: 16 777 216 addresses",))
-    save_edit(*gateway.editing, edit, actor=ALICE)
+    save_edit(*gateway.editing, edit.edit, actor=ALICE)
     assert blocked(gateway, "blocked_networks")["198.51.100.7/32"]["reason"] == "one"
-    wrong = preview_blocks(gateway.database, networks("203.0.113.5/24")).invalid
+    wrong = networks("203.0.113.5/24").invalid
     assert wrong[0].reason == "cidr must have no bits set beyond its prefix, such as 203.0.113.0/24"
 
 
@@ -128,12 +137,12 @@ def test_recent_transfers_of_blocked_addresses_are_counted(gateway: Gateway) -> 
     add_transfer(gateway, 2, receiver=TWO)
     add_transfer(gateway, 3, sender=THREE)
     ended = "2026-11-20T12:00:00Z"
-    preview = preview_blocks(gateway.database, addresses(f"{ONE.lower()}\n{TWO}", expires_at=ended))
+    preview = preview_of(gateway, addresses(f"{ONE.lower()}\n{TWO}", expires_at=ended))
     assert [effect.text for effect in preview.effects] == [
         "2 entries with an end in the past: no effect",
         "2 transfers in the last 24 hours came from or went to one of these",
     ]
-    alone = preview_blocks(gateway.database, addresses(ONE, expires_at=ended))
+    alone = preview_of(gateway, addresses(ONE, expires_at=ended))
     assert [effect.text for effect in alone.effects] == [
         "its end is in the past: it blocks nothing",
         "this address sent or received 1 transfer in the last 24 hours",
@@ -144,17 +153,17 @@ def test_recent_transfers_of_blocked_addresses_are_counted(gateway: Gateway) -> 
 def test_ten_thousand_lines(gateway: Gateway) -> None:
     text = "\n".join(f"0x{n:040x}" for n in range(1, 10_001))
     edit = addresses(text)
-    assert len(preview_blocks(gateway.database, edit).added) == 10_000
-    save_edit(*gateway.editing, edit, actor=ALICE)
+    assert len(outcome(gateway, edit)[0]) == 10_000
+    save_edit(*gateway.editing, edit.edit, actor=ALICE)
     assert len(blocked(gateway)) == 10_001
-    assert len(preview_blocks(gateway.database, edit).standing) == 10_000
+    assert len(outcome(gateway, edit)[2]) == 10_000
 
 
-def test_a_list_has_an_end(gateway: Gateway) -> None:
-    preview = preview_blocks(gateway.database, addresses("#\n" * (MAX_LINES + 5)))
-    assert [line.number for line in preview.invalid] == [MAX_LINES + 1]
+def test_a_list_has_an_end() -> None:
+    lines = addresses("#\n" * (MAX_LINES + 5))
+    assert [line.number for line in lines.invalid] == [MAX_LINES + 1]
 
 
 def test_nothing_pasted_is_nothing_done(gateway: Gateway) -> None:
-    assert preview_blocks(gateway.database, addresses(" \n\n# x\n")).added == ()
-    assert save_edit(*gateway.editing, addresses(""), actor=ALICE).changes == ()
+    assert outcome(gateway, addresses(" \n\n# x\n")) == ([], [], [])
+    assert save_edit(*gateway.editing, addresses("").edit, actor=ALICE).changes == ()

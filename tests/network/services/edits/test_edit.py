@@ -13,8 +13,8 @@ from app.db.engine import reading, writing
 from app.estimates.models import PoolCounter
 from app.network.edits.planning import EDITABLE, Edit
 from app.network.edits.results import InUse, Invalid, NotConfirmed
-from app.network.edits.rows import preview_edit, show_row
-from app.network.edits.saving import save_edit
+from app.network.edits.rows import show_row
+from app.network.edits.saving import preview_edit, save_edit
 from app.network.sections import SECTIONS
 from app.transfers.models import Anomaly
 from tests.gateway import Gateway

@@ -11,8 +11,7 @@ import pytest
 from app.estimates.models import PoolCounter, PoolVolume, ReportedFee
 from app.network.edits.planning import Edit
 from app.network.edits.results import Preview, Severity
-from app.network.edits.rows import preview_edit
-from app.network.edits.saving import save_edit
+from app.network.edits.saving import preview_edit, save_edit
 from tests.gateway import Gateway
 from tests.network.services import network_kit as kit
 from tests.network.services.edits.kit import ALICE, NOON, add_transfer, edited, put, removed, texts

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from app.audit.services import Conflict
 from app.console.formats import units
-from app.network.edits.fees import FeeEdit, multiplied_up, preview_fees
+from app.network.edits.fees import FeeEdit, FeeEffect, multiplied_up
 from app.network.edits.planning import Edit
-from app.network.edits.results import Invalid, Severity
-from app.network.edits.saving import save_edit
+from app.network.edits.results import Invalid, Preview, Severity
+from app.network.edits.saving import preview_edit, save_edit
 from tests.gateway import Gateway
 from tests.network.services import network_kit as kit
 from tests.network.services.edits.kit import ALICE, BOB, document, edited, records, versions
@@ -44,21 +44,27 @@ def fees(gateway: Gateway) -> dict[tuple[str, int, int], str]:
     }
 
 
+def effects(preview: Preview) -> list[FeeEffect]:
+    """What the new fees mean, a route each."""
+    return [effect for effect in preview.effects if isinstance(effect, FeeEffect)]
+
+
 def test_all_fees_to_a_chain_are_multiplied_and_rounded_up(gateway: Gateway) -> None:
     edit = FeeEdit(56, factor=Fraction(3, 2))
-    preview = preview_fees(gateway.database, gateway.two_persons, edit)
-    assert [(row.route_key, row.before, row.after, row.decimals) for row in preview.rows] == [
+    preview = preview_edit(gateway.database, gateway.two_persons, edit)
+    routes = effects(preview)
+    assert [(row.route_key, row.before, row.after, row.decimals) for row in effects(preview)] == [
         (("USDC", 1, 56), 3, 5, 6),
         (("USDT", 1, 56), 605437528092011966, 908156292138017949, 18),
         (("USDT", 10, 56), 0, 0, 18),
     ]
-    assert preview.changed == 2
-    assert preview.rows[0].times == "about 1.667 times the old one"
-    assert tuple(units(fee, 6) for fee in (preview.rows[0].before, preview.rows[0].after)) == (
+    assert len(preview.changes) == 2
+    assert routes[0].times == "about 1.667 times the old one"
+    assert tuple(units(fee, 6) for fee in (routes[0].before, routes[0].after)) == (
         "0.000003",
         "0.000005",
     )
-    assert preview.rows[1].effect.text.startswith("USDT from Ethereum to BNB Chain: base fee 1.5 times")
+    assert routes[1].text.startswith("USDT from Ethereum to BNB Chain: base fee 1.5 times")
     before, version, count = fees(gateway), versions(gateway)["core"], len(records(gateway))
 
     save_edit(*gateway.editing, replace(edit, shown=preview.fingerprint), actor=BOB)
@@ -74,21 +80,21 @@ def test_all_fees_to_a_chain_are_multiplied_and_rounded_up(gateway: Gateway) -> 
 
 def test_the_fees_of_one_token_are_set(gateway: Gateway) -> None:
     edit = FeeEdit(56, "USDT", amount=7 * 10**18)
-    preview = preview_fees(gateway.database, gateway.two_persons, edit)
-    assert [units(row.after, row.decimals) for row in preview.rows] == ["7", "7"]
-    assert max(row.effect.severity for row in preview.rows) is Severity.GRAVE
+    preview = preview_edit(gateway.database, gateway.two_persons, edit)
+    assert [units(row.after, row.decimals) for row in effects(preview)] == ["7", "7"]
+    assert max(row.severity for row in effects(preview)) is Severity.GRAVE
     save_edit(*gateway.editing, replace(edit, shown=preview.fingerprint), actor=ALICE)
     assert fees(gateway)["USDT", 1, 56] == fees(gateway)["USDT", 10, 56] == str(7 * 10**18)
     assert fees(gateway)["USDC", 1, 56] == "3"
-    again = preview_fees(gateway.database, gateway.two_persons, edit)
-    assert again.changed == 0
+    again = preview_edit(gateway.database, gateway.two_persons, edit)
+    assert again.changes == ()
     assert save_edit(*gateway.editing, replace(edit, shown=again.fingerprint), actor=ALICE).record_id is None
 
 
 @pytest.mark.parametrize("what", ["fee", "new", "gone"])
 def test_what_was_not_seen_is_not_overwritten(gateway: Gateway, what: str) -> None:
     edit = FeeEdit(56, factor=Fraction(2))
-    seen = preview_fees(gateway.database, gateway.two_persons, edit).fingerprint
+    seen = preview_edit(gateway.database, gateway.two_persons, edit).fingerprint
     if what == "fee":
         save_edit(*gateway.editing, edited(gateway, "routes", "USDC", 1, 56, base_fee="4"), actor=ALICE)
     elif what == "new":
@@ -124,7 +130,7 @@ def test_what_was_not_seen_is_not_overwritten(gateway: Gateway, what: str) -> No
 )
 def test_what_cannot_be_is_refused(gateway: Gateway, edit: FeeEdit, field: str) -> None:
     attempts: tuple[Any, ...] = (
-        lambda: preview_fees(gateway.database, gateway.two_persons, edit),
+        lambda: preview_edit(gateway.database, gateway.two_persons, edit),
         lambda: save_edit(*gateway.editing, edit, actor=ALICE),
     )
     for attempt in attempts:
@@ -139,7 +145,7 @@ def test_the_age_of_the_fees_begins_anew(gateway: Gateway) -> None:
     later = gateway.but(clock=lambda: gateway.clock() + timedelta(hours=1))
     save_edit(
         *later.editing,
-        replace(edit, shown=preview_fees(gateway.database, gateway.two_persons, edit).fingerprint),
+        replace(edit, shown=preview_edit(gateway.database, gateway.two_persons, edit).fingerprint),
         actor=ALICE,
     )
     terms = gateway.snapshots.current().terms.routes

@@ -1,0 +1,121 @@
+"""A change that a command comes to: previewed, and made at once or once a second person approved it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+from sqlalchemy import Connection
+
+from app.accounts.proposal import TwoPersons
+from app.audit.keys import AuditKeys
+from app.audit.records import Actor, AuditedChange
+from app.audit.services import Saved
+from app.db.database import Database
+from app.network.edits.results import Effect, NotConfirmed, Preview
+from app.values.differences import difference
+
+
+def same_name(typed: str, name: str) -> bool:
+    """Whether a name was typed, whatever the case and the spaces around it and between its words."""
+    return " ".join(typed.split()).casefold() == " ".join(name.split()).casefold()
+
+
+class PlannedChange(Struct, frozen=True, kw_only=True):
+    """What a command comes to, from its input and the rows of now; it may wait for a second person.
+
+    ``kind`` is the name of the command, which plans it again from ``input`` when somebody approves it.
+    ``needs_typed`` is a name that has to be typed before it is made.
+    """
+
+    kind: str
+    subject: str
+    summary: str
+    input: Mapping[str, Any]
+    changes: Sequence[AuditedChange]
+    secret: str | None = None
+    needs_typed: str | None = None
+
+    def guarded(self, two_persons: TwoPersons) -> Sequence[str]:
+        """The sections for which it waits for a second person; a proposal names the first."""
+        raise NotImplementedError
+
+    def run(
+        self,
+        connection: Connection,
+        database: Database,
+        audit_keys: AuditKeys,
+        actor: Actor,
+        by: str = "",
+    ) -> Saved:
+        """Make the change, in a writing transaction, for a caller who has leave to.
+
+        :param by: who proposed and approved it, which stands before what the record says.
+        """
+        raise NotImplementedError
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What it does, a sentence a change."""
+        return (self.summary,)
+
+    @property
+    def fingerprint(self) -> str:
+        """That of what it is based on, for the form that makes it; empty where each row has its own."""
+        return ""
+
+    def effects_on(self, connection: Connection, now: datetime) -> Iterable[Effect]:
+        """What follows from it, from the same view of the database as the plan."""
+        raise NotImplementedError
+
+    def preview(self, connection: Connection, two_persons: TwoPersons, now: datetime) -> Preview:
+        """What it would do."""
+        alone = self.changes[0] if len(self.changes) == 1 else None
+        return Preview(
+            self.subject,
+            self.sentences,
+            () if alone is None else difference(alone.before, alone.after),
+            tuple(self.effects_on(connection, now)),
+            self.needs_typed,
+            bool(self.guarded(two_persons)),
+            tuple(self.changes),
+            self.fingerprint,
+        )
+
+    def require_typed(self, typed: str) -> None:
+        """Make sure that the name was typed, in upper or lower case.
+
+        :raises NotConfirmed: it was not.
+        """
+        if self.needs_typed is not None and not same_name(typed, self.needs_typed):
+            raise NotConfirmed(self.needs_typed)
+
+
+class AdministeredChange(PlannedChange, frozen=True, kw_only=True):
+    """A change of accounts, tokens or keys.
+
+    ``write`` makes it and returns the id of its audit record; None where nothing changed. Its last argument
+    stands before what the record says.
+    """
+
+    section: str
+    effects: Sequence[Effect] = ()
+    write: Callable[[Connection, Database, AuditKeys, Actor, str], int | None]
+
+    def guarded(self, two_persons: TwoPersons) -> Sequence[str]:
+        return [self.section] if two_persons.guards(self.section) else []
+
+    def run(
+        self,
+        connection: Connection,
+        database: Database,
+        audit_keys: AuditKeys,
+        actor: Actor,
+        by: str = "",
+    ) -> Saved:
+        return Saved(self.sentences, self.write(connection, database, audit_keys, actor, by))
+
+    def effects_on(self, connection: Connection, now: datetime) -> Iterable[Effect]:
+        return self.effects
