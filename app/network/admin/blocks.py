@@ -10,13 +10,13 @@ from flask_admin import expose
 
 from app.audit.services import Saved
 from app.console.access import EDIT
-from app.console.formats import pill, when
+from app.console.formats import pill
 from app.console.lists import Choice, Flag
 from app.console.views import flash_saved
 from app.db.database import Database
 from app.network.admin.editing import LONGEST_GIVEN, NetworkView, concerned_transfers
 from app.network.admin.forms import row_inputs
-from app.network.admin.names import ChainIs, SymbolIs, chain_cell
+from app.network.admin.names import ChainIs, SymbolIs
 from app.network.admin.previewed import previewed, saved_or_previewed
 from app.network.admin.row_forms import LARGEST_LIST, BlocksForm
 from app.network.edits.blocks import read_blocks
@@ -123,7 +123,6 @@ class BlockedAddressesView(BlockedView):
     nothing = "No address is blocked. Block one or a whole list here."
     new_label = "Block addresses"
     column_list = ("address", "state", "reason", "source", "expires_at")
-    column_labels = {"expires_at": "Ends"}
     column_sortable_list = ("address", "reason", "source", "expires_at")
     column_searchable_list = ("address", "reason", "source")
     column_default_sort = ("id", True)
@@ -131,7 +130,6 @@ class BlockedAddressesView(BlockedView):
     column_formatters = {
         "address": lambda v, c, m, p: m.address,
         "state": lambda v, c, m, p: state_of_block(m),
-        "expires_at": lambda v, c, m, p: when(m.expires_at),
     }
 
 
@@ -150,14 +148,12 @@ class BlockedNetworksView(BlockedView):
     nothing = "No network is blocked. Block one or a whole list here."
     new_label = "Block networks"
     column_list = ("cidr", "state", "reason", "expires_at")
-    column_labels = {"cidr": "Network", "expires_at": "Ends"}
     column_sortable_list = ("cidr", "reason", "expires_at")
     column_searchable_list = ("cidr", "reason")
     column_default_sort = ("id", True)
     column_filters = (InForce(BlockedNetwork.expires_at),)
     column_formatters = {
         "state": lambda v, c, m, p: state_of_block(m),
-        "expires_at": lambda v, c, m, p: when(m.expires_at),
     }
 
 
@@ -176,13 +172,7 @@ class RouteBlocksView(NetworkView):
     column_list = (
         "symbol", "src_chain_id", "dst_chain_id", "state", "both_directions", "reason", "expires_at",
     )  # fmt: skip
-    column_labels = {
-        "symbol": "Token",
-        "src_chain_id": "From",
-        "dst_chain_id": "To",
-        "both_directions": "Directions",
-        "expires_at": "Ends",
-    }
+    column_labels = {"both_directions": "Directions"}
     column_sortable_list = ("symbol", "src_chain_id", "dst_chain_id", "both_directions", "expires_at")
     column_searchable_list = ("symbol", "reason")
     column_default_sort = [("symbol", False), ("src_chain_id", False)]
@@ -193,10 +183,7 @@ class RouteBlocksView(NetworkView):
         InForce(RouteBlock.expires_at),
     )
     column_formatters = {
-        "src_chain_id": lambda v, c, m, p: chain_cell(m.src_chain_id),
-        "dst_chain_id": lambda v, c, m, p: chain_cell(m.dst_chain_id),
         "state": lambda v, c, m, p: state_of_block(m),
-        "expires_at": lambda v, c, m, p: when(m.expires_at),
         "both_directions": lambda v, c, m, p: (
             pill("both", "bad") if m.both_directions else pill("one", "warn")
         ),

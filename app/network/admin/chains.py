@@ -17,13 +17,12 @@ from app.accounts.sign_in.step_up import step_up
 from app.audit.services import Conflict, EditRefused
 from app.console.access import EDIT, Access, Audience, may
 from app.console.formats import cut, pill, sentence
-from app.console.forms.fields import ReasonField
 from app.console.lists import Flag
 from app.console.views import after_saving
 from app.db.database import Database
 from app.db.engine import reading
 from app.network.admin.editing import Attempt, NetworkView
-from app.network.admin.names import chain_names, percent, stopped_chains
+from app.network.admin.names import chain_names, stopped_chains
 from app.network.admin.previewed import PreviewedForm, previewed, saved
 from app.network.admin.row_forms import StopChainForm
 from app.network.edits.planning import Edit
@@ -39,22 +38,18 @@ PICKED: Final = "chain"
 """The name of the inputs that hold the chains."""
 
 
-class SwitchChainsForm(PreviewedForm):
+class SwitchChainsForm(StopChainForm):
     """Which chains, why, and what has to be typed."""
 
-    disabled_reason = ReasonField("Reason", "Other operators see it on every page. Users never see it.")
     chain = HiddenField()
 
-    def __init__(self, *, stop: bool, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.stop = stop
 
-    def picked(self, given: MultiDict[str, str]) -> Switch:
-        """The chains that the request names; with ``all`` every chain."""
-        if given.get("all"):
-            return Switch(frozenset(chain_names()), self.stop)
-        texts = (text for text in given.getlist(PICKED) if is_ascii_digits(text) and len(text) < 20)
-        return Switch(frozenset(map(int, texts)), self.stop)
+def _picked(given: MultiDict[str, str], *, stop: bool) -> Switch:
+    """The chains that the request names; with ``all`` every chain."""
+    if given.get("all"):
+        return Switch(frozenset(chain_names()), stop)
+    texts = (text for text in given.getlist(PICKED) if is_ascii_digits(text) and len(text) < 20)
+    return Switch(frozenset(map(int, texts)), stop)
 
 
 _SWITCH = Access(Audience.OPERATOR, Audience.OPERATOR, grave=True)
@@ -78,11 +73,11 @@ class StopSeveral:
         return self._switch(stop=False)
 
     def _switch(self, *, stop: bool) -> ResponseReturnValue:
-        form = SwitchChainsForm(stop=stop)
+        form = SwitchChainsForm()
         if request.method == "GET":
-            return self._page(form, form.picked(request.args))
+            return self._page(form, _picked(request.args, stop=stop))
         switch = replace(
-            form.picked(request.form),
+            _picked(request.form, stop=stop),
             reason=form.disabled_reason.data or "",
             shown=form.fingerprint.data or "",
         )
@@ -158,22 +153,17 @@ class ChainsView(StopSeveral, NetworkView):
         "pick": "Select",
         "chain_id": "ID",
         "disabled": "State",
-        "gas_token_symbol": "Gas token",
         "minimal_max_slippage": "Minimum slippage",
         "contract_addr": "Contract",
         "act": "Action",
-        "block_delay": "Block delay",
-        "disabled_reason": "Reason",
     }
     column_sortable_list = ("name", "chain_id", "disabled", "block_delay", "minimal_max_slippage")
     column_searchable_list = ("name", "chain_id", "contract_addr", "disabled_reason")
     column_default_sort = "name"
     column_filters = (Flag(Chain.disabled, "State", "stopped", "running"),)
-    numbers = frozenset({"chain_id", "block_delay", "minimal_max_slippage"})
     column_formatters = {
         "pick": lambda v, c, m, p: _pick(m),
         "disabled": lambda v, c, m, p: _state(m),
-        "minimal_max_slippage": lambda v, c, m, p: percent(m.minimal_max_slippage),
         "contract_addr": lambda v, c, m, p: cut(m.contract_addr),
         "act": lambda v, c, m, p: v.switch(m),
     }

@@ -20,13 +20,14 @@ from app.console.views import after_saving
 from app.db.database import Database
 from app.db.engine import reading
 from app.network.admin.forms import row_form
-from app.network.admin.names import decimals_by_pool, row_title
+from app.network.admin.names import cells, decimals_by_pool, is_number, row_title
 from app.network.admin.previewed import PreviewedForm, previewed, saved
 from app.network.admin.row_forms import DiffLine, RowForm
 from app.network.edits.planning import EDITABLE, Edit
-from app.network.edits.results import Effect, InUse, Invalid, Preview, RowUsers, counted
+from app.network.edits.results import Effect, InUse, Invalid, Preview
 from app.network.edits.rows import ShownRow, locked_fields, show_row
 from app.network.history import restoring
+from app.network.models.columns import declared_columns
 from app.network.queries import load_rows
 from app.network.sections import BLOCKED, Section
 from app.network.snapshot import SnapshotSource
@@ -47,25 +48,10 @@ def concerned_transfers(effects: Iterable[Effect]) -> Mapping[bytes, TransferLin
     return {row.transfer_id: transfer_line(terms, row) for row in rows}
 
 
-class LinkedUsers(Struct, frozen=True):
-    """Users of a kind: how many, the names of the first with their pages, and how many more there are."""
-
-    title: str
-    links: tuple[tuple[str, str | None], ...]
-    more: int
-
-
-def users_with_links(users: Iterable[RowUsers]) -> list[LinkedUsers]:
-    """The users with links; None where a user has no page of its own."""
+def links_of_users() -> Callable[[str], tuple[str, str | None]]:
+    """Gives title and page of what uses a row, by its name; None where it has no page."""
     pages = _pages()
-    return [
-        LinkedUsers(
-            ("over " if each.at_least else "") + counted(each.count, each.kind),
-            tuple(pages.get(name) or (name, _transfer_page(name)) for name in each.names),
-            each.count - len(each.names),
-        )
-        for each in users
-    ]
+    return lambda name: pages.get(name) or (name, _transfer_page(name))
 
 
 def _pages() -> dict[str, tuple[str, str]]:
@@ -142,6 +128,11 @@ class NetworkView(ListView):
         if "model_class" in cls.__dict__:
             table = cls.model_class.__tablename__
             cls.of, cls.row_form = EDITABLE[table], row_form(cls.model_class)
+            columns = declared_columns(cls.model_class)
+            labels = {name: each.label for name, each in columns.items() if each.label}
+            cls.column_labels = labels | cls.__dict__.get("column_labels", {})
+            cls.column_formatters = cells(cls.model_class) | cls.__dict__.get("column_formatters", {})
+            cls.numbers = frozenset(name for name, each in columns.items() if is_number(each))
             cls.row_endpoint = f"{table}.edit"
             cls.new_endpoint = cls.__dict__.get("new_endpoint", f"{table}.new")
 
@@ -297,9 +288,10 @@ class NetworkView(ListView):
         except Conflict as refused:
             return self._conflict_page(refused, on)
         except InUse as refused:
-            users = users_with_links(refused.users)
             subject = row_title(self.one, on.row.values if on.row else {})
-            return self.render("console/network/in_use.html", refused=refused, users=users, subject=subject)
+            return self.render(
+                "console/network/in_use.html", refused=refused, link=links_of_users(), subject=subject
+            )
 
     def done(self, saved: Saved) -> ResponseReturnValue:
         """The list, or the page of the proposal, with a message about what was done."""

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Final
 
 from flask import g, has_request_context
 from markupsafe import Markup
 
-from app.console.formats import grouped, units
+from app.console.formats import grouped, units, when
 from app.console.forms.fields import Choices
 from app.console.lists import Choice
+from app.db.base import Base
 from app.db.database import Database
 from app.db.engine import reading
+from app.json_documents import Amount, Time, WholeNumber
 from app.network import queries
 from app.network.history import StoppedChain, chains_stopped_now
+from app.network.models.columns import Declared, declared_columns
+from app.network.models.document_fields import AnyChain
+from app.network.models.price_fields import Ppm, Tiers
 from app.parts import current
 from app.values.amounts import format_units
 
@@ -156,6 +162,32 @@ def tiers_cell(
     return Markup(
         '<span class="nowrap" title="{}">{} to {}</span><small class="smallest">{} tiers</small>'
     ).format("\n".join(lines), percent(first), percent(tiers[-1][1]), len(tiers))
+
+
+def cells(model: type[Base]) -> dict[str, Any]:
+    """How a list shows the columns of a table that are chains, times and parts per million."""
+    return {
+        name: partial(_shown, cell)
+        for name, each in declared_columns(model).items()
+        for shape, cell in _CELLS
+        if isinstance(each.shape, shape)
+    }
+
+
+_CELLS: Final[tuple[tuple[type, Callable[[Any], Any]], ...]] = (
+    (AnyChain, chain_cell),
+    (Time, when),
+    (Ppm, percent),
+)
+
+
+def _shown(cell: Callable[[Any], Any], view: Any, context: Any, row: Any, name: str) -> Any:
+    return cell(getattr(row, name))
+
+
+def is_number(column: Declared) -> bool:
+    """Whether a list sets the column as a number. A chain is shown by its name."""
+    return isinstance(column.shape, Amount | Tiers | WholeNumber) and not isinstance(column.shape, AnyChain)
 
 
 class _FromTheNetwork(Choice):

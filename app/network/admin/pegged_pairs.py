@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.network.admin.editing import NetworkView
-from app.network.admin.names import NOT_KNOWN, ChainIs, SymbolIs, amount_cell, chain_cell, tiers_cell
+from app.network.admin.names import NOT_KNOWN, ChainIs, SymbolIs, amount_cell, tiers_cell
 from app.network.models import PeggedPair
 
 
@@ -21,15 +21,13 @@ class PeggedPairsView(NetworkView):
         "perc_fee_tiers", "bridge_version",
     )  # fmt: skip
     column_labels = {
+        "symbol": "Symbol",
         "org_chain_id": "Original",
         "pegged_chain_id": "Pegged",
         "deposit_base_fee": "Deposit fee",
         "burn_base_fee": "Burn fee",
         "perc_fee_tiers": "Protocol fee",
         "bridge_version": "Bridge",
-        "pegged_deposit_contract_addr": "vault",
-        "pegged_burn_contract_addr": "bridge",
-        "canonical_token_contract_addr": "canonical token",
     }
     column_sortable_list = ("symbol", "org_chain_id", "pegged_chain_id", "bridge_version")
     column_searchable_list = (
@@ -42,10 +40,7 @@ class PeggedPairsView(NetworkView):
         ChainIs(PeggedPair.org_chain_id, "Original"),
         ChainIs(PeggedPair.pegged_chain_id, "Pegged"),
     )
-    numbers = frozenset({"deposit_base_fee", "burn_base_fee", "perc_fee_tiers", "bridge_version"})
     column_formatters = {
-        "org_chain_id": lambda v, c, m, p: chain_cell(m.org_chain_id),
-        "pegged_chain_id": lambda v, c, m, p: chain_cell(m.pegged_chain_id),
         "deposit_base_fee": lambda v, c, m, p: amount_cell(
             m.deposit_base_fee, m.pegged_chain_id, m.symbol, NOT_KNOWN, m.pegged_token.get("decimal")
         ),

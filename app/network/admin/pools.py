@@ -17,7 +17,7 @@ from app.db.database import Database
 from app.db.engine import reading
 from app.estimates.queries import counters_of, estimate_facts, pool_counters
 from app.network.admin.editing import Beside, NetworkView
-from app.network.admin.names import ChainIs, SymbolIs, amount_cell, chain_cell
+from app.network.admin.names import ChainIs, SymbolIs, amount_cell
 from app.network.models import Pool
 from app.network.pools import PoolCounters, PoolState, opening_counters
 from app.network.snapshot import SnapshotSource
@@ -208,7 +208,7 @@ class PoolsView(NetworkView):
     nothing = "No pool is configured yet. Add a token first, then its pool."
     new_label = "Add pool"
     column_list = ("symbol", "chain_id", "total_cap", "epoch_cap", "epoch_seconds")
-    column_labels = {"symbol": "Token", "chain_id": "Chain", "epoch_seconds": "Epoch (seconds)"}
+    column_labels = {"epoch_seconds": "Epoch (seconds)"}
     column_sortable_list = ("symbol", "chain_id", "epoch_seconds")
     column_searchable_list = ("symbol",)
     column_default_sort = [("symbol", False), ("chain_id", False)]
@@ -218,9 +218,7 @@ class PoolsView(NetworkView):
         Present(Pool.total_cap, "Total cap", "set", "none"),
         Present(Pool.epoch_cap, "Epoch cap", "set", "none"),
     )
-    numbers = frozenset({"total_cap", "epoch_cap", "epoch_seconds"})
     column_formatters = {
-        "chain_id": lambda v, c, m, p: chain_cell(m.chain_id),
         "total_cap": lambda v, c, m, p: amount_cell(m.total_cap, m.chain_id, m.symbol, "no cap"),
         "epoch_cap": lambda v, c, m, p: amount_cell(m.epoch_cap, m.chain_id, m.symbol, "no cap"),
         "epoch_seconds": lambda v, c, m, p: grouped(m.epoch_seconds),

@@ -27,7 +27,6 @@ from app.network.admin.names import (
     ChainIs,
     SymbolIs,
     amount_cell,
-    chain_cell,
     decimals_by_pool,
     tiers_cell,
 )
@@ -203,14 +202,7 @@ class RoutesView(BaseFees, NetworkView):
     column_list = (
         "symbol", "src_chain_id", "dst_chain_id", "state", "rate_model", "base_fee", "perc_fee_tiers",
     )  # fmt: skip
-    column_labels = {
-        "symbol": "Token",
-        "src_chain_id": "From",
-        "dst_chain_id": "To",
-        "rate_model": "Rate",
-        "perc_fee_tiers": "Protocol fee",
-        "rate_value": "rate",
-    }
+    column_labels = {"perc_fee_tiers": "Protocol fee", "rate_value": "rate"}
     column_sortable_list = ("symbol", "src_chain_id", "dst_chain_id", "rate_model")
     column_searchable_list = ("symbol", "rate_value")
     column_default_sort = [("symbol", False), ("src_chain_id", False), ("dst_chain_id", False)]
@@ -220,10 +212,7 @@ class RoutesView(BaseFees, NetworkView):
         ChainIs(Route.dst_chain_id, "To"),
         Choice(Route.rate_model, "Rate", [("fixed", "fixed"), ("stableswap", "curve")]),
     )
-    numbers = frozenset({"base_fee", "perc_fee_tiers"})
     column_formatters = {
-        "src_chain_id": lambda v, c, m, p: chain_cell(m.src_chain_id),
-        "dst_chain_id": lambda v, c, m, p: chain_cell(m.dst_chain_id),
         "state": lambda v, c, m, p: _state(m.symbol, m.src_chain_id, m.dst_chain_id),
         "rate_model": lambda v, c, m, p: _rate(m),
         "base_fee": lambda v, c, m, p: fee_cell(m),

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from app.console.formats import cut, pill
 from app.console.lists import Choice
 from app.network.admin.editing import NetworkView
-from app.network.admin.names import ChainIs, SymbolIs, chain_cell
+from app.network.admin.names import ChainIs, SymbolIs
 from app.network.models import Token
 
 
@@ -44,7 +44,7 @@ class TokensView(NetworkView):
     nothing = "No token is configured yet. Add a chain first, then its tokens."
     new_label = "Add token"
     column_list = ("symbol", "chain_id", "xfer_disabled", "name", "decimal", "address")
-    column_labels = {"chain_id": "Chain", "xfer_disabled": "State", "decimal": "Decimals"}
+    column_labels = {"xfer_disabled": "State", "address": "Address"}
     column_sortable_list = (
         "symbol", "chain_id", ("xfer_disabled", ("xfer_disabled", "transfer_disabled", "pool_disabled")),
         "name", "decimal",
@@ -56,9 +56,7 @@ class TokensView(NetworkView):
         SymbolIs(Token.symbol),
         _StateIs(),
     )
-    numbers = frozenset({"decimal"})
     column_formatters = {
-        "chain_id": lambda v, c, m, p: chain_cell(m.chain_id),
         "xfer_disabled": lambda v, c, m, p: _state(m),
         "address": lambda v, c, m, p: cut(m.address),
     }

@@ -103,10 +103,19 @@ class RowUsers(Struct, frozen=True):
     names: tuple[str, ...]
     at_least: bool = False
 
+    @property
+    def title(self) -> str:
+        """How many of which kind."""
+        return f"{'over ' if self.at_least else ''}{counted(self.count, self.kind)}"
+
+    @property
+    def more(self) -> int:
+        """How many are not named."""
+        return self.count - len(self.names)
+
     def __str__(self) -> str:
-        more = self.count - len(self.names)
-        names = ", ".join(self.names) + (f" and {grouped(more)} more" if more > 0 else "")
-        return f"{'over ' if self.at_least else ''}{counted(self.count, self.kind)} ({names})"
+        names = ", ".join(self.names) + (f" and {grouped(self.more)} more" if self.more > 0 else "")
+        return f"{self.title} ({names})"
 
 
 class InUse(EditRefused):

@@ -165,13 +165,15 @@ VALIDATES: Final = {_VALIDATES: True}
 
 
 @cache
+def declared_columns(model: type[Base]) -> Mapping[str, Declared]:
+    """The columns that the document has, by the names that they have in the table."""
+    return {column.key: column.info[_KEY] for column in model.__table__.columns if _KEY in column.info}
+
+
+@cache
 def declared(model: type[Base]) -> Mapping[str, Declared]:
-    """The columns that the document has, in its order."""
-    return {
-        column.info[_KEY].name or column.key: column.info[_KEY]
-        for column in model.__table__.columns
-        if _KEY in column.info
-    }
+    """The columns that the document has, by its keys, in its order."""
+    return {each.name or name: each for name, each in declared_columns(model).items()}
 
 
 def validating_columns(model: type[Base]) -> tuple[str, ...]:
