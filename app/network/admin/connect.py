@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
 from flask import flash, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_admin import expose
+from msgspec import Struct
 from msgspec.structs import replace
 from werkzeug.datastructures import MultiDict
 from wtforms import Form, FormField
@@ -31,13 +32,13 @@ from app.network.admin.validators import ValidatorsField
 from app.network.edits.connecting import (
     NO_EXAMPLE,
     Example,
-    NewChain,
-    NewRoute,
-    NewToken,
     connection_edits,
     example_of,
+    pool_like,
+    route_like,
+    token_like,
 )
-from app.network.edits.results import FieldError, Invalid, Preview
+from app.network.edits.results import FieldError, Invalid
 from app.network.models import Chain
 from app.network.models.columns import declared
 from app.network.models.document_fields import MAX_DECIMALS
@@ -85,6 +86,15 @@ _CHAIN_INPUTS: Final = row_inputs(Chain)
 _COPIED: Final = tuple(name for name, each in declared(Chain).items() if each.copied)
 
 
+class NewRow(Struct, frozen=True):
+    """A row of the new chain: what messages call it, and the inputs of its keys."""
+
+    section: str
+    row: Mapping[str, Any]
+    title: str
+    inputs: Mapping[str, Any] = {}
+
+
 class ConnectForm(RowForm):
     """A new chain, with what it has like the example. Fields of lines are called ``token0``, ``route0`` …"""
 
@@ -130,9 +140,13 @@ class ConnectForm(RowForm):
         columns = {name: each for name, each in declared(Chain).items() if not each.shape.required}
         return [field for field in self.chain_inputs() if field.short_name in columns]
 
-    def new_chain(self) -> NewChain:
-        """What is asked for. Errors stand beside their inputs afterwards: look at ``errors``."""
-        tokens: list[NewToken] = []
+    def rows(self) -> list[NewRow]:
+        """The rows of the new chain, its own first. Errors stand beside their inputs afterwards: look at
+        ``errors``.
+        """
+        chain_id = self.id.data
+        tokens: list[NewRow] = []
+        pools: list[NewRow] = []
         decimals = dict(self.example.decimals)
         for token, line in self.token_lines():
             symbol = token.token["symbol"]
@@ -144,18 +158,27 @@ class ConnectForm(RowForm):
             if not isinstance(places, int) or places > MAX_DECIMALS:
                 _add(line.decimal, f"Enter a whole number from 0 to {MAX_DECIMALS}.")
                 continue
-            decimals[self.id.data, symbol] = places
+            decimals[chain_id, symbol] = places
+            row = token_like(token, chain_id, line.address.data or "", places)
+            inputs = {"address": line.address, "decimal": line.decimal}
+            tokens.append(NewRow("tokens", row, f"Token {symbol}", inputs))
             liquidity, cap = (
                 _smallest(field, places, self.token_unit) for field in (line.liquidity, line.total_cap)
             )
-            tokens.append(NewToken(token, line.address.data or "", places, liquidity or 0, cap))
-        taken = {new.example.token["symbol"] for new in tokens if new.example.pool is not None}
-        routes = [route for route in self._routes(decimals) if route.example.symbol in taken]
-        chain = {field.name: field.data for field in self.chain_inputs()}
-        return NewChain(chain, tokens, routes, self.validators.members(self.id.data))
+            if token.pool is not None:
+                row = pool_like(token, chain_id, places, liquidity or 0, cap)
+                inputs = {"liquidity_added": line.liquidity, "total_cap": line.total_cap}
+                pools.append(NewRow("pools", row, f"Pool of {symbol}", inputs))
+        chain = NewRow("chains", {field.name: field.data for field in self.chain_inputs()}, "The chain")
+        inputs = {"signer": self.validators, "power": self.validators}
+        members = [
+            NewRow("validators", member, "Opening validators", inputs)
+            for member in self.validators.members(chain_id)
+        ]
+        return [chain, *members, *tokens, *pools, *self._routes(decimals, {p.row["symbol"] for p in pools})]
 
-    def _routes(self, decimals: dict[tuple[int, str], int]) -> Iterator[NewRoute]:
-        """The picked routes. Those of a token that is not connected are left out by the caller."""
+    def _routes(self, decimals: dict[tuple[int, str], int], symbols: set[str]) -> Iterator[NewRow]:
+        """The picked routes of the tokens that get a pool."""
         for route, line in self.route_lines():
             for there, wanted, fee, dst in (
                 (True, line.there.data, line.fee_there, route.peer),
@@ -163,38 +186,22 @@ class ConnectForm(RowForm):
             ):
                 if wanted and (dst, route.symbol) in decimals:
                     amount = _smallest(fee, decimals[dst, route.symbol], self.fee_unit, up=True)
-                    yield NewRoute(route, there, amount)
+                    if route.symbol in symbols:
+                        row = route_like(route, self.id.data, amount, decimals, there=there)
+                        way = "to" if there else "from"
+                        yield NewRow("routes", row, f"Route of {route.symbol} {way} {route.peer_name}")
 
-    def add_errors_of(self, new: NewChain, errors: Sequence[FieldError]) -> None:
+    def add_errors_of(self, rows: Sequence[NewRow], errors: Sequence[FieldError]) -> None:
         """Put errors of the service beside the inputs of the row that each is about."""
-        rows: list[tuple[str, Any, dict[str, str]]] = [("The chain", None, {})]
-        rows += [
-            ("Opening validators", None, {"signer": "validators", "power": "validators"})
-            for _ in new.validators
-        ]
-        lines = {token.token["symbol"]: line for token, line in self.token_lines()}
-        for each in new.tokens:
-            symbol = each.example.token["symbol"]
-            rows.append((f"Token {symbol}", lines[symbol], {"address": "address", "decimal": "decimal"}))
-        for each in new.tokens:
-            symbol = each.example.token["symbol"]
-            if each.example.pool is not None:
-                own = {"liquidity_added": "liquidity", "total_cap": "total_cap"}
-                rows.append((f"Pool of {symbol}", lines[symbol], own))
-        for route in new.routes:
-            way = "to" if route.there else "from"
-            rows.append((f"Route of {route.example.symbol} {way} {route.example.peer_name}", None, {}))
         for error in errors:
-            name, line, inputs = rows[error.edit] if error.edit < len(rows) else ("", None, {})
+            of = rows[error.edit] if error.edit < len(rows) else NewRow("", {}, "")
             if error.edit == 0:
                 there = "already" in error.message and not error.path
                 self.add_errors([replace(error, path="id") if there else error])
-            elif line is not None and error.field in inputs:
-                _add(line[inputs[error.field]], error.message)
-            elif error.field in inputs:
-                _add(self[inputs[error.field]], error.message)
+            elif error.field in of.inputs:
+                _add(of.inputs[error.field], error.message)
             else:
-                self.form_errors.append(f"{name}: {error}")
+                self.form_errors.append(f"{of.title}: {error}")
 
 
 def connect_form(example: Example, **kwargs: Any) -> ConnectForm:
@@ -287,38 +294,36 @@ class ConnectView(ConsoleView):
             return self._form_page(form)
         if not form.validate() or form.back.data:
             return self._form_page(form)
-        new = form.new_chain()
+        rows = form.rows()
         if form.errors or form.form_errors:
             return self._form_page(form)
-        return self._preview_or_save(form, new)
+        return self._preview_or_save(form, rows)
 
-    def _preview_or_save(self, form: ConnectForm, new: NewChain) -> ResponseReturnValue:
-        edits = connection_edits(form.example, new)
+    def _preview_or_save(self, form: ConnectForm, rows: Sequence[NewRow]) -> ResponseReturnValue:
+        name, chain_id = form.name.data, form.id.data
         try:
+            edits = connection_edits(name, chain_id, [(new.section, new.row) for new in rows])
             outcome = saved_or_previewed(form, edits)
-            if isinstance(outcome, Saved):
-                return after_saving(outcome, _next_page(new))
-            return self._preview_page(form, new, outcome)
         except Invalid as refused:
-            form.add_errors_of(new, refused.errors)
+            form.add_errors_of(rows, refused.errors)
             return self._form_page(form)
         except Conflict as refused:
             form.form_errors.append(f"{sentence(str(refused))} Nothing was saved.")
             return self._form_page(form)
+        if isinstance(outcome, Saved):
+            return after_saving(outcome, _next_page(chain_id, rows))
+        name_for_this_page(chain_id, name)
+        return self.render(
+            "console/connect/preview.html",
+            form=form,
+            preview=outcome,
+            name=name,
+            told=[told(change) for change in outcome.audited],
+        )
 
     def _form_page(self, form: ConnectForm) -> ResponseReturnValue:
         page = self.render("console/connect/form.html", form=form, example=form.example)
         return (page, 400) if form.form_errors else page
-
-    def _preview_page(self, form: ConnectForm, new: NewChain, preview: Preview) -> str:
-        name_for_this_page(new.chain["id"], new.chain["name"])
-        return self.render(
-            "console/connect/preview.html",
-            form=form,
-            preview=preview,
-            name=new.chain["name"],
-            told=[told(change) for change in preview.audited],
-        )
 
 
 def _example(like: str) -> Example | None:
@@ -328,23 +333,25 @@ def _example(like: str) -> Example | None:
     return None if (chain_id := read_id(like)) is None else example_of(current(Database), chain_id)
 
 
-def _next_page(new: NewChain) -> str:
+def _next_page(chain_id: int, rows: Sequence[NewRow]) -> str:
     """Where one goes on: an estimate from the new chain, or its own page where it has no route.
 
     A route on which something is stopped, or with a fee that is not known, is the last choice.
     """
-    routes = sorted((route for route in new.routes if route.there), key=lambda route: not _may_pass(route))
-    if not routes:
-        return url_for("chains.edit", key=new.chain["id"])
-    first = routes[0].example
-    return url_for("estimates.index", src=new.chain["id"], dst=first.peer, token=first.symbol, amount="100")
+    there = [new.row for new in rows if new.section == "routes" and new.row["src_chain_id"] == chain_id]
+    if not there:
+        return url_for("chains.edit", key=chain_id)
+    first = min(there, key=lambda route: not _may_pass(route))
+    return url_for(
+        "estimates.index", src=chain_id, dst=first["dst_chain_id"], token=first["symbol"], amount="100"
+    )
 
 
-def _may_pass(route: NewRoute) -> bool:
+def _may_pass(route: Mapping[str, Any]) -> bool:
     """Whether an estimate can come of the route, as far as its other end tells."""
     terms = current(SnapshotSource).current().terms
-    end = PoolKey(ChainId(route.example.peer), route.example.symbol)
+    end = PoolKey(ChainId(route["dst_chain_id"]), route["symbol"])
     token, chain = terms.tokens.get(end), terms.chains.get(end.chain_id)
-    if token is None or chain is None or route.base_fee is None:
+    if token is None or chain is None or route["base_fee"] is None:
         return False
     return not (token.stopped or token.pool_disabled or chain.disabled)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -102,33 +103,6 @@ class Example(Struct, frozen=True):
         return hashlib.sha256(orjson.dumps(to_builtins(copied), option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-class NewToken(Struct, frozen=True):
-    """A token of the new chain. Amounts are in its smallest units; ``total_cap`` None is no cap."""
-
-    example: TokenExample
-    address: str
-    decimals: int
-    liquidity: int
-    total_cap: int | None
-
-
-class NewRoute(Struct, frozen=True):
-    """A route from or to the new chain; ``base_fee`` is in the destination token's smallest units."""
-
-    example: RouteExample
-    there: bool
-    base_fee: int | None
-
-
-class NewChain(Struct, frozen=True):
-    """All of a new chain."""
-
-    chain: Documented
-    tokens: Sequence[NewToken]
-    routes: Sequence[NewRoute]
-    validators: Sequence[Documented]
-
-
 NO_EXAMPLE: Final = Example({}, (), (), {})
 """Of a chain that is connected by itself: its tokens and routes are added afterwards."""
 
@@ -159,25 +133,16 @@ def example_of(database: Database, chain_id: int) -> Example | None:
     return Example(_documented("chains", chain), tokens, routes, decimals)
 
 
-def connection_edits(example: Example, new: NewChain) -> Edits:
-    """The rows of the new chain, in the order chain, validators, tokens, pools, routes.
+def connection_edits(name: str, chain_id: int, rows: Sequence[tuple[str, Documented]]) -> Edits:
+    """The edits that add the rows of a new chain.
 
-    The edits of a token, its pool and each route stand in the order of ``new``.
+    :param name: of the chain.
+    :param rows: each after the name of its section.
     """
-    chain_id = new.chain["id"]
-    tokens = [_token(chain_id, each) for each in new.tokens]
-    pools = [_pool(chain_id, each) for each in new.tokens if each.example.pool is not None]
-    decimals = dict(example.decimals)
-    decimals |= {(chain_id, each.example.token["symbol"]): each.decimals for each in new.tokens}
-    routes = [_route(chain_id, each, decimals) for each in new.routes]
-    rows = [("chains", new.chain), *(("validators", row) for row in new.validators)]
-    for section, found in (("tokens", tokens), ("pools", pools), ("routes", routes)):
-        rows += [(section, row) for row in found]
-    counts = (
-        ("token", tokens), ("pool", pools), ("route", routes), ("opening validator", new.validators),
-    )  # fmt: skip
-    parts = ", ".join(counted(len(found), name) for name, found in counts if found)
-    words = f"connect {new.chain['name']} (chain {chain_id})" + (f": {parts}" if parts else "")
+    sections = Counter(section for section, _ in rows)
+    kinds = {"tokens": "token", "pools": "pool", "routes": "route", "validators": "opening validator"}
+    parts = ", ".join(counted(sections[of], kind) for of, kind in kinds.items() if sections[of])
+    words = f"connect {name} (chain {chain_id})" + (f": {parts}" if parts else "")
     edits = tuple(Edit(section, None, row) for section, row in rows)
     return Edits(edits, "network.connect", words, about=f"chain {chain_id}")
 
@@ -222,35 +187,50 @@ def _fee(route: Row | None, decimals: Mapping[tuple[int, str], int]) -> str | No
     return format_units(route["base_fee"], decimals[route["dst_chain_id"], route["symbol"]])
 
 
-def _token(chain_id: int, new: NewToken) -> dict[str, Any]:
-    like = new.example.token
+def token_like(example: TokenExample, chain_id: int, address: str, decimals: int) -> Documented:
+    """The token of a new chain, with the example's names."""
+    like = example.token
     return {
         "chain_id": chain_id,
         "symbol": like["symbol"],
         "name": like["name"],
         "icon": like["icon"],
-        "address": new.address,
-        "decimal": new.decimals,
+        "address": address,
+        "decimal": decimals,
     }
 
 
-def _pool(chain_id: int, new: NewToken) -> dict[str, Any]:
-    like = new.example.pool or {}
+def pool_like(
+    example: TokenExample, chain_id: int, decimals: int, liquidity: int, total_cap: int | None
+) -> Documented:
+    """The pool of a new chain, with the example's epochs. Amounts are in smallest units, None is no cap."""
+    like = example.pool or {}
     cap = like["epoch_cap"]
     return {
         "chain_id": chain_id,
         "symbol": like["symbol"],
-        "liquidity_added": str(new.liquidity),
-        "total_cap": None if new.total_cap is None else str(new.total_cap),
-        "epoch_cap": None if cap is None else str(rescaled(int(cap), new.example.decimals, new.decimals)),
+        "liquidity_added": str(liquidity),
+        "total_cap": None if total_cap is None else str(total_cap),
+        "epoch_cap": None if cap is None else str(rescaled(int(cap), example.decimals, decimals)),
         "epoch_seconds": like["epoch_seconds"],
     }
 
 
-def _route(chain_id: int, new: NewRoute, decimals: Mapping[tuple[int, str], int]) -> dict[str, Any]:
-    like = (new.example.there if new.there else new.example.back) or {}
-    symbol, peer = new.example.symbol, new.example.peer
-    src, dst = (chain_id, peer) if new.there else (peer, chain_id)
+def route_like(
+    example: RouteExample,
+    chain_id: int,
+    base_fee: int | None,
+    decimals: Mapping[tuple[int, str], int],
+    *,
+    there: bool,
+) -> Documented:
+    """A route from a new chain (``there``) or to it, with the example's rate and protocol fee.
+
+    :param base_fee: in the destination token's smallest units; None is not known.
+    """
+    like = (example.there if there else example.back) or {}
+    symbol, peer = example.symbol, example.peer
+    src, dst = (chain_id, peer) if there else (peer, chain_id)
     was, will = decimals[like["src_chain_id"], symbol], decimals[src, symbol]
     tiers = like["perc_fee_tiers"]
     # A fee is pinned because of what happens on one route.
@@ -258,7 +238,7 @@ def _route(chain_id: int, new: NewRoute, decimals: Mapping[tuple[int, str], int]
     return own | {
         "src_chain_id": src,
         "dst_chain_id": dst,
-        "base_fee": None if new.base_fee is None else str(new.base_fee),
+        "base_fee": None if base_fee is None else str(base_fee),
         "perc_fee_tiers": None
         if tiers is None
         else [{"from": str(rescaled(int(tier["from"]), was, will)), "ppm": tier["ppm"]} for tier in tiers],
