@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from wtforms.utils import unset_value
 
-from app.console.forms.fields import ChoiceField, Choices, TextValueField, bound_field
+from app.console.forms.fields import ChoiceField, TextValueField, bound_field
 from app.console.forms.numbers import written_time
 from app.db.database import Database
 from app.parts import current
@@ -21,14 +21,8 @@ _PRESETS: Final = {
 }
 
 
-class PresetField(ChoiceField):
-    """How long from now, or not by hours but at a time."""
-
-    complaint = "Choose one of these."
-
-    def choices(self) -> Choices:
-        """The usual spans; the last is the time that is typed."""
-        return [*((key, label) for key, (_, label) in _PRESETS.items()), ("", "at a time")]
+_HOW: Final = [*((key, label) for key, (_, label) in _PRESETS.items()), ("", "at a time")]
+"""The usual spans from now; the last is the time that is typed."""
 
 
 class EndField(TextValueField):
@@ -48,7 +42,10 @@ class EndField(TextValueField):
     def __init__(
         self, label: str = "Ends", description: str = "Leave empty for no end.", **kwargs: Any
     ) -> None:
-        self.preset = PresetField(f"{label}: how", default="", **bound_field(kwargs, "in"))
+        how = bound_field(kwargs, "in")
+        self.preset = ChoiceField(
+            f"{label}: how", default="", choices=_HOW, complaint="Choose one of these.", **how
+        )
         super().__init__(label, description, **kwargs)
 
     @property

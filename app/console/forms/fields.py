@@ -247,15 +247,23 @@ class ChoiceField(TextValueField, SelectFieldBase):
     """One of the ``choices``, which are found when the page is asked for.
 
     :param empty: the label of no choice; without one, "Choose …" is offered until something is chosen.
+    :param choices: those that are always the same.
+    :param complaint: what is said of any other value.
     """
 
     widget = Select()
     attributes: Mapping[str, str] = {}
-    complaint: str
+    complaint: str = ""
 
-    def __init__(self, label: str, description: str = "", *, empty: str | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, label: str, description: str = "", *, empty: str | None = None,
+        choices: Choices | None = None, complaint: str = "", **kwargs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(label, description, **kwargs)
         self.empty = empty
+        if choices is not None:
+            self.choices = lambda: choices
+        self.complaint = complaint or self.complaint
 
     def iter_choices(self) -> Iterator[Choice]:
         """The choices; before them that of nothing."""

@@ -73,19 +73,12 @@ class SymbolField(LineField, ChoiceField):
     complaint = "choose a token"
 
 
-class RateModelField(ChoiceField):
-    """How a rate is found."""
-
-    choices = staticmethod(lambda: _RATE_MODELS)
-    complaint = "choose how the rate is found"
-
-
 class _RateForm(Form):
     """The inputs of a rate."""
 
     Meta = FieldIds
     partial = True
-    model = RateModelField("Rate")
+    model = ChoiceField("Rate", choices=_RATE_MODELS, complaint="choose how the rate is found")
     value = LineField(
         "Fixed value",
         "Destination tokens for one source token, for example 1 or 1.000001.",

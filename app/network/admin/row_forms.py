@@ -128,13 +128,6 @@ class _DestinationField(ChainField):
     longest = 18
 
 
-class _ChangeField(ChoiceField):
-    """What to do with the fees."""
-
-    choices = staticmethod(lambda: _CHANGES)
-    complaint = "Choose how to change the fees."
-
-
 class BaseFeesForm(PreviewedForm):
     """New base fees for the routes to one chain."""
 
@@ -145,7 +138,9 @@ class BaseFeesForm(PreviewedForm):
         needed=False,
         empty="All tokens",
     )
-    how = _ChangeField("Change", empty="Choose …")
+    how = ChoiceField(
+        "Change", empty="Choose …", choices=_CHANGES, complaint="Choose how to change the fees."
+    )
     factor = _FactorField(
         "Factor",
         "Such as 1.5 or 0.8. New fees are rounded up to a whole smallest unit.",
