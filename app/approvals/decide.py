@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
+from msgspec import convert
 from sqlalchemy import Connection
 
 from app.accounts.proposal import (
@@ -67,8 +68,8 @@ def _network_again(
 
 
 _COMMANDS: Final[Mapping[str, Callable[[Connection, Database, Proposal], PlannedChange]]] = {
-    ONE_ROW: partial(_network_again, Edit.of_input),
-    SEVERAL: partial(_network_again, Edits.of_input),
+    ONE_ROW: partial(_network_again, partial(convert, type=Edit)),
+    SEVERAL: partial(_network_again, partial(convert, type=Edits)),
     BASE_FEES: partial(_network_again, FeeEdit.of_input),
     ACCOUNT: account_again,
     RELAXING: relaxing_again,

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final, cast
 
 from marshmallow import ValidationError
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection
 
@@ -120,15 +120,9 @@ class Edit(Struct, frozen=True):
     shown: str | None = None
 
     def as_input(self) -> dict[str, Any]:
-        """The edit for a proposal."""
-        values = None if self.values is None else dict(self.values)
-        shown = None if self.row_id is None else self.shown  # a new row is based on none
-        return {"section": self.section, "row_id": self.row_id, "values": values, "shown": shown}
-
-    @classmethod
-    def of_input(cls, data: Mapping[str, Any]) -> Edit:
-        """The edit that a proposal was made of."""
-        return cls(**data)
+        """The edit for a proposal. A new row is based on none."""
+        given: dict[str, Any] = to_builtins(self)
+        return given | {"shown": None} if self.row_id is None else given
 
     def planned(self, connection: Connection, now: datetime) -> NetworkChange:
         """What the edit comes to, from the rows of now (``saving.Command``)."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from sqlalchemy import Connection
 
 from app.audit.services import fingerprint
@@ -98,26 +98,10 @@ class Edits(Struct, frozen=True):
     about: str = ""
     as_document: bool = False
 
-    def as_input(self) -> dict[str, Any]:
-        """The edits for a proposal."""
-        return {
-            "edits": [edit.as_input() for edit in self.edits],
-            "action": self.action,
-            "words": self.words,
-            "about": self.about,
-            "as_document": self.as_document,
-        }
-
     def planned(self, connection: Connection, now: datetime) -> NetworkChange:
         """What the edits come to, from the rows of now (``saving.Command``)."""
-        described = Description(SEVERAL, self.as_input(), self.action, effects_of, self.words, self.about)
+        described = Description(SEVERAL, to_builtins(self), self.action, effects_of, self.words, self.about)
         return plan_edits(connection, described, self.edits, now, as_document=self.as_document)
-
-    @classmethod
-    def of_input(cls, data: Mapping[str, Any]) -> Edits:
-        """The edits that a proposal was made of."""
-        edits = tuple(Edit(**each) for each in data["edits"])
-        return cls(edits, data["action"], data["words"], data["about"], data["as_document"])
 
 
 def edits_of(changes: Sequence[Change], shown: Mapping[str, str]) -> tuple[Edit, ...]:
