@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Final
 
 from flask import abort, flash, redirect, request, url_for
@@ -30,7 +30,7 @@ from app.console.formats import sentence
 from app.console.forms.form import REASON, ConsoleForm
 from app.console.views import ConsoleView, flash_saved
 from app.db.database import Database
-from app.network.admin.change_words import BY_SECTION
+from app.network.admin.change_words import BY_SECTION, in_words_of
 from app.network.admin.names import row_title
 from app.network.admin.row_forms import DiffLine
 from app.network.edits.results import NotConfirmed
@@ -120,7 +120,7 @@ def heading_of(proposal: Proposal) -> str:
     return "Removed" if all(change.after is None for change in changes) else "Changed"
 
 
-def changes_in_words(proposal: Proposal) -> list[tuple[str, list[DiffLine]]]:
+def changes_in_words(proposal: Proposal) -> list[tuple[str, Sequence[DiffLine]]]:
     """The changes as they were proposed: what each is about, and its fields."""
     return [
         (change.subject, in_words(proposal, difference(change.before, change.after), change))
@@ -132,18 +132,14 @@ def in_words(
     proposal: Proposal,
     differences: Iterable[FieldDifference],
     change: AuditedChange | None = None,
-) -> list[DiffLine]:
+) -> Sequence[DiffLine]:
     """Differences with the labels of the form, units and names beside the values."""
     if proposal.section in ADMINISTERED:
         return [_line(each) for each in sorted(differences, key=_place)]
     if change is None:
         change = read_changes(proposal.changes)[0]
     row = {**(change.before or {}), **(change.after or {})}
-    of = section_of(change.subject, row)
-    view = BY_SECTION.get(of.name) if of else None
-    if view is None:  # a section that is edited by the document alone
-        return [DiffLine(each.field, each.before, each.after, "", "") for each in differences]
-    return view.row_form(formdata=None, row=row).in_words(differences)
+    return in_words_of(change, section_of(change.subject, row), differences)
 
 
 def administered(differences: Iterable[DiffLine]) -> list[DiffLine]:

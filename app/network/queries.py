@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -96,17 +96,26 @@ def row_by_id(connection: Connection, model: type[Base], row_id: int) -> dict[st
     return None if row is None else dict(row)
 
 
+_AT_ONCE: Final = 500
+
+
 def rows_with(
-    connection: Connection, model: type[Base], column: str, values: Collection[Any]
+    connection: Connection, model: type[Base], column: str, values: Sequence[Any]
 ) -> list[dict[str, Any]]:
-    """The rows whose column has one of the values, at most some hundreds; accounts without regard to case."""
-    table = model.__table__
-    is_one: ColumnElement[bool] = table.c[column].in_(values)
-    if table is BlockedAddress.__table__ and column == "address":
-        # EVM addresses have one spelling, which is indexed. Only the others need the slower comparison.
-        others = [value.lower() for value in values if not (len(value) == 42 and value.startswith("0x"))]
-        is_one = or_(is_one, func.lower(table.c[column]).in_(others)) if others else is_one
-    return [dict(row) for row in connection.execute(select(table).where(is_one)).mappings()]
+    """The rows whose column has one of the values; accounts without regard to case.
+
+    :param values: maybe a hundred thousand, of which some hundreds are read at once.
+    """
+    table, found = model.__table__, list[dict[str, Any]]()
+    for start in range(0, len(values), _AT_ONCE):
+        some = values[start : start + _AT_ONCE]
+        is_one: ColumnElement[bool] = table.c[column].in_(some)
+        if table is BlockedAddress.__table__ and column == "address":
+            # EVM addresses have one spelling, which is indexed. Only the others need the slower comparison.
+            others = [value.lower() for value in some if not (len(value) == 42 and value.startswith("0x"))]
+            is_one = or_(is_one, func.lower(table.c[column]).in_(others)) if others else is_one
+        found += (dict(row) for row in connection.execute(select(table).where(is_one)).mappings())
+    return found
 
 
 def chain_row_id(connection: Connection, chain_id: int) -> int | None:

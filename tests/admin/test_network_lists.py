@@ -12,8 +12,10 @@ from sqlalchemy import select, update
 
 from app.accounts.roles import Role
 from app.db.engine import writing
+from app.network.admin.blocks import RouteBlocksView
 from app.network.document import import_network
-from app.network.models import Token
+from app.network.models import RouteBlock, Token
+from app.network.models.columns import declared_columns
 from tests.actors import TESTER
 from tests.admin.edits import new_page
 from tests.admin.forms import form_of, send
@@ -219,3 +221,10 @@ def test_stop_is_the_first_line_of_a_chains_card(operator: Visitor, network: Gat
     page = operator.get("/admin/chains/").text
     first = page[page.index("<tbody>") :].partition("</tr>")[0]
     assert re.findall(r'data-label="([^"]+)"', first)[:2] == ["Name", "Action"]
+
+
+def test_a_heading_is_the_label_of_its_column_unless_the_view_names_another() -> None:
+    columns, headings = declared_columns(RouteBlock), RouteBlocksView.column_labels
+    same = {name for name, each in columns.items() if headings.get(name) == each.label}
+    assert same == {"symbol", "src_chain_id", "dst_chain_id", "reason", "expires_at"}
+    assert headings["both_directions"] == "Directions"

@@ -43,12 +43,7 @@ class PlannedChange(Struct, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def run(
-        self,
-        connection: Connection,
-        database: Database,
-        audit_keys: AuditKeys,
-        actor: Actor,
-        by: str = "",
+        self, connection: Connection, database: Database, audit_keys: AuditKeys, actor: Actor, by: str = ""
     ) -> Saved:
         """Make the change, in a writing transaction, for a caller who has leave to.
 
@@ -108,12 +103,7 @@ class AdministeredChange(PlannedChange, frozen=True, kw_only=True):
         return [self.section] if two_persons.guards(self.section) else []
 
     def run(
-        self,
-        connection: Connection,
-        database: Database,
-        audit_keys: AuditKeys,
-        actor: Actor,
-        by: str = "",
+        self, connection: Connection, database: Database, audit_keys: AuditKeys, actor: Actor, by: str = ""
     ) -> Saved:
         return Saved(self.sentences, self.write(connection, database, audit_keys, actor, by))
 

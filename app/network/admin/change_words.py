@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from flask import url_for
@@ -62,10 +62,19 @@ def lines_of(change: AuditedChange, section: Section | None) -> Sequence[DiffLin
     before, after = change.before, change.after
     if section is not None and before is not None and after is not None:
         before, after = section.with_defaults(before), section.with_defaults(after)
+    return in_words_of(change, section, difference(before, after))
+
+
+def in_words_of(
+    change: AuditedChange, section: Section | None, differences: Iterable[FieldDifference]
+) -> Sequence[DiffLine]:
+    """Differences of the changed row as its form calls its fields, with units and names beside the values.
+
+    A section that is edited by the document alone has no form.
+    """
     view = BY_SECTION.get(section.name) if section else None
-    differences = difference(before, after)
     if view is None:
-        return [_plain(each) for each in differences]
+        return [DiffLine(each.field, each.before, each.after, "", "") for each in differences]
     row = {**(change.before or {}), **(change.after or {})}
     return view.row_form(formdata=None, row=row).in_words(differences)
 
@@ -76,7 +85,3 @@ def restore_page(section: str, record_id: int, number: int, *, before: bool) -> 
         return None
     asked = 1 if before else None
     return url_for(f"{section}.restore", record_id=record_id, number=number, before=asked)
-
-
-def _plain(each: FieldDifference) -> DiffLine:
-    return DiffLine(each.field, each.before, each.after, "", "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -15,14 +15,12 @@ from app.network.blocking import as_network
 from app.network.changes import Change
 from app.network.document import messages_by_path
 from app.network.edits.edit_effects import block_effects
-from app.network.edits.planning import EDITABLE
+from app.network.edits.planning import EDITABLE, blocked_already
 from app.network.edits.results import Effect, FieldError, Invalid, Preview
 from app.network.edits.saving import Description, NetworkChange, network_change
-from app.network.queries import rows_with
 from app.network.sections import Row, Section
 from app.values.amounts import grouped
 
-CHUNK: Final = 500
 MAX_LINES: Final = 100_000
 LONGEST_SHOWN: Final = 120
 _SEPARATORS: Final = re.compile(r"[,;\t]")
@@ -55,8 +53,7 @@ class BlockEdit(Struct, frozen=True):
         One that is blocked at least as long stays as it is. It only ever blocks more, which waits for nobody.
         """
         section = EDITABLE[self.section]
-        rows = [line.row for line in self.lines]
-        blocked = {section.identity(row): row for row in _blocked_already(connection, section, rows)}
+        blocked = blocked_already(connection, section, [line.row for line in self.lines])
         changes, typed = [], []
         for line in self.lines:
             row, before = line.row, blocked.get(section.identity(line.row))
@@ -168,13 +165,6 @@ def _check_shared(section: Section, shared: Mapping[str, Any]) -> None:
         section.schema.load(dict(shared), partial=True)
     except ValidationError as error:
         raise Invalid(FieldError(*pair) for pair in messages_by_path(error.messages)) from None
-
-
-def _blocked_already(connection: Connection, section: Section, rows: Iterable[Row]) -> Iterator[Row]:
-    column = section.key[0]
-    values = [row[column] for row in rows]
-    for start in range(0, len(values), CHUNK):
-        yield from rows_with(connection, section.model, column, values[start : start + CHUNK])
 
 
 def _lasts_longer(until: datetime | None, than: datetime | None) -> bool:

@@ -100,8 +100,6 @@ _MESSAGE: Final = re.compile(
 
 SECTION_BY_NAME: Final = {section.name: section for section in SECTIONS}
 
-_CHUNK: Final = 500
-
 ByIdentity = dict[tuple[Any, ...], Row]
 """Rows of a section by their keys, in order."""
 
@@ -210,14 +208,11 @@ def _edited_rows(connection: Connection, edits: Sequence[Edit]) -> dict[tuple[st
     for edit in edits:
         if edit.row_id is not None:
             wanted.setdefault(edit.section, []).append(edit.row_id)
-    found: dict[tuple[str, int], Row] = {}
-    for name, numbers in wanted.items():
-        for start in range(0, len(numbers), _CHUNK):
-            for row in rows_with(
-                connection, SECTION_BY_NAME[name].model, "id", numbers[start : start + _CHUNK]
-            ):
-                found[name, row["id"]] = row
-    return found
+    return {
+        (name, row["id"]): row
+        for name, numbers in wanted.items()
+        for row in rows_with(connection, SECTION_BY_NAME[name].model, "id", numbers)
+    }
 
 
 def _row_to_edit(section: Section, edit: Edit, standing: Mapping[tuple[str, int], Row]) -> Row | None:
@@ -285,16 +280,21 @@ def _require_not_blocked(connection: Connection, changes: Sequence[tuple[int, Ch
     """As ``_require_new``, for what may have a hundred thousand rows, which are not all read."""
     for part in BLOCKED:
         new = [(at, c) for at, c in changes if c.section.part is part and c.before is None]
-        for start in range(0, len(new), _CHUNK):
-            chunk = new[start : start + _CHUNK]
-            section = chunk[0][1].section
-            column = section.key[0]
-            values = [change.row[column] for _, change in chunk]
-            there = {section.identity(row) for row in rows_with(connection, section.model, column, values)}
-            if errors := [
-                _there_already(section, c.row, at) for at, c in chunk if section.identity(c.row) in there
-            ]:
-                raise Invalid(errors)
+        if not new:
+            continue
+        section = new[0][1].section
+        there = blocked_already(connection, section, [change.row for _, change in new])
+        if errors := [
+            _there_already(section, c.row, at) for at, c in new if section.identity(c.row) in there
+        ]:
+            raise Invalid(errors)
+
+
+def blocked_already(connection: Connection, section: Section, rows: Iterable[Row]) -> ByIdentity:
+    """The rows of now with the keys of these, in a section of blocked accounts or networks."""
+    (column,) = section.key
+    values = [row[column] for row in rows]
+    return _by_identity(section, rows_with(connection, section.model, column, values))
 
 
 def _there_already(section: Section, row: Row, number: int) -> FieldError:

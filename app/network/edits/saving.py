@@ -154,12 +154,7 @@ class NetworkChange(PlannedChange, frozen=True, kw_only=True):
         return sections_that_wait(two_persons, self.rows)
 
     def run(
-        self,
-        connection: Connection,
-        database: Database,
-        audit_keys: AuditKeys,
-        actor: Actor,
-        by: str = "",
+        self, connection: Connection, database: Database, audit_keys: AuditKeys, actor: Actor, by: str = ""
     ) -> Saved:
         """Write the rows, raise the versions, judge stored events again, and add one audit record."""
         now = database.clock()
