@@ -13,7 +13,6 @@ from wtforms import StringField
 
 from app.accounts.proposal import ADMINISTERED, ONE_ROW, OPERATORS, Proposal, ProposalState, TwoPersons
 from app.accounts.services.proposals import (
-    LONGEST_REASON,
     list_all,
     list_waiting,
     note_expired,
@@ -62,19 +61,15 @@ class MayWaitForm(ConsoleForm):
 
 
 class ApproveForm(ConsoleForm):
-    """Approving a proposal; grave changes ask for a name."""
+    """Approving a proposal; grave changes ask for a name. The page writes the inputs of both forms."""
 
-    typed = StringField(render_kw={"autocomplete": "off", "spellcheck": "false"})
+    typed = StringField()
 
 
 class CloseForm(ConsoleForm):
     """Rejecting a proposal, or withdrawing one's own."""
 
-    reason = StringField(
-        "Reason",
-        description="Kept with the proposal and in the audit log.",
-        render_kw={"autocomplete": "off", "maxlength": str(LONGEST_REASON)},
-    )
+    reason = StringField()
 
 
 TONES: Final = {

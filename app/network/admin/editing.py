@@ -29,7 +29,7 @@ from app.network.edits.rows import ShownRow, locked_fields, show_row
 from app.network.history import restoring
 from app.network.models.columns import declared_columns
 from app.network.queries import load_rows
-from app.network.sections import BLOCKED, Section
+from app.network.sections import BLOCKED, Row, Section
 from app.network.snapshot import SnapshotSource
 from app.parts import current
 from app.transfers.admin.components import TransferLine, transfer_line
@@ -62,11 +62,16 @@ def _pages() -> dict[str, tuple[str, str]]:
             if section.part in BLOCKED:
                 continue
             for row in load_rows(connection, section.model):
-                key = row["chain_id"] if section.name == "chains" else row["id"]
                 one = section.name.removesuffix("s").replace("_", " ")
                 title = row_title(one, section.documented(row))
-                found[section.describe(row)] = title, url_for(f"{section.name}.edit", key=key)
+                found[section.describe(row)] = title, page_of(section, row)
     return found
+
+
+def page_of(section: Section, row: Row) -> str:
+    """The page of a row. Chains go by their own ids."""
+    key = row["chain_id"] if section.name == "chains" else row["id"]
+    return url_for(f"{section.name}.edit", key=key)
 
 
 def _transfer_page(name: str) -> str | None:

@@ -17,6 +17,7 @@ from app.console.views import ConsoleView
 from app.db.database import Database
 from app.network.admin.change_words import BY_SECTION, restore_page, told
 from app.network.admin.document import typed_time
+from app.network.admin.editing import page_of
 from app.network.admin.names import row_title
 from app.network.history import RowHistory, network_at, row_history, row_of_change
 from app.parts import current
@@ -84,8 +85,7 @@ class HistoryView(ConsoleView):
         section, row = found
         if row is None or section.name not in BY_SECTION:
             return redirect(url_for("history.index", subject=change.subject))
-        key = row["chain_id"] if section.name == "chains" else row["id"]
-        return redirect(url_for(f"{section.name}.edit", key=key))
+        return redirect(page_of(section, row))
 
     @expose("/at")
     def at(self) -> str:
