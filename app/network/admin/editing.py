@@ -114,7 +114,6 @@ class NetworkView(ListView):
     row_form: ClassVar[type[RowForm]]
     one: ClassVar[str]
     """What a row is called in headings, such as ``route``."""
-    form_help: ClassVar[str] = ""
     list_template = "console/network/list.html"
     column_list: Any
     column_labels: Any
