@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from app.api import health
 from app.estimates import views as estimates
-from app.estimates.schemas import EstimateAnswer, ExplainedAnswer, estimate_query, explained_json
+from app.estimates.schemas import EstimateAnswer, ExplainedAnswer, estimate_query
 from app.http.headers import MEANT, PROGRESS_HEADERS
 from app.http.operations import READ, Operation
 from app.latency import views as latency
@@ -207,7 +207,6 @@ OPERATIONS: Final = (
     Operation(
         name="explainEstimate",
         call=estimates.get_explained_estimate,
-        dump=explained_json,
         query=estimate_query,
         answer=ExplainedAnswer(),
         summary="explainEstimate: how an estimate comes about",

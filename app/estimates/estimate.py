@@ -1,7 +1,7 @@
 """The estimate: inputs in, an answer or a refusal out. Pure, and exact to the smallest unit.
 
-The rules: docs/interface.md#estimate, in the order of docs/interface.md#estimate-checks. ``estimate``
-answers; ``explain`` says how the same answer came about.
+The rules: docs/interface.md#estimate, in the order of docs/interface.md#estimate-checks. How the same answer
+comes about is said by ``explanation``.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from fractions import Fraction
 from msgspec import Struct
 
 from app.estimates.checks import pass_checks
-from app.estimates.explanation import Explanation, explain
 from app.estimates.inputs import EstimateInputs
+from app.estimates.pricing import price_transfer
 from app.estimates.refusals import Check, EstimateRefused
 from app.values.codes import BridgeType
 
-__all__ = ["Check", "Estimate", "EstimateRefused", "Explanation", "estimate", "explain"]
+__all__ = ["Check", "Estimate", "EstimateRefused", "estimate"]
 
 
 class Estimate(Struct, frozen=True):
@@ -39,11 +39,10 @@ class Estimate(Struct, frozen=True):
 
 def estimate(inputs: EstimateInputs) -> Estimate:
     """What a transfer would cost and bring. Raises ``EstimateRefused`` and nothing else."""
-    passed = pass_checks(inputs)
-    transfer, result = passed.transfer, passed.calculation
+    transfer, price, result = pass_checks(price_transfer(inputs))
     return Estimate(
         eq_value_token_amt=result.eq,
-        bridge_rate=passed.price.bridge_rate(result.amt, result.eq),
+        bridge_rate=price.bridge_rate(result.amt, result.eq),
         perc_fee=result.perc_fee,
         base_fee=result.base_fee,
         slippage_tolerance=inputs.request.slippage_tolerance,

@@ -1,88 +1,156 @@
-"""How an estimate comes about: each term with its formula and inputs, each limit with its headroom.
+"""How an estimate comes about: its terms, its limits, its checks, and the amounts that pass.
 
-It uses the same calculation and checks as the answer (``pricing``, ``checks``). The console and
-``explainEstimate`` ask for it; answering an estimate does not build it.
+It is made of what the answer is made of (``pricing``, ``checks``), for the console and ``explainEstimate``;
+answering an estimate does not build it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from app.estimates.advice import largest_passing, smallest_passing
-from app.estimates.checks import pass_checks
-from app.estimates.curve import CurveUnsettled
-from app.estimates.explained_terms import Limit, Term, limits_of, terms_of
-from app.estimates.inputs import EstimateInputs
-from app.estimates.pricing import Calculation, Price, TransferTerms, calculate, price_of, transfer_terms
+from app.estimates.checks import refusal_of
+from app.estimates.explained_terms import PPM_UNIT, Term, Unit, dst_unit, src_unit, terms_of
+from app.estimates.passing import PassingRange, largest_paid, range_within_limits
+from app.estimates.pricing import Calculation, Price, Priced, TransferTerms, price_transfer
 from app.estimates.refusals import Check, EstimateRefused
-from app.network.route_terms import StableSwapRate
-from app.values.amounts import MAX_UINT256
-from app.values.codes import BridgeType, ErrCode, Reason
+from app.network.route_terms import BaseFee, FixedRate, StableSwapRate
+from app.values.amounts import MAX_UINT256, PPM
+from app.values.codes import BridgeType
 
 
-class PassingRange(Struct, frozen=True):
-    """The least and the most that pass now, in source units, whatever amount was asked for.
+class Limit(Struct, frozen=True):
+    """One limit. ``counted`` is what this transfer brings against ``value``, both in ``unit``.
 
-    ``most`` is None where 2^256-1, the largest amount that can be asked for, passes. Between the two nearly
-    every amount passes; there may be gaps where a fee tier begins or a rounded-up fee grows by one.
+    ``check`` refuses what breaks it; None for ``minimal_max_slippage``, which breaks nothing. ``label`` names
+    it in the console. ``largest_amt`` is the largest amount (source units) that this limit alone lets
+    through, ``None`` where it bounds none.
+    ``binds``: an upper limit that no other is tighter than; a lower one that is broken; for
+    ``minimal_max_slippage`` whether it is what ``max_slippage`` answers.
     """
 
-    least: int
-    most: int | None
+    check: Check | None
+    label: str
+    formula: str
+    value: int
+    counted: int
+    unit: Unit
+    largest_amt: int | None = None
+    at_least: bool = False
+    binds: bool = False
+
+    @property
+    def name(self) -> str:
+        """Its name for clients."""
+        return "minimal_max_slippage" if self.check is None else self.check.value
+
+    @property
+    def headroom(self) -> int:
+        """What this transfer leaves of the limit; negative: it is broken."""
+        return self.counted - self.value if self.at_least else self.value - self.counted
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether its check refuses this transfer, if no earlier one does."""
+        return self.check is not None and self.headroom < 0
 
 
-def passing_range(inputs: EstimateInputs) -> PassingRange | None:
-    """The exact range; None where no amount passes or the curve gives no price. Raises nothing."""
-    transfer = transfer_terms(inputs)
+def limits_of(priced: Priced) -> tuple[Limit, ...]:
+    """All limits on the terms of a transfer, as far as there are numbers for them."""
+    transfer, amt = priced.transfer, priced.inputs.request.amt
     if transfer is None:
-        return None
-    found = _search(transfer)
-    if found is None or not all(_passes(inputs, amt) for amt in found):
-        return None
-    least, most = found
-    return PassingRange(least, None if most == MAX_UINT256 else most)
+        return ()
+    upper = [*_inbound(transfer, amt), *_outbound(transfer, priced.price, priced.result)]
+    tightest = min((limit.largest_amt for limit in upper if limit.largest_amt is not None), default=None)
+    return (
+        *(
+            replace(limit, binds=limit.largest_amt is not None and limit.largest_amt == tightest)
+            for limit in upper
+        ),
+        *(replace(limit, binds=limit.headroom < 0) for limit in _lower(transfer, priced.result, amt)),
+    )
 
 
-def _search(transfer: TransferTerms) -> tuple[int, int] | None:
-    """The least and the most by the limits alone."""
-    try:
-        price = price_of(transfer)
-        if price is None:
-            return None
-        least = smallest_passing(transfer, price, 1)
-        most = largest_passing(transfer, price, MAX_UINT256)
-    except CurveUnsettled:
-        return None
-    return None if least is None or most is None else (least, most)
+def _of_pair(transfer: TransferTerms, end: str) -> str:
+    """The bound that goes before the token's for a pegged transfer, in words."""
+    return f"{end}_deposit or {end}_burn of the pair, else " if transfer.pools is None else ""
 
 
-def _passes(inputs: EstimateInputs, amt: int) -> bool:
-    """Whether this amount passes every check, including those that do not depend on it."""
-    try:
-        pass_checks(replace(inputs, request=replace(inputs.request, amt=amt)))
-    except EstimateRefused:
-        return False
-    return True
+def _inbound(transfer: TransferTerms, amt: int) -> list[Limit]:
+    """The bound that an operator sets, and the source pool's limits, each a bound on the amount itself."""
+    limits: list[Limit] = []
+    most = transfer.src_token.max_send
+
+    def limit(check: Check, label: str, formula: str, value: int, used: int, largest: int) -> None:
+        unit = src_unit(transfer)
+        limits.append(Limit(check, label, formula, value, used + amt, unit, largest_amt=largest))
+
+    if most is not None:
+        formula = f"amt is at most {_of_pair(transfer, 'max')}max_send of the token on the source chain"
+        limit(Check.MAX_SEND, "Maximum amount of the token", formula, most, 0, most)
+    if transfer.pools is None:
+        return limits
+    pool = transfer.pools.src
+    label, value = "Inbound limit of the source pool", pool.inbound_limit
+    formula = "amt is at most liquidity added - relayed - withdrawn of the source pool"
+    limit(Check.INBOUND_LIMIT, label, formula, value, 0, max(0, value))
+    if pool.epoch_cap is not None:
+        label, value, used = "Epoch cap of the source pool", pool.epoch_cap, pool.epoch_volume
+        formula = "volume of the source pool in this epoch + amt is at most its epoch cap"
+        limit(Check.EPOCH_CAP, label, formula, value, used, max(0, value - used))
+    if pool.total_cap is not None:
+        label, value, used = "Total cap of the source pool", pool.total_cap, pool.balance
+        formula = "balance of the source pool + amt is at most its total cap"
+        limit(Check.TOTAL_CAP, label, formula, value, used, max(0, value - used))
+    return limits
 
 
-POOL_CHECKS = frozenset(
-    {
-        Check.SLIPPAGE_TOLERANCE,
-        Check.BASE_FEE_AGE,
-        Check.INBOUND_LIMIT,
-        Check.EPOCH_CAP,
-        Check.TOTAL_CAP,
-        Check.CURVE,
-        Check.DST_BALANCE,
-        Check.MAX_SLIPPAGE,
-    }
-)
-"""The checks that are not made for a pegged transfer; ``CURVE`` is not made at a fixed rate either."""
+def _outbound(transfer: TransferTerms, price: Price | None, result: Calculation | None) -> list[Limit]:
+    """What the destination pool can pay at a fixed rate, and the bound of uint256."""
+    if result is None or price is None:
+        return []
+    limits = []
+    if transfer.pools is not None and isinstance(transfer.rate, FixedRate):
+        limits.append(
+            Limit(
+                Check.DST_BALANCE,
+                "Balance of the destination pool",
+                "estimated_receive_amt is at most the balance of the destination pool",
+                transfer.pools.dst.balance,
+                result.receive,
+                dst_unit(transfer),
+                largest_amt=largest_paid(transfer, price),
+            )
+        )
+    label, formula = "Largest number that fits the contract", "eq_value_token_amt is at most 2^256-1"
+    limits.append(Limit(Check.RESULT_SIZE, label, formula, MAX_UINT256, result.eq, dst_unit(transfer)))
+    return limits
+
+
+def _lower(transfer: TransferTerms, result: Calculation | None, amt: int) -> list[Limit]:
+    """The limits that a small amount breaks; through pools it loses most of itself on the way."""
+    limits, least = [], transfer.src_token.min_send
+    if least is not None:
+        label, unit = "Minimum amount of the token", src_unit(transfer)
+        formula = f"amt is at least {_of_pair(transfer, 'min')}min_send of the token on the source chain"
+        limits.append(Limit(Check.MIN_SEND, label, formula, least, amt, unit, at_least=True))
+    if result is None:
+        return limits
+    label, formula = "Amount left after fees", "estimated_receive_amt is at least 1"
+    limits.append(Limit(Check.FEES, label, formula, 1, result.receive, dst_unit(transfer), at_least=True))
+    if transfer.pools is None:
+        return limits
+    label, formula = "Maximum slippage below 100 %", "max_slippage is at most 999999"
+    limits.append(Limit(Check.MAX_SLIPPAGE, label, formula, PPM - 1, result.max_slippage, PPM_UNIT))
+    label = "Minimum slippage of the source chain's contract"
+    formula = "max_slippage is at least minimal_max_slippage of the source chain"
+    minimal = transfer.src_chain.minimal_max_slippage
+    limits.append(Limit(None, label, formula, minimal, result.slippage_down, PPM_UNIT, at_least=True))
+    return limits
 
 
 class CheckOutcome(StrEnum):
@@ -101,83 +169,107 @@ class CheckResult(Struct, frozen=True):
     outcome: CheckOutcome
 
 
-class Refusal(Struct, frozen=True):
-    """The refusal as the answer gives it, with the amounts (source units) and tolerance that would pass."""
-
-    check: Check
-    code: ErrCode
-    reason: Reason
-    msg: str
-    largest_passing_amt: int | None
-    smallest_passing_amt: int | None
-    largest_passing_tolerance: int | None
-
-
 class Explanation(Struct, frozen=True):
     """Everything behind one answer; ``refusal`` is ``None`` where it is an estimate.
 
-    ``terms`` and ``limits`` are there as far as they can be worked out, also beside a refusal:
-    none for an unknown chain, all for an amount over a limit. ``bridge_type`` is
-    ``UNDEFINED`` while the route is not known.
+    ``terms`` and ``limits`` are there as far as they can be worked out, also beside a refusal: none for an
+    unknown chain, all for an amount over a limit. ``passing`` has the amounts that pass, whatever is
+    requested; None where none does.
     """
 
-    bridge_type: BridgeType
+    priced: Priced
     terms: tuple[Term, ...]
     limits: tuple[Limit, ...]
     checks: tuple[CheckResult, ...]
-    refusal: Refusal | None
+    refusal: EstimateRefused | None
+    passing: PassingRange | None
+
+    @property
+    def bridge_type(self) -> BridgeType:
+        """``UNDEFINED`` while no route or pair is known."""
+        transfer = self.priced.transfer
+        return BridgeType.UNDEFINED if transfer is None else transfer.bridge_type
+
+    @property
+    def rate_model(self) -> str:
+        """``fixed``, ``stableswap`` or ``pegged``; empty where no route or pair is known."""
+        transfer = self.priced.transfer
+        if transfer is None:
+            return ""
+        if transfer.pools is None:
+            return "pegged"
+        return "fixed" if isinstance(transfer.rate, FixedRate) else "stableswap"
+
+    @property
+    def base_fee(self) -> BaseFee | None:
+        """That of the route; None for a pegged transfer, and where it is not known."""
+        transfer, route = self.priced.transfer, self.priced.inputs.route
+        return None if transfer is None or transfer.pools is None or route is None else route.base_fee
+
+    @property
+    def base_fee_source(self) -> str:
+        """``configured``, ``reported`` or ``pinned``; empty where the base fee is not known."""
+        fee = self.base_fee
+        if fee is None:
+            return "configured" if self.rate_model == "pegged" else ""
+        if fee.pinned_until is not None:
+            return "pinned"
+        return "reported" if fee.reported else "configured"
+
+    @property
+    def base_fee_since(self) -> datetime | None:
+        """Since when the base fee has its value, where that is known."""
+        return None if self.base_fee is None else self.base_fee.since
+
+    @property
+    def facts_age_seconds(self) -> float | None:
+        """How long ago pools and reported fee were read, to the millisecond; None where they do not count."""
+        age = self.priced.inputs.facts_age
+        return None if age is None else round(age, 3)
+
+    @property
+    def public_checks(self) -> tuple[CheckResult, ...]:
+        """As clients are told them: the two checks that look for blocks are one."""
+        network, address, *others = self.checks
+        refused = network if network.outcome is CheckOutcome.REFUSED else address
+        return (replace(address, outcome=refused.outcome), *others)
 
 
-def explain(inputs: EstimateInputs) -> Explanation:
-    """Say how the answer to ``inputs`` comes about. Raises nothing."""
-    refusal: Refusal | None = None
-    try:
-        pass_checks(inputs)
-    except EstimateRefused as refused:
-        refusal = Refusal(
-            check=refused.check,
-            code=refused.code,
-            reason=refused.reason,
-            msg=refused.msg,
-            largest_passing_amt=refused.largest_passing_amt,
-            smallest_passing_amt=refused.smallest_passing_amt,
-            largest_passing_tolerance=refused.largest_passing_tolerance,
-        )
-    transfer = transfer_terms(inputs)
-    price, result = _worked_out(inputs, transfer)
+def explain(priced: Priced) -> Explanation:
+    """Say how the answer to a request comes about. Raises nothing."""
+    refusal = refusal_of(priced)
     return Explanation(
-        bridge_type=transfer.bridge_type if transfer is not None else BridgeType.UNDEFINED,
-        terms=terms_of(transfer, price, result) if transfer is not None else (),
-        limits=limits_of(transfer, price, result, inputs.request.amt) if transfer is not None else (),
-        checks=_checks(transfer, refusal),
+        priced=priced,
+        terms=terms_of(priced),
+        limits=limits_of(priced),
+        checks=_checks(priced.transfer, refusal),
         refusal=refusal,
+        passing=passing_range(priced),
     )
 
 
-def _worked_out(
-    inputs: EstimateInputs, transfer: TransferTerms | None
-) -> tuple[Price | None, Calculation | None]:
-    """The price and the numbers of the amount asked for, as far as there are any."""
-    if transfer is None or not transfer.fees_known:
-        return None, None
-    price: Price | None = None
-    try:
-        price = price_of(transfer)
-        if price is None or inputs.request.amt <= 0:
-            return price, None
-        return price, calculate(transfer, price, inputs.request.amt)
-    except CurveUnsettled:
-        return price, None
+def passing_range(priced: Priced) -> PassingRange | None:
+    """The exact range; None where no amount passes or the curve gives no price. Raises nothing."""
+    found = range_within_limits(priced)
+    if found is None or not all(_passes(priced, amt) for amt in (found.least_amt, found.most_amt)):
+        return None
+    return found
+
+
+def _passes(priced: Priced, amt: int) -> bool:
+    """Whether this amount passes every check, including those that do not depend on it."""
+    request = replace(priced.inputs.request, amt=amt)
+    return refusal_of(price_transfer(replace(priced.inputs, request=request))) is None
 
 
 def _applies(check: Check, transfer: TransferTerms) -> bool:
     """Whether the check is made for a transfer on these terms."""
     if check is Check.CURVE:
         return isinstance(transfer.rate, StableSwapRate)
-    return transfer.pools is not None or check not in POOL_CHECKS
+    return transfer.pools is not None or not check.of_pools
 
 
-def _checks(transfer: TransferTerms | None, refusal: Refusal | None) -> tuple[CheckResult, ...]:
+def _checks(transfer: TransferTerms | None, refusal: EstimateRefused | None) -> tuple[CheckResult, ...]:
     """Every check with its outcome: those before the refusing one have passed."""
     results = []
     outcome = CheckOutcome.PASSED
@@ -192,23 +284,5 @@ def _checks(transfer: TransferTerms | None, refusal: Refusal | None) -> tuple[Ch
     return tuple(results)
 
 
-ACCESS: Final = "access"
-
-_OF_BLOCKS: Final = (Check.CALLER_NETWORK, Check.ADDRESS)
-
-CHECK_NAMES: Final = (ACCESS, *(check.value for check in Check if check not in _OF_BLOCKS))
-"""What the public is told. The two that look for blocks are one: which of them it was is told by nothing but
-the code that the estimate itself answers."""
-
-
-def check_name(check: Check) -> str:
-    """The name of a check, one of ``CHECK_NAMES``."""
-    return ACCESS if check in _OF_BLOCKS else check.value
-
-
-def check_outcomes(results: Sequence[CheckResult]) -> list[tuple[str, CheckOutcome]]:
-    """Each check with its outcome, in their order."""
-    blocks = {result.outcome for result in results if result.check in _OF_BLOCKS}
-    access = CheckOutcome.REFUSED if CheckOutcome.REFUSED in blocks else CheckOutcome.PASSED
-    others = [(result.check.value, result.outcome) for result in results if result.check not in _OF_BLOCKS]
-    return [(ACCESS, access), *others]
+CHECK_NAMES: Final = tuple(dict.fromkeys(check.public_name for check in Check))
+"""What clients are told of checks, in their order."""

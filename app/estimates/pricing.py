@@ -1,7 +1,7 @@
 """From inputs to numbers: which terms apply to a transfer, and what an amount comes to on these terms.
 
-The checks are in ``checks``, so the answer, the explanation and the search for amounts that would pass
-share one calculation.
+:func:`price_transfer` makes terms, price and numbers once. The checks, the answer, the explanation and the
+search for amounts that would pass read what it returns.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from app.estimates.curve import CURVE_DECIMALS, invariant, swap_output
+from app.estimates.curve import CURVE_DECIMALS, CurveUnsettled, invariant, swap_output
 from app.estimates.inputs import EstimateInputs
 from app.network.pools import PoolState
 from app.network.route_terms import ChainTerms, FeeTier, FixedRate, StableSwapRate, TokenTerms
@@ -261,3 +261,33 @@ def calculate(transfer: TransferTerms, price: Price, amt: int) -> Calculation:
     return Calculation(
         amt, eq, tier, perc_fee, transfer.base_fee, eq - fees, minimum_ppm, slippage_down, max_slippage
     )
+
+
+class Priced(Struct, frozen=True):
+    """A request with the terms that apply to it, its price, and what its amount comes to.
+
+    Without ``transfer`` a chain, a token, the route or the pair is missing. Without ``price`` fees are not
+    known or one side of the curve is empty; without ``result`` the amount is not over 0 either. Where the
+    curve is not ``settled`` it gives no price for the balances, or no result for the amount.
+    """
+
+    inputs: EstimateInputs
+    transfer: TransferTerms | None = None
+    price: Price | None = None
+    result: Calculation | None = None
+    settled: bool = True
+
+
+def price_transfer(inputs: EstimateInputs) -> Priced:
+    """The terms, price and numbers of a request, as far as there are any. Raises nothing."""
+    transfer = transfer_terms(inputs)
+    price: Price | None = None
+    if transfer is None or not transfer.fees_known:
+        return Priced(inputs, transfer)
+    try:
+        price = price_of(transfer)
+        if price is None or inputs.request.amt <= 0:
+            return Priced(inputs, transfer, price)
+        return Priced(inputs, transfer, price, calculate(transfer, price, inputs.request.amt))
+    except CurveUnsettled:
+        return Priced(inputs, transfer, price, settled=False)

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, Final
 
 from marshmallow import fields, post_load
 
-from app.estimates.explained_terms import Limit, Term
-from app.estimates.explanation import (
-    CHECK_NAMES,
-    CheckOutcome,
-    PassingRange,
-    Refusal,
-    check_name,
-    check_outcomes,
-)
-from app.estimates.services import ExplainedEstimate
+from app.estimates.explanation import CHECK_NAMES, CheckOutcome
 from app.http.schemas import (
     AmountString,
     Answer,
@@ -29,8 +19,6 @@ from app.http.schemas import (
     describe,
     enumerated,
 )
-from app.network.route_terms import BaseFee
-from app.values.amounts import MAX_UINT256
 from app.values.codes import BridgeType, ErrCode, Reason
 from app.values.times import rfc3339
 from app.values.wire_values import MAX_ADDRESS_CHARACTERS, MAX_SYMBOL_CHARACTERS
@@ -143,6 +131,13 @@ class EstimateAnswer(Answer):
     )
 
 
+class Moment(fields.String):
+    """A time to the second; null where it is not known."""
+
+    def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:
+        return None if value is None else rfc3339(value, "seconds")
+
+
 _NULLABLE: Final[dict[str, Any]] = {"allow_none": True, "dump_default": None}
 _MODELS: Final = ("fixed", "stableswap", "pegged", "")
 _SOURCES: Final = ("configured", "reported", "pinned", "")
@@ -167,8 +162,13 @@ class ExplainedTerm(Shape):
     )
     inputs = fields.List(fields.Nested(TermInput))
     value = fields.String(metadata=describe(_EXACT, "0"))
-    unit = fields.String(metadata=describe("What it is counted in.", "smallest units of USDT on BNB Chain"))
-    rounding = fields.String(metadata=describe("How it is rounded.", "up", enum=["up", "down", "none"]))
+    unit = fields.String(
+        attribute="unit.text",
+        metadata=describe("What it is counted in.", "smallest units of USDT on BNB Chain"),
+    )
+    rounding = fields.String(
+        attribute="direction", metadata=describe("How it is rounded.", "up", enum=["up", "down", "none"])
+    )
 
 
 class ExplainedLimit(Shape):
@@ -182,8 +182,12 @@ class ExplainedLimit(Shape):
     )
     value = fields.String(metadata=describe("The limit.", "5000000000000"))
     counted = fields.String(metadata=describe("What counts against it, this transfer included.", "1000000"))
-    left = fields.String(metadata=describe("What is left; negative: it is broken.", "4999999000000"))
-    unit = fields.String(metadata=describe("Their unit.", "smallest units of USDT on Ethereum"))
+    left = fields.String(
+        attribute="headroom", metadata=describe("What is left; negative: it is broken.", "4999999000000")
+    )
+    unit = fields.String(
+        attribute="unit.text", metadata=describe("Their unit.", "smallest units of USDT on Ethereum")
+    )
     largest_amt = fields.String(
         allow_none=True,
         metadata=describe("The largest amount that this limit alone allows; null if any.", "5000000000000"),
@@ -196,7 +200,9 @@ class ExplainedLimit(Shape):
 class ExplainedCheck(Shape):
     """One check."""
 
-    name = fields.String(metadata=describe("Its name.", "inbound_limit", enum=list(CHECK_NAMES)))
+    name = fields.String(
+        attribute="check.public_name", metadata=describe("Its name.", "inbound_limit", enum=list(CHECK_NAMES))
+    )
     outcome = fields.String(
         metadata=describe(
             "`not_reached`: an earlier check refused; `not_made`: it does not apply to this transfer.",
@@ -221,7 +227,8 @@ class ExplainedRefusal(Shape):
         metadata=describe("`msg` of the estimate.", "You can transfer up to 5000000 USDT at this moment")
     )
     check = fields.String(
-        metadata=describe("The check that refused.", "inbound_limit", enum=list(CHECK_NAMES))
+        attribute="check.public_name",
+        metadata=describe("The check that refused.", "inbound_limit", enum=list(CHECK_NAMES)),
     )
     largest_passing_amt = fields.String(
         allow_none=True,
@@ -247,18 +254,22 @@ class ExplainedAnswer(Answer):
 
     refusal = fields.Nested(
         ExplainedRefusal,
+        attribute="explanation.refusal",
         **_NULLABLE,
         metadata=describe("Why there is no estimate; null if there is one."),
     )
     bridge_type = fields.Integer(
+        attribute="explanation.bridge_type",
         dump_default=0,
         metadata=describe("BridgeType; 0 where no way is known.", 1) | enumerated(BridgeType),
     )
     rate_model = fields.String(
+        attribute="explanation.rate_model",
         dump_default="",
         metadata=describe("Where the rate is from; empty if no way is known.", "fixed", enum=list(_MODELS)),
     )
     base_fee_source = fields.String(
+        attribute="explanation.base_fee_source",
         dump_default="",
         metadata=describe(
             "Where the base fee is from: the configuration, the event feed, or an operator who set it for a "
@@ -267,7 +278,8 @@ class ExplainedAnswer(Answer):
             enum=list(_SOURCES),
         ),
     )
-    base_fee_since = fields.String(
+    base_fee_since = Moment(
+        attribute="explanation.base_fee_since",
         **_NULLABLE,
         metadata=describe(
             "Since when it has this value (RFC 3339); null if unknown.", "2026-11-21T12:00:00Z"
@@ -275,21 +287,25 @@ class ExplainedAnswer(Answer):
     )
     terms = fields.List(
         fields.Nested(ExplainedTerm),
+        attribute="explanation.terms",
         dump_default=list,
         metadata=describe("Every number of the estimate, as far as it can be worked out, in this order."),
     )
     limits = fields.List(
         fields.Nested(ExplainedLimit),
+        attribute="explanation.limits",
         dump_default=list,
         metadata=describe("Every limit that applies, also those that are not reached."),
     )
     checks = fields.List(
         fields.Nested(ExplainedCheck),
+        attribute="explanation.public_checks",
         dump_default=list,
         metadata=describe("Every check in the order in which they are made."),
     )
     passing = fields.Nested(
         PassingAmounts,
+        attribute="explanation.passing",
         **_NULLABLE,
         metadata=describe("The amounts that pass now, whatever was asked for; null if none."),
     )
@@ -297,90 +313,13 @@ class ExplainedAnswer(Answer):
         dump_default=0,
         metadata=describe("A number that grows with each change of the configuration.", 118),
     )
-    config_changed_at = fields.String(
+    config_changed_at = Moment(
         **_NULLABLE, metadata=describe("When it last changed (RFC 3339).", "2026-11-21T09:30:00Z")
     )
     facts_age_seconds = fields.Float(
+        attribute="explanation.facts_age_seconds",
         **_NULLABLE,
         metadata=describe(
             "How long ago the pools' balances and the reported fee were read; null if they do not count.", 0.4
         ),
     )
-
-
-def explained_json(explained: ExplainedEstimate) -> dict[str, Any]:
-    """The explanation in the shape of :class:`ExplainedAnswer`."""
-    explanation = explained.explanation
-    return {
-        "refusal": _refusal(explanation.refusal) if explanation.refusal else None,
-        "bridge_type": explanation.bridge_type,
-        "rate_model": explained.rate_model,
-        "base_fee_source": _fee_source(explanation.bridge_type, explained.base_fee),
-        "base_fee_since": _time(explained.base_fee.since) if explained.base_fee else None,
-        "terms": [_term(term) for term in explanation.terms],
-        "limits": [_limit(limit) for limit in explanation.limits],
-        "checks": [
-            {"name": name, "outcome": outcome.value} for name, outcome in check_outcomes(explanation.checks)
-        ],
-        "passing": _passing(explained.passing) if explained.passing else None,
-        "config_version": explained.config_version,
-        "config_changed_at": _time(explained.config_changed_at),
-        "facts_age_seconds": None if explained.facts_age is None else round(explained.facts_age, 3),
-    }
-
-
-def _refusal(refusal: Refusal) -> dict[str, Any]:
-    return {
-        "code": refusal.code,
-        "reason": refusal.reason.value,
-        "msg": refusal.msg,
-        "check": check_name(refusal.check),
-        "largest_passing_amt": _text(refusal.largest_passing_amt),
-        "smallest_passing_amt": _text(refusal.smallest_passing_amt),
-        "largest_passing_tolerance": refusal.largest_passing_tolerance,
-    }
-
-
-def _fee_source(bridge_type: BridgeType, fee: BaseFee | None) -> str:
-    if fee is None:
-        return "" if bridge_type in (BridgeType.POOL, BridgeType.UNDEFINED) else "configured"
-    if fee.pinned_until is not None:
-        return "pinned"
-    return "reported" if fee.reported else "configured"
-
-
-def _term(term: Term) -> dict[str, Any]:
-    return {
-        "name": term.name,
-        "formula": term.formula,
-        "inputs": [{"name": name, "value": str(value)} for name, value in term.inputs],
-        "value": str(term.value),
-        "unit": term.unit,
-        "rounding": term.rounding if term.rounding in ("up", "down") else "none",
-    }
-
-
-def _limit(limit: Limit) -> dict[str, Any]:
-    return {
-        "name": limit.name,
-        "formula": limit.formula,
-        "value": str(limit.value),
-        "counted": str(limit.counted),
-        "left": str(limit.headroom),
-        "unit": limit.unit,
-        "largest_amt": _text(limit.largest_amt),
-        "binds": limit.binds,
-    }
-
-
-def _passing(passing: PassingRange) -> dict[str, Any]:
-    most = MAX_UINT256 if passing.most is None else passing.most
-    return {"least_amt": str(passing.least), "most_amt": str(most)}
-
-
-def _text(amount: int | None) -> str | None:
-    return None if amount is None else str(amount)
-
-
-def _time(at: datetime | None) -> str | None:
-    return None if at is None else rfc3339(at, "seconds")

@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from fractions import Fraction
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from app.db.database import Database
-from app.estimates import refusals as refuse
 from app.estimates.counts import EstimateCounts
-from app.estimates.estimate import Estimate, Explanation, estimate, explain
-from app.estimates.explanation import CheckOutcome, PassingRange, passing_range
+from app.estimates.estimate import Estimate, estimate
+from app.estimates.explanation import Explanation, explain
 from app.estimates.inputs import EstimateInputs, EstimateRequest
-from app.estimates.pricing import is_pegged
+from app.estimates.pricing import Priced, is_pegged, price_transfer
 from app.estimates.queries import EstimateFacts, estimate_facts
-from app.estimates.refusals import Check
+from app.estimates.refusals import amount_zero, chain_unknown
 from app.network.pools import PoolState
-from app.network.route_terms import BaseFee, FixedRate, RouteBlock, RouteTerms, base_fee_now
+from app.network.route_terms import RouteBlock, RouteTerms, base_fee_now
 from app.network.snapshot import NetworkSnapshot, SnapshotSource
 from app.network.terms import NetworkTerms, in_any_case
 from app.values.codes import BridgeType, Reason
@@ -150,7 +149,7 @@ def token_bound(
     """
     snapshot = snapshots.current()
     if chain_id not in snapshot.terms.chains:
-        raise refuse.chain_unknown(chain_id)
+        raise chain_unknown(chain_id)
     symbol = _symbol(snapshot.configs.answer["chain_token"][str(chain_id)]["token"], token_addr)
     pool = snapshot.terms.pools.get(PoolKey(ChainId(chain_id), symbol))
     if pool is None:
@@ -172,27 +171,15 @@ def _symbol(tokens: list[dict[str, Any]], address: str) -> str:
     )
 
 
-BLOCKED: Final = frozenset({Check.CALLER_NETWORK, Check.ADDRESS})
-"""Who is refused by one of these gets no numbers: the estimate gives none either."""
-
-
 class ExplainedEstimate(Struct, frozen=True):
-    """Everything behind one answer.
+    """An explanation, and the configuration that it is of.
 
-    ``rate_model``: ``fixed``, ``stableswap`` or ``pegged``; empty where no route or pair is known.
-    ``base_fee`` is that of the route; None for a pegged transfer, and where it is not known. ``passing`` has
-    the amounts that pass, whatever was asked for; None where none does. ``config_version`` grows with each
-    change of the configuration, the last at ``config_changed_at``. ``facts_age``: how many seconds ago pools
-    and reported fee were read; None where they do not count.
+    ``config_version`` grows with each change of the configuration, the last at ``config_changed_at``.
     """
 
     explanation: Explanation
-    rate_model: str
-    base_fee: BaseFee | None
-    passing: PassingRange | None
     config_version: int
     config_changed_at: datetime | None
-    facts_age: float | None
 
 
 def explain_estimate(
@@ -233,41 +220,14 @@ def _explained(
 ) -> ExplainedEstimate:
     snapshot = snapshots.current()
     inputs = estimate_inputs(database, snapshots, request, usr_addr, caller, snapshot)
-    explanation = explain(inputs)
-    if explanation.refusal is not None and explanation.refusal.check in BLOCKED:
-        return ExplainedEstimate(_bare(explanation), "", None, None, *_version(snapshot), None)
-    by_pools = explanation.bridge_type is BridgeType.POOL and inputs.route is not None
-    return ExplainedEstimate(
-        explanation,
-        _rate_model(inputs, explanation),
-        inputs.route.base_fee if by_pools and inputs.route is not None else None,
-        passing_range(inputs),
-        *_version(snapshot),
-        inputs.facts_age,
-    )
-
-
-def _bare(explanation: Explanation) -> Explanation:
-    """Without anything of the transfer: not even which checks are made for it is told."""
-    checks = tuple(
-        replace(each, outcome=CheckOutcome.NOT_REACHED) if each.outcome is CheckOutcome.NOT_MADE else each
-        for each in explanation.checks
-    )
-    return replace(explanation, bridge_type=BridgeType.UNDEFINED, terms=(), limits=(), checks=checks)
-
-
-def _rate_model(inputs: EstimateInputs, explanation: Explanation) -> str:
-    if explanation.bridge_type is BridgeType.UNDEFINED:
-        return ""
-    if explanation.bridge_type is not BridgeType.POOL or inputs.route is None:
-        return "pegged"
-    return "fixed" if isinstance(inputs.route.rate, FixedRate) else "stableswap"
-
-
-def _version(snapshot: NetworkSnapshot) -> tuple[int, datetime | None]:
-    """Each part has a number that grows, so that no two configurations have the same sum of them."""
+    # Who is blocked gets no numbers, as the estimate gives none: not even which checks are made for it.
+    blocked = inputs.caller_blocked or inputs.address_blocked
+    priced = Priced(replace(inputs, facts_age=None)) if blocked else price_transfer(inputs)
+    # Each part has a number that grows, so that no two configurations have the same sum of them.
     parts = snapshot.versions.values()
-    return sum(part.version for part in parts), max((part.changed_at for part in parts), default=None)
+    version = sum(part.version for part in parts)
+    changed_at = max((part.changed_at for part in parts), default=None)
+    return ExplainedEstimate(explain(priced), version, changed_at)
 
 
 class Withdrawal(Struct, frozen=True):
@@ -324,9 +284,9 @@ def _transfer(withdrawal: Withdrawal, withdrawals: Withdrawals) -> EstimateReque
 
 def _refund(snapshots: SnapshotSource, withdrawal: Withdrawal) -> Estimate:
     if withdrawal.chain_id not in snapshots.current().terms.chains:
-        raise refuse.chain_unknown(withdrawal.chain_id)
+        raise chain_unknown(withdrawal.chain_id)
     if withdrawal.amount <= 0:
-        raise refuse.amount_zero()
+        raise amount_zero()
     return Estimate(
         eq_value_token_amt=withdrawal.amount,
         bridge_rate=Fraction(1),

@@ -7,24 +7,16 @@ from typing import Final
 
 from msgspec import Struct
 
-from app.estimates.admin.summary import (
-    BRIDGE_TYPE_WORDS,
-    CHECK_WORDS,
-    INPUT_WORDS,
-    LIMIT_WORDS,
-    OUTCOME_WORDS,
-    TERM_WORDS,
-    Unit,
-)
+from app.estimates.admin.summary import BRIDGE_TYPE_WORDS
 from app.estimates.curve import CURVE_DECIMALS
-from app.estimates.estimate import Explanation, explain
-from app.estimates.explained_terms import Limit, Term, Value
-from app.estimates.explanation import CheckOutcome, PassingRange, Refusal, passing_range
+from app.estimates.explained_terms import Counted, Value
+from app.estimates.explanation import Explanation, explain
 from app.estimates.inputs import EstimateInputs
+from app.estimates.pricing import price_transfer
+from app.estimates.refusals import EstimateRefused
 from app.network.route_terms import FixedRate
 from app.transfers.admin.components import AmountText
-from app.values.amounts import PPM, format_units
-from app.values.codes import BridgeType
+from app.values.amounts import MAX_UINT256, PPM, format_units
 from app.values.times import age_in_words
 
 RATE_DECIMALS: Final = 18
@@ -44,47 +36,6 @@ class Number(Struct, frozen=True):
     units: str
 
 
-class NamedNumber(Struct, frozen=True):
-    """A number and what it is called."""
-
-    label: str
-    number: Number
-
-
-class TermLine(Struct, frozen=True):
-    """A term: its formula, its inputs, and its rounding direction (empty: nothing to round)."""
-
-    name: str
-    label: str
-    formula: str
-    inputs: tuple[NamedNumber, ...]
-    number: Number
-    rounding: str
-
-
-class LimitLine(Struct, frozen=True):
-    """A limit, what this transfer uses of it, and what remains (``left``). Broken where that is under 0."""
-
-    name: str
-    label: str
-    formula: str
-    allowed: Number
-    counted: Number
-    left: Number
-    broken: bool
-    binds: bool
-    largest: AmountText | None
-
-
-class CheckLine(Struct, frozen=True):
-    """One check in the order in which they are made."""
-
-    name: str
-    label: str
-    outcome: CheckOutcome
-    words: str
-
-
 class Suggestion(Struct, frozen=True):
     """What would pass instead: an amount (source units) or a tolerance (millionths), in words and exact."""
 
@@ -93,35 +44,23 @@ class Suggestion(Struct, frozen=True):
     tolerance: int | None = None
 
 
-class RefusalView(Struct, frozen=True):
-    """Why there is no estimate: the answer's code, reason and message, and the check that refused."""
-
-    code: int
-    code_name: str
-    reason: str
-    msg: str
-    check: str
-    suggestions: tuple[Suggestion, ...]
-
-
 class EstimateView(Struct, frozen=True):
-    """Everything behind one estimate.
+    """An explanation, and what the page says about it in words.
 
     ``rate_source`` and ``fee_source`` say where rate and base fee come from; empty while no route or
     pegged pair is known. ``facts_age`` says how old the pools' balances and the reported fee are; empty where
     they do not count. ``received`` is None beside a refusal. ``least`` and ``most`` are the amounts that
-    pass, whatever was asked for. Both are None where none passes, ``most`` also where there is no bound.
+    pass, whatever is requested. Both are None where none passes, ``most`` also where there is no bound.
     """
 
+    explanation: Explanation
+    units: Units
     inputs: tuple[tuple[str, str], ...]
     bridge_type_words: str
     rate_source: str
     fee_source: str
     facts_age: str
-    terms: tuple[TermLine, ...]
-    limits: tuple[LimitLine, ...]
-    checks: tuple[CheckLine, ...]
-    refusal: RefusalView | None
+    suggestions: tuple[Suggestion, ...]
     received: AmountText | None
     least: AmountText | None
     most: AmountText | None
@@ -129,62 +68,58 @@ class EstimateView(Struct, frozen=True):
 
 def estimate_view(inputs: EstimateInputs) -> EstimateView:
     """The explanation of these inputs for people, of an estimate or of its refusal."""
-    explained, units = explain(inputs), _Units(inputs)
-    passing = passing_range(inputs)
-    receive = {term.name: term.value for term in explained.terms}.get("estimated_receive_amt")
-    answered = explained.refusal is None and isinstance(receive, int)
+    explained, units = explain(price_transfer(inputs)), Units(inputs)
+    passing, result = explained.passing, explained.priced.result
+    least = passing.least_amt if passing else None
+    most = passing.most_amt if passing and passing.most_amt < MAX_UINT256 else None
     return EstimateView(
-        inputs=tuple(_asked(inputs, units)),
+        explanation=explained,
+        units=units,
+        inputs=tuple(_requested(inputs, units)),
         bridge_type_words=BRIDGE_TYPE_WORDS[explained.bridge_type],
-        rate_source=_rate_source(inputs, explained),
-        fee_source=_fee_source(inputs, explained),
+        rate_source=_rate_source(explained),
+        fee_source=_fee_source(explained),
         facts_age=_facts_age(inputs.facts_age),
-        terms=tuple(_term(term, units) for term in explained.terms),
-        limits=tuple(_limit(limit, units) for limit in explained.limits),
-        checks=tuple(
-            CheckLine(each.check.value, CHECK_WORDS[each.check], each.outcome, OUTCOME_WORDS[each.outcome])
-            for each in explained.checks
-        ),
-        refusal=_refusal(explained.refusal, passing, units) if explained.refusal else None,
-        received=units.dst(receive) if answered and isinstance(receive, int) else None,
-        least=units.src(passing.least) if passing else None,
-        most=units.src(passing.most) if passing and passing.most is not None else None,
+        suggestions=_suggestions(explained.refusal, least, most, units) if explained.refusal else (),
+        received=units.dst(result.receive) if result and explained.refusal is None else None,
+        least=None if least is None else units.src(least),
+        most=None if most is None else units.src(most),
     )
 
 
-class _Units:
+class Units:
     """Writes numbers in the units of one request's tokens."""
 
     def __init__(self, inputs: EstimateInputs) -> None:
         self.symbol = inputs.request.token_symbol
         self._decimals = {
-            Unit.SRC: inputs.src_token.decimals if inputs.src_token else None,
-            Unit.DST: inputs.dst_token.decimals if inputs.dst_token else None,
-            Unit.CURVE: CURVE_DECIMALS,
+            Counted.SRC: inputs.src_token.decimals if inputs.src_token else None,
+            Counted.DST: inputs.dst_token.decimals if inputs.dst_token else None,
+            Counted.CURVE: CURVE_DECIMALS,
         }
 
     def src(self, amt: int) -> AmountText:
-        return self._amount(amt, Unit.SRC)
+        return self._amount(amt, Counted.SRC)
 
     def dst(self, amt: int) -> AmountText:
-        return self._amount(amt, Unit.DST)
+        return self._amount(amt, Counted.DST)
 
-    def _amount(self, amt: int, unit: Unit) -> AmountText:
-        decimals = self._decimals[unit]
+    def _amount(self, amt: int, counted: Counted) -> AmountText:
+        decimals = self._decimals[counted]
         return AmountText(amt, self.symbol, "" if decimals is None else format_units(amt, decimals))
 
-    def number(self, value: Value, unit: Unit | None) -> Number:
+    def number(self, value: Value, counted: Counted | None) -> Number:
         if isinstance(value, str):
             return Number("", value)
-        if unit in (Unit.PPM, Unit.RATIO):
-            share = Fraction(value) / (PPM if unit is Unit.PPM else 1)
-            ppm = f"{value} ppm" if unit is Unit.PPM else decimal_down(share, RATE_DECIMALS)
+        if counted in (Counted.PPM, Counted.RATIO):
+            share = Fraction(value) / (PPM if counted is Counted.PPM else 1)
+            ppm = f"{value} ppm" if counted is Counted.PPM else decimal_down(share, RATE_DECIMALS)
             return Number(f"{decimal_down(share * 100, 4)} %", ppm)
-        decimals = self._decimals.get(unit) if unit is not None else None
+        decimals = self._decimals.get(counted) if counted is not None else None
         if decimals is None:
             return Number("", decimal_down(Fraction(value), RATE_DECIMALS))
         whole = decimal_down(Fraction(value) / 10**decimals, decimals + 6)
-        human = whole if unit is Unit.CURVE else f"{whole} {self.symbol}"
+        human = whole if counted is Counted.CURVE else f"{whole} {self.symbol}"
         return Number(human, decimal_down(Fraction(value), 6))
 
 
@@ -197,11 +132,11 @@ def decimal_down(value: Fraction, decimals: int) -> str:
     return f"{sign}{format_units(digits, decimals)}{rest}"
 
 
-def _asked(inputs: EstimateInputs, units: _Units) -> list[tuple[str, str]]:
+def _requested(inputs: EstimateInputs, units: Units) -> list[tuple[str, str]]:
     request = inputs.request
     src, dst = inputs.src_chain, inputs.dst_chain
     amount = units.src(request.amt)
-    tolerance = units.number(request.slippage_tolerance, Unit.PPM)
+    tolerance = units.number(request.slippage_tolerance, Counted.PPM)
     return [
         ("From", f"{src.name} ({src.id})" if src else f"chain {request.src_chain_id}, not configured"),
         ("To", f"{dst.name} ({dst.id})" if dst else f"chain {request.dst_chain_id}, not configured"),
@@ -217,21 +152,23 @@ def _asked(inputs: EstimateInputs, units: _Units) -> list[tuple[str, str]]:
     ]
 
 
-def _rate_source(inputs: EstimateInputs, explained: Explanation) -> str:
-    if explained.bridge_type is BridgeType.UNDEFINED:
+def _rate_source(explained: Explanation) -> str:
+    transfer = explained.priced.transfer
+    if transfer is None:
         return ""
-    if explained.bridge_type is not BridgeType.POOL or inputs.route is None:
+    if transfer.pools is None:
         return "1: a pegged token has the same value on both chains"
-    rate = inputs.route.rate
+    rate = transfer.rate
     if isinstance(rate, FixedRate):
         return f"Fixed rate of the route, configured as {rate.text}"
     return f"StableSwap curve over the current balances of both pools, amplification {rate.amplification}"
 
 
-def _fee_source(inputs: EstimateInputs, explained: Explanation) -> str:
-    if explained.bridge_type is BridgeType.UNDEFINED:
+def _fee_source(explained: Explanation) -> str:
+    transfer, inputs = explained.priced.transfer, explained.priced.inputs
+    if transfer is None:
         return ""
-    if explained.bridge_type is not BridgeType.POOL or inputs.route is None:
+    if transfer.pools is None or inputs.route is None:
         return "Configured with the pegged pair"
     fee = inputs.route.base_fee
     if fee is None:
@@ -252,50 +189,26 @@ def _facts_age(seconds: float | None) -> str:
     return "just now" if seconds < _YOUNGEST_SHOWN else f"{seconds:.1f} s ago"
 
 
-def _term(term: Term, units: _Units) -> TermLine:
-    words = TERM_WORDS[term.name]
-    inputs = tuple(NamedNumber(*_input(name, value, units)) for name, value in term.inputs)
-    number = units.number(term.value, words.unit)
-    return TermLine(term.name, words.label, term.formula, inputs, number, term.rounding)
+def _suggestions(
+    refusal: EstimateRefused, least: int | None, most: int | None, units: Units
+) -> tuple[Suggestion, ...]:
+    """The amounts and the tolerance that would pass, each once.
 
-
-def _input(name: str, value: Value, units: _Units) -> tuple[str, Number]:
-    if name in INPUT_WORDS:
-        label, unit = INPUT_WORDS[name]
-        return label, units.number(value, unit)
-    words = TERM_WORDS[name]
-    return words.label.lower(), units.number(value, words.unit)
-
-
-def _limit(limit: Limit, units: _Units) -> LimitLine:
-    label, unit = LIMIT_WORDS[limit.name]
-    allowed, counted, left = (
-        units.number(value, unit) for value in (limit.value, limit.counted, limit.headroom)
-    )
-    largest = None if limit.largest_amt is None else units.src(limit.largest_amt)
-    broken = limit.headroom < 0 and limit.name in CHECK_WORDS
-    return LimitLine(limit.name, label, limit.formula, allowed, counted, left, broken, limit.binds, largest)
-
-
-def _refusal(refusal: Refusal, passing: PassingRange | None, units: _Units) -> RefusalView:
-    nearest = [
+    :param least: that passes, whatever is requested; None where none passes.
+    :param most: likewise; None where there is no bound either.
+    """
+    amounts = (
         ("Largest smaller amount that passes", refusal.largest_passing_amt),
         ("Smallest larger amount that passes", refusal.smallest_passing_amt),
-    ]
-    if passing is not None:
-        nearest += [("Minimum that passes", passing.least), ("Maximum that passes", passing.most)]
-    suggestions: list[Suggestion] = []
-    for label, amt in nearest:
-        if amt is not None and amt not in {each.amount.units for each in suggestions if each.amount}:
-            suggestions.append(Suggestion(label, units.src(amt)))
+        ("Minimum that passes", least),
+        ("Maximum that passes", most),
+    )
+    labels: dict[int, str] = {}
+    for label, amt in amounts:
+        if amt is not None:
+            labels.setdefault(amt, label)
+    suggestions = [Suggestion(label, units.src(amt)) for amt, label in labels.items()]
     if refusal.largest_passing_tolerance is not None:
         tolerance = refusal.largest_passing_tolerance
         suggestions.append(Suggestion("Highest slippage tolerance that passes", tolerance=tolerance))
-    return RefusalView(
-        code=int(refusal.code),
-        code_name=refusal.code.name.removeprefix("ErrCode_"),
-        reason=refusal.reason.value,
-        msg=refusal.msg,
-        check=CHECK_WORDS[refusal.check],
-        suggestions=tuple(suggestions),
-    )
+    return tuple(suggestions)

@@ -16,6 +16,7 @@ from app.console.forms.numbers import exact, number_text
 from app.console.views import ConsoleView
 from app.db.database import Database
 from app.estimates.admin.explained import Suggestion, estimate_view
+from app.estimates.admin.summary import OUTCOME_WORDS
 from app.estimates.inputs import EstimateRequest
 from app.estimates.services import estimate_inputs
 from app.network.admin.amount_fields import SMALLEST, TOKENS
@@ -217,4 +218,5 @@ def _estimate(database: Database, snapshots: SnapshotSource, form: EstimateForm)
         "with_amount": with_amount,
         "instead": instead,
         "percent": percent,
+        "outcome_words": OUTCOME_WORDS,
     }

@@ -10,10 +10,11 @@ import pytest
 from msgspec.structs import replace
 
 from app.estimates.admin.explained import EstimateView, decimal_down, estimate_view
-from app.estimates.admin.summary import BRIDGE_TYPE_WORDS, CHECK_WORDS, OUTCOME_WORDS
+from app.estimates.admin.summary import BRIDGE_TYPE_WORDS, OUTCOME_WORDS
 from app.estimates.estimate import EstimateRefused, estimate
-from app.estimates.explanation import passing_range
+from app.estimates.explanation import CheckOutcome, passing_range
 from app.estimates.inputs import EstimateInputs, EstimateRequest
+from app.estimates.pricing import price_transfer
 from app.estimates.refusals import Check
 from app.estimates.services import estimate_inputs
 from app.network.route_terms import FeeTier
@@ -50,9 +51,10 @@ def keeps_its_word(inputs: EstimateInputs) -> None:
         least, most = view.least.units, view.most.units if view.most else UINT256
         assert passes(inputs, least) and not passes(inputs, least - 1)
         assert passes(inputs, most) and (view.most is None or not passes(inputs, most + 1))
-        assert view.refusal is not None or least <= amt <= most
-    assert (view.refusal is None) == passes(inputs, amt) == (view.received is not None)
-    for each in view.refusal.suggestions if view.refusal else ():
+        assert view.explanation.refusal is not None or least <= amt <= most
+    assert (view.explanation.refusal is None) == passes(inputs, amt) == (view.received is not None)
+    assert view.explanation.refusal is not None or not view.suggestions
+    for each in view.suggestions:
         if each.amount is not None:
             units = each.amount.units
             assert passes(inputs, units)
@@ -88,8 +90,10 @@ def test_the_range_is_that_of_trying_every_amount() -> None:
         )
         inputs = replace(inputs, route=route, dst_token=replace(inputs.src_token))
         passing = [amt for amt in range(400) if passes(inputs, amt)]
-        found = passing_range(inputs)
-        assert (found and (found.least, found.most)) == ((passing[0], passing[-1]) if passing else None)
+        found = passing_range(price_transfer(inputs))
+        assert (found and (found.least_amt, found.most_amt)) == (
+            (passing[0], passing[-1]) if passing else None
+        )
 
 
 def test_no_range_where_no_amount_passes() -> None:
@@ -104,25 +108,26 @@ def test_no_range_where_no_amount_passes() -> None:
         on_curve(src_pool=pool_with(added=2**400), dst_pool=pool_with(added=2**2000)),
     ):
         view = estimate_view(closed)
-        assert view.refusal and view.least is view.most is None and not view.refusal.suggestions
+        assert view.explanation.refusal and view.least is view.most is None and not view.suggestions
 
 
 def test_terms_in_both_ways_of_writing() -> None:
     view = estimate_view(usdt())
-    lines = {term.name: term for term in view.terms}
-    fee = lines["perc_fee"]
-    assert (fee.label, fee.rounding, fee.number.human, fee.number.units) == (
+    terms = {term.name: term for term in view.explanation.terms}
+    numbers = {name: view.units.number(term.value, term.unit.counted) for name, term in terms.items()}
+    fee = terms["perc_fee"]
+    assert (fee.label, fee.rounding, numbers["perc_fee"].human, numbers["perc_fee"].units) == (
         "Protocol fee", "up", "0.004 USDT", "4000000000000000",
     )  # fmt: skip
-    assert [(each.label, each.number.human) for each in fee.inputs] == [
+    assert [(each.label, view.units.number(each.value, each.counted).human) for each in fee.inputs] == [
         ("value on the destination before fees", "10 USDT"),
         ("fee", "0.04 %"),
         ("tier starts at", "0 USDT"),
     ]
-    assert lines["max_slippage"].number.units == "63943 ppm"
-    assert lines["max_slippage"].number.human == "6.3943 %"
-    assert lines["max_slippage_rate"].number.units.startswith("0.0639437528")
-    assert lines["bridge_rate"].number.units == "1"
+    assert numbers["max_slippage"].units == "63943 ppm"
+    assert numbers["max_slippage"].human == "6.3943 %"
+    assert numbers["max_slippage_rate"].units.startswith("0.0639437528")
+    assert numbers["bridge_rate"].units == "1"
     assert view.received and view.received.text == "9.390562471907988034"
     assert view.bridge_type_words == "Liquidity pools"
     assert view.rate_source == "Fixed rate of the route, configured as 1"
@@ -134,25 +139,28 @@ def test_terms_in_both_ways_of_writing() -> None:
 def test_the_limit_that_binds_and_the_check_that_refused() -> None:
     pool = pool_with(added=100 * TOKEN, total_cap=300 * TOKEN, epoch_cap=90 * TOKEN, epoch_volume=85 * TOKEN)
     view = estimate_view(usdt(src_pool=pool))
-    (binding,) = [limit for limit in view.limits if limit.binds]
-    assert (binding.label, binding.broken) == ("Epoch cap of the source pool", True)
-    assert (binding.allowed.human, binding.counted.human, binding.left.human) == (
+    (binding,) = [limit for limit in view.explanation.limits if limit.binds]
+    assert (binding.label, binding.is_broken) == ("Epoch cap of the source pool", True)
+    numbers = (binding.value, binding.counted, binding.headroom)
+    assert [view.units.number(each, binding.unit.counted).human for each in numbers] == [
         "90 USDT",
         "95 USDT",
         "-5 USDT",
-    )
-    assert str(binding.largest) == "5 USDT"
-    assert view.refusal and view.refusal.check == "Within the source pool's epoch cap"
-    assert (view.refusal.code, view.refusal.code_name) == (1005, "ERROR_CODE_INBOUND_LIQUIDITY_LIMIT")
-    nearest = view.refusal.suggestions[0]
+    ]
+    assert binding.largest_amt and str(view.units.src(binding.largest_amt)) == "5 USDT"
+    refusal = view.explanation.refusal
+    assert refusal and refusal.check.label == "Within the source pool's epoch cap"
+    assert (refusal.code, refusal.code.name) == (1005, "ERROR_CODE_INBOUND_LIQUIDITY_LIMIT")
+    nearest = view.suggestions[0]
     assert (nearest.label, str(nearest.amount)) == ("Largest smaller amount that passes", "5 USDT")
-    assert [check.label for check in view.checks if check.words == "Failed"] == [view.refusal.check]
+    failed = [each.check for each in view.explanation.checks if each.outcome is CheckOutcome.REFUSED]
+    assert failed == [refusal.check]
 
 
 def test_too_small_names_the_least() -> None:
     view = estimate_view(ask(usdt(), amt=1))
-    assert view.refusal and view.refusal.reason == "amount_too_small"
-    above = view.refusal.suggestions[0]
+    assert view.explanation.refusal and view.explanation.refusal.reason == "amount_too_small"
+    above = view.suggestions[0]
     assert above.label == "Smallest larger amount that passes"
     assert above.amount and above.amount == view.least and above.amount.units > 605437
 
@@ -165,9 +173,9 @@ def test_where_rate_and_fee_come_from() -> None:
 
 
 def test_everything_has_words() -> None:
-    assert set(CHECK_WORDS) == set(Check)
+    assert all(check.label for check in Check)
     assert set(BRIDGE_TYPE_WORDS) == set(BridgeType)
-    assert len(OUTCOME_WORDS) == 4
+    assert set(OUTCOME_WORDS) == set(CheckOutcome)
 
 
 def request_of(query: str) -> EstimateRequest:
@@ -198,16 +206,16 @@ def test_the_age_of_what_was_read_is_told(age: float | None, words: str) -> None
 def test_the_sandboxs_estimates_and_errors(sandbox: Gateway) -> None:
     for told in SANDBOX_ESTIMATES:
         view = view_of(sandbox, request_of(told.query))
-        assert view.refusal is None and view.received and view.received.text and view.least, told
+        assert view.explanation.refusal is None and view.received and view.received.text and view.least, told
     for error in SANDBOX_ERRORS:
         if error.code in (1015, 1018):
             continue
-        view = view_of(sandbox, request_of(error.query))
-        assert view.refusal and (view.refusal.code, view.refusal.reason) == (error.code, error.reason)
+        refusal = view_of(sandbox, request_of(error.query)).explanation.refusal
+        assert refusal and (refusal.code, refusal.reason) == (error.code, error.reason)
     (blocked,) = [error for error in SANDBOX_ERRORS if error.code == 1015]
     account = parse_qs(blocked.query)["usr_addr"][0]
-    refused = view_of(sandbox, request_of(blocked.query), account)
-    assert refused.refusal and refused.refusal.check == "The user's address is not blocked"
+    refusal = view_of(sandbox, request_of(blocked.query), account).explanation.refusal
+    assert refusal and refusal.check.label == "The user's address is not blocked"
     (stale,) = [error for error in SANDBOX_ERRORS if error.reason == "fee_stale"]
     assert (
         view_of(sandbox, request_of(stale.query)).fee_source

@@ -6,8 +6,11 @@ from fractions import Fraction
 
 from msgspec.structs import replace
 
-from app.estimates.estimate import Check, EstimateRefused, estimate, explain
-from app.estimates.explanation import CheckOutcome
+from app.estimates import explanation as explanations
+from app.estimates.estimate import Check, EstimateRefused, estimate
+from app.estimates.explanation import CheckOutcome, Explanation
+from app.estimates.inputs import EstimateInputs
+from app.estimates.pricing import price_transfer
 from app.network.route_terms import FeeTier
 from app.values.codes import BridgeType
 from tests.estimates.pure.estimate_cases import (
@@ -20,6 +23,10 @@ from tests.estimates.pure.estimate_cases import (
     pool_with,
     usdt,
 )
+
+
+def explain(inputs: EstimateInputs) -> Explanation:
+    return explanations.explain(price_transfer(inputs))
 
 
 def terms(inputs):
@@ -77,8 +84,9 @@ def test_it_says_what_the_answer_says(inputs):
 def test_the_terms_follow_from_their_inputs():
     got = terms(usdt())
     assert got["scaled_amt"].value == 10**19
-    assert got["perc_fee"].inputs == (("eq_value_token_amt", 10**19), ("ppm", 400), ("tier_from", 0))
-    assert got["perc_fee"].unit == "smallest units of USDT on BNB Chain"
+    made_from = [(each.name, each.value) for each in got["perc_fee"].inputs]
+    assert made_from == [("eq_value_token_amt", 10**19), ("ppm", 400), ("tier_from", 0)]
+    assert got["perc_fee"].unit.text == "smallest units of USDT on BNB Chain"
     assert (
         got["minimum_destination_amt"].value
         == Fraction(10**19 * 997_000, 10**6) - 605437528092011966 - 4 * 10**15
@@ -86,13 +94,13 @@ def test_the_terms_follow_from_their_inputs():
     assert got["max_slippage_rate"].value == 1 - got["minimum_destination_amt"].value / 10**19
     assert got["max_slippage"].value == 63_943 == int(got["max_slippage_rate"].value * 10**6)
     assert got["minimum_receive_amt"].value == 10**19 * (10**6 - 63_943) // 10**6
-    assert all(term.formula and term.unit for term in got.values())
+    assert all(term.formula and term.unit.text for term in got.values())
 
 
 def test_a_curve_tells_its_balances_and_invariant():
     got = terms(on_curve())
     assert got["invariant"].value == 10**25
-    assert dict(got["invariant"].inputs)["amplification"] == 200
+    assert {each.name: each.value for each in got["invariant"].inputs}["amplification"] == 200
     assert got["bridge_rate"].value == Fraction(got["eq_value_token_amt"].value, 10**19)
 
 

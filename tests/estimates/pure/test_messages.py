@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from app.estimates import checks
 from app.estimates.estimate import Check, EstimateRefused, estimate
 from app.estimates.inputs import EstimateInputs, EstimateRequest
+from app.estimates.passing import Advice
 from app.network.route_terms import (
     BaseFee,
     ChainTerms,
@@ -59,10 +60,7 @@ def passes(inputs: EstimateInputs, amt: int, **changes) -> bool:
 def no_advice() -> AbstractContextManager[Any]:
     """Refusals say nothing meanwhile: to look for an amount that passes takes longer than the checks."""
 
-    def refused(*_: object) -> EstimateRefused:
-        return EstimateRefused("", check=Check.AMOUNT, reason=Reason.AMOUNT_ZERO)
-
-    return patch.multiple(checks, over_limit=refused, fees_eat=refused, slippage_too_high=refused)
+    return patch.multiple(checks, advise=lambda *_, **__: Advice(), nothing_passes=lambda *_: "")
 
 
 def promised(msg: str, words: str, decimals: int) -> int | None:

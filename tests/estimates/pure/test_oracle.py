@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from app.estimates.estimate import EstimateRefused, estimate, explain
+from app.estimates.estimate import EstimateRefused, estimate
+from app.estimates.explanation import explain
 from app.estimates.inputs import EstimateInputs
+from app.estimates.pricing import price_transfer
 from tests.estimates.pure.estimate_cases import for_seeds, pegged_inputs, plausible_inputs, wild_inputs
 from tests.estimates.pure.oracle import Answer, Refused, expected
 
@@ -46,5 +48,5 @@ def test_pegged(inputs):
 def test_anything(inputs):
     got = answered(inputs)
     assert got == expected(inputs)
-    explanation = explain(inputs)
+    explanation = explain(price_transfer(inputs))
     assert (explanation.refusal is None) == isinstance(got, Answer)
