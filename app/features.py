@@ -22,7 +22,7 @@ from app.http.limit_counts import LimitStore
 from app.http.limits import RefundRequestLimit
 from app.monitoring.readiness import ClockSkew, FeedAges, Readiness, look
 from app.network.changes import NETWORK_CHANGED
-from app.network.queries import FactsCache, share_facts
+from app.network.queries import share_facts
 from app.network.services import NetworkSnapshots
 from app.network.snapshot import SnapshotSource
 from app.observability.counters import Counters
@@ -38,10 +38,10 @@ from config import MADE_AUDIT_KEY, Settings
 
 def add_features(app: Flask, settings: Settings, database: Database, counters: Counters) -> None:
     """Have the application hold the parts of all features."""
-    _share(database)
     snapshots = NetworkSnapshots(
         database.engine, settings.config_max_age_seconds, reads=database.reads, clock=database.clock
     )
+    _share(database, snapshots)
     counted_every = settings.estimate_counts_seconds
     limit_store = LimitStore(settings.rate_limit_storage_url)
     anchors = Anchors([place_of(url) for url in settings.audit_anchors])
@@ -69,11 +69,11 @@ def add_features(app: Flask, settings: Settings, database: Database, counters: C
     add_part(app, Release, Release(commit=settings.build_commit or None))
 
 
-def _share(database: Database) -> None:
-    """Give those who write what they last read of the network, and what features above them do then."""
-    facts = FactsCache()
+def _share(database: Database, snapshots: NetworkSnapshots) -> None:
+    """Give transactions the network in memory, and those that write what features above them do then."""
+    for engine in database.engines:
+        share_facts(engine, snapshots)
     for engine in (database.engine, database.feed):
-        share_facts(engine, facts)
         HEAD_WRITTEN.hand_in(engine, publish_head)
         NETWORK_CHANGED.hand_in(engine, follow_network_changes)
         REQUEST_STORED.hand_in(engine, follow_refund_request)

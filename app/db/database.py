@@ -50,6 +50,12 @@ class Database(Struct, frozen=True):
     """When PostgreSQL last answered."""
     clock: Clock
 
+    @property
+    def engines(self) -> tuple[Engine, ...]:
+        """Every engine that reads or writes, that of a replica included."""
+        replica = self.public.replica
+        return (self.engine, self.reads, self.feed, *([] if replica is None else [replica.engine]))
+
     def work_as_command(self) -> None:
         """Give this process's work on the database the time that commands may take.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, Protocol
 
 import orjson
 from msgspec.structs import replace
@@ -145,82 +146,56 @@ def load_versions(connection: Connection) -> dict[str, PartVersion]:
 _OPTION: Final = "gateway_facts"
 
 
-class FactsCache:
-    """What a writer of this process loaded last: a batch of one event does not read the whole network.
+class FactsInMemory(Protocol):
+    """Where a process has the configuration in memory."""
 
-    It never stands in for what a transaction sees: each reads the versions of the configuration and the rows
-    of the reported sets itself, and takes from here only what was made of the same.
-    """
+    def facts_of(self, versions: Mapping[str, PartVersion]) -> NetworkFacts | None:
+        """What the configuration of these versions says, with the validators that are configured; None where
+        that of other versions is in memory."""
 
-    def __init__(self) -> None:
-        self.configured: tuple[Mapping[str, PartVersion], NetworkFacts] = {}, NetworkFacts()
-        """The versions of the configuration, and the facts that it came to, opening validators included."""
-        self.reported: Mapping[tuple[ChainId, int, str], ValidatorSet] = {}
-        """Sets by their rows, as these are stored."""
+    def renew(self) -> None:
+        """Load the newest, where another is in memory. A failure is only logged."""
 
 
-def share_facts(engine: Engine, cache: FactsCache) -> None:
-    """Let the writers of an engine use a cache."""
-    engine.update_execution_options(**{_OPTION: cache})
+def share_facts(engine: Engine, in_memory: FactsInMemory) -> None:
+    """Let the transactions of an engine use what is in memory."""
+    engine.update_execution_options(**{_OPTION: in_memory})
 
 
 def load_network_facts(connection: Connection) -> NetworkFacts:
-    """Everything that folding depends on, the validator sets included."""
-    cache = connection.get_execution_options().get(_OPTION)
-    if not isinstance(cache, FactsCache) or not is_writing(connection):
-        # A reader that is not the only writer may see a change between two of its statements.
-        configured, sets = _load_configured(connection), _reported_sets(connection, {})
-    else:
-        configured = _configured_facts(connection, cache)
-        cache.reported = sets = _reported_sets(connection, cache.reported)
-    reported = {members.chain_id: members for members in sets.values()}
+    """Everything that folding depends on, the validator sets included.
+
+    Each chain's latest standing ``validators.updated`` outranks its opening set.
+    """
+    configured, table = load_configured_facts(connection), ReportedValidatorSet
+    rows = connection.execute(select(table.chain_id, table.version, cast(table.members, Text)))
+    reported = {
+        ChainId(row.chain_id): _decoded_set(ChainId(row.chain_id), int(row.version), str(row.members))
+        for row in rows
+    }
     return replace(configured, validators={**configured.validators, **reported})
 
 
-def _configured_facts(connection: Connection, cache: FactsCache) -> NetworkFacts:
-    """What the configuration says: from the cache, where that is of the version that the transaction sees."""
-    versions = load_versions(connection)
-    known, facts = cache.configured
-    if versions and versions == known:
-        return facts
-    loaded = _load_configured(connection)
+def load_configured_facts(connection: Connection) -> NetworkFacts:
+    """What the configuration says, with the validators that are configured.
 
-    def store() -> None:
-        cache.configured = versions, loaded
-
-    # Not before: when this is rolled back, another transaction may give the same version to other values.
-    after_commit(connection, store)
-    return loaded
-
-
-_OF_FACTS: Final[dict[str, tuple[Any, ...]]] = {
-    "chains": (Chain, Chain.chain_id, Chain.contract_addr),
-    "tokens": (Token, Token.chain_id, Token.symbol, Token.address, Token.decimal),
-    "pools": (Pool, Pool.chain_id, Pool.symbol),
-    "routes": (Route, Route.symbol, Route.src_chain_id, Route.dst_chain_id, Route.rate_value),
-    "pegged_pairs": (
-        PeggedPair,
-        PeggedPair.symbol,
-        PeggedPair.org_chain_id,
-        PeggedPair.pegged_chain_id,
-        PeggedPair.pegged_deposit_contract_addr,
-        PeggedPair.pegged_burn_contract_addr,
-        PeggedPair.deposit_contracts,
-        PeggedPair.burn_contracts,
-        PeggedPair.org_token,
-        PeggedPair.pegged_token,
-    ),
-}
-"""The columns that facts are made of. A whole row takes three times as long."""
-
-
-def _load_configured(connection: Connection) -> NetworkFacts:
-    """What the tables of the configuration say, with the opening validators."""
-    rows: dict[str, Any] = {
-        section: connection.execute(select(*columns).order_by(model.__table__.c.id)).mappings().all()
-        for section, (model, *columns) in _OF_FACTS.items()
-    }
+    It is that of the versions that the transaction sees, whatever is in memory: a transaction that changes
+    the configuration, or a replica that is behind, reads the tables.
+    """
+    in_memory: FactsInMemory | None = connection.get_execution_options().get(_OPTION)
+    if in_memory is not None:
+        facts = in_memory.facts_of(load_versions(connection))
+        if facts is not None:
+            return facts
+        if is_writing(connection):
+            # A process that only writes has nobody else to renew it. Not before the transaction ends: the
+            # writer's lock is not held for that, and what is rolled back was never the configuration.
+            after_commit(connection, in_memory.renew)
+    rows = {model.__tablename__: load_rows(connection, model) for model in _OF_FACTS}
     return replace(build_facts(rows), validators=load_opening_sets(connection))
+
+
+_OF_FACTS: Final = (Chain, Token, Pool, Route, PeggedPair)
 
 
 def load_opening_sets(connection: Connection, chain_id: ChainId | None = None) -> dict[ChainId, ValidatorSet]:
@@ -236,19 +211,7 @@ def load_opening_sets(connection: Connection, chain_id: ChainId | None = None) -
     return {chain_id: ValidatorSet.of(chain_id, 0, members) for chain_id, members in opening.items()}
 
 
-def _reported_sets(
-    connection: Connection, known: Mapping[tuple[ChainId, int, str], ValidatorSet]
-) -> dict[tuple[ChainId, int, str], ValidatorSet]:
-    """Each chain's latest standing ``validators.updated``, by its row; it outranks the opening set.
-
-    :param known: sets by their rows: the same row is not decoded again.
-    """
-    table = ReportedValidatorSet
-    rows = connection.execute(select(table.chain_id, table.version, cast(table.members, Text)))
-    keys = [(ChainId(row.chain_id), int(row.version), str(row.members)) for row in rows]
-    return {key: known.get(key) or _decoded_set(*key) for key in keys}
-
-
+@lru_cache(maxsize=256)
 def _decoded_set(chain_id: ChainId, version: int, members: str) -> ValidatorSet:
     stored = ((_address(signer), int(power)) for signer, power in orjson.loads(members))
     return ValidatorSet.of(chain_id, version, stored)

@@ -17,11 +17,12 @@ from app.db.engine import reading, reading_consistently
 from app.deadlines import Waiting
 from app.network.blocking import BlockedAddresses, BlockedNetworks
 from app.network.configs import build_configs
-from app.network.facts import build_facts
+from app.network.facts import NetworkFacts, build_facts
 from app.network.queries import (
     PartVersion,
     load_blocked_addresses,
     load_blocked_networks,
+    load_opening_sets,
     load_rows,
     load_versions,
 )
@@ -41,6 +42,9 @@ RETRY_SECONDS: Final = 1.0
 
 TIMEOUT_SECONDS: Final = 2.0
 """How long a request waits for a renewal by another thread before it goes on without."""
+
+_OF_FACTS: Final = (Part.CORE, Part.VALIDATORS)
+"""The parts by which events are validated."""
 
 _CORE: Final = tuple(section for section in SECTIONS if section.part is Part.CORE)
 
@@ -66,6 +70,7 @@ _NOTHING: Final = NetworkSnapshot(
     versions={part.value: PartVersion(-1, datetime.min.replace(tzinfo=UTC)) for part in Part},
     blocked_addresses=BlockedAddresses(()),
     blocked_networks=BlockedNetworks(()),
+    opening_sets={},
     **_of_core({section.name: [] for section in _CORE}),
 )
 
@@ -125,6 +130,18 @@ class NetworkSnapshots:
         :raises Unavailable: as ``current`` does.
         """
         return self._within(0)
+
+    def facts_of(self, versions: Mapping[str, PartVersion]) -> NetworkFacts | None:
+        """What the configuration of these versions says, with the validators that are configured; None where
+        that of other versions is in memory."""
+        held = self._kept.snapshot if self._kept else _NOTHING
+        if Part.CORE not in versions or any(held.versions.get(p) != versions.get(p) for p in _OF_FACTS):
+            return None
+        return replace(held.facts, validators=held.opening_sets)
+
+    def renew(self) -> None:
+        """Load the newest, where another is in memory. A failure is only logged."""
+        self._renewed(self._monotonic(), 0)
 
     def _within(self, max_age: float) -> NetworkSnapshot:
         now = self._monotonic()
@@ -190,6 +207,8 @@ def load_snapshot(
             changed["blocked_addresses"] = BlockedAddresses(load_blocked_addresses(connection))
         if not same(Part.BLOCKED_NETWORKS):
             changed["blocked_networks"] = BlockedNetworks(load_blocked_networks(connection))
+        if not same(Part.VALIDATORS):
+            changed["opening_sets"] = load_opening_sets(connection)
         return replace(before, **changed)
 
 

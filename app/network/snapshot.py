@@ -17,6 +17,7 @@ from app.network.models.columns import published_columns
 from app.network.models.document_fields import Flag
 from app.network.queries import PartVersion
 from app.network.terms import NetworkTerms
+from app.network.validators import ValidatorSet
 from app.network.watch_terms import WatchTerms
 from app.values.codes import SendKind
 from app.values.identifiers import MAX_CHAIN_ID, ChainId, PoolKey, RouteKey
@@ -118,6 +119,8 @@ class NetworkSnapshot(Struct, frozen=True):
     config_index: ConfigIndex
     facts: NetworkFacts
     """Without the validators, which the feed reports."""
+    opening_sets: Mapping[ChainId, ValidatorSet]
+    """The validators that are configured, which count until the feed reports others."""
     watch_terms: Mapping[ChainId, WatchTerms]
     next_end: datetime | None = None
     """When the first of the route blocks in it ends; None where none does."""

@@ -8,13 +8,12 @@ from datetime import datetime
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from app.cooperation import in_turns
 from app.db.database import Database
 from app.network.facts import NetworkFacts
-from app.network.queries import load_network_facts, load_opening_sets
+from app.network.queries import load_configured_facts
 from app.network.snapshot import SnapshotSource
 from app.transfers.events import RefundPrepared
 from app.transfers.queries.status import TransferRow, transfer_row
@@ -153,7 +152,7 @@ def _facts(connection: Connection, pasts: Sequence[Past]) -> NetworkFacts:
     """The facts by which refunds are judged, with the validators that were configured."""
     if not any(isinstance(each.event, RefundPrepared) for past in pasts for each in past.log):
         return _NO_FACTS
-    return replace(load_network_facts(connection), validators=load_opening_sets(connection))
+    return load_configured_facts(connection)
 
 
 def key_of(transfer_id: TransferId | None, account: str | None) -> Key | None:
