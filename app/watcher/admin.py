@@ -65,7 +65,7 @@ class WatchedLine(Struct, frozen=True):
     look: str
     meaning: str
     is_read: bool
-    """Whether the lag is known: while nobody reads the chain, it grows unseen."""
+    """Whether the lag is known. It is not while no watcher reads the chain."""
     quiet: bool
     head_age: str
     backfill_ppm: int | None
@@ -73,7 +73,7 @@ class WatchedLine(Struct, frozen=True):
 
 
 class WatchedPage(Struct, frozen=True):
-    """One chain, with what else is kept of it."""
+    """One chain, with what else is stored about it."""
 
     line: WatchedLine
     misses: Sequence[DatedMiss]

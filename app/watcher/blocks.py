@@ -1,4 +1,4 @@
-"""Blocks and logs, as the nodes of EVM chains tell them. Hashes are lower case with 0x."""
+"""Blocks and logs as the nodes of EVM chains return them. Hashes are lower case with 0x."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class BlockId(Struct, frozen=True):
 
 
 class Header(Struct, frozen=True):
-    """What is needed of a block's header.
+    """The parts of a block's header that are needed.
 
-    ``bloom`` has the 256 bytes of the filter of its logs, ``receipts_root`` the root of the trie of its
-    receipts; either is None where the node tells none. ``transactions`` is their number; None where that is
-    not known, such as of a stored header.
+    ``bloom`` is the filter of its logs in 256 bytes, ``receipts_root`` the root of the trie of its receipts.
+    Either is None where the node does not return it. ``transactions`` is their number, None where it is not
+    known, as in a stored header.
     """
 
     number: BlockNumber

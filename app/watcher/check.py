@@ -1,4 +1,4 @@
-"""What a node can do for a chain, found out by asking it: for whoever sets a chain up."""
+"""Checks by requests what a node can do for a chain, for those who configure one."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ TRUSTED_AFTER: Final = timedelta(days=7)
 """Without another difference a URL that returned wrong logs passes the check again."""
 
 RANGES: Final = (100_000, 50_000, 10_000, 5_000, 2_000, 1_000, 500, 100, 10, 1)
-"""Blocks of one question for logs that are tried, the largest first."""
+"""Numbers of blocks that one request for logs is tried with, the largest first."""
 
 
 class Finding(Struct, frozen=True):
-    """Something that was found out.
+    """One result of the check.
 
-    :param good: False where the chain cannot be watched by this URL, or at all.
+    :param good: False where the chain cannot be watched by this URL, or not at all.
     """
 
     words: str
@@ -37,7 +37,7 @@ class Finding(Struct, frozen=True):
 
 
 class Checked(Struct, frozen=True):
-    """What was found out about a chain, and about each of its URLs by name."""
+    """The results for a chain, and for each of its URLs by name."""
 
     terms: WatchTerms
     chain: Sequence[Finding]
@@ -45,7 +45,7 @@ class Checked(Struct, frozen=True):
 
     @property
     def good(self) -> bool:
-        """Whether it can be watched: nothing is missing, and one URL can do everything."""
+        """Whether the chain can be watched: nothing is missing, and one URL can do everything."""
         usable = any(all(finding.good for finding in found) for found in self.urls.values())
         return usable and all(finding.good for finding in self.chain)
 
@@ -57,7 +57,7 @@ def check_chain(
     monotonic: Callable[[], float],
     misses: Sequence[DatedMiss] = (),
 ) -> Checked:
-    """Ask every URL of a chain. Takes a second or two for each.
+    """Check every URL of a chain. Takes a second or two for each.
 
     :param misses: what its URLs had wrong, the newest first.
     """
@@ -89,7 +89,7 @@ def _of_chain(terms: WatchTerms) -> Iterator[Finding]:
 
 
 def _wrong(name: str, misses: Sequence[DatedMiss], now: datetime) -> Iterator[Finding]:
-    """What the URL had wrong lately; the newest says enough."""
+    """What the URL had wrong lately. Only the newest is shown."""
     for miss in (miss for miss in misses if miss.missed.source == name and now - miss.at < TRUSTED_AFTER):
         at, missed = miss.at.isoformat(timespec="seconds"), miss.missed
         yield Finding(
@@ -147,17 +147,19 @@ def _contracts(node: Node, terms: WatchTerms) -> Iterator[Finding]:
 
 
 def _archive(node: Node, wanted: Wanted, first: BlockNumber, head: BlockNumber) -> Finding:
-    """How far back it tells logs. A node that keeps fewer blocks keeps the newest, so it is bisected."""
-    if _tells(node, wanted, first):
+    """How far back the node returns logs. A node that stores fewer blocks has the newest ones, so bisection
+    finds it.
+    """
+    if _returns_logs(node, wanted, first):
         return Finding(f"has logs back to watch_from_block {first}")
     low, high = first, head
     while high - low > 1:
-        middle = BlockNumber((low + high) // 2)
-        low, high = (low, middle) if _tells(node, wanted, middle) else (middle, high)
+        halfway = BlockNumber((low + high) // 2)
+        low, high = (low, halfway) if _returns_logs(node, wanted, halfway) else (halfway, high)
     return Finding(f"has logs back to block {high} only, but watch_from_block is {first}", good=False)
 
 
-def _tells(node: Node, wanted: Wanted, block: BlockNumber) -> bool:
+def _returns_logs(node: Node, wanted: Wanted, block: BlockNumber) -> bool:
     try:
         node.logs(wanted, block, block)
     except NotThere:
@@ -173,17 +175,17 @@ def _range(node: Node, wanted: Wanted, first: BlockNumber, head: BlockNumber) ->
         try:
             node.logs(wanted, start, head)
         except TooLarge as fault:
-            ranges = [smaller for smaller in ranges if smaller < fault.asked]
-            if fault.suggested is not None and fault.suggested < fault.asked:
+            ranges = [smaller for smaller in ranges if smaller < fault.requested]
+            if fault.suggested is not None and fault.suggested < fault.requested:
                 ranges.insert(0, fault.suggested)
             continue
-        asked = head - start + 1
-        return Finding(f"accepts ranges of {asked} blocks{' and more' if blocks == RANGES[0] else ''}")
+        answered = head - start + 1
+        return Finding(f"accepts ranges of {answered} blocks{' and more' if blocks == RANGES[0] else ''}")
     return Finding("no logs, not even for a range of one block", good=False)
 
 
 def _receipts(node: Node, wanted: Wanted, head: Header) -> Finding:
-    """Whether blocks can be proven by it. The one below the newest is taken: that one may move."""
+    """Whether the node can prove blocks. The block below the newest is used: that one may be replaced."""
     try:
         below = node.headers([BlockNumber(max(head.number - 1, 0))])
         header = next(iter(below.values()))

@@ -1,4 +1,4 @@
-"""``flask --app wsgi watch``: reads chains until it is told to end; ``--check`` and ``--status`` report."""
+"""``flask --app wsgi watch`` reads chains until it is stopped; ``--check`` and ``--status`` report."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ class _Pace(Struct):
 
 
 class Progress:
-    """Shows the backfills of this process in one line. Where nobody looks, it shows nothing.
+    """Shows the backfills of this process in one line. Without a terminal it shows nothing.
 
-    :param monotonic: seconds that only grow.
+    :param monotonic: seconds that never go back.
     """
 
     def __init__(self, stream: TextIO, monotonic: Callable[[], float]) -> None:
@@ -68,7 +68,7 @@ class Progress:
         self._open = False
 
     def show(self, tasks: Mapping[ChainId, ChainTask]) -> None:
-        """Write the line anew, once a second."""
+        """Write the line again, at most once a second."""
         now = self._monotonic()
         if now - self._shown_at < EVERY_SECONDS or not self._stream.isatty():
             return
@@ -82,7 +82,7 @@ class Progress:
             self.clear()
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         if self._open:
             self._stream.write("\r\x1b[K")
             self._stream.flush()
@@ -99,7 +99,7 @@ class Progress:
 
 
 def done_of(view: View) -> tuple[int, int] | None:
-    """Blocks of the backfill that were read, and of all of it; None where it is done or not begun."""
+    """Blocks of the backfill that were read, and of all of it; None where it has ended or not begun."""
     readings, start = view.readings, view.terms.from_block
     if readings.live_from is None or readings.live_from <= start:
         return None
@@ -238,7 +238,7 @@ def _only(snapshots: SnapshotSource, chains: tuple[int, ...]) -> frozenset[Chain
 
 
 def _check(database: Database, snapshots: SnapshotSource, only: frozenset[ChainId] | None) -> bool:
-    """Print what was found out. Whether every chain can be watched."""
+    """Print the results. Returns whether every chain can be watched."""
     urls = current_app.config["SETTINGS"].rpc_urls
     chosen = [
         terms for chain_id, terms in sorted(watch_terms(snapshots).items()) if _is_meant(chain_id, only)
@@ -278,11 +278,11 @@ def _watch(
     if not watch_terms(snapshots):
         _log.warning("no chain has a watch_from_block yet; waiting for one")
     watcher = Watcher(database, snapshots, intake, settings.rpc_urls, time.monotonic, only)
-    asked = _Signals()
+    signals = _Signals()
     progress = Progress(sys.stderr, time.monotonic)
 
     def every() -> None:
-        if asked.to_end:
+        if signals.to_end:
             watcher.stop()
         progress.show(watcher.tasks)
 
@@ -292,7 +292,7 @@ def _watch(
 
 
 class _Signals:
-    """Notes that the process is to end. A handler that does more could meet its own thread's lock."""
+    """Notes that the process has to end. A handler that does more could wait for its own thread's lock."""
 
     def __init__(self) -> None:
         self.to_end = False

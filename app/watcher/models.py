@@ -1,4 +1,4 @@
-"""Who reads which chain and how far, and what is retained of the blocks."""
+"""Which watcher reads which chain and how far, and what is stored of the blocks."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ ACTOR_LENGTH = 320
 class ChainWatch(Base):
     """One chain that is or was read: its lease, its cursor, and what operators look at.
 
-    Whoever has the lease writes under its ``epoch``, which grows whenever somebody takes the lease, or the
-    reading is stopped or started. So what a former holder still wants to write is refused
+    The holder of the lease writes under its ``epoch``, which grows whenever a watcher takes the lease, or the
+    reading is stopped or started. So later writes of a former holder are refused
     (docs/decisions/0023-a-lease-with-an-epoch.md). The row stays when the chain leaves the configuration.
     """
 
@@ -31,7 +31,7 @@ class ChainWatch(Base):
     chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
 
     epoch: Mapped[int] = mapped_column(BigInteger, default=0)
-    owner: Mapped[str | None] = mapped_column(String(OWNER_LENGTH), doc="null where nobody has the lease")
+    owner: Mapped[str | None] = mapped_column(String(OWNER_LENGTH), doc="null where no watcher has the lease")
     until: Mapped[datetime | None] = mapped_column(UtcTime, doc="when the lease ends if it is not renewed")
 
     live_from: Mapped[BlockNumber | None] = mapped_column(BigInteger, doc="where live reading began")
@@ -47,7 +47,7 @@ class ChainWatch(Base):
         JSON(none_as_null=True), doc="whose logs all of this is about; null before the first reading"
     )
 
-    head: Mapped[BlockNumber | None] = mapped_column(BigInteger, doc="the newest block that a node told of")
+    head: Mapped[BlockNumber | None] = mapped_column(BigInteger, doc="the newest block that a node returned")
     head_hash: Mapped[str | None] = mapped_column(String(HASH_LENGTH))
     head_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="the time of that block")
     final: Mapped[BlockNumber | None] = mapped_column(BigInteger, doc="the newest block that is final")
@@ -66,23 +66,21 @@ class ChainWatch(Base):
     differed: Mapped[int] = mapped_column(BigInteger, default=0, doc="rereads that differed, ever")
     refused: Mapped[int] = mapped_column(BigInteger, default=0, doc="events that ingest refused, ever")
 
-    stopped: Mapped[str | None] = mapped_column(
-        Text, doc="why nobody reads the chain; null where that may be"
-    )
+    stopped: Mapped[str | None] = mapped_column(Text, doc="why the chain is not read; null where it may be")
     stopped_at: Mapped[datetime | None] = mapped_column(UtcTime)
     stopped_by: Mapped[str | None] = mapped_column(String(ACTOR_LENGTH), doc="null: the watcher itself")
 
-    extra: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, doc="what else the reader keeps")
+    extra: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, doc="what else the reader stores")
 
 
 KEY_LENGTH = 256
-"""Characters of the id of a log, with what a further fact of it appends."""
+"""Characters of the id of a log, with what one more fact of it appends."""
 
 STATE_LENGTH = 16
 
 
 class WatchHeader(Base):
-    """A block by which a reorganisation is found. Those that are final are forgotten."""
+    """A block by which a reorganisation is found. Final ones are deleted."""
 
     __tablename__ = "watch_headers"
 

@@ -1,4 +1,4 @@
-"""Answers that cannot be true, whatever the chain says, and one value for what a range of blocks held."""
+"""Finds answers of nodes that cannot be true on any chain, and digests what a range of blocks held."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.watcher.blocks import Header, Log
 
 
 class Lie(Exception):
-    """A node's answer contradicts what was asked, or itself; the message says how, without any address."""
+    """A node's answer contradicts the request or itself; the message says how, without any address."""
 
 
 def check_logs(
@@ -20,11 +20,11 @@ def check_logs(
     contracts: Collection[bytes],
     topics: Collection[bytes],
 ) -> None:
-    """Check the logs of a range, both ends included, against what was asked for.
+    """Check the logs of a range, both ends included, against the request.
 
-    They stand in the order of their chain, none twice, and the logs of a block name one hash.
+    They have to be in the order of their chain, none twice, and the logs of a block have to name one hash.
 
-    :raises Lie: for the first log that is none of these.
+    :raises Lie: for the first log that breaks this.
     """
     before = (-1, -1)
     hashes: dict[int, str] = {}
@@ -42,11 +42,11 @@ def check_logs(
 
 
 def check_blocks(logs: Iterable[Log], headers: Mapping[BlockNumber, Header]) -> None:
-    """Check that each log names the block that its number has.
+    """Check that each log names the block that has its number.
 
     :param headers: of every block that has one of the logs.
-    :raises Lie: for a log of another block. Where logs and headers come of two calls, a reorganisation in
-        between does this as well, so it is asked once more before it is believed.
+    :raises Lie: for a log of another block. Where logs and headers come from two calls, a reorganisation in
+        between has the same effect, so they are requested again before this is believed.
     """
     for log in logs:
         header = headers.get(log.block)
@@ -57,7 +57,7 @@ def check_blocks(logs: Iterable[Log], headers: Mapping[BlockNumber, Header]) -> 
 def check_parents(headers: Iterable[Header]) -> None:
     """Check that blocks that follow each other name each other.
 
-    :param headers: in any order; of those that do not follow each other nothing can be said.
+    :param headers: in any order; those that do not follow each other are not compared.
     :raises Lie: for one whose parent is another block, or that is older than its parent, or for two of one
         number.
     """
@@ -79,7 +79,7 @@ def check_parents(headers: Iterable[Header]) -> None:
 def digest(logs: Iterable[Log]) -> bytes:
     """SHA-256 over the logs in their order: block, its hash, transaction, index, contract, topics, data.
 
-    What has no fixed length has its length before it, so no two different lists are written alike.
+    Each part without a fixed length has its length before it, so no two different lists have the same bytes.
     """
     return hashlib.sha256(b"".join(map(_written, logs))).digest()
 

@@ -1,11 +1,10 @@
 """Whether a block's header vouches for its logs: the receipts' root, and the filter of logs.
 
-Encoding alone, so it is done here: the library for it would come with six others. The tests compare with it.
+Only the encoding is needed, so it is done here: the library for it would bring six others. Only the root of a
+whole list is needed, so it is built once from below and nothing is stored. A trie of the library takes ten
+times as long. The tests compare with that library.
 
-Only the root of a whole list is needed, so it is built once from below and nothing is kept. To fill a trie of
-the library takes ten times as long; the tests compare with it.
-
-The filter has 2048 bits. Each address and each topic of a log sets three of them, so a bit that is not set
+The filter has 2048 bits. Each address and each topic of a log sets three of them. So a bit that is not set
 proves that something is not in the block; bits that are set prove nothing.
 """
 
@@ -33,13 +32,13 @@ def encode(item: Item) -> bytes:
 
 
 def encode_list(encoded: Iterable[bytes]) -> bytes:
-    """The bytes of a list, of items that are encoded already."""
+    """The bytes of a list of encoded items."""
     payload = b"".join(encoded)
     return _prefix(len(payload), 0xC0) + payload
 
 
 def encode_number(number: int) -> bytes:
-    """A number as it is written: big-endian without leading zeros, nothing for 0."""
+    """A number big-endian without leading zeros, no bytes for 0."""
     return encode(number.to_bytes((number.bit_length() + 7) // 8, "big"))
 
 
@@ -93,7 +92,9 @@ def _reference(node: bytes) -> bytes:
 
 
 def _shared(first: tuple[int, ...], last: tuple[int, ...], depth: int) -> int:
-    """How far sorted keys agree: as far as the first and the last do. None is the beginning of another."""
+    """How many half bytes sorted keys share, as the first and the last do. No key is the beginning of
+    another.
+    """
     while first[depth] == last[depth]:
         depth += 1
     return depth
@@ -104,7 +105,7 @@ def _half_bytes(key: bytes) -> tuple[int, ...]:
 
 
 def _path(halves: tuple[int, ...], *, leaf: bool) -> bytes:
-    """Half bytes in whole ones, with what kind of node they lead to."""
+    """Half bytes packed into bytes, with the kind of node they lead to."""
     flag = 2 if leaf else 0
     padded = (flag + 1, *halves) if len(halves) % 2 else (flag, 0, *halves)
     return bytes(high << 4 | low for high, low in zip(padded[::2], padded[1::2], strict=True))
@@ -120,7 +121,7 @@ class Receipt(Struct, frozen=True):
     :param type: of the transaction (EIP-2718); 0 has no prefix.
     :param outcome: the status, 0 or 1, or the 32 bytes of the state's root before Byzantium.
     :param bloom: the filter of its own logs, 256 bytes.
-    :param logs: all of them, of whichever contract.
+    :param logs: all of them, of any contract.
     :param deposit_nonce: of a rollup's deposit, None elsewhere; ``deposit_version`` likewise.
     """
 
@@ -145,9 +146,9 @@ def proves(
     contracts: Collection[bytes],
     topics: Collection[bytes],
 ) -> bool:
-    """Whether the receipts are the block's, and hold just these logs of the contracts and topics.
+    """Whether the receipts are the block's, and hold exactly these logs of the contracts and topics.
 
-    False proves nothing: some chains hash their receipts in a way of their own.
+    False proves nothing: some chains hash their receipts in another way.
 
     :param read: the block's logs as they were read.
     """
@@ -171,8 +172,8 @@ def _written(receipt: Receipt) -> bytes:
         encode_list(encode((log.address, log.topics, log.data)) for log in receipt.logs),
     ]
     if receipt.type == _DEPOSIT:
-        told = (receipt.deposit_nonce, receipt.deposit_version)
-        fields += [encode_number(each) for each in told if each is not None]
+        given = (receipt.deposit_nonce, receipt.deposit_version)
+        fields += [encode_number(each) for each in given if each is not None]
     kind = bytes((receipt.type,)) if receipt.type else b""
     return kind + encode_list(fields)
 
@@ -181,7 +182,7 @@ BLOOM_BYTES: Final = 256
 
 
 def bloom_bits(value: bytes) -> int:
-    """The bits of an address or a topic, the filter read as one big-endian number."""
+    """The bits of an address or a topic, in the filter read as one big-endian number."""
     digest = keccak256(value)
     bits = 0
     for at in (0, 2, 4):
@@ -197,7 +198,7 @@ class BloomTest:
         self._topics = tuple(map(bloom_bits, topics))
 
     def may_hold(self, bloom: bytes | None) -> bool:
-        """Whether the block of this filter may have such a log. Without a filter it may."""
+        """Whether the block with this filter may have such a log. True without a filter."""
         if bloom is None or len(bloom) != BLOOM_BYTES:
             return True
         bits = int.from_bytes(bloom, "big")

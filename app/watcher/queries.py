@@ -1,4 +1,4 @@
-"""How far has each chain been read, and what is retained of it?"""
+"""Selects how far each chain has been read, and what is stored about it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EVERY = select(ChainWatch.__table__).order_by(ChainWatch.chain_id)
 
 
 def watch_rows(connection: Connection) -> Mapping[ChainId, Row[*tuple[Any, ...]]]:
-    """The row of every chain that anybody has ever read."""
+    """The row of every chain that was ever read."""
     return {ChainId(row.chain_id): row for row in connection.execute(_EVERY)}
 
 
@@ -42,13 +42,13 @@ def waiting_counts(connection: Connection, chain_id: ChainId) -> Mapping[str, in
 
 
 def watch_row(connection: Connection, chain_id: ChainId) -> Row[*tuple[Any, ...]] | None:
-    """The row of a chain; None where nobody has ever read it."""
+    """The row of a chain; None where it was never read."""
     found = select(ChainWatch.__table__).where(ChainWatch.chain_id == chain_id)
     return connection.execute(found).one_or_none()
 
 
 def stored_headers(connection: Connection, chain_id: ChainId) -> Sequence[Header]:
-    """The headers that are kept, ascending."""
+    """The stored headers, ascending."""
     rows = connection.execute(
         select(WatchHeader.__table__).where(WatchHeader.chain_id == chain_id).order_by(WatchHeader.number)
     )
@@ -66,7 +66,7 @@ def stored_headers(connection: Connection, chain_id: ChainId) -> Sequence[Header
 
 
 def stored_hash(connection: Connection, chain_id: ChainId, number: BlockNumber) -> str | None:
-    """The hash of a block whose header is kept."""
+    """The hash of a block whose header is stored."""
     return connection.scalar(
         select(WatchHeader.hash).where(WatchHeader.chain_id == chain_id, WatchHeader.number == number)
     )
@@ -80,7 +80,7 @@ def unproven_spans(connection: Connection, chain_id: ChainId) -> Sequence[Span]:
 def spans_between(
     connection: Connection, chain_id: ChainId, first: BlockNumber, last: BlockNumber | None
 ) -> Sequence[Span]:
-    """The spans that have a block of a range or lie beside it, ascending.
+    """The spans that overlap a range of blocks or touch it, ascending.
 
     :param last: None for a range without an end.
     """
@@ -89,7 +89,9 @@ def spans_between(
 
 
 def reread_spans(connection: Connection, chain_id: ChainId, first: BlockNumber) -> Sequence[Span]:
-    """The spans from a block on that were reread or proven, ascending; few, for neighbours are joined."""
+    """The spans from a block on that were reread or proven, ascending. There are few, as neighbours are
+    joined.
+    """
     return _spans(connection, chain_id, WatchSpan.last >= first, WatchSpan.state != SpanState.READ.value)
 
 
@@ -142,7 +144,7 @@ def newest_misses(connection: Connection, chain_id: ChainId, limit: int) -> Sequ
 
 
 def may_be_taken(connection: Connection, chain_id: ChainId, now: datetime, latest: datetime) -> bool:
-    """Whether nobody has the lease of the chain, or has it no longer, and its reading is not stopped.
+    """Whether the lease of the chain is free or over, and its reading is not stopped.
 
     :param latest: until when a lease may be held; one for longer counts as over.
     """
@@ -159,18 +161,18 @@ IN_A_BLOCK: Final = tuple(
     for event_type, event_class in EVENT_CLASSES.items()
     if issubclass(event_class, BlockEvent | ChainEvent) and not issubclass(event_class, ChainReorged)
 )
-"""The types that tell the block of their log, or of the head."""
+"""The types that name the block of their log, or of the head."""
 
 
 class ReportedEvent(NamedTuple):
     """An event of the log, with all that is known of it.
 
-    :param stands: neither a reorganisation of the chain nor a retraction took it back since.
+    :param canonical: neither a reorganisation of the chain nor a retraction has taken it back.
     """
 
     event: Event
     block: BlockNumber
-    stands: bool
+    canonical: bool
 
 
 def reported_events(
@@ -182,7 +184,7 @@ def reported_events(
     reporter: str,
     transfer_ids: Collection[TransferId] | None = None,
 ) -> list[ReportedEvent]:
-    """What a reporter has ever said of logs and heads of these blocks, by ids as in docs/ingest.md#ids.
+    """What a reporter has ever said about logs and heads of these blocks, by ids as in docs/ingest.md#ids.
 
     :param last: included; None for no end.
     :param transfer_ids: only of these; None for everything.
@@ -218,13 +220,13 @@ def reported_events(
 def known_sends(
     connection: Connection, chain_id: ChainId, transfer_ids: Collection[TransferId]
 ) -> dict[TransferId, KnownSend]:
-    """Those that are known, or were before they were pruned, and are not known to come from another chain."""
-    asked = select(Transfer.transfer_id, Transfer.kind, Transfer.dst_chain_id).where(
+    """The sends that are known, or were before they were pruned, and do not come from another chain."""
+    sends = select(Transfer.transfer_id, Transfer.kind, Transfer.dst_chain_id).where(
         is_one_of(connection, Transfer.transfer_id, transfer_ids),
         or_(Transfer.src_chain_id == chain_id, Transfer.src_chain_id.is_(None)),
     )
     pruned = pruned_transfers(connection, transfer_ids)
     return {TransferId(transfer_id): KnownSend() for transfer_id in pruned} | {
         row.transfer_id: KnownSend(SendKind(row.kind) if row.kind else None, row.dst_chain_id)
-        for row in connection.execute(asked)
+        for row in connection.execute(sends)
     }

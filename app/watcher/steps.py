@@ -16,16 +16,16 @@ from app.watcher.blocks import BlockId, Header
 
 
 class WaitingKind(StrEnum):
-    """What a fact of a chain that was read waits for."""
+    """What a fact of a chain waits for."""
 
     SEND_DEPTH = "send_depth"
-    """A send, for the block that confirms it."""
+    """A send waits for the block that confirms it."""
 
     REFUND_DEPTH = "refund_depth"
-    """A refund that was paid, for the block that makes it final."""
+    """A refund that was paid waits for the block that makes it final."""
 
     QUEUED = "queued"
-    """A payout in a contract's delay queue, for its execution."""
+    """A payout in a contract's delay queue waits for its execution."""
 
     EXECUTED = "executed"
     """An execution of a queued payout whose queueing has not been read yet (backfill)."""
@@ -35,12 +35,12 @@ class WaitingKind(StrEnum):
 
 
 class Waiting(Struct, frozen=True):
-    """A fact that something else is still missing for. A reorganisation at or below its block forgets it.
+    """A fact that something else is still missing for. A reorganisation at or below its block removes it.
 
     :param key: unique within its chain and kind: the id of the log that it comes from, or the queued id.
     :param block: the block of that log.
     :param due: the block whose reading completes it, for the kinds that wait for depth.
-    :param facts: what is needed to tell it, JSON values alone.
+    :param facts: what is needed to report it, only JSON values.
     """
 
     kind: WaitingKind
@@ -51,7 +51,7 @@ class Waiting(Struct, frozen=True):
 
 
 class WaitingKey(Struct, frozen=True):
-    """Names one that waits no longer."""
+    """The key of a fact that waits no longer."""
 
     kind: WaitingKind
     key: str
@@ -62,7 +62,7 @@ class SpanState(StrEnum):
 
     READ = "read"
     REREAD = "reread"
-    """Read again when final, and the same was found, by the same URL."""
+    """Read again when final, with the same result, by the same URL."""
 
     PROVEN = "proven"
     """Two different URLs agreed when it was final, or each block's logs match its header."""
@@ -73,8 +73,8 @@ class Span(Struct, frozen=True):
 
     :param count: of the logs of the watched contracts in it.
     :param digest: SHA-256 over these logs in their order (``app.watcher`` says how). Empty where it is not
-        known: of what is left of a span that a reorganisation cut, of neighbours that were joined, and of
-        spans that were read for other contracts. Then ``count`` says nothing, either.
+        known: for the rest of a span that a reorganisation cut, for joined neighbours, and for spans that
+        were read for other contracts. Then ``count`` says nothing, either.
     :param source: the name of the environment variable of the URL that answered.
     """
 
@@ -87,7 +87,7 @@ class Span(Struct, frozen=True):
 
 
 class Missed(Struct, frozen=True):
-    """A reread or a proof that differed: what the first reading had missed or had too much, in logs."""
+    """A reread or a proof that differed: how many logs the first reading had missed or had too much."""
 
     first: BlockNumber
     last: BlockNumber
@@ -101,24 +101,24 @@ class Step(Struct, frozen=True, kw_only=True):
     """What is written together, in the transaction of the events.
 
     :param events: in their order; a ``ChainReorged`` comes first.
-    :param forget_from: of a reorganisation: headers, spans and waiting facts from this block on are forgotten
-        before the new ones are kept, and the cursors step back below it. The header below it is a kept one,
-        unless ``live_to`` is given.
+    :param forget_from: of a reorganisation: headers, spans and waiting facts from this block on are removed
+        before the new ones are stored, and the cursors step back below it. The header below it is a stored
+        one, unless ``live_to`` is given.
     :param live_from: where live reading begins; given with its first step, None leaves it.
     :param backfill_from: where the backfill begins; given with the first step, None leaves it.
     :param live_to: the last block that live reading has read now; None leaves it.
     :param backfilled_to: the last block that the backfill has read now; None leaves it.
-    :param headers: headers to keep, by which a later reorganisation is found.
-    :param forget_headers_below: headers below it are final and need not be kept.
+    :param headers: headers to store, by which a later reorganisation is found.
+    :param forget_headers_below: headers below it are final and can be removed.
     :param spans: ranges that were read, or read again: the latter replace those of the same blocks.
-    :param head: the newest block that the node told of.
+    :param head: the newest block that the node returned.
     :param final: the newest that is final, by the chain's finality.
     :param missed: rereads and proofs that differed.
     :param missed_if_new: they count only where the feed accepted something of the step: what was pruned
         meanwhile was reported, too.
     :param source: the name of the variable of the URL that answered.
     :param calls: HTTP requests that it took.
-    :param extra: what else the reader keeps, JSON values alone; None leaves it.
+    :param extra: what else the reader stores, only JSON values; None leaves it.
     """
 
     at: datetime
@@ -143,12 +143,12 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 class ChainReadings(Struct, frozen=True, kw_only=True):
-    """All that is kept of the reading of one chain, for the one that goes on with it.
+    """All that is stored about the reading of one chain, for the watcher that goes on with it.
 
-    :param live_from: the block where live reading began; what lies below is backfilled.
+    :param live_from: the block where live reading began; the blocks below it are backfilled.
     :param live_to: the last block that live reading has read; None before the first.
     :param backfill_from: where the backfill began, the chain's ``watch_from_block``.
-    :param headers: those kept, ascending; the last is that of ``live_to``.
+    :param headers: the stored ones, ascending; the last is that of ``live_to``.
     :param spans: those not proven yet, ascending. Neighbours that were reread by one URL are one span.
     :param contracts: whose logs all of this is about; None before the first reading.
     :param reread_to: up to here everything was reread, from ``backfill_from`` without a gap.
@@ -174,13 +174,13 @@ UNKNOWN_DIGEST = b""
 
 
 def replaced(
-    kept: Iterable[Span], new: Iterable[Span], *, forget_from: BlockNumber | None = None
+    stored: Iterable[Span], new: Iterable[Span], *, forget_from: BlockNumber | None = None
 ) -> list[Span]:
-    """What is kept of some spans after others were read, ascending and without overlaps.
+    """The spans that are stored after others were read, ascending and without overlaps.
 
-    :param forget_from: whatever is kept of this block and above goes first.
+    :param forget_from: stored spans from this block on are removed first.
     """
-    spans = list(kept)
+    spans = list(stored)
     if forget_from is not None:
         spans = list(_without(spans, forget_from, None))
     for span in new:
@@ -189,7 +189,7 @@ def replaced(
 
 
 def reaches(spans: Iterable[Span], start: BlockNumber, states: Iterable[SpanState]) -> BlockNumber | None:
-    """The last block up to which spans of these states go on without a gap; None where ``start`` has none.
+    """The last block up to which spans of these states have no gap; None where none has ``start``.
 
     :param spans: ascending, without overlaps; those below ``start`` may be missing.
     """
@@ -206,7 +206,7 @@ def reaches(spans: Iterable[Span], start: BlockNumber, states: Iterable[SpanStat
 
 
 def _without(spans: Iterable[Span], first: BlockNumber, last: BlockNumber | None) -> Iterator[Span]:
-    """The spans without a range of blocks. Of one that is cut the digest is not known any more."""
+    """The spans without a range of blocks. One that is cut has no digest any more."""
     for span in spans:
         if span.last < first or (last is not None and span.first > last):
             yield span
@@ -218,7 +218,7 @@ def _without(spans: Iterable[Span], first: BlockNumber, last: BlockNumber | None
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:
-    """Neighbours that will not be compared any more as one."""
+    """The spans, with neighbours that will not be compared any more joined."""
     result: list[Span] = []
     for span in spans:
         if result and _belong_together(result[-1], span):

@@ -1,4 +1,4 @@
-"""How the reading of a chain stands, for those who look at it."""
+"""The state of the reading of a chain, for operators."""
 
 from __future__ import annotations
 
@@ -11,25 +11,27 @@ from msgspec import Struct
 from app.values.identifiers import BlockNumber, ChainId
 
 LATE_AFTER: Final = timedelta(seconds=60)
-"""A chain whose last step is older than this, and than ``LATE_POLLS``, is not read, whoever has its lease."""
+"""A chain whose last step is older than this, and than ``LATE_POLLS``, is not read, even if its lease is
+held.
+"""
 
 LATE_POLLS: Final = 5
 
 QUIET_AFTER: Final = timedelta(minutes=15)
-"""A chain that is read and told nothing new for longer than this is quiet."""
+"""A chain that is read but has had nothing new for longer than this is quiet."""
 
 
 class WatchState(StrEnum):
     """Whether a chain is read now."""
 
     READING = "reading"
-    """Somebody reads it, and its head moves."""
+    """A watcher reads it, and its head moves."""
 
     STANDING = "standing"
-    """Somebody reads it, and its head has not moved for long."""
+    """A watcher reads it, but its head has not moved for long."""
 
     NOT_READ = "not_read"
-    """Nobody reads it: no watcher runs for it, or the watcher cannot read."""
+    """No watcher runs for it, or the watcher cannot read."""
 
     STOPPED = "stopped"
     """An operator has to start it again."""
@@ -41,16 +43,16 @@ class WatchedChain(Struct, frozen=True, kw_only=True):
     :param from_block: the first block to be read.
     :param rpc: names of the variables that hold the nodes' URLs.
     :param source: the one of them that answered last.
-    :param head: the newest block that a node told of, ``head_at`` its time, ``head_moved_at`` when it was
+    :param head: the newest block that a node returned, ``head_at`` its time, ``head_moved_at`` when it was
         first seen.
     :param read_to: the last block that live reading has read.
     :param backfilled_to: the last block of the backfill.
     :param live_from: where live reading began; the backfill ends below it.
     :param reread_to: up to here all was reread without a gap, since ``reread_at``; ``proven_to`` likewise.
-    :param read_at: of the last step, ``found_at`` of the last that told something new.
+    :param read_at: of the last step, ``found_at`` of the last that had something new.
     :param differed: how many rereads ever differed.
     :param refused: how many events the feed ever refused.
-    :param stopped: why nobody may read it; ``stopped_by`` None: the watcher itself stopped.
+    :param stopped: why it may not be read; ``stopped_by`` None: the watcher itself stopped.
     """
 
     chain_id: ChainId
@@ -86,12 +88,12 @@ class WatchedChain(Struct, frozen=True, kw_only=True):
 
     @property
     def is_read(self) -> bool:
-        """Whether somebody reads it now, so that its numbers are of now."""
+        """Whether a watcher reads it now, so that its numbers are current."""
         return self.state in (WatchState.READING, WatchState.STANDING)
 
     @property
     def lag(self) -> int | None:
-        """Blocks of the chain that are not read yet, those of the backfill apart."""
+        """Blocks of the chain that are not read yet, without those of the backfill."""
         if self.head is None or self.read_to is None:
             return None
         return max(0, self.head - self.read_to)
@@ -105,7 +107,7 @@ class WatchedChain(Struct, frozen=True, kw_only=True):
         return max(0, self.live_from - 1 - done)
 
     def is_quiet(self, now: datetime) -> bool:
-        """Whether it is read, its head moves, and nothing on it was for us for long."""
+        """Whether it is read, its head moves, and it has had no log of ours for long."""
         if self.state is not WatchState.READING:
             return False
         return self.found_at is None or now - self.found_at > QUIET_AFTER

@@ -12,7 +12,7 @@ from flask import Flask
 
 from app.accounts.roles import Role
 from app.values.identifiers import ChainId
-from app.watcher.services.lease import Lease, LeaseLost, keep, take
+from app.watcher.services.lease import Lease, LeaseLost, renew, take
 from tests.admin.visitor import Visitor, email_of
 from tests.faults.reporters import Events
 from tests.faults.story import shares
@@ -138,7 +138,7 @@ def _hold(app: Flask, seen: Seen, owner: str) -> Callable[[int], None]:
     def hold(turn: int) -> None:
         try:
             if held:
-                keep(gateway.database, held[0], 3600)
+                renew(gateway.database, held[0], 3600)
             elif lease := take(gateway.database, chain, owner, 3600):
                 held.append(lease)
                 seen.leases.append(lease)

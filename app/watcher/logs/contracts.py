@@ -1,7 +1,7 @@
-"""The events of the contracts: signature, where each argument is, and who logs it.
+"""The events of the contracts: signature, where each argument is, and which contract logs it.
 
-No argument of theirs is indexed, so a log has one topic, the hash of the signature, and the data have every
-argument. A log that has the topic and does not fit is not decoded by guessing: ``Undecodable``.
+No argument is indexed. So a log has one topic, the hash of the signature, and its data have every argument. A
+log that has the topic but not the form raises ``Undecodable``: nothing is guessed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from app.watcher.logs.values import (
 def signers_updated(data: bytes) -> SignersUpdated:
     """The lists of signers and powers.
 
-    Offsets and lengths are taken as they stand where they point into the data, behind the two offsets.
+    Offsets and lengths are accepted where they point into the data, behind the two offsets.
     """
     signers = tuple(address(data, at) for at in _entries(data, 0))
     powers = tuple(uint256(data, at) for at in _entries(data, WORD))
@@ -48,7 +48,7 @@ def signers_updated(data: bytes) -> SignersUpdated:
 
 
 def _entries(data: bytes, at: int) -> range:
-    """Where the entries of the list begin whose offset stands at ``at``."""
+    """Where the entries of a list begin. Its offset is at ``at``."""
     if len(data) < 2 * WORD:
         raise Undecodable(f"two lists need at least {2 * WORD} bytes, not {len(data)}")
     offset = uint256(data, at)
@@ -73,7 +73,7 @@ class EventShape(Struct, frozen=True):
     """One event of the contracts.
 
     :param size: of its data in bytes; None where it differs from log to log.
-    :param logged_by: the contracts whose word this event is; others may log it and mean nothing by it.
+    :param logged_by: the contracts whose logs of this event count. In logs of others it means nothing.
     """
 
     signature: str
@@ -152,7 +152,7 @@ def _burn_v2(d: bytes) -> Burn:
 
 
 def _shape(signature: str, read: Callable[[bytes], Said], *logged_by: Role) -> EventShape:
-    """An event of static arguments alone: a word for each."""
+    """An event that has only static arguments, a word each."""
     return EventShape(signature, read, WORD * (signature.count(",") + 1), frozenset(logged_by))
 
 
@@ -175,13 +175,13 @@ EVENTS: Final = (
 SHAPES: Final = {shape.topic: shape for shape in EVENTS}
 
 TOPICS: Final[Sequence[bytes]] = tuple(SHAPES)
-"""What nodes are asked for: the first topics of all logs that are read."""
+"""The first topics of all logs that are requested of nodes."""
 
 
 def decode(log: Log) -> Said:
     """What a log says.
 
-    :raises Undecodable: for a log of no such event, or one that does not have its event's form.
+    :raises Undecodable: the log is of no such event, or does not have its event's form.
     """
     topics, data = log.topics, log.data
     shape = SHAPES.get(topics[0]) if topics else None

@@ -1,4 +1,4 @@
-"""What a log is to the bridge: a send, a release, a refund, or what a liquidity provider takes back."""
+"""What a log means to the bridge: a send, a release, a refund, or a withdrawal of a liquidity provider."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Place(NamedTuple):
     log_index: int
 
     def further(self, event_type: str) -> Place:
-        """The place of a further fact of the same log, which needs an id of its own."""
+        """The place of one more fact of the same log, which needs its own id."""
         return self._replace(id=f"{self.id}:{event_type}")
 
     def facts(self) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def log_id(chain_id: ChainId, log: Log) -> str:
 
 
 def log_of(event_id: str) -> str:
-    """The id of the first fact of the log that this is a fact of."""
+    """The id of the first fact of the log that this fact belongs to."""
     return ":".join(event_id.split(":")[:4])
 
 
@@ -68,37 +68,37 @@ def place_from(facts: Mapping[str, Any]) -> Place:
     )
 
 
-_ADDRESSES_KEPT: Final = 16_384
+_CACHED_ADDRESSES: Final = 16_384
 
 
 class NotConfigured(Exception):
-    """The configuration does not say yet what the log names; the message is for operators."""
+    """The configuration does not have what the log names; the message is for operators."""
 
 
 class NotSent(NotConfigured):
-    """A payout names a send of its own chain, and none is known under that id."""
+    """A payout names a send of its own chain, but no send with that id is known."""
 
     def __init__(self, transfer_id: TransferId) -> None:
         super().__init__(f"no transfer 0x{transfer_id.hex()} is known, to which the withdrawal refers")
         self.transfer_id = transfer_id
 
 
-@lru_cache(maxsize=_ADDRESSES_KEPT)
+@lru_cache(maxsize=_CACHED_ADDRESSES)
 def account(address: bytes) -> str:
-    """An address as the feed keeps accounts. Hashing one costs more than all else that a log needs."""
+    """An address as the feed stores accounts. Hashing it costs more than all else that a log needs."""
     return checksum_address(address)
 
 
 def sent_event(
     said: Send | Deposited | Burn, place: Place, contract: bytes, chain_id: ChainId, facts: NetworkFacts
 ) -> TransferSent:
-    """The event of a send. A chain that is not configured is named all the same, as the feed takes it.
+    """The event of a send. It names its chain even where that is not configured, as the feed accepts it.
 
-    So is a token: its symbol follows once the configuration lists it.
+    So does it with a token: its symbol follows once the configuration lists it.
 
     :param contract: the one that logged it.
-    :raises NotConfigured: where the chain is not known that a burn means.
-    :raises Undecodable: where the contract would have given the send another id.
+    :raises NotConfigured: the chain that a burn goes to is not known.
+    :raises Undecodable: the contract would have given the send another id.
     """
     ends = _ends(said, contract, chain_id, facts)
     event = TransferSent(
@@ -127,7 +127,7 @@ def sent_event(
 
 
 class _Ends(NamedTuple):
-    """Who sends what to whom, which each kind of send names in its own words."""
+    """Who sends what to whom, which each kind of send names differently."""
 
     kind: SendKind
     sender: bytes
@@ -137,7 +137,7 @@ class _Ends(NamedTuple):
 
 
 def _ends(said: Send | Deposited | Burn, contract: bytes, chain_id: ChainId, facts: NetworkFacts) -> _Ends:
-    """As :func:`sent_event` takes it and raises."""
+    """The ends of a send. Parameters and errors as for :func:`sent_event`."""
     symbol: str | None
     match said:
         case Send():
@@ -158,9 +158,9 @@ def burn_target(
 ) -> tuple[str | None, ChainId]:
     """The symbol of a token that was burned, and the chain that pays it out.
 
-    No chain in the log, and any burn of a v1 contract, means the original chain of the token's pairs.
+    A log without a chain, and any burn of a v1 contract, means the original chain of the token's pairs.
 
-    :raises NotConfigured: the pairs do not say one chain.
+    :raises NotConfigured: the pairs do not give exactly one chain.
     """
     if said.to_chain_id:
         dst = ChainId(said.to_chain_id)
@@ -176,7 +176,7 @@ def burn_target(
 
 
 _SHORT: Final = bytes(8)
-"""A reference that has as many zeros at either end is none: a hash has them once in 2^64."""
+"""A reference with so many zeros at either end is none: a hash has them once in 2^64."""
 
 
 class Payment(StrEnum):
@@ -188,10 +188,10 @@ class Payment(StrEnum):
 
 
 class Payout(Struct, frozen=True):
-    """What a contract pays at once, or when its delay is over.
+    """What a contract pays at once, or after its delay.
 
-    :param transfer_id: None of liquidity.
-    :param payout_id: under which the contract queues it.
+    :param transfer_id: None for liquidity.
+    :param payout_id: the id in the contract's queue.
     """
 
     payment: Payment
@@ -224,9 +224,9 @@ def payout_from(facts: Mapping[str, Any]) -> Payout:
 
 
 def own_reference(said: object, chain_id: ChainId) -> TransferId | None:
-    """The send of this chain that a payout names; None where it names none, or another chain's.
+    """The send of this chain that a payout names; None where it names none, or one of another chain.
 
-    Who signs a withdrawal chooses its reference freely: governors withdraw with one that no send has.
+    The signers of a withdrawal choose its reference freely: governors withdraw with a reference of no send.
     """
     match said:
         case WithdrawDone():
@@ -241,12 +241,12 @@ def own_reference(said: object, chain_id: ChainId) -> TransferId | None:
 def payout_of(
     said: Relay | WithdrawDone | Withdrawn | Mint, chain_id: ChainId, send: KnownSend | None = None
 ) -> Payout | None:
-    """What such a log of this chain pays; None where that is no concern of transfers or pools.
+    """What a log of this chain pays; None where that concerns neither transfers nor pools.
 
-    A pool's withdraw is a refund where it has a reference: the transfer. A vault and a pegged bridge name
-    the chain of the reference as well: another chain's is paid out here, their own chain's is a refund of
-    what they took, unless the send says that it is paid out where it was sent. They have none where
-    validators take their fees.
+    A pool's withdraw is a refund where it has a reference: the transfer. The references of a vault and of a
+    pegged bridge also name the chain. One of another chain is paid out here. One of their own chain is a
+    refund of what they took, unless the send says that it is paid out on its own chain. Fees of validators
+    have none.
 
     :param send: of this chain, which the payout names.
     """
@@ -271,8 +271,8 @@ def payout_of(
 def _pays_out(said: Withdrawn | Mint, send: KnownSend, chain_id: ChainId) -> bool:
     """Whether the payout of a send of its own chain is its release.
 
-    A vault gives deposits back and a bridge burns (docs/interface.md#transfer-ids). A mint for a burn that
-    goes to its own chain looks as its refund would, and is what the user burned for.
+    A vault returns deposits, and a bridge returns burns (docs/interface.md#transfer-ids). A mint for a burn
+    that goes to its own chain looks like its refund, but it is what the user burned for.
     """
     if isinstance(said, Withdrawn):
         return send.kind is SendKind.BURN

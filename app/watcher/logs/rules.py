@@ -1,4 +1,4 @@
-"""From what a log says to events and to facts that wait: the rules of one chain's translation."""
+"""The rules by which the logs of one chain become events and waiting facts."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ from app.watcher.logs.values import Undecodable
 from app.watcher.steps import Waiting, WaitingKey, WaitingKind
 
 
-class Telling:
-    """What is told of one chain at one time, collected in ``events``, ``waiting`` and ``done``.
+class ChainReport:
+    """What is reported of one chain in one step, collected in ``events``, ``waiting`` and ``done``.
 
-    :param read_to: the newest block of the chain that is known to build on all that is told here.
-    :param kept: what waits already.
+    :param read_to: the newest block of the chain that is known to build on all that is reported here.
+    :param stored: the facts that wait already.
     """
 
     def __init__(
@@ -53,12 +53,12 @@ class Telling:
         network: WatchedNetwork,
         chain: WatchTerms,
         read_to: BlockNumber,
-        kept: Sequence[Waiting],
+        stored: Sequence[Waiting],
     ) -> None:
         self.chain = chain
         self._network, self._chain_id, self._read_to = network, chain.chain_id, read_to
-        self._queued = _by_key(kept, WaitingKind.QUEUED)
-        self._executed = _by_key(kept, WaitingKind.EXECUTED)
+        self._queued = _by_key(stored, WaitingKind.QUEUED)
+        self._executed = _by_key(stored, WaitingKind.EXECUTED)
         self._sends: dict[TransferId, KnownSend] = {}
         self.events: list[Event] = []
         self.waiting: dict[WaitingKey, Waiting] = {}
@@ -67,8 +67,8 @@ class Telling:
     def sent(self, said: values.Send | values.Deposited | values.Burn, place: Place, contract: bytes) -> None:
         """Funds were taken.
 
-        :raises NotConfigured: while it is not known towards which chain.
-        :raises Undecodable: for an id that the contract does not give.
+        :raises NotConfigured: the destination chain is not known yet.
+        :raises Undecodable: the contract does not give such an id.
         """
         event = sent_event(said, place, contract, self._chain_id, self._network.facts)
         self.events.append(event)
@@ -77,7 +77,7 @@ class Telling:
         self._when_deep(WaitingKind.SEND_DEPTH, confirmed, place.id, event.transfer_id)
 
     def look_up(self, transfer_ids: Collection[TransferId]) -> None:
-        """Learn which of these are transfers from this chain."""
+        """Look up which of these are transfers from this chain."""
         if transfer_ids and self._network.sends_of is not None:
             self._sends |= self._network.sends_of(self._chain_id, transfer_ids)
 
@@ -88,9 +88,9 @@ class Telling:
     def payout(
         self, said: values.Relay | values.WithdrawDone | values.Withdrawn | values.Mint
     ) -> Payout | None:
-        """What a log pays; None where that is no concern of transfers or pools.
+        """What a log pays; None where that concerns neither transfers nor pools.
 
-        :raises NotSent: while no transfer is known that it would refund.
+        :raises NotSent: the transfer that it would refund is not known yet.
         """
         transfer_id = own_reference(said, self._chain_id)
         if transfer_id is not None and not self.is_sent(transfer_id):
@@ -100,7 +100,7 @@ class Telling:
     def liquidity_added(self, said: values.LiquidityAdded, place: Place) -> None:
         """A provider's deposit.
 
-        :raises NotConfigured: while it is not known of which token.
+        :raises NotConfigured: its token is not known yet.
         """
         self.events.append(
             LiquidityAdded(
@@ -113,7 +113,7 @@ class Telling:
     def rotated(self, said: values.SignersUpdated, place: Place) -> None:
         """A new validator set, also one that cannot sign.
 
-        :raises Undecodable: for one that no contract accepts.
+        :raises Undecodable: no contract accepts such a set.
         """
         signers, powers = said
         if len(signers) != len(powers):
@@ -131,7 +131,7 @@ class Telling:
     def withdrawn(self, said: values.WithdrawDone, place: Place) -> None:
         """A withdraw of the pool was taken, paid or queued: its id is used up.
 
-        The id is computed: whatever a node makes of the log, it is one of this chain.
+        The id is computed, so a log that a node made up still gives an id of this chain.
         """
         withdraw_id = pool_withdraw_id(
             chain_id=self._chain_id,
@@ -147,9 +147,9 @@ class Telling:
         )
 
     def paid_at_once(self, payout: Payout, place: Place) -> None:
-        """The payout's own log, and nothing was queued.
+        """The payout's own log says that it was paid, and nothing was queued.
 
-        A provider's withdrawal that cannot be told yet is kept here, with what is known: that it was paid.
+        A provider's withdrawal that cannot be reported yet waits, with the fact that it was paid.
         """
         if payout.payment is not Payment.REFUND:
             self._paid_or_unknown(payout, place)
@@ -162,7 +162,7 @@ class Telling:
         self._when_deep(WaitingKind.REFUND_DEPTH, final, place.id, transfer_id)
 
     def queued(self, payout: Payout, place: Place, contract: bytes) -> None:
-        """The payout's own log, and its id was put into the delay queue."""
+        """The payout's own log says that its id was put into the delay queue."""
         key = _queue_key(contract, payout.payout_id)
         delayed_id = "0x" + payout.payout_id.hex()
         if payout.payment is not Payment.LIQUIDITY:
@@ -173,29 +173,29 @@ class Telling:
                 else TransferDelayed(delayed_id=delayed_id, dst_tx_hash=place.tx_hash, **common)
             )
         waits = Waiting(WaitingKind.QUEUED, key, place.block, None, payout.facts())
-        self._keep(waits)
+        self._store(waits)
         self._queued[key] = waits
         if (executed := self._executed.get(key)) is not None:
             self._paid_or_unknown(payout, place_from(executed.facts))
 
     def executed(self, said: values.DelayedTransferExecuted, place: Place, contract: bytes) -> None:
-        """A payout left the delay queue. Both facts are kept until neither can be reorganised away."""
+        """A payout left the delay queue. Both facts are stored until no reorganisation can reach either."""
         key = _queue_key(contract, said.payout_id)
         waits = Waiting(WaitingKind.EXECUTED, key, place.block, None, place.facts())
-        self._keep(waits)
+        self._store(waits)
         self._executed[key] = waits
         if (queued := self._queued.get(key)) is not None:
             self._paid_or_unknown(payout_from(queued.facts), place)
 
     def unknown(self, place: Place, why: str, facts: Mapping[str, Any]) -> None:
-        """What cannot be told before the configuration says more."""
+        """Let a log wait that cannot be reported before the configuration has what it names."""
         version = self._network.version
-        kept = {**facts, "place": place.facts(), "version": version, "why": why}
-        self._keep(Waiting(WaitingKind.UNKNOWN, place.id, place.block, None, kept))
+        stored = {**facts, "place": place.facts(), "version": version, "why": why}
+        self._store(Waiting(WaitingKind.UNKNOWN, place.id, place.block, None, stored))
 
-    def come_due(self, kept: Sequence[Waiting]) -> None:
-        """Tell what waited for depth and is deep enough now."""
-        for each in kept:
+    def come_due(self, stored: Sequence[Waiting]) -> None:
+        """Report what waited for depth and is deep enough now."""
+        for each in stored:
             if each.due is None or each.due > self._read_to:
                 continue
             if each.kind in (WaitingKind.SEND_DEPTH, WaitingKind.REFUND_DEPTH):
@@ -204,7 +204,7 @@ class Telling:
                 self.done[WaitingKey(each.kind, each.key)] = None
 
     def settle(self, final_to: BlockNumber) -> None:
-        """Forget queued payouts that were paid in a block up to which nothing is reorganised any more."""
+        """Remove queued payouts that were paid in a final block."""
         for key in self._queued.keys() & self._executed.keys():
             if max(self._queued[key].block, self._executed[key].block) <= final_to:
                 for kind in (WaitingKind.QUEUED, WaitingKind.EXECUTED):
@@ -212,9 +212,9 @@ class Telling:
                     self.done[WaitingKey(kind, key)] = None
 
     def paid(self, payout: Payout, place: Place) -> None:
-        """Funds moved, by the log of this place, which tells nothing else.
+        """Funds moved by the log of this place, which says nothing else.
 
-        :raises NotConfigured: of liquidity, while it is not known of which token.
+        :raises NotConfigured: of liquidity, while its token is not known.
         """
         match payout.payment:
             case Payment.REFUND:
@@ -244,7 +244,7 @@ class Telling:
             self.unknown(place, str(error), {"payout": payout.facts()})
 
     def _when_deep(self, kind: WaitingKind, place: Place, key: str, transfer_id: TransferId) -> None:
-        """Tell it if the place is ``block_delay`` deep, else let it wait for that.
+        """Report it if the place is ``block_delay`` deep, else let it wait for that.
 
         :param place: with the id of the event to come.
         """
@@ -253,7 +253,7 @@ class Telling:
             self._deep(kind, place, transfer_id)
             return
         facts = {**place.facts(), "transfer_id": transfer_id.hex()}
-        self._keep(Waiting(kind, key, place.block, due, facts))
+        self._store(Waiting(kind, key, place.block, due, facts))
 
     def _deep(self, kind: WaitingKind, place: Place, transfer_id: TransferId) -> None:
         common = _of_transfer(self._chain_id, transfer_id, place)
@@ -263,7 +263,7 @@ class Telling:
             else RefundCompleted(tx_hash=place.tx_hash, **common)
         )
 
-    def _keep(self, waits: Waiting) -> None:
+    def _store(self, waits: Waiting) -> None:
         key = WaitingKey(waits.kind, waits.key)
         self.waiting[key] = waits
         self.done.pop(key, None)
@@ -283,7 +283,7 @@ def _referred(payout: Payout) -> TransferId:
 
 
 def _of_chain(chain_id: ChainId, place: Place) -> dict[str, Any]:
-    """What every event of a chain in a block has."""
+    """The fields of every event of a chain in a block."""
     return {
         "id": place.id,
         "at": place.at,
@@ -295,7 +295,7 @@ def _of_chain(chain_id: ChainId, place: Place) -> dict[str, Any]:
 
 
 def _of_transfer(chain_id: ChainId, transfer_id: TransferId, place: Place) -> dict[str, Any]:
-    """What every event of a transfer in a block has but its send."""
+    """The fields of every event of a transfer in a block except its send."""
     return {
         "id": place.id,
         "at": place.at,
@@ -307,8 +307,8 @@ def _of_transfer(chain_id: ChainId, transfer_id: TransferId, place: Place) -> di
     }
 
 
-def _by_key(kept: Sequence[Waiting], kind: WaitingKind) -> dict[str, Waiting]:
-    return {each.key: each for each in kept if each.kind is kind}
+def _by_key(stored: Sequence[Waiting], kind: WaitingKind) -> dict[str, Waiting]:
+    return {each.key: each for each in stored if each.kind is kind}
 
 
 def _queue_key(contract: bytes, payout_id: bytes) -> str:

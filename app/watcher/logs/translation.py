@@ -1,4 +1,4 @@
-"""From the logs and headers of some blocks to events of the feed, and to what these still wait for."""
+"""From the logs and headers of some blocks to events of the feed and to waiting facts."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from app.watcher.logs.payouts import (
     place_from,
     place_of,
 )
-from app.watcher.logs.rules import Telling
+from app.watcher.logs.rules import ChainReport
 from app.watcher.logs.values import Undecodable
 from app.watcher.steps import Waiting, WaitingKey, WaitingKind
 
 
 class Unreadable(Struct, frozen=True):
-    """A log of a watched contract that cannot be told as an event; the reason is for operators."""
+    """A log of a watched contract that cannot be reported as an event; the reason is for operators."""
 
     log: Log
     reason: str
@@ -38,11 +38,11 @@ class Unreadable(Struct, frozen=True):
 class Translation(Struct, frozen=True):
     """What a step writes of the logs that it read.
 
-    :param events: in the order of their logs, and then what came due.
-    :param waiting: to be kept; one that is kept under the same kind and key is replaced.
+    :param events: in the order of their logs, then what became due.
+    :param waiting: to be stored; each replaces the stored one of the same kind and key.
     :param done: what waits no longer.
     :param unreadable: faults to be shown. The step is written all the same: the logs stay on the chain, and
-        the range that holds them can be read again.
+        their range can be read again.
     """
 
     events: Sequence[Event]
@@ -87,11 +87,11 @@ def head_event(chain_id: ChainId, header: Header) -> ChainHead:
 def reorged_event(chain_id: ChainId, from_block: BlockNumber, replaced: str, header: Header) -> ChainReorged:
     """Blocks from ``from_block`` on were replaced by others.
 
-    The id is made of two blocks, so the same reorganisation that is seen twice is one fact, and the one that
-    goes back to the blocks of before is another.
+    The id is made of two blocks. So the same reorganisation seen twice is one fact, and the one back to the
+    former blocks is another fact.
 
-    :param replaced: the hash of a block that was read and stands no longer.
-    :param header: of the block that stands in its place, or of another one of the new branch.
+    :param replaced: the hash of a block that was read and is orphaned.
+    :param header: of the block that took its place, or of another block of the new branch.
     """
     return ChainReorged(
         id=f"{chain_id}:{replaced}:{header.hash}:{ChainReorged.type}",
@@ -115,36 +115,36 @@ def translate(
     read_to: BlockNumber,
     final_to: BlockNumber | None = None,
 ) -> Translation:
-    """What these logs say, and what has come due among all that waits.
+    """What these logs say, and which waiting facts are due.
 
-    The logs of a block are handed in together: whether a payout waits in the delay queue is said by
-    another log of its transaction. A log that is handed in again gives the same events again, by the same
-    ids, unless one of its transaction was missing.
+    All logs of a block are needed together: only another log of its transaction says whether a payout waits
+    in the delay queue. The same logs give the same events with the same ids, unless a log of their
+    transaction was missing.
 
     :param logs: of the chain's contracts, checked, in their order.
     :param headers: of every block that has one of the logs, by number.
-    :param waiting: all that waits on this chain, without what the same step forgets.
-    :param read_to: the newest block of the chain that is known to build on everything handed in.
+    :param waiting: all that waits on this chain, without what the same step removes.
+    :param read_to: the newest block of the chain that is known to build on all these logs.
     :param final_to: the highest block that no reorganisation is believed to replace; None where none is.
     """
-    telling = Telling(network, chain, read_to, waiting)
+    report = ChainReport(network, chain, read_to, waiting)
     unreadable: list[Unreadable] = []
     read = list(_read(logs, unreadable))
     queue = _queued(read)
-    telling.look_up(_all_withdrawn(read, waiting, chain.chain_id))
+    report.look_up(_all_withdrawn(read, waiting, chain.chain_id))
     for log, said in read:
         place = place_of(chain.chain_id, log, headers[log.block].at)
         try:
-            _tell_or_wait(telling, said, log, place, queue)
+            _report_or_wait(report, said, log, place, queue)
         except Undecodable as error:
             unreadable.append(Unreadable(log, str(error)))
     for each in waiting:
-        if each.kind is WaitingKind.UNKNOWN and _is_new(telling, network, each):
-            _try_again(telling, each)
-    telling.come_due(waiting)
+        if each.kind is WaitingKind.UNKNOWN and _is_new(report, network, each):
+            _try_again(report, each)
+    report.come_due(waiting)
     if final_to is not None:
-        telling.settle(final_to)
-    return Translation(telling.events, list(telling.waiting.values()), list(telling.done), unreadable)
+        report.settle(final_to)
+    return Translation(report.events, list(report.waiting.values()), list(report.done), unreadable)
 
 
 def _queued(read: Sequence[tuple[Log, values.Said]]) -> _Queue:
@@ -158,7 +158,7 @@ def _queued(read: Sequence[tuple[Log, values.Said]]) -> _Queue:
 def _all_withdrawn(
     read: Sequence[tuple[Log, values.Said]], waiting: Sequence[Waiting], chain_id: ChainId
 ) -> list[TransferId]:
-    """The transfers that withdrawals name, those of the logs and those that wait."""
+    """The transfers that withdrawals name: those of the logs and those that wait."""
     withdrawn = {own_reference(said, chain_id) for _, said in read} | set(map(_withdrawn, waiting))
     return [transfer_id for transfer_id in withdrawn if transfer_id is not None]
 
@@ -171,45 +171,45 @@ def _read(logs: Sequence[Log], unreadable: list[Unreadable]) -> Iterator[tuple[L
             unreadable.append(Unreadable(log, str(error)))
 
 
-def _tell_or_wait(telling: Telling, said: values.Said, log: Log, place: Place, queue: _Queue) -> None:
-    """Tell what a log says, or let it wait for what it names and nobody knows yet.
+def _report_or_wait(report: ChainReport, said: values.Said, log: Log, place: Place, queue: _Queue) -> None:
+    """Report what a log says, or let it wait for what it names and is not known yet.
 
-    :raises Undecodable: for one that no contract in its place should have logged.
+    :raises Undecodable: no contract in its place should have logged it.
     """
     try:
-        _tell(telling, said, log, place, queue)
+        _report(report, said, log, place, queue)
     except NotSent as error:
         facts = {"transfer_id": error.transfer_id.hex(), "queued": _is_queued(said, log, queue)}
-        telling.unknown(place, str(error), facts_of_log(log) | facts)
+        report.unknown(place, str(error), facts_of_log(log) | facts)
     except NotConfigured as error:
-        telling.unknown(place, str(error), facts_of_log(log))
+        report.unknown(place, str(error), facts_of_log(log))
 
 
-def _tell(telling: Telling, said: values.Said, log: Log, place: Place, queue: _Queue) -> None:
-    """Tell what a log says.
+def _report(report: ChainReport, said: values.Said, log: Log, place: Place, queue: _Queue) -> None:
+    """Report what a log says.
 
-    :raises Undecodable: for one that no contract in its place should have logged.
-    :raises NotConfigured: while the configuration does not say what it names.
+    :raises Undecodable: no contract in its place should have logged it.
+    :raises NotConfigured: the configuration does not have what it names yet.
     """
-    if not _heard(telling.chain, log):
+    if not _heard(report.chain, log):
         return
     match said:
         case values.Send() | values.Deposited() | values.Burn():
-            telling.sent(said, place, log.address)
+            report.sent(said, place, log.address)
         case values.LiquidityAdded():
-            telling.liquidity_added(said, place)
+            report.liquidity_added(said, place)
         case values.SignersUpdated():
-            telling.rotated(said, place)
+            report.rotated(said, place)
         case values.DelayedTransferExecuted():
-            telling.executed(said, place, log.address)
+            report.executed(said, place, log.address)
         case values.Relay() | values.WithdrawDone() | values.Withdrawn() | values.Mint():
             if isinstance(said, values.WithdrawDone):
-                telling.withdrawn(said, place)
-            payout = telling.payout(said)
+                report.withdrawn(said, place)
+            payout = report.payout(said)
             if payout is not None and _is_queued(said, log, queue):
-                telling.queued(payout, place, log.address)
+                report.queued(payout, place, log.address)
             elif payout is not None:
-                telling.paid_at_once(payout, place)
+                report.paid_at_once(payout, place)
 
 
 def _is_queued(said: values.Said, log: Log, queue: _Queue) -> bool:
@@ -217,12 +217,12 @@ def _is_queued(said: values.Said, log: Log, queue: _Queue) -> bool:
 
 
 def _heard(chain: WatchTerms, log: Log) -> bool:
-    """Whether the log is the word of the contract that logged it.
+    """Whether a log of this contract counts.
 
-    Vaults and pegged bridges may keep a validator set of their own, which is not the chain's.
+    Vaults and pegged bridges may have a validator set of their own, which is not the chain's.
 
-    :raises Undecodable: for any other event that is not its contract's, as the configuration has it.
-    :raises NotConfigured: for a contract that the configuration does not have (any more).
+    :raises Undecodable: any other event that the contract, as configured, does not log.
+    :raises NotConfigured: the contract is not configured (any more).
     """
     shape = SHAPES[log.topics[0]]
     roles = set()
@@ -242,31 +242,31 @@ def _heard(chain: WatchTerms, log: Log) -> bool:
     raise Undecodable(f"{shape.signature} was logged by a contract that is configured as {what}")
 
 
-def _withdrawn(kept: Waiting) -> TransferId | None:
-    """The transfer that a withdrawal names which waits until it is known."""
-    named = kept.facts.get("transfer_id") if kept.kind is WaitingKind.UNKNOWN else None
+def _withdrawn(stored: Waiting) -> TransferId | None:
+    """The transfer that a withdrawal names, which waits until it is known."""
+    named = stored.facts.get("transfer_id") if stored.kind is WaitingKind.UNKNOWN else None
     return None if named is None else TransferId(bytes.fromhex(named))
 
 
-def _is_new(telling: Telling, network: WatchedNetwork, kept: Waiting) -> bool:
-    """Whether what waits may be told by now: the configuration is another one, or the transfer is known."""
-    transfer_id = _withdrawn(kept)
-    if transfer_id is not None and telling.is_sent(transfer_id):
+def _is_new(report: ChainReport, network: WatchedNetwork, stored: Waiting) -> bool:
+    """Whether a waiting fact may be reported now: the configuration has changed, or the transfer is known."""
+    transfer_id = _withdrawn(stored)
+    if transfer_id is not None and report.is_sent(transfer_id):
         return True
-    return bool(kept.facts["version"] != network.version)
+    return bool(stored.facts["version"] != network.version)
 
 
-def _try_again(telling: Telling, kept: Waiting) -> None:
-    """Tell what waited for another configuration or a transfer, or let it wait on."""
-    place = place_from(kept.facts["place"])
-    telling.done[WaitingKey(kept.kind, kept.key)] = None
+def _try_again(report: ChainReport, stored: Waiting) -> None:
+    """Report what waited for another configuration or a transfer, or let it wait longer."""
+    place = place_from(stored.facts["place"])
+    report.done[WaitingKey(stored.kind, stored.key)] = None
     try:
-        if "payout" in kept.facts:
-            telling.paid(payout_from(kept.facts["payout"]), place)
+        if "payout" in stored.facts:
+            report.paid(payout_from(stored.facts["payout"]), place)
         else:
-            log = log_from(kept.facts, place)
+            log = log_from(stored.facts, place)
             said = decode(log)
             queue = {(log.tx_hash, log.address, getattr(said, "payout_id", b""))}
-            _tell(telling, said, log, place, frozenset(queue if kept.facts.get("queued") else ()))
+            _report(report, said, log, place, frozenset(queue if stored.facts.get("queued") else ()))
     except (NotConfigured, Undecodable) as error:
-        telling.unknown(place, str(error), kept.facts)
+        report.unknown(place, str(error), stored.facts)

@@ -1,10 +1,10 @@
 """What the events of the contracts say, as their logs have it (docs/interface.md#transfer-ids).
 
-A contract pads an address or a short integer with zeros. Another padding was not written by such a contract,
-so it is refused: the value would be read as something that nobody said.
+A contract pads an address or a short integer with zeros. Other padding cannot come from such a contract. It
+is refused, as its value would be wrong.
 
-Ids are 32 raw bytes, addresses 20, amounts in the token's smallest unit. The fields stand in the order of the
-event's arguments, under one name for what is one thing.
+Ids are 32 raw bytes, addresses 20, amounts in the token's smallest unit. The fields are in the order of the
+event's arguments. The same thing has the same name in each.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _ADDRESS_PADDING: Final = bytes(12)
 
 
 class Undecodable(ValueError):
-    """A log's bytes are not what its event has; the message says how."""
+    """A log's bytes do not have the form of its event; the message says how."""
 
 
 def bytes32(data: bytes, at: int) -> bytes:
@@ -87,7 +87,7 @@ class LiquidityAdded(NamedTuple):
 
 
 class WithdrawDone(NamedTuple):
-    """The pool bridge took a withdraw request: a refund's has the transfer id as ``refid``."""
+    """The pool bridge took a withdraw request. A refund has the transfer id as ``refid``."""
 
     payout_id: bytes
     seqnum: int
@@ -144,7 +144,7 @@ class Withdrawn(NamedTuple):
 
 
 class Mint(NamedTuple):
-    """A pegged bridge minted, or queued that under ``payout_id``."""
+    """A pegged bridge minted, or queued the mint under ``payout_id``."""
 
     payout_id: bytes
     token: bytes

@@ -1,7 +1,8 @@
-"""Reorganisations: is it one, or does the node only lag, and how far back does it go?
+"""Reorganisations: whether there is one or the node only lags, and how far back it goes.
 
-A node that told blocks which never were makes every other one lag behind them. What no URL has for a minute
-is rolled back like a reorganisation, and who told it is raised (docs/decisions/0024-reading-chains.md).
+Next to a node that returned blocks which never existed, every other node seems to lag. Blocks that no URL has
+for a minute are rolled back like a reorganisation, and an anomaly names the node
+(docs/decisions/0024-reading-chains.md).
 """
 
 from __future__ import annotations
@@ -22,19 +23,19 @@ from app.watcher.rpc.nodes import Trouble
 from app.watcher.steps import Missed
 
 DISOWNED_SECONDS: Final = 60.0
-"""A block that no URL has for so long never was."""
+"""A block that no URL has for so long never existed."""
 
 ACCEPTED_SECONDS: Final = 600.0
-"""A jump that nobody contradicts for so long was none."""
+"""A jump that no URL contradicts for so long was none."""
 
 
 class Branch(Struct, frozen=True):
-    """A reorganisation that a node has told, with what has taken the place of the old blocks.
+    """A reorganisation that a node has returned, with what replaced the old blocks.
 
-    :param anchor: the highest block known to stand: reading goes on above it.
-    :param replaced: the hash of a block that was read and stands no longer.
-    :param from_block: what was told is taken back from this block on.
-    :param made_up: the blocks never were; what is counted of them.
+    :param anchor: the highest block known to be canonical: reading goes on above it.
+    :param replaced: the hash of a block that was read and is orphaned.
+    :param from_block: what was reported is retracted from this block on.
+    :param made_up: the blocks never existed; what is counted of them.
     """
 
     anchor: BlockId
@@ -44,43 +45,46 @@ class Branch(Struct, frozen=True):
 
 
 def branch_of(view: View, node: Node, look: Look) -> Branch | None:
-    """The reorganisation that a node's look at the chain shows; None where the last block read still stands.
+    """The reorganisation that a node's answer shows; None where the last block read is still canonical.
 
     :raises NotThere: the node lags.
-    :raises Lie: it tells another branch than the others where no branch can be.
+    :raises Lie: it returns another branch where no branch is possible.
     :raises TooDeep: the branch goes back further than is believed.
     """
-    kept = view.readings.live_to
-    if kept is None or (look.last is not None and look.last.hash == kept.hash):
+    last_read = view.readings.live_to
+    if last_read is None or (look.last is not None and look.last.hash == last_read.hash):
         _has_it(view, node)
         return None
-    if look.last is None and look.head.number >= kept.number:
-        raise NotThere(f"its newest block is {look.head.number}, but it does not have block {kept.number}")
-    headers = [header for header in view.readings.headers if header.number <= kept.number]
+    if look.last is None and look.head.number >= last_read.number:
+        raise NotThere(
+            f"its newest block is {look.head.number}, but it does not have block {last_read.number}"
+        )
+    headers = [header for header in view.readings.headers if header.number <= last_read.number]
     fork = _fork(view, node, look, headers)
     from_block = _first_gone(view, look, headers, fork)
-    is_lower = look.head.number < kept.number
+    is_lower = look.head.number < last_read.number
     if is_lower and _is_disowned(view, node, look, headers[-1], from_block):
         return _rolled_back(view, node, look, headers, from_block)
     if fork is None or (is_lower and _is_jump(view, from_block)):
-        raise NotThere(f"it is {kept.number - look.head.number} blocks behind what was already read")
+        raise NotThere(f"it is {last_read.number - look.head.number} blocks behind what was already read")
     if not node.takes_batches:
         node.check_chain()
-    _confirm(view, node, look, kept, fork)
+    _confirm(view, node, look, last_read, fork)
     if fork.ancestor is None:
-        return _of_all(view, node, kept, fork)
+        return _of_all(view, node, last_read, fork)
     if fork.depth > view.max_reorg:
         raise TooDeep(_too_deep(view, fork.depth, fork.from_block))
     if is_lower:
         words = (
-            f"its blocks {from_block} to {kept.number} gave way to a branch that ends at {look.head.number}"
+            f"its blocks {from_block} to {last_read.number} gave way "
+            f"to a branch that ends at {look.head.number}"
         )
-        view.nodes.note(Trouble(view.teller, words))
+        view.nodes.note(Trouble(view.reported_by, words))
     return Branch(fork.ancestor.id, fork.replaced, fork.from_block)
 
 
 def is_confirmed(view: View, node: Node, look: Look, above: BlockNumber) -> bool:
-    """Whether another URL has the node's head. Where none has, it is noted as a jump, and looked at again."""
+    """Whether another URL has the node's head. Where none has, it is noted as a jump and looked at again."""
     if _who_has(view, node, look.head.id) is not None:
         view.jump = None
         return True
@@ -90,20 +94,20 @@ def is_confirmed(view: View, node: Node, look: Look, above: BlockNumber) -> bool
 
 
 def check_jump(view: View, node: Node) -> None:
-    """A jump that another URL contradicts after a minute never was.
+    """Check a jump that another URL contradicts after a minute: it never existed.
 
-    :raises Lie: the node told it.
+    :raises Lie: this node returned it.
     """
     jump, now = view.jump, view.monotonic()
     if jump is None or now - jump.since >= ACCEPTED_SECONDS:
         view.jump = None
         return
     others = [other for other in view.nodes.usable() if other.name != node.name]
-    if not others or jump.teller != node.name or now - jump.since < DISOWNED_SECONDS:
+    if not others or jump.reported_by != node.name or now - jump.since < DISOWNED_SECONDS:
         return
     own = node.header(jump.head.number)
     if own is None or own.hash != jump.head.hash:
-        return  # it does not tell it any more
+        return  # it does not return it any more
     for other in others:
         try:
             look = other.look(jump.head.number, finalized=False)
@@ -118,28 +122,28 @@ def check_jump(view: View, node: Node) -> None:
 
 
 def _has_it(view: View, node: Node) -> None:
-    """The node has the last block read."""
+    """Note that the node has the last block read."""
     view.seen_at = view.monotonic()
-    if view.jump is not None and view.jump.teller != node.name:
+    if view.jump is not None and view.jump.reported_by != node.name:
         view.jump = None
 
 
 def _is_disowned(view: View, node: Node, look: Look, last: Header, from_block: BlockNumber) -> bool:
-    """Whether the blocks from this one on never were: no URL has had the last of them for a minute.
+    """Whether the blocks from this one on never existed: no URL has had the last of them for a minute.
 
-    A node with a lower head may only lag. It does not where its head is newer all the same. It is believed
-    also about a jump that no second URL ever had, and about its own word, as far as reorganisations are.
+    A node with a lower head may only lag, but not where that head is newer. It is also believed about a jump
+    that no second URL ever had, and about its own answers, as far back as reorganisations are believed.
     """
     if view.seen_at is None:
         view.seen_at = view.monotonic()
     if view.monotonic() - view.seen_at < DISOWNED_SECONDS:
         return False
-    own = node.name == view.teller and last.number - from_block <= view.max_reorg
+    own = node.name == view.reported_by and last.number - from_block <= view.max_reorg
     return own or look.head.at > last.at or _is_jump(view, from_block)
 
 
 def _is_jump(view: View, from_block: BlockNumber) -> bool:
-    """Whether the blocks from this one on were told by a jump that no second URL ever had."""
+    """Whether the blocks from this one on belong to a jump that no second URL ever had."""
     return view.jump is not None and from_block > view.jump.above
 
 
@@ -149,33 +153,33 @@ def _rolled_back(
     """Go back to the blocks that the node has.
 
     :raises TooDeep: they were read before any jump, and are more than is believed to be replaced.
-    :raises NotThere: the node has not got the block below all that was read.
+    :raises NotThere: the node does not have the block below all that was read.
     """
-    last, teller = headers[-1], view.teller
+    last, reported_by = headers[-1], view.reported_by
     if last.number - from_block > view.max_reorg and not _is_jump(view, from_block):
         raise TooDeep(_too_deep(view, last.number - from_block, from_block))
     anchor = _below(view, node, BlockNumber(min(from_block, look.head.number)))
     logs = sum(span.count for span in view.readings.spans if span.first >= from_block)
-    missed = Missed(from_block, last.number, 0, logs, teller, node.name)
+    missed = Missed(from_block, last.number, 0, logs, reported_by, node.name)
     return Branch(anchor, last.hash, BlockNumber(anchor.number + 1), missed)
 
 
 def raise_made_up(view: View, made_up: Missed) -> None:
-    """Raise who told blocks that never were, and leave it alone where another URL was believed instead."""
+    """Exclude the URL that returned blocks which never existed, where another URL was believed instead."""
     words = f"no URL has had its blocks {made_up.first} to {made_up.last} for a minute: they were rolled back"
-    told_by = view.nodes.named(made_up.source)
-    if told_by is None or made_up.source == made_up.reread_source:
+    liar = view.nodes.named(made_up.source)
+    if liar is None or made_up.source == made_up.reread_source:
         view.nodes.note(Trouble(made_up.source, words))
     else:
-        view.nodes.failed(told_by, Lie(words))
+        view.nodes.failed(liar, Lie(words))
     view.jump = None
 
 
 def _below(view: View, node: Node, block: BlockNumber) -> BlockId:
-    """The highest kept block below this one, which the node has; else the one below all that was read."""
-    kept = [header for header in view.readings.headers if header.number < block]
-    if kept:
-        return kept[-1].id
+    """The highest stored block below this one that the node has; else the block below all that was read."""
+    last_read = [header for header in view.readings.headers if header.number < block]
+    if last_read:
+        return last_read[-1].id
     number = BlockNumber(max(min(_first_read(view), block) - 1, 0))
     below = node.header(number)
     if below is None:
@@ -191,16 +195,16 @@ def _first_gone(view: View, look: Look, headers: Sequence[Header], fork: Fork | 
     return BlockNumber(had[-1] + 1) if had else _first_read(view)
 
 
-def _of_all(view: View, node: Node, kept: BlockId, fork: Fork) -> Branch:
+def _of_all(view: View, node: Node, last_read: BlockId, fork: Fork) -> Branch:
     """Take back all that was read: soon after the start, a reorganisation may go below the first block read.
 
-    Where that leaves the old branch is not known and not needed, for nothing was read there.
+    Where the old branch begins is not known, nor needed, as nothing was read there.
 
     :raises TooDeep: more was read than is believed to be replaced.
-    :raises NotThere: the node has not got the block below all that was read.
+    :raises NotThere: the node does not have the block below all that was read.
     """
     first = _first_read(view)
-    if kept.number - first > view.max_reorg:
+    if last_read.number - first > view.max_reorg:
         raise TooDeep(_too_deep(view, None, fork.from_block))
     below = node.header(BlockNumber(first - 1))
     if below is None:
@@ -209,7 +213,7 @@ def _of_all(view: View, node: Node, kept: BlockId, fork: Fork) -> Branch:
 
 
 def _first_read(view: View) -> BlockNumber:
-    """The first block that was read at all; the genesis block has no logs and no other branch."""
+    """The first block that was read. The genesis block has no logs and no other branch."""
     readings = view.readings
     backfilled = readings.backfilled_to is not None and readings.backfill_from is not None
     first = readings.backfill_from if backfilled else readings.live_from
@@ -237,18 +241,18 @@ def _fork(view: View, node: Node, look: Look, headers: Sequence[Header]) -> Fork
             raise Moved("the last block read was replaced meanwhile")
 
 
-def _confirm(view: View, node: Node, look: Look, kept: BlockId, fork: Fork) -> None:
-    """Ask the others about a reorganisation that is no everyday one: to a shorter branch, or of final blocks.
+def _confirm(view: View, node: Node, look: Look, last_read: BlockId, fork: Fork) -> None:
+    """Confirm an unusual reorganisation with the other URLs: to a shorter branch, or of final blocks.
 
     :raises NotThere: another URL still has the longer branch.
     :raises Lie: another URL still has the final blocks.
     """
     of_final = view.final is not None and fork.from_block <= view.final
-    if look.head.number >= kept.number and not of_final:
+    if look.head.number >= last_read.number and not of_final:
         return
-    other = _who_has(view, node, kept)
+    other = _who_has(view, node, last_read)
     if other is None:
-        if look.head.number < kept.number and len(view.nodes.usable()) < len(view.nodes.names):
+        if look.head.number < last_read.number and len(view.nodes.usable()) < len(view.nodes.names):
             raise NotThere(
                 f"it has a shorter branch from block {fork.from_block} on, and no other URL is "
                 "available to compare"
@@ -258,16 +262,16 @@ def _confirm(view: View, node: Node, look: Look, kept: BlockId, fork: Fork) -> N
     raise Lie(words) if of_final else NotThere(words)
 
 
-def _who_has(view: View, node: Node, kept: BlockId) -> str | None:
-    """The name of another URL where a block is what it was; None where there is none."""
+def _who_has(view: View, node: Node, last_read: BlockId) -> str | None:
+    """The name of another URL that still has this block; None where there is none."""
     for other in view.nodes.usable():
         if other.name == node.name:
             continue
         try:
-            header = other.header(kept.number)
+            header = other.header(last_read.number)
         except RpcFault:
             continue
-        if header is not None and header.hash == kept.hash:
+        if header is not None and header.hash == last_read.hash:
             return other.name
     return None
 

@@ -1,4 +1,4 @@
-"""What was reported of some blocks against what they hold: the difference is taken back in one step."""
+"""Compares what was reported of some blocks with what they hold, and corrects the difference in one step."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from app.watcher.blocks import Header, Log
 from app.watcher.logs.payouts import log_id, log_of
 from app.watcher.logs.translation import Translation, translate
 from app.watcher.loop.plan import Blocks
-from app.watcher.loop.poll import Told
+from app.watcher.loop.poll import Outcome
 from app.watcher.loop.view import View
 from app.watcher.services.readings import Reported, confirmed_elsewhere
 from app.watcher.steps import Missed, Span, Step, Waiting, WaitingKey, WaitingKind
 
 
 class Holding(Struct, frozen=True):
-    """What blocks hold, as far as can be found out.
+    """What blocks hold, as far as it can be found out.
 
     :param span: how well that is known, and by which URL.
-    :param foreign: ids of logs that the blocks have of contracts that are not watched (any more): what was
-        reported of them stands.
+    :param foreign: ids of logs in the blocks whose contracts are not watched (any more): what was reported of
+        them stays valid.
     """
 
     span: Span
@@ -51,22 +51,24 @@ class _Difference(Struct):
     surplus: set[str] = field(default_factory=set)
 
 
-def corrected(view: View, holding: Holding, reported: Reported, read_by: str) -> Told:
-    """The step by which what was reported of the blocks becomes what they hold, and what follows from it.
+def corrected(view: View, holding: Holding, reported: Reported, read_by: str) -> Outcome:
+    """The step that makes what was reported of the blocks equal to what they hold, and what follows from it.
 
-    What they do not hold is retracted, however deep they lie; with it the payout of a delay that never was,
-    and what waits. What they hold is reported, under an id of its own where a false fact had the id.
+    What they do not hold is retracted, however deep they are. With it go a delayed payout that never existed,
+    and waiting facts. What they hold is reported, under a new id where a false fact had the id.
 
     :param reported: what was reported of blocks.
     :param read_by: the name of the URL that read them first.
     """
-    blocks, kept = holding.blocks, view.readings.waiting
-    inside = [each for each in kept if blocks.first <= each.block <= blocks.last]
-    outside = [each for each in kept if not blocks.first <= each.block <= blocks.last]
-    told = _told_anew(view, holding, outside)
-    paid = _paid_by_another_queue(inside, kept, told)
+    blocks, waiting = holding.blocks, view.readings.waiting
+    inside = [each for each in waiting if blocks.first <= each.block <= blocks.last]
+    outside = [each for each in waiting if not blocks.first <= each.block <= blocks.last]
+    translation = _translated_again(view, holding, outside)
+    paid = _paid_by_another_queue(inside, waiting, translation)
     known = {each.facts["id"] for each in inside if each.kind is WaitingKind.EXECUTED}
-    found = _difference(holding, told, reported, paid, set(_unclear(view.terms.chain_id, outside, told)))
+    found = _difference(
+        holding, translation, reported, paid, set(_unclear(view.terms.chain_id, outside, translation))
+    )
     found.missing -= known | {each.key for each in inside if each.kind is WaitingKind.UNKNOWN}
     reason = f"not in blocks {blocks.first} to {blocks.last} of chain {view.terms.chain_id} ({read_by})"
     missed = Missed(
@@ -76,17 +78,17 @@ def corrected(view: View, holding: Holding, reported: Reported, read_by: str) ->
         at=view.clock(),
         events=[*retractions_of(found.false, reason, view.clock()), *found.events],
         spans=(holding.span,),
-        waiting=told.waiting,
-        done=[*told.done, *_gone(inside, told, paid)],
+        waiting=translation.waiting,
+        done=[*translation.done, *_gone(inside, translation, paid)],
         missed=(missed,) if found.missing or found.surplus else (),
         missed_if_new=True,
         source=holding.span.source,
         calls=view.calls(),
     )
-    return Told(step, told.unreadable)
+    return Outcome(step, translation.unreadable)
 
 
-def _told_anew(view: View, holding: Holding, outside: Sequence[Waiting]) -> Translation:
+def _translated_again(view: View, holding: Holding, outside: Sequence[Waiting]) -> Translation:
     """What the blocks say, as if they were read for the first time.
 
     :param outside: what waits from other blocks.
@@ -103,19 +105,19 @@ def _told_anew(view: View, holding: Holding, outside: Sequence[Waiting]) -> Tran
     )
 
 
-def _gone(inside: Sequence[Waiting], told: Translation, paid: Iterable[str]) -> Iterator[WaitingKey]:
-    """What waits no longer, for the blocks do not hold it."""
-    waits = {(each.kind, each.key) for each in told.waiting}
+def _gone(inside: Sequence[Waiting], translation: Translation, paid: Iterable[str]) -> Iterator[WaitingKey]:
+    """What waits no longer, as the blocks do not hold it."""
+    waits = {(each.kind, each.key) for each in translation.waiting}
     yield from (WaitingKey(each.kind, each.key) for each in inside if (each.kind, each.key) not in waits)
     yield from (WaitingKey(WaitingKind.REFUND_DEPTH, event_id) for event_id in paid)
 
 
 def _paid_by_another_queue(
-    inside: Sequence[Waiting], kept: Sequence[Waiting], told: Translation
+    inside: Sequence[Waiting], waiting: Sequence[Waiting], translation: Translation
 ) -> Mapping[str, BlockNumber]:
-    """Ids and blocks of executions that were told as the payout of a queue that the blocks do not hold so."""
-    executed = {each.key: each for each in kept if each.kind is WaitingKind.EXECUTED}
-    now = {each.key: each.facts for each in told.waiting if each.kind is WaitingKind.QUEUED}
+    """Ids and blocks of executions that were reported as paid from a queue that the blocks do not hold so."""
+    executed = {each.key: each for each in waiting if each.kind is WaitingKind.EXECUTED}
+    now = {each.key: each.facts for each in translation.waiting if each.kind is WaitingKind.QUEUED}
     return {
         executed[each.key].facts["id"]: executed[each.key].block
         for each in inside
@@ -125,7 +127,7 @@ def _paid_by_another_queue(
 
 def _difference(
     holding: Holding,
-    told: Translation,
+    translation: Translation,
     reported: Reported,
     paid: Mapping[str, BlockNumber],
     unclear: Collection[str | EventKey],
@@ -135,27 +137,31 @@ def _difference(
     for block in {block for block in paid.values() if not first <= block <= last}:
         said += [each for each in reported(block, block) if log_of(each.event.id) in paid]
     known = {each.event.key: each.event for each in said}
-    standing = {each.event.key for each in said if each.stands}
-    found = _Difference([_with_free_id(event, known) for event in told.events])
+    valid = {each.event.key for each in said if each.canonical}
+    found = _Difference([_with_free_id(event, known) for event in translation.events])
     true = {event.key for event in found.events}
     found.false = sorted(
         key
-        for key in standing - true
+        for key in valid - true
         if key not in unclear and log_of(key.id) not in unclear and log_of(key.id) not in holding.foreign
     )
     found.events += confirmed_elsewhere(reported, [known[key] for key in found.false])
     found.surplus = {log_of(key.id) for key in found.false}
-    right = {log_of(key.id) for key in standing.difference(found.false)}
+    right = {log_of(key.id) for key in valid.difference(found.false)}
     inside = (event for event in found.events if first <= getattr(event, "block", -1) <= last)
-    found.missing = {log_of(event.id) for event in inside if event.key not in standing}
+    found.missing = {log_of(event.id) for event in inside if event.key not in valid}
     found.missing -= right - found.surplus
     return found
 
 
-def _unclear(chain_id: ChainId, outside: Sequence[Waiting], told: Translation) -> Iterator[str | EventKey]:
-    """Logs that nothing can be said of now, and events that only wait for more blocks: they stand as told."""
-    queued = {each.key for each in (*outside, *told.waiting) if each.kind is WaitingKind.QUEUED}
-    for each in told.waiting:
+def _unclear(
+    chain_id: ChainId, outside: Sequence[Waiting], translation: Translation
+) -> Iterator[str | EventKey]:
+    """Logs of which nothing can be said now, and events that only wait for more blocks: both stay as
+    reported.
+    """
+    queued = {each.key for each in (*outside, *translation.waiting) if each.kind is WaitingKind.QUEUED}
+    for each in translation.waiting:
         match each.kind:
             case WaitingKind.UNKNOWN:
                 yield each.facts["place"]["id"]
@@ -167,7 +173,7 @@ def _unclear(chain_id: ChainId, outside: Sequence[Waiting], told: Translation) -
                 )
             case _:
                 pass
-    for unreadable in told.unreadable:
+    for unreadable in translation.unreadable:
         yield log_id(chain_id, unreadable.log)
 
 

@@ -1,4 +1,4 @@
-"""Read the logs of a range of blocks from one node, and check each against the block that it claims."""
+"""Reads the logs of a range of blocks from one node, and checks each against the block that it names."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ T = TypeVar("T")
 
 
 class Fetched(Struct, frozen=True):
-    """The logs of a range, as one node told them and its headers confirm.
+    """The logs of a range, as one node returned them and its headers confirm.
 
     :param headers: of every block with a log, of the last block, and of the one before the first.
-    :param doubtful: the filter of the last block speaks of logs, and none of them was told.
+    :param doubtful: the filter of the last block says that it has logs, but none was returned.
     """
 
     blocks: Blocks
@@ -43,7 +43,9 @@ class Fetched(Struct, frozen=True):
         return self.headers[self.blocks.last]
 
     def pieces(self, most: int) -> Sequence[Fetched]:
-        """The range in parts of at most so many logs, or one block; all but the last end with a log's."""
+        """The range in parts of at most so many logs, or of one block. Each but the last ends with a block
+        with logs.
+        """
         cuts: list[BlockNumber] = []
         count, last = 0, self.blocks.first
         for block, logs in Counter(log.block for log in self.logs).items():
@@ -66,16 +68,16 @@ class Fetched(Struct, frozen=True):
         )
 
     def span(self) -> Span:
-        """What is kept of the range."""
+        """What is stored of the range."""
         return span_of(self.blocks, self.logs, self.source)
 
     def stored_headers(self) -> list[Header]:
         """The headers by which a later reorganisation is found: of blocks with logs, and the ends."""
-        kept = {log.block for log in self.logs} | {self.blocks.first - 1, self.blocks.last}
+        stored = {log.block for log in self.logs} | {self.blocks.first - 1, self.blocks.last}
         return [
             Header(header.number, header.hash, header.parent_hash, header.at)
             for number, header in sorted(self.headers.items())
-            if number in kept
+            if number in stored
         ]
 
 
@@ -103,11 +105,11 @@ def fetch(
     """The logs of a range with the headers that vouch for them.
 
     :param anchor: the block before the range, as it was read; the range has to build on it.
-    :param head: a header told before the logs. Where it is the last block's, it has to be the same
-        after them.
+    :param head: a header returned before the logs. Where it is the last block's, it has to be the same after
+        them.
     :param linked: the headers of all blocks have to lead from the anchor to the last one.
     :raises Moved: the answers do not fit together, as if the chain had changed between them.
-    :raises Lie: a log that was not asked for, or that its own block does not know.
+    :raises Lie: a log was not requested, or its own block does not have it.
     """
     before = BlockNumber(blocks.first - 1) if blocks.first > 0 else None
     answer = node.logs(wanted, blocks.first, blocks.last, before, linked=linked)
@@ -131,7 +133,7 @@ def fetch(
 
 
 def check_times(view: View, headers: Iterable[Header]) -> None:
-    """A block of the future stalls the chain, for the feed takes nothing of it.
+    """Refuse blocks of the future: they would stall the chain, as the feed accepts nothing of them.
 
     :raises Lie: one of the headers is further ahead of the clock than the feed accepts.
     """
@@ -145,7 +147,7 @@ def check_times(view: View, headers: Iterable[Header]) -> None:
 def _in_order(logs: Sequence[Log], wanted: Wanted, blocks: Blocks) -> Sequence[Log]:
     """The logs by block and place.
 
-    :raises Lie: one of them was not asked for, or they contradict each other.
+    :raises Lie: one of them was not requested, or they contradict each other.
     """
     ordered = sorted(logs, key=lambda log: (log.block, log.index))
     try:
@@ -166,7 +168,7 @@ def _is_doubtful(end: Header, logs: Sequence[Log], wanted: Wanted) -> bool:
 
 
 def fetch_all(view: View, node: Node, blocks: Blocks) -> Fetched:
-    """As :func:`fetch`, in as many requests as the window makes of the range.
+    """The same as :func:`fetch`, in as many requests as the window needs for the range.
 
     :raises Moved: as :func:`fetch`, and where the range is not on the branch that was read.
     """
@@ -182,7 +184,7 @@ def fetch_all(view: View, node: Node, blocks: Blocks) -> Fetched:
 
 
 def read_logs(view: View, node: Node, blocks: Blocks) -> list[Log]:
-    """The logs of a range, without the headers of their blocks: to be compared with what was read before.
+    """The logs of a range, without the headers of their blocks, to compare them with what was read before.
 
     :raises Moved: the range is not on the branch that was read.
     """
@@ -195,7 +197,7 @@ def read_logs(view: View, node: Node, blocks: Blocks) -> list[Log]:
 
 
 def _parts(view: View, blocks: Blocks) -> Iterator[Blocks]:
-    """The range in parts of the window's size, as it is when each is asked for."""
+    """The range in parts of the window's size at the time of each request."""
     first = blocks.first
     while first <= blocks.last:
         part = Blocks(first, blocks.last).cut(view.window.size)
@@ -204,27 +206,27 @@ def _parts(view: View, blocks: Blocks) -> Iterator[Blocks]:
 
 
 def _check_stored(view: View, header: Header) -> None:
-    kept = next((kept for kept in view.readings.headers if kept.number == header.number), None)
-    if kept is not None and kept.hash != header.hash:
-        raise Moved(f"block {kept.number} is not the one that was read")
+    stored = next((stored for stored in view.readings.headers if stored.number == header.number), None)
+    if stored is not None and stored.hash != header.hash:
+        raise Moved(f"block {stored.number} is not the one that was read")
 
 
 def in_windows(view: View, question: Callable[[Node], T], *, rather_not: str | None = None) -> tuple[T, Node]:
-    """Ask a question about a range of the view's window, a smaller one where that is refused.
+    """Read a range of the view's window, or a smaller one where the node refuses it.
 
-    A chain that changes meanwhile is asked again at once, a few times.
+    Where the chain changes meanwhile, it is read again at once, a few times.
 
-    :param rather_not: as ``Nodes.ask`` takes it.
-    :raises NoNode: no URL can be asked now.
+    :param rather_not: as in ``Nodes.request``.
+    :raises NoNode: no URL can be used now.
     :raises Moved: it changed each time.
     """
 
     def guarded(node: Node) -> T:
         try:
             return question(node)
-        except Slow as fault:  # the next one is asked for less
-            if fault.asked > 1:
-                view.window = view.window.refused(fault.asked)
+        except Slow as fault:  # the next request is smaller
+            if fault.requested > 1:
+                view.window = view.window.refused(fault.requested)
             raise
 
     moved = 0
@@ -232,9 +234,9 @@ def in_windows(view: View, question: Callable[[Node], T], *, rather_not: str | N
         try:
             return view.nodes.request(guarded, rather_not=rather_not)
         except TooLarge as fault:
-            if fault.asked <= 1:
+            if fault.requested <= 1:
                 raise Moved(f"logs of a single block are refused: {fault}") from None
-            view.window = view.window.refused(fault.asked, fault.suggested)
+            view.window = view.window.refused(fault.requested, fault.suggested)
         except Moved:
             moved += 1
             if moved == MAX_TRIES:

@@ -1,4 +1,4 @@
-"""Which blocks are read next: pure, from what is kept and what a node tells of the newest blocks."""
+"""Which blocks are read next. Pure: from what is stored and from a node's answer about the newest blocks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.watcher.rpc.node import MOST_CALLS, Look
 from app.watcher.steps import ChainReadings, Span, SpanState
 
 LINKED_BLOCKS: Final = MOST_CALLS - 1
-"""Whose headers are asked for in one request: a longer range needs another URL that has the head."""
+"""Blocks whose headers one request can return. A longer range needs another URL that has the head."""
 
 FIRST_BLOCK: Final = BlockNumber(0)
 
@@ -29,12 +29,12 @@ class Blocks(Struct, frozen=True):
         return self.last - self.first + 1
 
     def cut(self, most: int) -> Blocks:
-        """Its beginning, of at most so many blocks."""
+        """Its first part, of at most so many blocks."""
         return Blocks(self.first, BlockNumber(min(self.last, self.first + most - 1)))
 
 
 def final_block(terms: WatchTerms, look: Look) -> BlockNumber | None:
-    """The newest block that is final on a node's word or by its depth; None where no block is yet."""
+    """The newest block that is final, by the node's answer or by its depth; None while none is."""
     if terms.finality == FINALIZED:
         return None if look.final is None else min(look.final, look.head.number)
     final = look.head.number - int(terms.finality)
@@ -42,7 +42,7 @@ def final_block(terms: WatchTerms, look: Look) -> BlockNumber | None:
 
 
 def live_start(terms: WatchTerms, head: BlockNumber, final: BlockNumber | None) -> BlockNumber:
-    """Where live reading begins: above what is final, which can be backfilled in peace."""
+    """Where live reading begins: above the final blocks, which can be backfilled later."""
     above = FIRST_BLOCK if final is None else min(final + 1, head)
     return BlockNumber(max(terms.from_block, above))
 
@@ -50,8 +50,8 @@ def live_start(terms: WatchTerms, head: BlockNumber, final: BlockNumber | None) 
 def live_blocks(first: BlockNumber, head: BlockNumber, final: BlockNumber | None, most: int) -> Blocks | None:
     """The next range of live reading; None where the newest block was read.
 
-    A range does not reach over the last final block: so what a reorganisation takes back is never much more
-    than what it replaced, and a range becomes final as a whole.
+    A range ends at the last final block at most. So a reorganisation takes back little more than it replaced,
+    and a range becomes final as a whole.
     """
     if first > head:
         return None
@@ -69,9 +69,9 @@ def backfill_blocks(terms: WatchTerms, readings: ChainReadings, most: int) -> Bl
 
 
 def spans_to_reread(spans: Iterable[Span], final: BlockNumber, most: int) -> Sequence[Span]:
-    """The first spans without a gap that are final and were read once, of at most so many blocks, or one.
+    """The first spans without a gap that are final and were read once: at most so many blocks, or one span.
 
-    Those of one source come together, so that another can be asked about all of them.
+    Those of one source come together, so that one other source can read them all.
     """
     chosen: list[Span] = []
     for span in spans:
@@ -98,9 +98,9 @@ def _go_together(chosen: Sequence[Span], span: Span, most: int) -> bool:
 def headers_needed_from(
     headers: Sequence[Header], live_to: BlockNumber, max_reorg: int
 ) -> BlockNumber | None:
-    """Below this block no header is needed any more, whatever is reorganised. None where all are.
+    """The block below which no reorganisation needs a header any more; None where all are needed.
 
-    One that lies as deep as a reorganisation may go stays, so that each of them has a block to start from.
+    One as deep as a reorganisation may go stays, so that each has a block to start from.
     """
     deep = [header.number for header in headers if header.number < live_to - max_reorg]
     return max(deep) if deep else None

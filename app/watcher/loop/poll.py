@@ -1,4 +1,4 @@
-"""One poll: is the last block that was read still there, and what do the blocks above it say?"""
+"""One poll: is the last block that was read still canonical, and what do the blocks above it say?"""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from app.watcher.services.readings import Reported, confirmed_elsewhere
 from app.watcher.steps import Step, WaitingKind
 
 
-class Told(Struct, frozen=True):
-    """What became of a question to the chain.
+class Outcome(Struct, frozen=True):
+    """The result of reading from the chain.
 
     :param step: what is to be written; None where nothing is new.
-    :param unreadable: logs that cannot be told as events; they are shown as faults.
+    :param unreadable: logs that cannot be reported as events; they are shown as faults.
     """
 
     step: Step | None
@@ -40,13 +40,13 @@ class _Read(Struct, frozen=True):
     fetched: Fetched | None
 
 
-def poll(view: View, reported: Reported) -> Told:
+def poll(view: View, reported: Reported) -> Outcome:
     """Look at the newest blocks, and read those above the last one that was read.
 
     :param reported: what was reported of blocks.
-    :raises NoNode: no URL can be asked now.
+    :raises NoNode: no URL can be used now.
     :raises TooDeep: a reorganisation that must not be believed.
-    :raises Moved: the chain changed each time that it was asked; the next poll sees.
+    :raises Moved: the chain changed at each try; the next poll reads again.
     """
     started = view.monotonic()
     read, node = in_windows(view, lambda node: _read(view, node))
@@ -62,26 +62,26 @@ def poll(view: View, reported: Reported) -> Told:
         view.seen_at = view.monotonic()
     if read.branch is not None and read.branch.made_up is not None:
         raise_made_up(view, read.branch.made_up)
-    return _told(view, read, reported)
+    return _outcome(view, read, reported)
 
 
 def _read(view: View, node: Node) -> _Read:
-    """All that one poll asks of one node: two requests, and a third where blocks with logs are new."""
-    kept = view.readings.live_to
-    look = node.look(None if kept is None else kept.number, finalized=view.terms.finality == FINALIZED)
+    """All that one poll requests of one node: two requests, and a third where new blocks have logs."""
+    last = view.readings.live_to
+    look = node.look(None if last is None else last.number, finalized=view.terms.finality == FINALIZED)
     check_times(view, [look.head])
     check_jump(view, node)
     branch = branch_of(view, node, look)
     final = final_block(view.terms, look)
-    is_lower = kept is not None and look.head.number < kept.number
+    is_lower = last is not None and look.head.number < last.number
     if view.final is not None and not (branch is not None and is_lower):
-        # What was final stays so, whatever a lagging node says.
+        # What was final stays final, even if this node lags.
         final = max(view.final, final or view.final)
-    anchor = kept if branch is None else branch.anchor
+    anchor = last if branch is None else branch.anchor
     blocks = _next(view, look, final, anchor)
     if blocks is None:
         return _Read(look, final, branch, None)
-    if kept is None:  # nothing leads to the first block read
+    if last is None:  # nothing leads to the first block read
         is_confirmed(view, node, look, BlockNumber(-1))
     if (linked := anchor is not None) and len(blocks) > min(LINKED_BLOCKS, view.max_reorg):
         linked = not is_confirmed(view, node, look, BlockNumber(blocks.first - 1))
@@ -98,9 +98,9 @@ def _next(view: View, look: Look, final: BlockNumber | None, anchor: BlockId | N
 
 
 def _is_complete(view: View, fetched: Fetched, node: Node) -> bool:
-    """Request the last block once more, of another URL where there is one: has it no logs there either?
+    """Whether the last block has no logs by a second request either, to another URL where there is one.
 
-    A node that told too little is left alone for a moment, so that another is asked next.
+    A node that returned too little is not used for a moment, so that another is tried next.
     """
     last = fetched.blocks.last
     try:
@@ -108,7 +108,7 @@ def _is_complete(view: View, fetched: Fetched, node: Node) -> bool:
             lambda other: other.logs(view.wanted, last, last), rather_not=node.name
         )
     except RpcFault:
-        return True  # the reread will tell
+        return True  # the reread will show it
     if not answer.logs or answer.end.hash != fetched.end.hash:
         return True
     if by is not node:
@@ -116,13 +116,13 @@ def _is_complete(view: View, fetched: Fetched, node: Node) -> bool:
     return False
 
 
-def _told(view: View, read: _Read, reported: Reported) -> Told:
-    """The step that comes of what was read."""
+def _outcome(view: View, read: _Read, reported: Reported) -> Outcome:
+    """The step that follows from what was read."""
     branch, fetched = read.branch, read.fetched
     forget_from = None if branch is None else BlockNumber(branch.anchor.number + 1)
     waiting = [each for each in view.readings.waiting if forget_from is None or each.block < forget_from]
     if fetched is None:
-        return _retold(view, read)
+        return _tried_again(view, read)
     events: list[Event] = []
     if branch is not None:
         events += _rollback(view, branch, fetched.end, reported)
@@ -136,16 +136,16 @@ def _told(view: View, read: _Read, reported: Reported) -> Told:
         final_to=view.settled_to,
     )
     events += [*translation.events, head_event(view.terms.chain_id, fetched.end)]
-    return Told(_step(view, read, events, translation), translation.unreadable)
+    return Outcome(_step(view, read, events, translation), translation.unreadable)
 
 
 def _rollback(view: View, branch: Branch, replaced_by: Header, reported: Reported) -> Iterator[Event]:
-    """The reorganisation, and what made-up blocks need besides: they may be too many for the feed."""
+    """The reorganisation, and retractions of blocks that never existed: they may be too many for the feed."""
     reorged = reorged_event(view.terms.chain_id, branch.from_block, branch.replaced, replaced_by)
     if branch.made_up is None:
         yield reorged
         return
-    false = [each.event for each in reported(branch.from_block, None) if each.stands]
+    false = [each.event for each in reported(branch.from_block, None) if each.canonical]
     if branch.made_up.last - branch.from_block > view.max_reorg:
         words = f"blocks from {branch.from_block} on never were"
         yield from retractions_of([event.key for event in false], words, view.clock())
@@ -153,13 +153,13 @@ def _rollback(view: View, branch: Branch, replaced_by: Header, reported: Reporte
     yield from confirmed_elsewhere(reported, false)
 
 
-def _retold(view: View, read: _Read) -> Told:
-    """What waits for the configuration is tried again when that has changed, though no block is new."""
+def _tried_again(view: View, read: _Read) -> Outcome:
+    """Try again what waits for the configuration when that has changed, even without a new block."""
     live_to = view.readings.live_to
     version = view.network.version
     unknown = [each for each in view.readings.waiting if each.kind is WaitingKind.UNKNOWN]
     if live_to is None or all(each.facts["version"] == version for each in unknown):
-        return Told(None)
+        return Outcome(None)
     again = translate(
         view.network,
         view.terms,
@@ -169,7 +169,7 @@ def _retold(view: View, read: _Read) -> Told:
         read_to=live_to.number,
         final_to=view.settled_to,
     )
-    return Told(_step(view, read, again.events, again), again.unreadable)
+    return Outcome(_step(view, read, again.events, again), again.unreadable)
 
 
 def _step(view: View, read: _Read, events: Sequence[Event], translation: Translation) -> Step:

@@ -1,6 +1,7 @@
-"""Blocks against their own headers: the filter says where no log can be, the receipts' root what there is.
+"""Proves blocks by their own headers: the filter shows where no log can be, the receipts' root which there
+are.
 
-That proves what one URL alone has told, twice and alike: an answer that lacks a log lacks it both times.
+That proves what only one URL has returned, even twice: an answer that lacks a log lacks it both times.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from app.watcher.logs.payouts import log_id
 from app.watcher.loop.correction import Holding, corrected
 from app.watcher.loop.fetch import in_windows, read_logs, span_of
 from app.watcher.loop.plan import Blocks
-from app.watcher.loop.poll import Told
+from app.watcher.loop.poll import Outcome
 from app.watcher.loop.view import View
 from app.watcher.proofs import BloomTest, proves, receipts_root
 from app.watcher.rpc.faults import Lie, Moved, RpcFault
@@ -26,27 +27,27 @@ from app.watcher.services.readings import Reported
 from app.watcher.steps import Span, SpanState
 
 BLOCKS_AT_ONCE: Final = MOST_CALLS - 1
-"""With the one below them their headers are one request."""
+"""With the block below them, their headers are one request."""
 
 EMPTY_ROOT: Final = receipts_root([])
 """Of a block without a transaction."""
 
 
 class Unprovable(Exception):
-    """The node does not tell what a proof needs. The text is for operators."""
+    """The node does not return what a proof needs. The text is for operators."""
 
 
 def holds(node: Node, header: Header, logs: Sequence[Log], wanted: Wanted) -> bool:
-    """Whether a block's receipts match its header and have just these logs of those that are wanted.
+    """Whether a block's receipts match its header and have exactly these of the wanted logs.
 
-    :raises NotThere: the node does not tell receipts, or not this block's.
+    :raises NotThere: the node does not return receipts, or not this block's.
     """
     receipts = [read_receipt(raw) for raw in node.receipts(header.number)]
     return proves(header, receipts, logs, wanted.addresses, wanted.topics)
 
 
 def span_to_prove(view: View) -> Span | None:
-    """The first span that was reread by one URL alone, cut to what is proven at once."""
+    """The first span that was reread by the same URL only, cut to what is proven at once."""
     for span in view.readings.spans:
         if span.state is SpanState.REREAD:
             last = min(span.last, span.first + BLOCKS_AT_ONCE - 1)
@@ -54,17 +55,17 @@ def span_to_prove(view: View) -> Span | None:
     return None
 
 
-def prove(view: View, span: Span, reported: Reported) -> Told:
+def prove(view: View, span: Span, reported: Reported) -> Outcome:
     """Prove the blocks of a span, and correct what was reported of them.
 
     :param reported: what was reported of blocks. Where anything was, no filter is believed.
     :returns: with what was missed, if something of it is new to the feed.
-    :raises NoNode: no URL can be asked now.
-    :raises Unprovable: the node does not tell what is needed.
+    :raises NoNode: no URL can be used now.
+    :raises Unprovable: the node does not return what is needed.
     :raises Moved: the answers do not fit together; it is tried again later.
     """
     blocks = Blocks(span.first, span.last)
-    said = {each.block for each in reported(blocks.first, blocks.last) if each.stands}
+    said = {each.block for each in reported(blocks.first, blocks.last) if each.canonical}
     holding, _ = in_windows(view, lambda node: _proven(view, node, blocks, said))
     return corrected(view, holding, reported, span.source)
 
@@ -74,17 +75,17 @@ def _proven(view: View, node: Node, blocks: Blocks, said: Collection[BlockNumber
 
     :param said: blocks of which something was reported.
     """
-    told = read_logs(view, node, blocks)
+    read = read_logs(view, node, blocks)
     numbers = [BlockNumber(number) for number in range(max(blocks.first - 1, 0), blocks.last + 1)]
     headers = node.headers(numbers)
     try:
         node_answers.check_parents(headers.values())
-        node_answers.check_blocks(told, headers)
+        node_answers.check_blocks(read, headers)
     except node_answers.Lie as error:
         raise Moved(str(error)) from None
     test = BloomTest(view.wanted.addresses, view.wanted.topics)
     trusted = any(header.bloom is not None and any(header.bloom) for header in headers.values())
-    known = {log.block for log in told}.union(said)
+    known = {log.block for log in read}.union(said)
     logs: list[Log] = []
     for number in range(blocks.first, blocks.last + 1):
         header = headers[BlockNumber(number)]
@@ -101,7 +102,7 @@ def _proven(view: View, node: Node, blocks: Blocks, said: Collection[BlockNumber
 def _is_empty(header: Header, test: BloomTest, *, trusted: bool) -> bool:
     """Whether the header itself proves that no wanted log is in its block.
 
-    Some chains fill no filter at all. One that has no bit is believed only beside others that have some, or
+    Some chains fill no filter at all. An empty filter is believed only next to others that are not empty, or
     where there was no transaction.
     """
     if header.receipts_root == EMPTY_ROOT:
@@ -114,7 +115,7 @@ def _is_empty(header: Header, test: BloomTest, *, trusted: bool) -> bool:
 def _true_logs(node: Node, header: Header) -> list[Log]:
     """All logs of a block, from its receipts, each in its place.
 
-    :raises Unprovable: the node does not tell them, or the chain makes its root in a way of its own.
+    :raises Unprovable: the node does not return them, or the chain computes its root in another way.
     """
     try:
         receipts = [read_receipt(raw) for raw in node.receipts(header.number)]

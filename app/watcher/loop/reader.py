@@ -1,7 +1,7 @@
 """Reads one chain under a lease: polls, backfills, rereads, writes what it reads, and gives way to others.
 
-So it takes no more than half of the writer's time where anybody else could use it. Where nobody else writes,
-resting would help nobody.
+It takes at most half of the writer's time where others could use it. Where no other process writes, it does
+not pause.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from app.values.identifiers import ChainId
 from app.watcher.logs.translation import Unreadable
 from app.watcher.loop.backfill import read_range, report_range
 from app.watcher.loop.fetch import Fetched
-from app.watcher.loop.poll import Told, poll
+from app.watcher.loop.poll import Outcome, poll
 from app.watcher.loop.proof import Unprovable, prove, span_to_prove
 from app.watcher.loop.reread import due, reread
 from app.watcher.loop.view import View
@@ -33,7 +33,7 @@ from app.watcher.services.readings import Reported, reported
 from app.watcher.steps import Step
 
 AGAIN_SECONDS = 30.0
-"""The same words are not written again within these."""
+"""The same fault is not written again within this time."""
 
 SHOWN_LOGS = 3
 _log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 class FaultBook:
     """Collects faults and writes the newest of them.
 
-    :param monotonic: seconds that only grow.
+    :param monotonic: seconds that never go back.
     """
 
     def __init__(self, database: Database, chain_id: ChainId, monotonic: Callable[[], float]) -> None:
@@ -57,7 +57,7 @@ class FaultBook:
         self._new = trouble
 
     def note_unreadable(self, unreadable: Sequence[Unreadable], source: str) -> None:
-        """Logs that cannot be told as events."""
+        """Note logs that cannot be reported as events."""
         if unreadable:
             shown = "; ".join(
                 f"block {each.log.block}, log {each.log.index}: {each.reason}"
@@ -67,9 +67,9 @@ class FaultBook:
             self.note(Trouble(source, f"unreadable logs: {shown}{more}"))
 
     def write(self, lease: Lease) -> None:
-        """Write the newest fault, if it is another one than was written a moment ago.
+        """Write the newest fault, unless the same one was written a moment ago.
 
-        :raises LeaseLost: somebody else reads the chain now.
+        :raises LeaseLost: another watcher reads the chain now.
         """
         trouble, self._new = self._new, None
         now = self._monotonic()
@@ -84,14 +84,14 @@ class FaultBook:
 
 
 class WriterShare:
-    """Shared by the chains of one process.
+    """The share of the writer's time for backfills, of all chains of one process.
 
-    The time of a write includes its wait for the writer's lock, so the more the others write, the longer the
-    backfill waits between two of its own writes. That others write shows in the log: there is something
-    between the end of one write and the start of the next. SQLite does not let writers in by turns, and
-    somebody may have waited in vain, so there it always rests.
+    The time of a write includes its wait for the writer's lock. So the more others write, the longer the
+    backfill waits between two of its own writes. That others write shows in the log: something lies between
+    the end of one write and the start of the next. SQLite does not let writers in by turns, and another may
+    have waited in vain, so there it always rests.
 
-    :param monotonic: seconds that only grow.
+    :param monotonic: seconds that never go back.
     """
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
@@ -99,15 +99,17 @@ class WriterShare:
         self._writing = Lock()
         self._free_at = 0.0
         self._log_end = -1
-        self._alone = False
+        self._only_writer = False
 
     def wait(self) -> float:
-        """Seconds until a write may begin; another chain's may still come between."""
+        """Seconds until a write may begin. Another chain may still take that turn."""
         return max(0.0, self._free_at - self._monotonic())
 
     @contextmanager
     def turn(self) -> Iterator[bool]:
-        """Whether a write may begin now. It has to be done within the context, and told by :meth:`wrote`."""
+        """Whether a write may begin now. It has to happen within the context and be reported by
+        :meth:`wrote`.
+        """
         if not self._writing.acquire(blocking=False):
             yield False
             return
@@ -116,39 +118,39 @@ class WriterShare:
                 yield False
                 return
             started = self._monotonic()
-            self._alone = False
+            self._only_writer = False
             yield True
             now = self._monotonic()
-            self._free_at = now if self._alone else now + (now - started)
+            self._free_at = now if self._only_writer else now + (now - started)
         finally:
             self._writing.release()
 
     def wrote(self, written: Advanced) -> None:
-        """Tell what was written within a turn."""
-        self._alone = written.by_turns and written.log_start == self._log_end
+        """Report what was written within a turn."""
+        self._only_writer = written.by_turns and written.log_start == self._log_end
         self._log_end = written.log_end
 
 
 SEEN_SECONDS: Final = 10.0
-"""At least so often it is written that a chain was looked at, though nothing is new."""
+"""At least so often it is written that the chain was polled, even if nothing is new."""
 
 LOGS_A_STEP: Final = 300
-"""Of the backfill. They make about as many events as a batch of the feed has, so others wait no longer."""
+"""Of the backfill. They make about as many events as a batch of the feed, so others wait no longer."""
 
 REREAD_EVERY: Final = 4
 """Polls from one reread to the next, so that it costs a fraction of the calls."""
 
 PROVE_EVERY: Final = 12
-"""Polls from one proof by headers to the next; that is what a chain with one URL alone takes."""
+"""Polls from one proof by headers to the next. A chain with only one URL needs them."""
 
 UNPROVABLE_SECONDS: Final = 3600.0
-"""Until a node that does not tell what proofs need is asked for it again."""
+"""Until a node that does not return what proofs need is tried again."""
 
 
 class Reader(Struct):
     """One chain, as long as its lease is held.
 
-    :param share: what backfill may take of the writer's time.
+    :param share: how much of the writer's time the backfill may take.
     """
 
     database: Database
@@ -158,7 +160,7 @@ class Reader(Struct):
     share: WriterShare
     faults: FaultBook
     waiting: deque[Fetched] = field(default_factory=deque)
-    """Of a range of the backfill, the parts that were read and not written yet."""
+    """The parts of a range of the backfill that were read and not written yet."""
     seen_at: float = float("-inf")
     since_reread: int = 0
     since_proof: int = 0
@@ -167,17 +169,17 @@ class Reader(Struct):
     """Events of the last step that were new."""
 
     def poll(self) -> bool:
-        """One look at the newest blocks. Whether more of them wait to be read at once.
+        """Read the newest blocks once. Returns whether more of them can be read at once.
 
-        :raises RpcFault: no node answers, or not so that it fits together.
+        :raises RpcFault: no node answers, or the answers do not fit together.
         :raises TooDeep: see there.
-        :raises LeaseLost: somebody else reads the chain now.
+        :raises LeaseLost: another watcher reads the chain now.
         :raises StepRefused: see ``advance``.
         """
         self._write(poll(self.view, self._reported()))
         now = self.view.monotonic()
         if now - self.seen_at >= SEEN_SECONDS and self.view.look is not None:
-            self._write(Told(self._seen()))
+            self._write(Outcome(self._seen()))
         self.since_reread += 1
         self.since_proof += 1
         if self.view.lag == 0 and self.since_reread >= REREAD_EVERY:
@@ -185,19 +187,19 @@ class Reader(Struct):
         return self.view.lag > 0
 
     def reread(self) -> bool:
-        """Read final blocks a second time. Whether there were any."""
+        """Read final blocks a second time. Returns whether there were any."""
         self.since_reread = 0
-        told = reread(self.view, self._reported())
-        if told is None:
+        outcome = reread(self.view, self._reported())
+        if outcome is None:
             return False
-        self._note_differences(told)
-        self._write(told)
+        self._note_differences(outcome)
+        self._write(outcome)
         return True
 
     def background(self) -> float | None:
-        """One piece of what is not urgent. The seconds until the next may be done; None where nothing waits.
+        """Do one piece of what is not urgent. Returns the seconds until the next; None where nothing waits.
 
-        :raises RpcFault: as :meth:`poll`; so are the others.
+        :raises RpcFault: as :meth:`poll`, also its other errors.
         """
         if self.view.readings.live_to is None:
             return None
@@ -217,20 +219,20 @@ class Reader(Struct):
         return None
 
     def prove(self) -> bool:
-        """Prove some blocks that one URL alone has told twice. Whether there were any."""
+        """Prove some blocks that only one URL has returned, twice. Returns whether there were any."""
         self.since_proof = 0
         span = span_to_prove(self.view)
         if span is None:
             return False
         try:
-            told = prove(self.view, span, self._reported())
+            outcome = prove(self.view, span, self._reported())
         except Unprovable as cannot:
             self.provable_at = self.view.monotonic() + UNPROVABLE_SECONDS
             self.faults.note(Trouble(self.view.source, f"blocks cannot be proven by their headers: {cannot}"))
             return False
-        self._write(told)
+        self._write(outcome)
         if self.accepted:
-            self._note_differences(told)
+            self._note_differences(outcome)
         return True
 
     def _is_long(self) -> bool:
@@ -238,16 +240,16 @@ class Reader(Struct):
         spans = due(self.view)
         return bool(spans) and spans[0].first < (self.view.readings.live_from or 0)
 
-    def _write(self, told: Told, *, backfill: bool = False) -> None:
-        self.faults.note_unreadable(told.unreadable, self.view.source)
-        if told.step is not None:
-            written = advance(self.database, self.intake, self.lease, told.step)
+    def _write(self, outcome: Outcome, *, backfill: bool = False) -> None:
+        self.faults.note_unreadable(outcome.unreadable, self.view.source)
+        if outcome.step is not None:
+            written = advance(self.database, self.intake, self.lease, outcome.step)
             self.accepted = written.accepted
             if backfill:
                 self.share.wrote(written)
-            self.view.taken(told.step)
+            self.view.taken(outcome.step)
             self.seen_at = self.view.monotonic()
-            if told.step.forget_from is not None:
+            if outcome.step.forget_from is not None:
                 self.waiting.clear()
 
     def _reported(self) -> Reported:
@@ -263,8 +265,8 @@ class Reader(Struct):
             calls=self.view.calls(),
         )
 
-    def _note_differences(self, told: Told) -> None:
-        for missed in () if told.step is None else told.step.missed:
+    def _note_differences(self, outcome: Outcome) -> None:
+        for missed in () if outcome.step is None else outcome.step.missed:
             words = (
                 f"blocks {missed.first} to {missed.last} were read incompletely at first ({missed.missing} "
                 f"logs missing, {missed.surplus} too many); this was corrected"

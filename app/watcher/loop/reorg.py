@@ -1,9 +1,9 @@
-"""Whether the blocks that were read still stand, and if not, from which on they were replaced.
+"""Whether the blocks that were read are still canonical, and if not, from which on they were replaced.
 
-A block names its parent by hash, so an unchanged hash proves all blocks below it, and one that has changed
-says that some of these have changed, too, up to the youngest block that both branches have. Some headers of
-the blocks that were read are kept: that of the last one of each range, and of every block with logs. The
-highest of them that the node still has is found by bisection, a batch of requests a round.
+A block names its parent by hash. So an unchanged hash proves all blocks below it. A changed one means that
+some below it have changed, too, down to the youngest block of both branches. Some headers of the blocks that
+were read are stored: that of the last one of each range, and of every block with logs. Bisection finds the
+highest of them that the node still has, with one batch of requests a round.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from app.values.identifiers import BlockNumber
 from app.watcher.blocks import Header
 from app.watcher.node_answers import Lie
 
-ASKED_AT_ONCE: Final = 16
-"""Headers in one round: a thousand kept ones take three."""
+REQUESTED_AT_ONCE: Final = 16
+"""Headers in one round: a thousand stored ones take three rounds."""
 
 FetchHeaders = Callable[[Sequence[BlockNumber]], Mapping[BlockNumber, Header]]
 """Headers of the node's chain by their numbers. One that the node does not have is left out."""
 
 
 class Unbroken(Struct, frozen=True):
-    """All that was read stands."""
+    """All that was read is canonical."""
 
 
 class Lagging(Struct, frozen=True):
-    """The node has not come as far as was read, and contradicts nothing: it is behind."""
+    """The node has not reached the last block read, and contradicts nothing: it is behind."""
 
     head: BlockNumber
 
@@ -37,11 +37,11 @@ class Lagging(Struct, frozen=True):
 class Fork(Struct, frozen=True):
     """Blocks were replaced.
 
-    :param ancestor: the highest block known to stand; None where the fork goes below all of them.
+    :param ancestor: the highest block known to be canonical; None where the fork goes below all of them.
     :param read_from: the lowest block that may have been replaced: reading goes on from there.
-    :param from_block: what was told is taken back from here on. As ``read_from``, unless that is deeper than
-        is believed: then the lowest kept block that stands no longer, as none between them had logs.
-    :param replaced: the hash of the lowest kept block that stands no longer.
+    :param from_block: what was reported is retracted from here on. Equal to ``read_from``, unless that is
+        deeper than is believed: then the lowest stored block that is orphaned, as none between them had logs.
+    :param replaced: the hash of the lowest stored block that is orphaned.
     :param depth: how far ``from_block`` is below the last block that was read, as the feed counts it.
     """
 
@@ -53,66 +53,66 @@ class Fork(Struct, frozen=True):
 
 
 class Unanswered(Exception):
-    """The node does not have a header below its own head: it prunes, or several nodes answer as one."""
+    """The node lacks a header below its own head: it prunes, or several nodes answer as one."""
 
 
 def find_fork(
-    kept: Sequence[Header], head: Header, fetch: FetchHeaders, most: int
+    stored: Sequence[Header], head: Header, fetch: FetchHeaders, most: int
 ) -> Unbroken | Lagging | Fork:
     """Compare what was read with a node's chain.
 
-    A fork whose ``depth`` is over ``most``, or that has no ancestor, is an operator's to look at.
+    An operator has to look at a fork whose ``depth`` is over ``most``, or that has no ancestor.
 
-    :param kept: headers of blocks that were read, ascending; the last one is that of the last block read.
+    :param stored: headers of blocks that were read, ascending; the last one is that of the last block read.
     :param head: the node's newest block.
-    :param fetch: asked for numbers of kept headers and for parents of these, never above the head.
+    :param fetch: called with numbers of stored headers and of their parents, never above the head.
     :param most: the depth that is believed, ``MAX_REORG_BLOCKS``.
     :raises Lie: where the node's answers contradict each other.
-    :raises Unanswered: where it leaves out what it must have.
+    :raises Unanswered: where it lacks what it must have.
     """
-    if not kept:
+    if not stored:
         return Unbroken()
-    below = [header for header in kept if header.number <= head.number]
-    standing = _standing(below, head, fetch)
-    if standing == len(kept):
+    below = [header for header in stored if header.number <= head.number]
+    canonical = _count_canonical(below, head, fetch)
+    if canonical == len(stored):
         return Unbroken()
-    if standing < len(below):
-        return _fork(kept, standing, _ask([below[standing].number - 1], head, fetch), most)
-    above = kept[standing]
+    if canonical < len(below):
+        return _fork(stored, canonical, _request([below[canonical].number - 1], head, fetch), most)
+    above = stored[canonical]
     if above.number == head.number + 1 and above.parent_hash != head.hash:
-        return _fork(kept, standing, {head.number: head}, most)
+        return _fork(stored, canonical, {head.number: head}, most)
     return Lagging(head.number)
 
 
-def _standing(kept: Sequence[Header], head: Header, fetch: FetchHeaders) -> int:
-    """How many of the kept headers, from the lowest on, the node's chain has.
+def _count_canonical(stored: Sequence[Header], head: Header, fetch: FetchHeaders) -> int:
+    """How many of the stored headers, from the lowest on, the node's chain has.
 
-    The highest are asked for first, and close together: most forks are a block or two deep.
+    The highest are requested first, and close together: most forks are a block or two deep.
     """
-    low, high = 0, len(kept)
-    asked = {max(0, high - 2**back) for back in range(ASKED_AT_ONCE)} if kept else set()
+    low, high = 0, len(stored)
+    requested = {max(0, high - 2**back) for back in range(REQUESTED_AT_ONCE)} if stored else set()
     while low < high:
-        answers = _ask([kept[at].number for at in sorted(asked)], head, fetch)
-        same = {at: answers[kept[at].number].hash == kept[at].hash for at in asked}
+        answers = _request([stored[at].number for at in sorted(requested)], head, fetch)
+        same = {at: answers[stored[at].number].hash == stored[at].hash for at in requested}
         first_other = min((at for at, is_same in same.items() if not is_same), default=high)
         last_same = max((at for at, is_same in same.items() if is_same), default=low - 1)
         if first_other < last_same:
-            stands, below = kept[last_same].number, kept[first_other].number
-            raise Lie(f"block {stands} is on the chain, but block {below} below it is not")
+            upper, below = stored[last_same].number, stored[first_other].number
+            raise Lie(f"block {upper} is on the chain, but block {below} below it is not")
         low, high = max(low, last_same + 1), min(high, first_other)
-        step = max(1, -(-(high - low) // ASKED_AT_ONCE))
-        asked = set(range(low, high, step))
+        step = max(1, -(-(high - low) // REQUESTED_AT_ONCE))
+        requested = set(range(low, high, step))
     return low
 
 
-def _fork(kept: Sequence[Header], standing: int, answers: Mapping[BlockNumber, Header], most: int) -> Fork:
-    """The fork below ``kept[standing]``, the lowest that stands no longer.
+def _fork(stored: Sequence[Header], canonical: int, answers: Mapping[BlockNumber, Header], most: int) -> Fork:
+    """The fork below ``stored[canonical]``, the lowest orphaned block.
 
-    Where that block's own parent still stands, it is the first that was replaced. Else that is somewhere
-    above the ancestor, and everything from there on is taken as replaced: what still stands is told again.
+    Where that block's own parent is canonical, it is the first that was replaced. Else the first is somewhere
+    above the ancestor. Everything from there on counts as replaced, and is reported again where it is not.
     """
-    replaced, last = kept[standing], kept[-1].number
-    ancestor = kept[standing - 1] if standing else None
+    replaced, last = stored[canonical], stored[-1].number
+    ancestor = stored[canonical - 1] if canonical else None
     parent = answers.get(BlockNumber(replaced.number - 1))
     read_from = from_block = replaced.number
     if parent is not None and parent.hash == replaced.parent_hash:
@@ -123,7 +123,7 @@ def _fork(kept: Sequence[Header], standing: int, answers: Mapping[BlockNumber, H
     return Fork(ancestor, read_from, from_block, replaced.hash, last - from_block)
 
 
-def _ask(numbers: Sequence[int], head: Header, fetch: FetchHeaders) -> Mapping[BlockNumber, Header]:
+def _request(numbers: Sequence[int], head: Header, fetch: FetchHeaders) -> Mapping[BlockNumber, Header]:
     wanted = [BlockNumber(number) for number in numbers if number >= 0]
     answers = dict(fetch(wanted))
     for number in wanted:

@@ -1,4 +1,4 @@
-"""What is final is read a second time; where two readings differ, which of them is true."""
+"""Reads final blocks a second time, and decides which reading is true where two differ."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.watcher.logs.payouts import log_id, log_of
 from app.watcher.loop.correction import Holding, corrected
 from app.watcher.loop.fetch import Fetched, fetch_all, in_windows, read_logs, span_of
 from app.watcher.loop.plan import Blocks, spans_to_reread
-from app.watcher.loop.poll import Told
+from app.watcher.loop.poll import Outcome
 from app.watcher.loop.proof import holds
 from app.watcher.loop.view import View
 from app.watcher.node_answers import digest
@@ -24,9 +24,9 @@ from app.watcher.steps import Missed, Span, SpanState, Step
 
 
 class Truth(Struct, frozen=True):
-    """What a range holds, as far as can be found out.
+    """What a range holds, as far as it can be found out.
 
-    :param state: proven where two URLs tell the same now, or receipts decided where they do not.
+    :param state: proven where two URLs agree now, or where receipts decided between them.
     """
 
     fetched: Fetched
@@ -34,10 +34,10 @@ class Truth(Struct, frozen=True):
 
 
 def settle(view: View, span: Span, again: Sequence[Log], by: str) -> Truth:
-    """Ask every URL about a span whose second reading differed, and find out what is true.
+    """Read a span whose second reading differed from every URL, and find out what is true.
 
-    Where they do not agree now, the receipts of the blocks decide; where a node tells no receipts, the
-    reading with more logs, each of which its block's header vouches for.
+    Where they do not agree now, the receipts of the blocks decide. Where a node returns no receipts, the
+    reading with more logs counts, if the header of each log's block vouches for it.
 
     :param again: the second reading, of the URL named ``by``.
     :raises Moved: no answer fits together; it is tried again later.
@@ -51,7 +51,7 @@ def settle(view: View, span: Span, again: Sequence[Log], by: str) -> Truth:
     _, truth = readings[0]
     state = SpanState.REREAD
     if len({digest(fetched.logs) for _, fetched in readings}) > 1:
-        truth, proven = _judged(view, readings)
+        truth, proven = _decided(view, readings)
         state = SpanState.PROVEN if proven else SpanState.REREAD
         _blame(view, readings, truth, proven=proven)
     elif len(readings) > 1:
@@ -73,16 +73,16 @@ def _everybodys(view: View, blocks: Blocks) -> list[tuple[Node, Fetched]]:
     return found
 
 
-def _judged(view: View, readings: Sequence[tuple[Node, Fetched]]) -> tuple[Fetched, bool]:
+def _decided(view: View, readings: Sequence[tuple[Node, Fetched]]) -> tuple[Fetched, bool]:
     """The true logs, block by block, and whether receipts prove each choice."""
     headers: dict[BlockNumber, Header] = {}
     for _, fetched in readings:
         headers.update(fetched.headers)
-    tellings = [_by_block(fetched.logs) for _, fetched in readings]
+    answers = [_by_block(fetched.logs) for _, fetched in readings]
     chosen: list[Log] = []
     proven = True
-    for block in sorted({block for told in tellings for block in told}):
-        candidates = [told.get(block, []) for told in tellings]
+    for block in sorted({block for answer in answers for block in answer}):
+        candidates = [answer.get(block, []) for answer in answers]
         if all(candidate == candidates[0] for candidate in candidates):
             chosen += candidates[0]
             continue
@@ -113,7 +113,7 @@ def _is_proven(
 
 
 def _blame(view: View, readings: Sequence[tuple[Node, Fetched]], truth: Fetched, *, proven: bool) -> None:
-    """Leave those alone that did not tell the truth: for long where it is proven."""
+    """Exclude the URLs that did not return the truth: for long where it is proven."""
     for node, fetched in readings:
         if digest(fetched.logs) != digest(truth.logs):
             words = (
@@ -124,18 +124,18 @@ def _blame(view: View, readings: Sequence[tuple[Node, Fetched]], truth: Fetched,
 
 
 def due(view: View) -> Sequence[Span]:
-    """The spans that are to be read again next, all of one source; none where nothing is due."""
+    """The spans that are to be read again next, all of one source; empty where nothing is due."""
     live_to = view.readings.live_to
     if view.final is None or live_to is None:
         return ()
     return spans_to_reread(view.readings.spans, min(view.final, live_to.number), view.window.size)
 
 
-def reread(view: View, reported: Reported) -> Told | None:
-    """Read the next final spans again, by another URL where one answers; None where none is due.
+def reread(view: View, reported: Reported) -> Outcome | None:
+    """Read the next final spans again, from another URL where one answers; None where none is due.
 
     :param reported: what was reported of blocks.
-    :raises NoNode: no URL can be asked now.
+    :raises NoNode: no URL can be used now.
     :raises Moved: the answers do not fit to what was read; it is tried again later.
     """
     spans = due(view)
@@ -149,7 +149,7 @@ def reread(view: View, reported: Reported) -> Told | None:
     agreed = [span for span in spans if _digest(logs, span) == span.digest]
     if agreed:
         state = SpanState.REREAD if names == source else SpanState.PROVEN
-        return Told(_kept(view, [replace(span, state=state) for span in agreed]))
+        return Outcome(_step(view, [replace(span, state=state) for span in agreed]))
     return _differs(view, spans[0], [log for log in logs if log.block <= spans[0].last], names, reported)
 
 
@@ -157,31 +157,31 @@ def _digest(logs: Sequence[Log], span: Span) -> bytes:
     return digest(log for log in logs if span.first <= log.block <= span.last)
 
 
-def _kept(view: View, spans: Sequence[Span]) -> Step:
+def _step(view: View, spans: Sequence[Span]) -> Step:
     return Step(at=view.clock(), spans=spans, source=view.source, calls=view.calls())
 
 
-def _differs(view: View, span: Span, again: Sequence[Log], by: str, reported: Reported) -> Told:
-    """The second reading of a span is not as the first, or the first is not known any more."""
+def _differs(view: View, span: Span, again: Sequence[Log], by: str, reported: Reported) -> Outcome:
+    """The step for a span whose second reading differs from the first, or whose first is unknown."""
     truth = settle(view, span, again, by)
     fetched = truth.fetched
     new = replace(span_of(fetched.blocks, fetched.logs, fetched.source), state=truth.state)
     if new.digest == span.digest:  # the second reading was the faulty one
-        return Told(_kept(view, [replace(span, state=truth.state)]))
+        return Outcome(_step(view, [replace(span, state=truth.state)]))
     foreign: set[str] = set()
     if not span.digest:
         new = replace(new, state=SpanState.READ)
-        # It may have been read for contracts that nobody asks for any more.
+        # It may have been read for contracts that are not watched any more.
         foreign = {log_of(each.event.id) for each in reported(span.first, span.last)}
         foreign -= {log_id(view.terms.chain_id, log) for log in fetched.logs}
-    told = corrected(view, Holding(new, fetched.logs, fetched.headers, foreign), reported, span.source)
+    answer = corrected(view, Holding(new, fetched.logs, fetched.headers, foreign), reported, span.source)
     missed = (_missed(span, new, by),) if span.digest else ()
-    return replace(told, step=told.step and replace(told.step, missed=missed, missed_if_new=False))
+    return replace(answer, step=answer.step and replace(answer.step, missed=missed, missed_if_new=False))
 
 
 def _missed(span: Span, new: Span, by: str) -> Missed:
-    """What the first reading lacked, or had too much; by number, for the logs are not kept."""
+    """What the first reading lacked or had too much, as numbers: the logs are not stored."""
     missing, surplus = max(0, new.count - span.count), max(0, span.count - new.count)
-    if missing == surplus:  # as many, and others
+    if missing == surplus:  # as many, but other logs
         missing = surplus = 1
     return Missed(span.first, span.last, missing, surplus, span.source, by)

@@ -1,4 +1,4 @@
-"""One chain, for as long as the process runs: takes and keeps the lease, reads, gives way."""
+"""One chain, for as long as the process runs: takes and renews the lease, reads, gives way."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from app.watcher.rpc.faults import NoNode, RpcFault
 from app.watcher.rpc.nodes import Nodes, Trouble
 from app.watcher.services.advance import StepRefused
 from app.watcher.services.chains import watch_terms, watched_network
-from app.watcher.services.lease import Lease, LeaseLost, give, halt, keep, take
+from app.watcher.services.lease import Lease, LeaseLost, give, halt, renew, take
 from app.watcher.services.readings import follow_terms, load
 
 LEASE_SECONDS: Final = 8.0
-"""A standby looks every second: it takes over within ten."""
+"""A standby looks at it every second: it takes over within ten."""
 
-KEEP_SECONDS: Final = 2.5
+RENEW_SECONDS: Final = 2.5
 STUCK_SECONDS: Final = 300.0
-"""Without a sign of life a chain's thread is given up, and a standby may have its lease."""
+"""Without a sign of life for so long, a chain's thread is given up, and a standby may take its lease."""
 
 _log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 class LeaseHolder:
     """The leases that are held, and when their threads were last seen at work.
 
-    :param monotonic: seconds that only grow.
+    :param monotonic: seconds that never go back.
     """
 
     def __init__(self, database: Database, monotonic: Callable[[], float]) -> None:
@@ -48,7 +48,7 @@ class LeaseHolder:
         self._lock = Lock()
 
     def hold(self, lease: Lease) -> None:
-        """Keep a lease from now on."""
+        """Renew a lease from now on."""
         with self._lock:
             self._seen[lease] = self._monotonic()
 
@@ -59,16 +59,16 @@ class LeaseHolder:
                 self._seen[lease] = self._monotonic()
 
     def drop(self, lease: Lease) -> None:
-        """Keep a lease no longer."""
+        """Stop renewing a lease."""
         with self._lock:
             self._seen.pop(lease, None)
 
     def run(self, stop: Event) -> None:
-        """Keep the leases until the process ends; the body of a thread."""
-        while not stop.wait(KEEP_SECONDS):
-            self.keep_all()
+        """Renew the leases until the process ends; the body of a thread."""
+        while not stop.wait(RENEW_SECONDS):
+            self.renew_all()
 
-    def keep_all(self) -> None:
+    def renew_all(self) -> None:
         """Renew every lease whose thread was at work lately."""
         with self._lock:
             held = dict(self._seen)
@@ -78,10 +78,10 @@ class LeaseHolder:
                 self.drop(lease)
                 continue
             try:
-                keep(self._database, lease, LEASE_SECONDS)
+                renew(self._database, lease, LEASE_SECONDS)
             except LeaseLost:
                 self.drop(lease)
-            except Exception as error:  # the database is away: the lease may be lost, which the epoch tells
+            except Exception as error:  # the database is unreachable: its epoch shows if the lease is lost
                 FAILURES.report(
                     _log, logging.WARNING, "chain %d: the lease cannot be renewed", lease.chain_id,
                     error=error, traced=False,
@@ -89,10 +89,10 @@ class LeaseHolder:
 
 
 STANDBY_SECONDS: Final = 1.0
-"""Between two looks at a lease that somebody else has."""
+"""Between two looks at a lease that another watcher has."""
 
 LONGEST_SLEEP: Final = 5.0
-"""Also between rare polls the thread shows that it is alive, and notices other terms."""
+"""So the thread shows that it is alive, and notices other terms, even between rare polls."""
 
 MOVED_SECONDS: Final = 0.5
 LONGEST_WAIT: Final = 60.0
@@ -100,7 +100,7 @@ FAULT_SECONDS: Final = (1.0, 5.0, 15.0, 60.0)
 """After one, two … faults of this program or of the database in a row."""
 
 NodesOf = Callable[[WatchTerms, Callable[[Trouble], None]], Nodes]
-"""Makes the nodes of a chain; the second argument is told of what goes wrong with them."""
+"""Makes the nodes of a chain; the second argument is called with what goes wrong with them."""
 
 
 class NotWatched(Exception):
@@ -111,8 +111,8 @@ class ChainTask(Struct):
     """Watches one chain. ``run`` is the body of its thread.
 
     :param owner: names this process in the lease.
-    :param stop: set when the process is to end.
-    :param monotonic: seconds that only grow.
+    :param stop: set when the process has to end.
+    :param monotonic: seconds that never go back.
     """
 
     database: Database
@@ -121,16 +121,16 @@ class ChainTask(Struct):
     chain_id: ChainId
     owner: str
     stop: Event
-    keeper: LeaseHolder
+    holder: LeaseHolder
     share: WriterShare
     nodes_of: NodesOf
     monotonic: Callable[[], float]
     view: View | None = None
-    """What it knows while it holds the lease; for the progress shown on a terminal."""
+    """What is known while the lease is held; for the progress shown on a terminal."""
     faults_in_a_row: int = field(default=0)
 
     def run(self) -> None:
-        """Watch until the process is to end. Whatever fails is tried again."""
+        """Watch until the process has to end. Whatever fails is tried again."""
         while not self.stop.is_set():
             try:
                 self._turn()
@@ -144,7 +144,7 @@ class ChainTask(Struct):
                 self._failed(error)
 
     def _failed(self, error: Exception) -> None:
-        """A fault of the database or of this program: said, and tried again from what was written."""
+        """Log a fault of the database or of this program, and try again from what was written."""
         wait = FAULT_SECONDS[min(self.faults_in_a_row, len(FAULT_SECONDS) - 1)]
         self.faults_in_a_row += 1
         known = is_unavailable(error)
@@ -163,14 +163,14 @@ class ChainTask(Struct):
             self.stop.wait(STANDBY_SECONDS)
             return
         _log.info("chain %d: reading started", self.chain_id)
-        self.keeper.hold(lease)
+        self.holder.hold(lease)
         try:
             while not self.stop.is_set():
                 self._watch(lease, terms)
                 terms = self._terms()
         finally:
             self.view = None
-            self.keeper.drop(lease)
+            self.holder.drop(lease)
             give(self.database, lease)
 
     def _terms(self) -> WatchTerms:
@@ -199,11 +199,11 @@ class ChainTask(Struct):
             nodes.close()
 
     def _read(self, reader: Reader) -> None:
-        """Poll when it is time, and do what is not urgent in between."""
+        """Poll when it is due, and do what is not urgent in between."""
         terms = reader.view.terms
         next_poll = self.monotonic()
         while not self.stop.is_set():
-            self.keeper.alive(reader.lease)
+            self.holder.alive(reader.lease)
             if self._terms() != terms:
                 return
             reader.view.network = watched_network(self.database, self.snapshots)
@@ -217,16 +217,16 @@ class ChainTask(Struct):
             self.faults_in_a_row = 0
 
     def _polled(self, reader: Reader) -> float:
-        """One poll; the seconds until the next."""
+        """Poll once. Returns the seconds until the next."""
         poll_seconds = reader.view.terms.poll_seconds
         wait = self._guarded(reader, lambda: 0.0 if reader.poll() else poll_seconds)
         reader.faults.write(reader.lease)
         return poll_seconds if wait is None else wait
 
     def _guarded(self, reader: Reader, work: Callable[[], float | None]) -> float | None:
-        """What the work answers, or the seconds to wait where it did not come about.
+        """The result of the work, or the seconds to wait where it failed.
 
-        :raises LeaseLost: the chain was stopped, because only an operator can say how it goes on.
+        :raises LeaseLost: the chain was stopped, because only an operator can decide how it goes on.
         """
         try:
             return work()
@@ -249,7 +249,7 @@ class ChainTask(Struct):
     def _halt(self, reader: Reader, reason: str) -> None:
         """Stop the chain until an operator starts it.
 
-        :raises LeaseLost: always: nobody reads it any more.
+        :raises LeaseLost: always: it is not read any more.
         """
         _log.error("chain %d: reading stopped: %s", self.chain_id, reason)
         halt(self.database, reader.lease, reason)

@@ -1,8 +1,8 @@
-"""One chain as its reader has it in memory, between two steps.
+"""What the reader of one chain has in memory between two steps.
 
-Nodes bound a range by blocks, by logs, by bytes or by time, differently and without saying so before. What a
-node refused is not tried again at once: growing stops below it and goes on after many good answers, because a
-range full of logs may have been the reason, and it lies behind by then.
+Nodes limit a range by blocks, by logs, by bytes or by time. They differ, and do not say their limit before. A
+size that a node refused is not tried again at once: the window grows only below it, and beyond it after many
+good answers. A range full of logs may have been the reason, and it has been read by then.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FAST_SECONDS: Final = 2.0
 """An answer under this lets the window grow."""
 
 SLOW_SECONDS: Final = 8.0
-"""An answer over this makes it smaller: the next range may have more logs, and deadlines cut answers off."""
+"""An answer over this makes it smaller: the next range may have more logs, and timeouts cut answers off."""
 
 MANY_LOGS: Final = 8_000
 """Logs in one answer at which growing stops: most nodes refuse more than 10,000."""
@@ -42,7 +42,7 @@ LARGEST: Final = 100_000
 class Window(Struct, frozen=True):
     """The size of the next range in blocks, and what was learned.
 
-    :param ceiling: what is not exceeded for now.
+    :param ceiling: the size that is not exceeded for now.
     :param good: answers in a row at the ceiling.
     """
 
@@ -50,14 +50,14 @@ class Window(Struct, frozen=True):
     ceiling: int = LARGEST
     good: int = 0
 
-    def answered(self, asked: int, seconds: float, logs: int) -> Window:
-        """After an answer to a range of ``asked`` blocks that took so long and had so many logs.
+    def answered(self, requested: int, seconds: float, logs: int) -> Window:
+        """The window after an answer about ``requested`` blocks, with its duration and its number of logs.
 
-        A shorter range than the window, at the head of the chain, says nothing about a full one.
+        A range shorter than the window, at the head of the chain, says nothing about a full one.
         """
         if seconds > SLOW_SECONDS or logs > 2 * MANY_LOGS:
-            return replace(self, size=max(1, min(self.size, asked) // 2), good=0)
-        if asked < self.size or seconds >= FAST_SECONDS or logs > MANY_LOGS:
+            return replace(self, size=max(1, min(self.size, requested) // 2), good=0)
+        if requested < self.size or seconds >= FAST_SECONDS or logs > MANY_LOGS:
             return self
         if self.size < self.ceiling:
             return replace(self, size=min(self.size * 2, self.ceiling), good=0)
@@ -65,15 +65,15 @@ class Window(Struct, frozen=True):
             return replace(self, good=self.good + 1)
         return replace(self, ceiling=min(self.ceiling * 2, LARGEST), good=0)
 
-    def refused(self, asked: int, most: int | None = None) -> Window:
-        """After a node refused a range of ``asked`` blocks as too large.
+    def refused(self, requested: int, most: int | None = None) -> Window:
+        """The window after a node refused a range of ``requested`` blocks as too large.
 
         :param most: blocks that the node says it takes.
         """
-        half = max(1, asked // 2)
-        if most is None or most >= asked:
-            # What it names is no more than what it refused: then it is not blocks that were too many.
-            return replace(self, size=half, ceiling=max(half, min(self.ceiling, asked - 1)), good=0)
+        half = max(1, requested // 2)
+        if most is None or most >= requested:
+            # The node allows no less than what it refused. So the number of blocks was not the reason.
+            return replace(self, size=half, ceiling=max(half, min(self.ceiling, requested - 1)), good=0)
         return replace(self, size=max(1, most), ceiling=max(1, most), good=0)
 
     @property
@@ -83,7 +83,7 @@ class Window(Struct, frozen=True):
 
 
 def after(readings: ChainReadings, step: Step) -> ChainReadings:
-    """All that is kept of a chain after a step was written, except how far it is reread and proven."""
+    """What is stored of a chain after a step was written, except how far it is reread and proven."""
     if step.forget_from is not None:
         readings = _stepped_back(readings, step.forget_from)
     changes = {
@@ -121,14 +121,14 @@ def _stepped_back(readings: ChainReadings, forget_from: BlockNumber) -> ChainRea
     )
 
 
-def _headers(kept: Iterable[Header], step: Step) -> list[Header]:
-    found = {header.number: header for header in (*kept, *step.headers)}
+def _headers(stored: Iterable[Header], step: Step) -> list[Header]:
+    found = {header.number: header for header in (*stored, *step.headers)}
     least = step.forget_headers_below or 0
     return [found[number] for number in sorted(found) if number >= least]
 
 
-def _waiting(kept: Iterable[Waiting], step: Step) -> list[Waiting]:
-    found = {(waiting.kind, waiting.key): waiting for waiting in kept}
+def _waiting(stored: Iterable[Waiting], step: Step) -> list[Waiting]:
+    found = {(waiting.kind, waiting.key): waiting for waiting in stored}
     for done in step.done:
         found.pop((done.kind, done.key), None)
     found.update({(waiting.kind, waiting.key): waiting for waiting in step.waiting})
@@ -136,32 +136,32 @@ def _waiting(kept: Iterable[Waiting], step: Step) -> list[Waiting]:
 
 
 class TooDeep(Exception):
-    """A reorganisation that is deeper than is believed. An operator has to look at it."""
+    """A reorganisation deeper than is believed. An operator has to look at it."""
 
 
 class Jump(Struct, frozen=True):
     """A head far above what was read, which no second URL had.
 
-    :param head: the head, ``teller`` the name of the URL that told it.
-    :param above: the block that reading was at.
+    :param head: the head, ``reported_by`` the name of the URL that returned it.
+    :param above: the last block read at that time.
     :param since: seconds of the monotonic clock.
     """
 
     head: Header
-    teller: str
+    reported_by: str
     above: BlockNumber
     since: float
 
     def facts(self) -> dict[str, Any]:
         """The jump as JSON values, without ``since``."""
         head = self.head
-        told = {
+        head_facts = {
             "number": head.number,
             "hash": head.hash,
             "parent_hash": head.parent_hash,
             "at": rfc3339(head.at),
         }
-        return {"head": told, "teller": self.teller, "above": self.above}
+        return {"head": head_facts, "teller": self.reported_by, "above": self.above}
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any], since: float) -> Jump:
@@ -173,13 +173,13 @@ class Jump(Struct, frozen=True):
 class View(Struct):
     """What a reader of a chain knows.
 
-    :param readings: what is kept, as it is in the database.
-    :param monotonic: seconds that only grow, to measure by.
+    :param readings: what is stored, as in the database.
+    :param monotonic: seconds that never go back, to measure by.
     :param max_reorg: blocks below the newest one that a reorganisation may reach.
-    :param window: how many blocks are asked for at once.
-    :param look: what a node told of the newest blocks at the last poll.
-    :param source: the name of the URL that was asked last.
-    :param final: the newest final block, never one below that of before.
+    :param window: how many blocks are requested at once.
+    :param look: what a node returned about the newest blocks at the last poll.
+    :param source: the name of the URL that was used last.
+    :param final: the newest final block, never below the former one.
     :param seen_at: when a URL had the last block read.
     :param jump: the one that no second URL has confirmed yet.
     """
@@ -200,12 +200,12 @@ class View(Struct):
     counted: int = 0
 
     def __post_init__(self) -> None:
-        if kept := self.readings.extra.get("jump"):
-            self.jump = Jump.from_facts(kept, self.monotonic())
+        if stored := self.readings.extra.get("jump"):
+            self.jump = Jump.from_facts(stored, self.monotonic())
 
     @property
     def extra(self) -> Mapping[str, Any] | None:
-        """What else is to be kept; None where it is."""
+        """What else is to be stored; None where it has not changed."""
         extra = {} if self.jump is None else {"jump": self.jump.facts()}
         return None if extra == self.readings.extra else extra
 
@@ -224,7 +224,7 @@ class View(Struct):
 
     @property
     def settled_to(self) -> BlockNumber | None:
-        """The highest block whose facts nothing takes back any more: neither a reorganisation nor a proof."""
+        """The highest block whose facts nothing retracts any more: neither a reorganisation nor a proof."""
         unproven = self.readings.spans[0].first if self.readings.spans else None
         deep = self.deep
         return deep if deep is None or unproven is None else BlockNumber(min(deep, unproven - 1))
@@ -237,20 +237,20 @@ class View(Struct):
         return max(0, self.look.head.number - self.readings.live_to.number)
 
     @property
-    def teller(self) -> str:
-        """The name of the URL that told the last block read."""
-        kept = self.readings.live_to
-        told = (span for span in self.readings.spans if kept is not None and span.last == kept.number)
-        return next((span.source for span in told), self.source)
+    def reported_by(self) -> str:
+        """The name of the URL that returned the last block read."""
+        stored = self.readings.live_to
+        spans = (span for span in self.readings.spans if stored is not None and span.last == stored.number)
+        return next((span.source for span in spans), self.source)
 
     def calls(self) -> int:
-        """HTTP requests since this was asked last."""
+        """HTTP requests since the last call of this."""
         now = self.nodes.requests
         made, self.counted = now - self.counted, now
         return made
 
     def taken(self, step: Step) -> None:
-        """A step was written."""
+        """Note that a step was written."""
         self.readings = after(self.readings, step)
 
     def forgettable(self, live_to: BlockNumber) -> BlockNumber | None:
@@ -260,4 +260,4 @@ class View(Struct):
 
 
 MAX_TRIES: Final = 3
-"""At reading a range while the chain changes under it, before the next poll has to see."""
+"""Tries to read a range while the chain changes; then the next poll decides."""

@@ -1,4 +1,4 @@
-"""All chains of one process: a thread for each, one that keeps their leases, and the end of them all."""
+"""All chains of one process: a thread for each, one that renews their leases, and how they all end."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from app.watcher.rpc.nodes import Nodes, Trouble
 from app.watcher.services.chains import watch_terms
 
 LOOK_SECONDS: Final = 2.0
-"""Between two looks at whether the configuration has a chain more."""
+"""Between two looks at whether the configuration has one more chain."""
 
 END_SECONDS: Final = 20.0
-"""For the batches under way at the end."""
+"""For the running batches at the end."""
 
 
 class Watcher:
     """Watches chains in threads of this process.
 
-    Threads, not asyncio: what costs time is the database, whose services block, and twenty threads that wait
-    cost nothing (docs/decisions/0024-reading-chains.md).
+    Threads, not asyncio: the database takes the time, and its services block. Twenty threads that wait cost
+    nothing (docs/decisions/0024-reading-chains.md).
 
     :param rpc_urls: the URLs by the names of their variables.
     :param only: the chains to watch; None for all that are configured.
-    :param monotonic: seconds that only grow.
+    :param monotonic: seconds that never go back.
     """
 
     def __init__(
@@ -55,25 +55,25 @@ class Watcher:
         self._monotonic = monotonic
         self._only = only
         self._stop = Event()
-        self._keeper = LeaseHolder(database, monotonic)
+        self._holder = LeaseHolder(database, monotonic)
         self._share = WriterShare(monotonic)
         self._threads: dict[ChainId, Thread] = {}
         self.tasks: dict[ChainId, ChainTask] = {}
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
 
     def stop(self) -> None:
-        """Let every chain end the batch that it is at. Returns at once; for signal handlers."""
+        """Let every chain end its current batch. Returns at once; for signal handlers."""
         self._stop.set()
 
     def run(self, every: Callable[[], None] = lambda: None, seconds: float = LOOK_SECONDS) -> None:
-        """Watch until :meth:`stop`, then end every batch and give the leases back.
+        """Watch until :meth:`stop`, then end every batch and release the leases.
 
         :param every: called again and again while it watches.
         :param seconds: between two of these calls.
         """
         ended = Event()
-        keeper = Thread(target=self._keeper.run, args=(ended,), name="leases", daemon=True)
-        keeper.start()
+        renewing = Thread(target=self._holder.run, args=(ended,), name="leases", daemon=True)
+        renewing.start()
         try:
             while not self._stop.is_set():
                 self._start_new()
@@ -85,7 +85,7 @@ class Watcher:
             for thread in self._threads.values():
                 thread.join(max(0.0, deadline - self._monotonic()))
             ended.set()
-            keeper.join(1.0)
+            renewing.join(1.0)
 
     def _start_new(self) -> None:
         """Start a thread for each chain that is to be watched and has none."""
@@ -99,7 +99,7 @@ class Watcher:
                 chain_id,
                 self.owner,
                 self._stop,
-                self._keeper,
+                self._holder,
                 self._share,
                 self._nodes,
                 self._monotonic,

@@ -34,10 +34,10 @@ KIB: Final = 1024
 MIB: Final = 1024 * KIB
 
 MAX_ANSWER_BYTES: Final = 8 * MIB
-"""Of one answer, whatever was requested."""
+"""Of one answer, for any request."""
 
 MAX_ERROR_BYTES: Final = 64 * KIB
-"""Of an answer with another status than 200. What is longer is a page for people."""
+"""Of an answer with a status other than 200. A longer one is a page for people."""
 
 _LEAST: Final = 64 * KIB
 _MOST: Final = {
@@ -48,29 +48,30 @@ _MOST: Final = {
 }
 
 MAX_MEMORY: Final = 18 * MIB
-"""That reading an answer may take: three bytes, such as ``[],``, become ninety. It is enough for 6,000 logs,
-or for the receipts of 1,000 transactions."""
+"""That parsing an answer may take: three bytes, such as ``[],``, become ninety. It is enough for 6,000 logs,
+or for the receipts of 1,000 transactions.
+"""
 
 _COSTS: Final = {b"{": 160, b"[": 76, b",": 88, b":": 48}
-"""Bytes of memory at most for each of these: for an object, an array, and what is in them."""
+"""Bytes of memory at most for each of these: an object, an array, and their entries."""
 
 
 def most_bytes(methods: Sequence[str]) -> int:
-    """How long the answer to these calls may be."""
+    """The longest allowed answer to these calls, in bytes."""
     return min(sum(_MOST.get(method, _LEAST) for method in methods), MAX_ANSWER_BYTES)
 
 
 def memory_of(content: bytes | bytearray) -> int:
-    """How much memory reading this JSON takes at most. It is counted, not read."""
+    """How much memory parsing this JSON takes at most. It is counted, not parsed."""
     wide = not content.isascii() or b"\\u" in content  # one such character makes all of its text as wide
     each = 2 + 4 * wide
     return each * len(content) + sum(cost * content.count(sign) for sign, cost in _COSTS.items())
 
 
 class Deadline:
-    """Ends the connection when a whole request takes too long, in whatever part of it the node is slow.
+    """Ends the connection when a whole request takes too long, in any part of it.
 
-    The library's own timeouts begin anew with each byte that comes.
+    The library's own timeouts start again with each byte that comes.
     """
 
     def __init__(self) -> None:
@@ -79,7 +80,7 @@ class Deadline:
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """For the time of one request."""
+        """Limit the time of one request."""
         self._until = time.monotonic() + seconds
         timer = Timer(seconds, self._cut)
         timer.daemon = True
@@ -95,7 +96,7 @@ class Deadline:
         return time.monotonic() >= self._until
 
     def note(self, name: str, info: dict[str, Any]) -> None:
-        """See the library's extension ``trace``: which connection is used from now on."""
+        """Note which connection is used from now on, see the library's extension ``trace``."""
         if name in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
             self._stream = info["return_value"]
             if self.is_over:
@@ -120,13 +121,13 @@ def read(response: httpx.Response, most: int, check: Callable[[], None]) -> byte
         if len(content) + len(part) > most:
             return None
         content += part
-    check()  # cutting the connection ends a body that has no length
+    check()  # cutting the connection ends a body without a length
     return content
 
 
 CONNECT_SECONDS: Final = 5.0
 ANSWER_SECONDS: Final = 30.0
-"""For one whole request. A node that needs longer for a range is asked for a shorter one."""
+"""For one whole request. A node that needs longer for a range gets a request for a shorter one."""
 
 MAX_RETRY_SECONDS: Final = 3600.0
 
@@ -138,15 +139,15 @@ _HEADERS: Final = {
 }
 _LOGS: Final = "eth_getLogs"
 _FAULTS_OF_SIZE: Final = frozenset({400, 413})
-"""Answered by nodes that take no batch, or none of this length."""
+"""Returned by nodes that take no batch, or none of this length."""
 
-# Both write the address of each request into their logs, and that holds keys.
+# Both write the address of each request into their logs, and it contains keys.
 for _name in ("httpx", "httpcore"):
     logging.getLogger(_name).setLevel(logging.WARNING)
 
 
 class Call(Struct, frozen=True):
-    """One question to a node."""
+    """One call of a method of the node."""
 
     method: str
     params: Sequence[Any] = ()
@@ -160,9 +161,9 @@ class Refused(Struct, frozen=True):
 
 
 class Client:
-    """Asks one URL. The connection stays open between requests. Not to be shared by threads.
+    """Sends requests to one URL. The connection stays open between requests. Not to be shared by threads.
 
-    :param monotonic: seconds that only grow.
+    :param monotonic: seconds that never go back.
     :param transport: for tests, instead of the network.
     """
 
@@ -184,7 +185,7 @@ class Client:
             headers=_HEADERS,
             timeout=httpx.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds)),
             limits=httpx.Limits(max_connections=2, max_keepalive_connections=1, keepalive_expiry=300),
-            # Neither proxies nor passwords from this machine's environment, and nowhere else than to the URL.
+            # No proxies and no passwords from this machine's environment, and no redirects.
             trust_env=False,
             verify=_authorities(),
             follow_redirects=False,
@@ -195,30 +196,32 @@ class Client:
         """What the node answers to the calls, in their order: a result, or :class:`Refused`.
 
         :raises NoBatches: it does not take so many at once.
-        :raises RateLimited: it wants to be left alone.
+        :raises RateLimited: the node limits the rate of requests.
         :raises Unreachable: there was no answer.
-        :raises Garbled: the answer is none of JSON-RPC.
+        :raises Garbled: the answer is not JSON-RPC.
         """
-        asked = [
+        requested = [
             {"jsonrpc": "2.0", "id": number, "method": call.method, "params": call.params}
             for number, call in enumerate(calls)
         ]
-        alone = len(asked) == 1
-        answer = self._send(orjson.dumps(asked[0] if alone else asked), [call.method for call in calls])
+        single = len(requested) == 1
+        answer = self._send(
+            orjson.dumps(requested[0] if single else requested), [call.method for call in calls]
+        )
         if isinstance(answer, dict):
-            if not alone:
+            if not single:
                 raise self._whole_refusal(answer)
             answer = [answer]
         if not isinstance(answer, list):
             raise Garbled("its answer is not JSON-RPC")
-        return self._in_order(answer, len(asked))
+        return self._in_order(answer, len(requested))
 
     def close(self) -> None:
         """Close the connection."""
         self._http.close()
 
     def say(self, words: object) -> str:
-        """Words of the node, as they may be shown."""
+        """Words of the node that may be shown."""
         return without_secrets(str(words), self._url)
 
     def _send(self, body: bytes, methods: Sequence[str]) -> Any:
@@ -245,7 +248,7 @@ class Client:
             raise Unreachable(_in_words(error)) from None
         if response.status_code == 200:
             return self._parse(content, methods)
-        return self._error_of(response, content, alone=len(methods) == 1)
+        return self._error_of(response, content, single=len(methods) == 1)
 
     def _read(self, response: httpx.Response, methods: Sequence[str], check: Callable[[], None]) -> bytearray:
         encoding = response.headers.get("content-encoding", "identity")
@@ -266,8 +269,8 @@ class Client:
         except orjson.JSONDecodeError:
             raise Garbled("its answer is not JSON") from None
 
-    def _error_of(self, response: httpx.Response, content: bytearray, *, alone: bool) -> Any:
-        """The JSON-RPC error of a single call, which some nodes answer with another status than 200.
+    def _error_of(self, response: httpx.Response, content: bytearray, *, single: bool) -> Any:
+        """The JSON-RPC error of a single call, which some nodes send with a status other than 200.
 
         :raises RpcFault: for any other answer with such a status.
         """
@@ -278,16 +281,16 @@ class Client:
             answer = orjson.loads(content)
         except orjson.JSONDecodeError:
             answer = None
-        told = isinstance(answer, dict) and isinstance(answer.get("error"), dict)
-        if alone and told and "id" in answer:
+        has_error = isinstance(answer, dict) and isinstance(answer.get("error"), dict)
+        if single and has_error and "id" in answer:
             return answer
-        if status in _FAULTS_OF_SIZE and not alone:
-            raise self._whole_refusal(answer) if told else NoBatches(f"HTTP {status}")
-        words = f": {self.say(answer['error'].get('message', ''))}" if told else ""
+        if status in _FAULTS_OF_SIZE and not single:
+            raise self._whole_refusal(answer) if has_error else NoBatches(f"HTTP {status}")
+        words = f": {self.say(answer['error'].get('message', ''))}" if has_error else ""
         raise Unreachable(f"HTTP {status}{words}")
 
     def _whole_refusal(self, answer: dict[str, Any]) -> RpcFault:
-        """What an error in place of the answers to several calls means."""
+        """What an error instead of the answers to several calls means."""
         error = answer.get("error")
         if not isinstance(error, dict):
             return NoBatches("it answered several calls with one answer")
@@ -310,7 +313,7 @@ class Client:
         return [found[number] for number in range(count)]
 
     def _place(self, number: Any, count: int) -> int:
-        if count == 1 and number is None:  # some leave it out of errors
+        if count == 1 and number is None:  # some nodes leave it out of errors
             return 0
         if type(number) is not int or not 0 <= number < count:
             raise Garbled("it answered a call that was not sent")
@@ -327,7 +330,9 @@ class Client:
 
 
 def _too_large(methods: Sequence[str], what: str) -> RpcFault:
-    """Of logs a shorter range can be requested, of headers fewer; nothing else has a reason to be so long."""
+    """The fault of a long answer: logs allow a shorter range, headers fewer of them; others should not be
+    long.
+    """
     words = f"its answer {what}"
     if _LOGS in methods:
         return TooLarge(words)
@@ -336,7 +341,7 @@ def _too_large(methods: Sequence[str], what: str) -> RpcFault:
 
 @lru_cache(maxsize=1)
 def _authorities() -> ssl.SSLContext:
-    """Whom a node's certificate has to come from. Made once: it takes 20 ms and nearly a megabyte."""
+    """The authorities for certificates of nodes. Loaded once: it takes 20 ms and nearly a megabyte."""
     return httpx.create_ssl_context(trust_env=False)
 
 
@@ -350,7 +355,7 @@ def _in_words(error: Exception) -> str:
 
 
 def _retry_after(headers: httpx.Headers) -> float | None:
-    """The seconds that ``Retry-After`` asks for: a number, or a time against the answer's own ``Date``."""
+    """The seconds in ``Retry-After``: a number, or a time compared with the answer's own ``Date``."""
     text = headers.get("retry-after", "").strip()
     try:
         if text.replace(".", "", 1).isdecimal():

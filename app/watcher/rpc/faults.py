@@ -12,11 +12,11 @@ from app.watcher.rpc.node_refusals import RateLimited as AskedTooOften
 
 _MAX_WORDS: Final = 200
 _LOOKED_AT: Final = 4096
-"""Characters of a node's words that are looked at for secrets. A word that is cut there is left out."""
+"""Characters of a node's words that are searched for secrets. A word that is cut there is left out."""
 
 _URL: Final = re.compile(r"\b(?:https?|wss?)://\S+", re.IGNORECASE)
 _LEAST_SECRET: Final = 6
-"""Characters; shorter parts of a path, such as ``v3``, are no keys and stand in many sentences."""
+"""Characters; shorter parts of a path, such as ``v3``, are no keys and occur in many sentences."""
 
 
 class RpcFault(Exception):
@@ -28,15 +28,15 @@ class Unreachable(RpcFault):
 
 
 class Slow(Unreachable):
-    """No answer in time. ``asked`` is the number of blocks that were asked about, 1 where it was no range."""
+    """No answer in time. ``requested`` is the number of blocks in the request, 1 where it was no range."""
 
-    asked = 1
+    requested = 1
 
 
 class RateLimited(RpcFault):
-    """The node wants to be asked less often.
+    """The node wants fewer requests.
 
-    :param seconds: how long it wants to be left alone; None where it does not say.
+    :param seconds: until the next request is allowed; None where it does not say.
     """
 
     def __init__(self, words: str, seconds: float | None = None) -> None:
@@ -45,7 +45,7 @@ class RateLimited(RpcFault):
 
 
 class Garbled(RpcFault):
-    """An answer that is no answer of JSON-RPC, is too long, or lacks what was asked for."""
+    """An answer that is not JSON-RPC, is too long, or lacks what was requested."""
 
 
 class NoBatches(RpcFault):
@@ -53,9 +53,9 @@ class NoBatches(RpcFault):
 
 
 class TooLarge(RpcFault):
-    """The range of blocks has more logs than the node answers at once, or is longer than it allows.
+    """The range of blocks has more logs than the node returns at once, or is longer than it allows.
 
-    ``asked`` is the number of blocks that were too many.
+    ``requested`` is the number of blocks that were too many.
 
     :param suggested: how many blocks it would answer, where it says so.
     """
@@ -63,23 +63,23 @@ class TooLarge(RpcFault):
     def __init__(self, words: str, suggested: int | None = None) -> None:
         super().__init__(words)
         self.suggested = suggested
-        self.asked = 1
+        self.requested = 1
 
 
 class NotThere(RpcFault):
-    """The node does not have a block that was asked for: it lags, or it has pruned it."""
+    """The node does not have a requested block: it lags, or it has pruned it."""
 
 
 class Moved(RpcFault):
-    """The chain changed between two questions: what was read does not fit together. It is read again."""
+    """The chain changed between two requests: the answers do not fit together. It is read again."""
 
 
 class Lie(RpcFault):
-    """An answer that no honest node gives. The URL is not asked again until it has been examined anew."""
+    """An answer that no honest node gives. The URL is not used until it has been checked again."""
 
 
 class NoNode(RpcFault):
-    """No URL of the chain can be asked now.
+    """No URL of the chain can be used now.
 
     :param seconds: until one may be tried again.
     """
@@ -90,9 +90,9 @@ class NoNode(RpcFault):
 
 
 def without_secrets(text: str, url: str) -> str:
-    """What a node said, as it may be shown: neither URLs nor parts of its own one are in it.
+    """What a node said, as it may be shown: without URLs and without parts of the node's own URL.
 
-    :param url: where it was said.
+    :param url: of the node.
     """
     if len(text) > _LOOKED_AT:
         text = text[:_LOOKED_AT].rsplit(None, 1)[0]
@@ -120,7 +120,7 @@ def _secrets(url: str) -> set[str]:
 
 
 def fault_of(words: str, code: int | None) -> RpcFault:
-    """What a node's refusal means for the one who asked.
+    """The fault that a node's refusal means.
 
     :param words: the node's own, without secrets.
     """

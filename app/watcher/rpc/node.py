@@ -1,4 +1,4 @@
-"""One node: what the watcher requests of it, as few requests as it allows, and how its answers are read."""
+"""One node: what is requested of it, in as few requests as it allows, and how its answers are read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from app.watcher.rpc.faults import Garbled, Lie, NoBatches, NotThere, Slow, TooL
 _HASH: Final = re.compile(r"0x[0-9a-f]{64}")
 _SHAPELESS: Final = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
 _MAX_QUANTITY: Final = 18
-"""Characters of 64 bits with their 0x: numbers, indices and times of blocks are no longer."""
+"""Characters of 64 bits with their 0x: longer numbers, indices and times are refused."""
 BLOOM_BYTES: Final = 256
 ADDRESS_BYTES: Final = 20
 HASH_BYTES: Final = 32
@@ -59,10 +59,10 @@ def read_header(raw: Mapping[str, Any]) -> Header:
 
 
 def read_log(raw: Mapping[str, Any]) -> Log:
-    """A log of a block that stands.
+    """A log of a canonical block.
 
     :raises Garbled: a part of it is missing or has another shape.
-    :raises Lie: it says itself that its block was removed, which an answer about a range cannot hold.
+    :raises Lie: it says that its block was removed, which is impossible in an answer about a range.
     """
     try:
         if raw.get("removed"):
@@ -122,7 +122,7 @@ def _bytes(raw: str, length: int | None = None) -> bytes:
 
 
 MOST_CALLS: Final = 100
-"""In one request at first. Nodes that take fewer are asked for half as many until they answer."""
+"""In one request at first. Where a node takes fewer, the number is halved until it answers."""
 
 _HEADER: Final = "eth_getBlockByNumber"
 
@@ -148,11 +148,11 @@ class Wanted(Struct, frozen=True):
 
 
 class Look(Struct, frozen=True):
-    """What a node tells of the newest blocks, all in one request.
+    """What a node returns about the newest blocks, in one request.
 
-    :param last: the header at the asked number, None where the node has none.
-    :param final: the newest block that the node calls finalized; None where that was not
-        asked, or it tells none.
+    :param last: the header at the requested number, None where the node has none.
+    :param final: the newest block that the node calls finalized; None where that was not requested, or the
+        node has none.
     """
 
     head: Header
@@ -161,11 +161,11 @@ class Look(Struct, frozen=True):
 
 
 class RangeAnswer(Struct, frozen=True):
-    """The logs of a range as the node told them, and the headers at its ends, in one request.
+    """The logs of a range as the node returned them, and the headers at its ends, in one request.
 
     :param end: of its last block.
-    :param before: of the block before its first; None where that was not asked.
-    :param between: of its other blocks, where these were asked for.
+    :param before: of the block before its first; None where that was not requested.
+    :param between: of its other blocks, where these were requested.
     """
 
     logs: Sequence[Log]
@@ -183,7 +183,7 @@ class Node:
         self._chain_id = chain_id
         self._most = MOST_CALLS
         self.checked = False
-        """Whether it told the right chain id since it last failed."""
+        """Whether it returned the right chain id since it last failed."""
 
     @property
     def takes_batches(self) -> bool:
@@ -191,15 +191,15 @@ class Node:
         return self._most > 1
 
     def look(self, last: BlockNumber | None, *, finalized: bool) -> Look:
-        """The newest header, that of the last block that was read, and where asked the finalized one.
+        """The newest header, that of the last block read, and the finalized one where requested.
 
-        :raises Lie: the node is one of another chain.
+        :raises Lie: the node belongs to another chain.
         """
         chain = [Call("eth_chainId")] if self.takes_batches or not self.checked else []
         calls = [*chain, _header("latest")]
         calls += [] if last is None else [_header(last)]
         calls += [_header("finalized")] if finalized else []
-        answers = iter(self._ask(calls))
+        answers = iter(self._request(calls))
         if chain:
             self._check_chain(next(answers))
         head = _present(next(answers), "its newest block")
@@ -208,11 +208,11 @@ class Node:
         return Look(head, at_last, None if final is None else final.number)
 
     def check_chain(self) -> None:
-        """Ask for the chain id.
+        """Check the node's chain id.
 
         :raises Lie: it is another.
         """
-        self._check_chain(self._ask([Call("eth_chainId")])[0])
+        self._check_chain(self._request([Call("eth_chainId")])[0])
 
     def logs(
         self,
@@ -225,21 +225,21 @@ class Node:
     ) -> RangeAnswer:
         """The logs of a range, then the headers at its ends.
 
-        The headers are asked for after the logs, so a change of the chain between both shows in them.
+        The headers are requested after the logs, so a change of the chain between both shows in them.
 
-        :param before: the block whose header is to be told as well, usually the one before the range.
-        :param linked: ask for the header of every block.
+        :param before: the block whose header is also requested, usually the one before the range.
+        :param linked: request the header of every block.
         """
         between = [BlockNumber(number) for number in range(first, last)] if linked else []
-        asked = [Call("eth_getLogs", [wanted.filter(first, last)])] if wanted.addresses else []
-        asked.append(_header(last))
-        asked += [] if before is None else [_header(before)]
-        asked += map(_header, between)
+        requested = [Call("eth_getLogs", [wanted.filter(first, last)])] if wanted.addresses else []
+        requested.append(_header(last))
+        requested += [] if before is None else [_header(before)]
+        requested += map(_header, between)
         try:
-            answers = iter(self._ask(asked))
+            answers = iter(self._request(requested))
             logs = _logs(next(answers)) if wanted.addresses else ()
         except (TooLarge, Slow) as fault:
-            fault.asked = last - first + 1
+            fault.requested = last - first + 1
             raise
         end = _present(next(answers), f"block {last}", last)
         return RangeAnswer(
@@ -252,32 +252,32 @@ class Node:
     def headers(self, numbers: Iterable[BlockNumber]) -> dict[BlockNumber, Header]:
         """The headers of some blocks.
 
-        :raises NotThere: the node has not got all of them.
+        :raises NotThere: the node does not have all of them.
         """
         wanted = list(numbers)
-        answers = self._ask([_header(number) for number in wanted])
+        answers = self._request([_header(number) for number in wanted])
         return {
             number: _present(answer, f"block {number}", number)
             for number, answer in zip(wanted, answers, strict=True)
         }
 
     def known_headers(self, numbers: Iterable[BlockNumber]) -> dict[BlockNumber, Header]:
-        """The headers of those of some blocks that the node has."""
+        """The headers of those of the blocks that the node has."""
         wanted = list(numbers)
-        answers = self._ask([_header(number) for number in wanted]) if wanted else []
+        answers = self._request([_header(number) for number in wanted]) if wanted else []
         found = (_maybe_header(answer, number) for number, answer in zip(wanted, answers, strict=True))
         return {header.number: header for header in found if header is not None}
 
     def header(self, number: BlockNumber) -> Header | None:
         """The header of a block; None where the node has none."""
-        return _maybe_header(self._ask([_header(number)])[0], number)
+        return _maybe_header(self._request([_header(number)])[0], number)
 
     def receipts(self, block: BlockNumber) -> Sequence[Mapping[str, Any]]:
-        """The receipts of a block's transactions, as the node tells them.
+        """The receipts of a block's transactions, as the node returns them.
 
-        :raises NotThere: the node has not got the block, or does not tell receipts.
+        :raises NotThere: the node does not have the block, or does not return receipts.
         """
-        answer = _value(self._ask([Call("eth_getBlockReceipts", [hex(block)])])[0])
+        answer = _value(self._request([Call("eth_getBlockReceipts", [hex(block)])])[0])
         if not isinstance(answer, list):
             raise NotThere(f"it has no receipts of block {block}")
         return answer
@@ -285,17 +285,17 @@ class Node:
     def code(self, address: bytes, block: BlockNumber | None = None) -> bytes:
         """A contract's code, empty where there is none.
 
-        :param block: as it was then; None for now.
+        :param block: the code at this block; None for now.
         """
         at = "latest" if block is None else hex(block)
-        answer = _value(self._ask([Call("eth_getCode", [f"0x{address.hex()}", at])])[0])
+        answer = _value(self._request([Call("eth_getCode", [f"0x{address.hex()}", at])])[0])
         try:
             return bytes.fromhex(answer[2:])
         except (TypeError, ValueError):
             raise Garbled("its answer is not contract code") from None
 
-    def _ask(self, calls: Sequence[Call]) -> list[Any]:
-        """Ask in as few requests as the node takes."""
+    def _request(self, calls: Sequence[Call]) -> list[Any]:
+        """Send the calls in as few requests as the node takes."""
         answers: list[Any] = []
         while len(answers) < len(calls):
             part = calls[len(answers) : len(answers) + self._most]

@@ -1,8 +1,8 @@
-"""What a node's refusal means, read from the words that nodes use for it.
+"""What a node's refusal means, by the words that nodes use for it.
 
-JSON-RPC has codes, and nodes use them as they like: -32005 is a rate limit here and a range that is too large
-there. So the words decide, and the code only where the words say nothing. Every pattern comes from answers of
-nodes in the field; ``tests/watcher/test_rpc_errors.py`` has these answers.
+JSON-RPC has codes, but nodes use them differently: -32005 is a rate limit in one, a range that is too large
+in another. So the words decide, and the code only where the words say nothing. Every pattern comes from
+answers of nodes in the field; ``tests/watcher/test_rpc_errors.py`` has these answers.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Final
 from msgspec import Struct
 
 _READ_CHARACTERS: Final = 1000
-"""Of a message; nodes write them, so their length is not to be trusted."""
+"""Of a message. Nodes write it, so it may be of any length."""
 
 
 class RangeTooLarge(Struct, frozen=True):
-    """Too many blocks or logs at once: ask for fewer blocks.
+    """Too many blocks or logs at once: request fewer blocks.
 
     :param blocks: how many the node says it takes; None where it says nothing.
     """
@@ -27,19 +27,19 @@ class RangeTooLarge(Struct, frozen=True):
 
 
 class RateLimited(Struct, frozen=True):
-    """Asked too often: wait, at least as long as a Retry-After said, then ask for the same."""
+    """Too many requests: wait, at least as long as ``Retry-After`` says, then send the same one."""
 
 
 class HeaderMissing(Struct, frozen=True):
-    """The node does not have the block, or not yet: it lags, or what was read stands no longer."""
+    """The node does not have the block, or not yet: it lags, or what was read is orphaned."""
 
 
 class Pruned(Struct, frozen=True):
-    """The node does not keep what is that old: another one has to be asked."""
+    """The node does not store blocks that are so old: another node is needed."""
 
 
 class Other(Struct, frozen=True):
-    """Anything else: a fault of the node, or of the way to it."""
+    """Anything else: a fault of the node, or of the network."""
 
 
 Refusal = RangeTooLarge | RateLimited | HeaderMissing | Pruned | Other
@@ -55,7 +55,7 @@ _SUGGESTED_BLOCKS: Final = (
     re.compile(r"\[\s*0x([0-9a-f]{1,16})\s*,\s*0x([0-9a-f]{1,16})\s*\]", re.IGNORECASE),
     re.compile(r"retry with the range (\d{1,18})\s*-\s*(\d{1,18})", re.IGNORECASE),
 )
-"""The first and the last block that the node would take instead; the first pattern's are in hex."""
+"""The first and the last block that the node would take instead; the first pattern has them in hex."""
 
 _MOST_BLOCKS: Final = tuple(
     re.compile(text.replace("#", _NUMBER), re.IGNORECASE)

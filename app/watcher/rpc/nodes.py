@@ -1,4 +1,4 @@
-"""The nodes of one chain in the order of preference, and which of them can be asked now."""
+"""The nodes of one chain in the order of preference, and which of them can be used now."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ T = TypeVar("T")
 
 FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
-"""Seconds that a node which failed is left alone: twice as long each time."""
+"""Seconds that a node is not used after it failed. They double each time up to this."""
 
 LAGGING_PAUSE: Final = 2.0
 EXCLUDED_SECONDS: Final = 60.0
 LONGEST_EXCLUSION: Final = 1800.0
-"""Seconds that a node which lied is not asked. After them it is examined anew."""
+"""Seconds that a node is not used after it lied. Then it is checked again."""
 
 MOST_MOVES: Final = 8
-"""Answers in a row that do not fit together. A chain that is reorganised gives one or two."""
+"""Answers in a row that do not fit together. A reorganisation of the chain gives one or two."""
 
 
 class Health(Struct):
-    """How a node has done so far. Times are seconds of the monotonic clock."""
+    """The state of a node. Times are seconds of the monotonic clock."""
 
     fails: int = 0
     lies: int = 0
@@ -46,10 +46,10 @@ class Trouble(Struct, frozen=True):
 
 
 class Nodes:
-    """Asks the first node that can be asked, and the next one where that fails.
+    """Sends requests to the first node that can be used, and to the next one where that fails.
 
-    :param monotonic: seconds that only grow.
-    :param note: is told of everything that goes wrong.
+    :param monotonic: seconds that never go back.
+    :param note: called with everything that goes wrong.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Nodes:
         return tuple(self._nodes)
 
     def named(self, name: str) -> Node | None:
-        """The one of this name; None where its URL is not set."""
+        """The node of this name; None where its URL is not set."""
         return self._nodes.get(name)
 
     @property
@@ -78,18 +78,18 @@ class Nodes:
         return sum(node.client.requests for node in self._nodes.values())
 
     def usable(self) -> list[Node]:
-        """Those that can be asked now, the preferred one first."""
+        """Those that can be used now, the preferred one first."""
         now = self._monotonic()
         return [node for node in self._nodes.values() if self.health[node.name].until <= now]
 
     def request(self, question: Callable[[Node], T], *, rather_not: str | None = None) -> tuple[T, Node]:
         """The answer of the first node that gives one, and that node.
 
-        :param question: may ask the node several times; begun anew with the next one where it fails.
-        :param rather_not: the name of one that is asked only when no other answers.
+        :param question: may send several requests; starts again with the next node where one fails.
+        :param rather_not: the name of a node that is used only when no other answers.
         :raises NoNode: none of them answers now.
-        :raises TooLarge: as the node that was asked.
-        :raises Moved: as the node that was asked; it will be asked again.
+        :raises TooLarge: from the node that was used.
+        :raises Moved: from the node that was used; it will be used again.
         """
         nodes = sorted(self.usable(), key=lambda node: node.name == rather_not)
         for node in nodes:
@@ -105,10 +105,10 @@ class Nodes:
             else:
                 self.health[node.name] = Health()
                 return answer, node
-        raise self._nobody()
+        raise self._no_node()
 
     def failed(self, node: Node, fault: RpcFault) -> None:
-        """Leave a node alone for a while, by what it did."""
+        """Do not use a node for a while. What it did decides how long."""
         health, now = self.health[node.name], self._monotonic()
         health.fault = str(fault)
         if isinstance(fault, Lie):
@@ -127,7 +127,7 @@ class Nodes:
         self._note(Trouble(node.name, str(fault)))
 
     def note(self, trouble: Trouble) -> None:
-        """Tell of something that went wrong and costs the URL nothing."""
+        """Report a fault after which the URL is still used."""
         self._note(trouble)
 
     def close(self) -> None:
@@ -142,12 +142,12 @@ class Nodes:
             health.moves = 0
             self.failed(node, Lie(f"{fault}, {MOST_MOVES} times in a row"))
 
-    def _nobody(self) -> NoNode:
+    def _no_node(self) -> NoNode:
         if not self._nodes:
             return NoNode("no URL is set", LONGEST_PAUSE)
         now = self._monotonic()
         wait = max(min(health.until for health in self.health.values()) - now, 0.05)
-        told = "; ".join(f"{name}: {health.fault or 'fails'}" for name, health in self.health.items())
+        faults = "; ".join(f"{name}: {health.fault or 'fails'}" for name, health in self.health.items())
         if all(health.excluded for health in self.health.values()):
-            return NoNode(f"all URLs are excluded, and nothing is read: {told}", wait)
-        return NoNode(f"no URL responds: {told}", wait)
+            return NoNode(f"all URLs are excluded, and nothing is read: {faults}", wait)
+        return NoNode(f"no URL responds: {faults}", wait)

@@ -23,10 +23,10 @@ from app.watcher.services.lease import Lease, write_under
 from app.watcher.steps import Missed, Span, SpanState, Step, Waiting, WaitingKey, reaches, replaced
 
 REPORTER: Final = "watcher"
-"""The reporter's name that everything bears which was read from a chain."""
+"""The reporter of everything that was read from a chain."""
 
-MISSES_KEPT: Final = 200
-"""Of each chain: the count goes on, and the newest say enough."""
+STORED_MISSES: Final = 200
+"""Of each chain. The count goes on, but only the newest are needed."""
 
 REREAD: Final = (SpanState.REREAD, SpanState.PROVEN)
 PROVEN: Final = (SpanState.PROVEN,)
@@ -35,9 +35,9 @@ _CHUNK: Final = 500
 
 
 class StepRefused(Exception):
-    """The feed did not take an event that everything after it rests on. Nothing of the step was written.
+    """The feed refused an event that everything after it depends on. Nothing of the step was written.
 
-    ``passing``: the same step may be taken later; the message says what is wrong with it now.
+    ``passing``: the same step may be accepted later; the message says what is wrong with it now.
     """
 
     def __init__(self, reason: str, *, passing: bool) -> None:
@@ -46,13 +46,13 @@ class StepRefused(Exception):
 
 
 class Advanced(IngestResult):
-    """What became of a step's events, and who else writes.
+    """What happened to a step's events, and whether others write.
 
     What lies in the log between one step's end and the next one's start was written by others.
 
     :param log_start: the newest position in the log before a step of the backfill; of others 0.
     :param log_end: the newest position after it, likewise.
-    :param by_turns: the database lets writers in the order in which they came.
+    :param by_turns: the database lets writers in in the order of their requests.
     """
 
     log_start: int = 0
@@ -61,14 +61,14 @@ class Advanced(IngestResult):
 
 
 def advance(database: Database, intake: Intake, lease: Lease, step: Step) -> Advanced:
-    """Write what a step of reading says, and that the reading has come so far. Both or neither.
+    """Write what a step of reading says, and how far the reading is after it. Both or neither.
 
-    Of the events that the feed refuses, two kinds undo the step: a reorganisation that is too deep to be
-    believed, and a time in the future. The others are refused for good, such as a fact about a transfer that
-    was pruned, or one that a reporter told differently, which is raised as an anomaly. They are counted, and
-    the reading goes on.
+    Of the events that the feed refuses, two kinds undo the step: a reorganisation too deep to be believed,
+    and a time in the future. The others are refused for good, such as a fact about a transfer that was
+    pruned, or one that a reporter reported differently, which is recorded as an anomaly. They are counted,
+    and the reading goes on.
 
-    :raises LeaseLost: somebody else reads the chain now; nothing was written.
+    :raises LeaseLost: another watcher reads the chain now; nothing was written.
     :raises StepRefused: see there; nothing was written.
     """
     with writing(database.feed) as connection:
@@ -96,7 +96,7 @@ def advance(database: Database, intake: Intake, lease: Lease, step: Step) -> Adv
 
 
 def _log_end(connection: Connection, step: Step) -> int:
-    """Only the backfill gives way, so only its steps pay for knowing to whom."""
+    """The log's newest position. Only the backfill gives way to others, so only its steps read it."""
     return 0 if step.backfilled_to is None else newest_seq(connection)
 
 
@@ -164,7 +164,7 @@ def _seen(row: Row[*tuple[Any, ...]], step: Step, result: IngestResult, now: dat
 
 
 def calls(row: Row[*tuple[Any, ...]], made: int, minute: datetime) -> dict[str, Any]:
-    """The counts of calls of this minute and the one before, after some more were made."""
+    """The counts of calls of this minute and the one before, after some more calls."""
     if row.minute == minute:
         return {"calls_now": row.calls_now + made}
     follows = row.minute is not None and minute - row.minute == timedelta(minutes=1)
@@ -220,7 +220,7 @@ def _waiting_row(chain_id: ChainId, waiting: Waiting) -> dict[str, Any]:
 
 
 def _store_spans(connection: Connection, chain_id: ChainId, step: Step) -> None:
-    """Write the spans that the step changes. Only those beside them are looked at."""
+    """Write the spans that the step changes. Only those next to them are read."""
     if not step.spans and step.forget_from is None:
         return
     firsts = [span.first for span in step.spans]
@@ -252,8 +252,8 @@ def _store_misses(connection: Connection, chain_id: ChainId, missed: Sequence[Mi
     if not missed:
         return
     connection.execute(insert(WatchMiss), [_miss_row(chain_id, at, each) for each in missed])
-    if len(kept := newest_misses(connection, chain_id, MISSES_KEPT + 1)) > MISSES_KEPT:
-        oldest = kept[MISSES_KEPT - 1].id
+    if len(newest := newest_misses(connection, chain_id, STORED_MISSES + 1)) > STORED_MISSES:
+        oldest = newest[STORED_MISSES - 1].id
         connection.execute(delete(WatchMiss).where(WatchMiss.chain_id == chain_id, WatchMiss.id < oldest))
 
 

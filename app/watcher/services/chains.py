@@ -64,14 +64,14 @@ class DatedMiss(Struct, frozen=True):
 
 
 class WatchDetails(Struct, frozen=True):
-    """What else is kept of a chain: the newest rereads that differed, and how many facts wait for what."""
+    """What else is stored about a chain: the newest rereads that differed, and how many facts wait."""
 
     misses: Sequence[DatedMiss]
     waiting: Mapping[str, int]
 
 
 def watched_chains(database: Database, snapshots: SnapshotSource) -> list[WatchedChain]:
-    """Every chain that is configured to be watched, by its id, whether or not anybody reads it.
+    """Every chain that is configured to be watched, by its id, whether it is read or not.
 
     :raises Unavailable: the configuration cannot be read.
     """
@@ -83,7 +83,7 @@ def watched_chains(database: Database, snapshots: SnapshotSource) -> list[Watche
 
 
 def watch_details(database: Database, chain_id: ChainId) -> WatchDetails:
-    """What the page of one chain shows beside its row."""
+    """What the page of one chain shows in addition to its row."""
     rows = run_read(database.reads, newest_misses, chain_id, MISSES_SHOWN)
     misses = [
         DatedMiss(
@@ -121,7 +121,7 @@ def _watched(terms: WatchTerms, row: Row[*tuple[Any, ...]] | None, now: datetime
     )
     if row is None:
         return WatchedChain(state=state, **configured)
-    kept = {name: getattr(row, name) for name in _KEPT}
+    unchanged = {name: getattr(row, name) for name in _UNCHANGED}
     return WatchedChain(
         state=state,
         read_to=row.live_to,
@@ -129,16 +129,16 @@ def _watched(terms: WatchTerms, row: Row[*tuple[Any, ...]] | None, now: datetime
         owner=row.owner if held else None,
         until=row.until if held else None,
         **configured,
-        **kept,
+        **unchanged,
     )
 
 
-_KEPT: Final = (
+_UNCHANGED: Final = (
     "head", "head_at", "head_moved_at", "live_from", "backfilled_to", "reread_to", "reread_at", "proven_to",
     "proven_at", "read_at", "found_at", "source", "fault", "fault_source", "fault_at", "differed", "refused",
     "stopped", "stopped_at", "stopped_by",
 )  # fmt: skip
-"""Columns that are told as they are."""
+"""Columns that are returned unchanged."""
 
 
 def _calls_a_minute(row: Row[*tuple[Any, ...]], now: datetime) -> int:
@@ -162,7 +162,7 @@ def stop(
     *,
     actor: Actor,
 ) -> None:
-    """Stop the reading of a chain. Whoever reads it writes nothing more from now on.
+    """Stop the reading of a chain. A watcher that reads it writes nothing more from now on.
 
     What was read stays, and the cursor: after :func:`start` the reading goes on where it was.
 
@@ -193,7 +193,7 @@ def stop(
 
 
 def start(database: Database, audit_keys: AuditKeys, chain_id: ChainId, *, actor: Actor) -> None:
-    """Let the reading of a stopped chain go on where it was; a watcher that runs takes it within seconds.
+    """Let the reading of a stopped chain go on where it was; a running watcher takes it within seconds.
 
     :raises SwitchRefused: it is not stopped.
     """

@@ -1,4 +1,6 @@
-"""Who reads a chain: one at a time, by a row with an epoch (docs/decisions/0023-a-lease-with-an-epoch.md)."""
+"""Which watcher reads a chain: one at a time, by a row with an epoch
+(docs/decisions/0023-a-lease-with-an-epoch.md).
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,14 @@ from app.watcher.models import ACTOR_LENGTH, OWNER_LENGTH, ChainWatch
 from app.watcher.queries import may_be_taken
 
 MAX_REASON: Final = 1000
-"""Characters that are kept of why a chain stopped or what failed."""
+"""Characters that are stored of why a chain stopped or what failed."""
 
 _CLOCKS_DIFFER: Final = 2
-"""So many times its length a lease may seem to last: the holder's clock may be a little ahead."""
+"""A lease may seem to last so many times its length: the holder's clock may be a little ahead."""
 
 
 class Lease(Struct, frozen=True):
-    """The right to read a chain and to write what was read, as long as nobody else has a higher epoch."""
+    """The right to read a chain and to write what was read, until another watcher has a higher epoch."""
 
     chain_id: ChainId
     owner: str
@@ -32,7 +34,7 @@ class Lease(Struct, frozen=True):
 
 
 class LeaseLost(Exception):
-    """Somebody else reads the chain now, or it was stopped. Nothing was written."""
+    """Another watcher reads the chain now, or it was stopped. Nothing was written."""
 
     def __init__(self, lease: Lease) -> None:
         super().__init__(f"the lease of chain {lease.chain_id} is lost: nothing more is written")
@@ -40,15 +42,15 @@ class LeaseLost(Exception):
 
 
 def take(database: Database, chain_id: ChainId, owner: str, seconds: float) -> Lease | None:
-    """Take the lease of a chain that nobody holds, or whose holder did not renew it in time.
+    """Take the lease of a chain that is free, or whose holder did not renew it in time.
 
-    While somebody holds it this only reads, so any number of standbys may ask every second. A lease that ends
-    later than any should was taken by a clock that was ahead, and corrected since: it is free. A holder that
-    lives has renewed it by the clock of now; should it not have, its epoch keeps it from writing.
+    While it is held this only reads, so any number of standbys may call it every second. A lease that ends
+    later than any should was taken by a clock that was ahead and has been corrected: it is free. A holder
+    that lives has renewed it by the correct clock. If not, its old epoch prevents it from writing.
 
-    :param owner: unique among all watchers that run, and shown to operators.
-    :param seconds: for how long it is held unless :func:`keep` is called.
-    :returns: None while somebody else holds it, or while the chain is stopped.
+    :param owner: unique among all running watchers, and shown to operators.
+    :param seconds: for how long it is held unless :func:`renew` is called.
+    :returns: None while another watcher holds it, or while the chain is stopped.
     """
     now = database.clock()
     latest = now + _CLOCKS_DIFFER * timedelta(seconds=seconds)
@@ -68,17 +70,17 @@ def take(database: Database, chain_id: ChainId, owner: str, seconds: float) -> L
     return lease
 
 
-def keep(database: Database, lease: Lease, seconds: float) -> None:
+def renew(database: Database, lease: Lease, seconds: float) -> None:
     """Hold the lease for so many seconds from now.
 
-    :raises LeaseLost: somebody else has it, or the chain was stopped.
+    :raises LeaseLost: another watcher has it, or the chain was stopped.
     """
     with counting(database.feed) as connection:
         write_under(connection, lease, until=database.clock() + timedelta(seconds=seconds))
 
 
 def give(database: Database, lease: Lease) -> None:
-    """Give the lease back, so that a standby may take it at once. Of a lease that is lost, nothing."""
+    """Release the lease, so that a standby may take it at once. Does nothing for a lost lease."""
     try:
         with counting(database.feed) as connection:
             write_under(connection, lease, owner=None, until=None)
@@ -87,11 +89,11 @@ def give(database: Database, lease: Lease) -> None:
 
 
 def note_fault(database: Database, lease: Lease, text: str, source: str = "") -> None:
-    """Keep what went wrong last, for operators.
+    """Store the last fault, for operators.
 
     :param text: in words, without the URL of any node.
     :param source: the name of the variable of the URL that it is about.
-    :raises LeaseLost: somebody else reads the chain.
+    :raises LeaseLost: another watcher reads the chain.
     """
     with counting(database.feed) as connection:
         write_under(
@@ -100,9 +102,9 @@ def note_fault(database: Database, lease: Lease, text: str, source: str = "") ->
 
 
 def halt(database: Database, lease: Lease, reason: str) -> None:
-    """Stop a chain that must not be read on before an operator has looked at it. The lease ends.
+    """Stop a chain that must not be read further until an operator has looked at it. The lease ends.
 
-    :raises LeaseLost: somebody else reads the chain, or it was stopped already.
+    :raises LeaseLost: another watcher reads the chain, or it was stopped already.
     """
     with counting(database.feed) as connection:
         now = database.clock()
@@ -111,9 +113,9 @@ def halt(database: Database, lease: Lease, reason: str) -> None:
 
 
 def stopped(epoch: int, reason: str, now: Any, *, by: str | None) -> dict[str, Any]:
-    """What the row of a chain has from now on that nobody is to read.
+    """The columns of a chain's row that stop its reading.
 
-    :param epoch: of the row now. It grows, so that whoever reads the chain writes nothing more.
+    :param epoch: the current one. It grows, so that a watcher that reads the chain writes nothing more.
     :param by: the operator; None where the watcher itself stopped.
     """
     return {
@@ -127,7 +129,7 @@ def stopped(epoch: int, reason: str, now: Any, *, by: str | None) -> dict[str, A
 
 
 def write_under(connection: Connection, lease: Lease, **values: Any) -> Row[*tuple[Any, ...]]:
-    """Write columns of the chain's row; the whole row after it. Nobody else changes it in this transaction.
+    """Write columns of the chain's row and return the whole row. It stays locked in this transaction.
 
     :raises LeaseLost: the row has another epoch. The caller's transaction must then not commit.
     """

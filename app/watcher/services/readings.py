@@ -1,4 +1,4 @@
-"""What is stored of the reading of a chain, and how it follows what is configured."""
+"""What is stored about the reading of a chain, and how it follows the configuration."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from app.watcher.steps import UNKNOWN_DIGEST, ChainReadings, SpanState
 
 
 def load(database: Database, chain_id: ChainId) -> ChainReadings:
-    """All that is kept of the reading of a chain; nothing but its id where nobody has read it yet."""
+    """All that is stored about the reading of a chain; only its id where it was never read."""
     with reading_consistently(database.engine) as connection:
         row = watch_row(connection, chain_id)
         if row is None:
@@ -63,7 +63,7 @@ def reported(
     last: BlockNumber | None,
     transfer_ids: Collection[TransferId] | None = None,
 ) -> list[ReportedEvent]:
-    """What the watcher reported of these blocks. It stays so as long as the caller has the chain's lease."""
+    """What the watcher reported of these blocks. It does not change while the caller has the lease."""
     with reading_consistently(database.engine) as connection:
         return reported_events(
             connection, chain_id, first, last, reporter=REPORTER, transfer_ids=transfer_ids
@@ -71,27 +71,27 @@ def reported(
 
 
 def confirmed_elsewhere(reported: Reported, false: Iterable[Event]) -> list[Event]:
-    """Confirmations of other sends of the same transfers, which fall with a send that is taken back.
+    """Confirmations of other sends of the same transfers, which are orphaned with a send that is retracted.
 
-    They are to be reported again (docs/interface.md#retractions).
+    They have to be reported again (docs/interface.md#retractions).
     """
     taken = {event.key: event for event in false}
     ids = {event.transfer_id for event in taken.values() if isinstance(event, TransferSent)}
     known = reported(BlockNumber(0), None, ids) if ids else ()
-    confirmed = (each.event for each in known if each.stands and isinstance(each.event, TransferConfirmed))
+    confirmed = (each.event for each in known if each.canonical and isinstance(each.event, TransferConfirmed))
     return [event for event in confirmed if event.key not in taken]
 
 
 def follow_terms(database: Database, lease: Lease, terms: WatchTerms) -> bool:
-    """Let what is kept of a chain be about the contracts and the first block that are configured now.
+    """Adapt what is stored about a chain to the contracts and the first block that are configured now.
 
     Where a contract is added, or the first block is an earlier one, nothing is proven any more: the backfill
     begins again, while live reading goes on where it is. What is read twice counts once.
 
     To be called when the lease was taken, and when the terms have changed.
 
-    :returns: whether anything changed: then what is kept has to be loaded again.
-    :raises LeaseLost: somebody else reads the chain.
+    :returns: whether anything changed: then what is stored has to be loaded again.
+    :raises LeaseLost: another watcher reads the chain.
     """
     with writing(database.feed) as connection:
         row = write_under(connection, lease, owner=lease.owner)
@@ -103,14 +103,14 @@ def follow_terms(database: Database, lease: Lease, terms: WatchTerms) -> bool:
 
 def _values(connection: Connection, row: Row[*tuple[Any, ...]], terms: WatchTerms) -> dict[str, Any]:
     wanted = sorted(address.hex() for address in terms.contracts)
-    kept = row.contracts
-    if kept is None:
+    stored = row.contracts
+    if stored is None:
         return {"contracts": wanted}
     began = row.backfill_from if row.backfill_from is not None else row.live_from
-    if began is not None and (set(wanted) - set(kept) or terms.from_block < began):
+    if began is not None and (set(wanted) - set(stored) or terms.from_block < began):
         return {"contracts": wanted} | _from_the_beginning(connection, row, terms)
     values: dict[str, Any] = {}
-    if wanted != kept:
+    if wanted != stored:
         _forget_digests(connection, row.chain_id)
         values["contracts"] = wanted
     if row.backfill_from is not None and terms.from_block > row.backfill_from:
@@ -135,7 +135,9 @@ def _from_the_beginning(
 
 
 def _forget_digests(connection: Connection, chain_id: ChainId) -> None:
-    """Ranges that are still to be compared had logs of contracts that nobody asks for any more."""
+    """Remove the digests of ranges that are still to be compared: they include logs of contracts not watched
+    now.
+    """
     connection.execute(
         update(WatchSpan)
         .where(WatchSpan.chain_id == chain_id, WatchSpan.state == SpanState.READ.value)

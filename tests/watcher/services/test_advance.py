@@ -297,7 +297,7 @@ def test_calls_are_counted_by_the_minute(gateway: Gateway, lease: Lease, clock: 
 def test_rereads_that_differed_are_counted_and_the_newest_kept(
     gateway: Gateway, lease: Lease, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MISSES_KEPT", 3)
+    monkeypatch.setattr(module, "STORED_MISSES", 3)
     for n in range(5):
         missed = Missed(BlockNumber(n), BlockNumber(n + 1), 2, 0, URL_A, URL_B)
         advance(gateway.database, gateway.intake, lease, step(missed=[missed]))

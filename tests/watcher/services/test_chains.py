@@ -14,7 +14,7 @@ from app.network.models import Chain
 from app.values.identifiers import BlockNumber, ChainId
 from app.watcher.services.advance import advance
 from app.watcher.services.chains import SwitchRefused, start, stop, watch_details, watched_chains
-from app.watcher.services.lease import Lease, LeaseLost, halt, keep, note_fault, take
+from app.watcher.services.lease import Lease, LeaseLost, halt, note_fault, renew, take
 from app.watcher.services.readings import load
 from app.watcher.steps import Missed, SpanState, Waiting, WaitingKind
 from app.watcher.watched import WatchedChain, WatchState
@@ -94,7 +94,7 @@ def test_a_chain_that_is_read(watched: Gateway, clock: Clock) -> None:
     assert (chain.head, chain.read_to, chain.lag, chain.backfill_left) == (120, 118, 2, 60)
     assert (chain.reread_to, chain.proven_to, chain.proven_at) == (40, 40, clock())
     clock.go(61)
-    keep(watched.database, lease, 8)
+    renew(watched.database, lease, 8)
     assert the_one(watched).state is WatchState.NOT_READ  # it has the lease, and reads nothing
     advance(watched.database, watched.intake, lease, step(head=header(120)))
     assert the_one(watched).state is WatchState.READING
@@ -111,12 +111,12 @@ def test_a_head_that_does_not_move_is_not_quiet(watched: Gateway, clock: Clock) 
     assert not the_one(watched).is_quiet(clock())
     for minute in range(16):
         clock.go(60)
-        keep(watched.database, lease, 8)
+        renew(watched.database, lease, 8)
         advance(watched.database, watched.intake, lease, step(head=header(122 + minute)))
     assert (the_one(watched).state, the_one(watched).is_quiet(clock())) == (WatchState.READING, True)
     for _ in range(16):
         clock.go(60)
-        keep(watched.database, lease, 8)
+        renew(watched.database, lease, 8)
         advance(watched.database, watched.intake, lease, step(head=header(137)))
     assert (the_one(watched).state, the_one(watched).is_quiet(clock())) == (WatchState.STANDING, False)
 

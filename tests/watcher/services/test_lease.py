@@ -9,7 +9,7 @@ from flask import Flask
 
 from app.values.identifiers import ChainId
 from app.watcher.services.advance import advance
-from app.watcher.services.lease import Lease, LeaseLost, give, halt, keep, note_fault, take
+from app.watcher.services.lease import Lease, LeaseLost, give, halt, note_fault, renew, take
 from app.watcher.services.readings import load
 from tests.gateway import Gateway
 from tests.watcher.services.world import CHAIN, Clock, block, sent_event, step
@@ -32,7 +32,7 @@ def test_one_holds_it_and_others_wait(gateway: Gateway) -> None:
 def test_a_standby_takes_over_when_it_was_not_renewed(gateway: Gateway, clock: Clock) -> None:
     old = taken(gateway, "a", seconds=8)
     clock.go(7)
-    keep(gateway.database, old, 8)
+    renew(gateway.database, old, 8)
     clock.go(7)
     assert take(gateway.database, CHAIN, "b", 8) is None
     clock.go(2)
@@ -71,7 +71,7 @@ def test_a_former_holder_writes_nothing(gateway: Gateway, clock: Clock) -> None:
             step(events=[sent_event(1)], live_to=block(100), live_from=100),
         )
     for write in (
-        lambda: keep(gateway.database, old, 8),
+        lambda: renew(gateway.database, old, 8),
         lambda: note_fault(gateway.database, old, "late"),
         lambda: halt(gateway.database, old, "late"),
     ):
@@ -80,7 +80,7 @@ def test_a_former_holder_writes_nothing(gateway: Gateway, clock: Clock) -> None:
     give(gateway.database, old)  # nothing, and no error: whoever ends may have lost it
     readings = load(gateway.database, CHAIN)
     assert (readings.live_to, readings.stopped) == (None, None)
-    keep(gateway.database, new, 8)
+    renew(gateway.database, new, 8)
     assert advance(gateway.database, gateway.intake, new, step(events=[sent_event(1)])).accepted == 1
 
 
@@ -89,7 +89,7 @@ def test_a_lease_that_ran_out_and_that_nobody_took_still_counts(gateway: Gateway
     lease = taken(gateway)
     clock.go(60)
     assert advance(gateway.database, gateway.intake, lease, step(events=[sent_event(1)])).accepted == 1
-    keep(gateway.database, lease, 8)
+    renew(gateway.database, lease, 8)
 
 
 def test_a_halted_chain_is_taken_by_nobody(gateway: Gateway, clock: Clock) -> None:
@@ -98,7 +98,7 @@ def test_a_halted_chain_is_taken_by_nobody(gateway: Gateway, clock: Clock) -> No
     clock.go(60)
     assert take(gateway.database, CHAIN, "b", 8) is None
     with pytest.raises(LeaseLost):
-        keep(gateway.database, lease, 8)
+        renew(gateway.database, lease, 8)
     assert load(gateway.database, CHAIN).stopped == "the nodes are of another chain"
 
 
