@@ -80,7 +80,7 @@ class NewOperatorForm(MayWaitForm):
 
 
 class OperatorForm(MayWaitForm):
-    """What an administrator decides about an account."""
+    """What an administrator sets for an account."""
 
     guarded_section = OPERATORS
 
@@ -94,7 +94,7 @@ class OperatorForm(MayWaitForm):
 
 
 class AccountView(ConsoleView):
-    """What every user may see and change of their own account."""
+    """What users may see and change of their own account."""
 
     section = "Account"  # reached from the foot of the menu
     access = {
@@ -136,7 +136,7 @@ class AccountView(ConsoleView):
 
     @expose("/kept")
     def kept(self) -> str:
-        """What was typed before a session ended: the browser has kept it, and sends it again from here."""
+        """What was typed before a session ended: the browser has stored it, and sends it again from here."""
         return self.render("console/account/kept.html")
 
     @expose("/sessions/<int:session_id>/sign-out", methods=("POST",))
@@ -227,7 +227,7 @@ class OperatorsView(ListView):
                 }
                 wish = AccountRequest(AccountWish.CREATE, email, values, hashed)
                 done = f"Account {email} created with the role {form.role.data}."
-                if (saved := _ask(wish, form.why, done)) is not None:
+                if (saved := _request(wish, form.why, done)) is not None:
                     return _after(saved, url_for("operators.index_view"))
         submit = "Propose account" if form.waits else "Create account"
         return self.render("console/form.html", form=form, title="New account", submit=submit)
@@ -242,7 +242,7 @@ class OperatorsView(ListView):
         if form.validate_on_submit():
             values = {name: form.data[name] for name in sorted(DECIDED_BY_OTHERS)}
             wish = AccountRequest(AccountWish.CHANGE, account.email, values)
-            if (saved := _ask(wish, form.why, f"Account {account.email} saved.")) is not None:
+            if (saved := _request(wish, form.why, f"Account {account.email} saved.")) is not None:
                 return _after(saved, url_for("operators.index_view"))
         has_passkey = account_id in _with_passkey()
         return self.render("console/operator.html", form=form, account=account, has_passkey=has_passkey)
@@ -257,26 +257,26 @@ class OperatorsView(ListView):
 
     @expose("/<int:account_id>/reset-second-factor", methods=("GET", "POST"))
     def reset_second_factor(self, account_id: int) -> ResponseReturnValue:
-        """Remove a second factor that its owner has lost; before that a page that says what follows."""
+        """Remove a second factor that its owner has lost, after a page that says what follows."""
         account = _account(account_id)
         if request.method == "GET":
             return self._confirm(account, "Reset the second factor", _AFTER_RESET)
         wish = AccountRequest(AccountWish.RESET_SECOND_FACTOR, account.email)
         done = f"The second factor of {account.email} was reset, and the account is signed out."
-        saved = _ask(wish, request.form.get("proposal_reason", ""), done)
+        saved = _request(wish, request.form.get("proposal_reason", ""), done)
         if saved is None:
             return redirect(url_for("operators.reset_second_factor", account_id=account_id))
         return _after(saved, url_for("operators.edit", account_id=account_id))
 
     @expose("/<int:account_id>/new-password", methods=("GET", "POST"))
     def new_password(self, account_id: int) -> ResponseReturnValue:
-        """Give an account a new password, shown once; before that a page that says what follows."""
+        """Give an account a new password, shown once, after a page that says what follows."""
         account = _account(account_id)
         if request.method == "GET":
             return self._confirm(account, "Create a new password", _AFTER_NEW)
         password = generate_password()
         wish = AccountRequest(AccountWish.NEW_PASSWORD, account.email, hashed=hash_password(password))
-        saved = _ask(wish, request.form.get("proposal_reason", ""))
+        saved = _request(wish, request.form.get("proposal_reason", ""))
         if saved is None:
             return redirect(url_for("operators.new_password", account_id=account_id))
         return self.render(
@@ -287,7 +287,7 @@ class OperatorsView(ListView):
         )
 
     def _confirm(self, account: Account, what: str, follows: str) -> str:
-        """The page that asks before something is done to an account that cannot be taken back."""
+        """The page that asks for confirmation before a change of an account that cannot be undone."""
         return self.render("console/operator_confirm.html", account=account, what=what, follows=follows)
 
     @property
@@ -330,7 +330,7 @@ def _account(account_id: int) -> Account:
     return account
 
 
-def _ask(wish: AccountRequest, reason: str, done: str = "") -> Saved | None:
+def _request(wish: AccountRequest, reason: str, done: str = "") -> Saved | None:
     """Make or propose the change; None where it is refused, which is shown as a message.
 
     :param done: the message where it was made at once.
@@ -358,7 +358,7 @@ def _with_passkey() -> frozenset[int]:
 
 
 def _last_sign_in(operator: Operator) -> Markup:
-    """When, and under it from where."""
+    """The time, and below it the address."""
     at, address = when(operator.signed_in_at), operator.signed_in_from
     return at + Markup('<small class="smallest">{}</small>').format(address) if address else at
 

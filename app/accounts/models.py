@@ -12,7 +12,7 @@ from app.db.types import BigId, Hash32, UtcTime
 
 
 class Operator(Base):
-    """An account. Rows are never deleted, as the audit names them; they are switched off."""
+    """An account. Rows are never deleted, as the audit log names them; they are disabled instead."""
 
     __tablename__ = "operators"
 
@@ -37,9 +37,9 @@ class Operator(Base):
 
 
 class OperatorSession(Base):
-    """A signed-in browser. Its row gone or ended, its cookie is worth nothing.
+    """A signed-in browser. Without its row, or after its end, its cookie is worth nothing.
 
-    One that was ended before its time is kept as long as its cookie, to tell that browser why.
+    A session that was ended before its time is stored as long as its cookie, to show that browser why.
     """
 
     __tablename__ = "operator_sessions"
@@ -51,7 +51,7 @@ class OperatorSession(Base):
     created_at: Mapped[datetime] = mapped_column(UtcTime)
     seen_at: Mapped[datetime] = mapped_column(UtcTime, doc="to the minute")
     proved_at: Mapped[datetime | None] = mapped_column(
-        UtcTime, doc="when its owner was last asked again and gave password, code or passkey; null: never"
+        UtcTime, doc="when its owner last proved their identity by password, code or passkey; null: never"
     )
     address: Mapped[str] = mapped_column(String(64))
     browser: Mapped[str] = mapped_column(String(255), doc="the User-Agent")
@@ -60,7 +60,7 @@ class OperatorSession(Base):
 
 
 class SignInFailure(Base):
-    """Failed sign-ins by account, network, both, and known browser; forgotten after a while.
+    """Failed sign-ins by account, network, both, and known browser; deleted after a while.
 
     Written by ``counting``, without the writer's lock: sign-ins do not wait for the feed.
     """
@@ -104,7 +104,7 @@ class OperatorRecoveryCode(Base):
 
 
 class OperatorRules(Base):
-    """What is demanded of every account. One row, with the id 1; none is as if nothing were demanded."""
+    """Rules for every account. One row, with the id 1; without it there are no rules."""
 
     __tablename__ = "operator_rules"
 
@@ -113,7 +113,7 @@ class OperatorRules(Base):
 
 
 class Proposal(Base):
-    """A proposed change (``domain.proposals``). Rows are never deleted."""
+    """A proposed change (``app.accounts.proposal``). Rows are never deleted."""
 
     __tablename__ = "proposals"
     __table_args__ = (Index("ix_proposals_state_expires_at", "state", "expires_at"),)

@@ -13,7 +13,7 @@ from msgspec.structs import force_setattr
 from app.accounts.roles import Role
 
 OPERATORS: Final = "operators"
-"""The accounts of the console, beside the sections of the network document."""
+"""The accounts of the console, in addition to the sections of the network document."""
 
 INGEST_TOKENS: Final = "ingest_tokens"
 """The tokens of reporters."""
@@ -22,17 +22,19 @@ API_KEYS: Final = "api_keys"
 """The keys of integrators."""
 
 REPORTED: Final = frozenset({"pools", "routes", "validators"})
-"""Sections that the feed adds to or outranks: counters, base fees, validator sets. Whoever makes a token can
-change them by reporting (docs/console.md#two-persons)."""
+"""Sections that the feed adds to or outranks: counters, base fees, validator sets. A bearer of a token can
+change them by reporting (docs/console.md#two-persons).
+"""
 
 ADMINISTERED: Final = frozenset({OPERATORS, INGEST_TOKENS, API_KEYS})
-"""What administrators alone change; nobody else sees what is proposed."""
+"""What only administrators change. Only they see what is proposed."""
 
 
 class TwoPersons(Struct, frozen=True):
     """The sections whose changes wait for a second person, and how long a proposal can be approved.
 
-    A section that the feed changes implies ``INGEST_TOKENS``: a token made alone would change it alone.
+    A section that the feed changes implies ``INGEST_TOKENS``: one person with a new token could change it
+    without a second one.
     """
 
     sections: frozenset[str] = frozenset()
@@ -47,12 +49,12 @@ class TwoPersons(Struct, frozen=True):
         return section in self.sections
 
 
-NOBODY_WAITS: Final = TwoPersons()
+NO_APPROVALS: Final = TwoPersons()
 """One person is enough for everything."""
 
 
 def needed_role(section: str) -> Role:
-    """The role that a change of the section needs, of whoever proposes it and of whoever approves it."""
+    """The role that a change of the section needs, of its proposer and of its approver."""
     return Role.ADMIN if section in ADMINISTERED else Role.OPERATOR
 
 
@@ -61,7 +63,7 @@ ONE_ROW: Final = "row"
 
 
 class ProposalState(StrEnum):
-    """What became of a proposal. All but OPEN are final."""
+    """The state of a proposal. All but OPEN are final."""
 
     OPEN = "open"
     APPROVED = "approved"
@@ -71,7 +73,7 @@ class ProposalState(StrEnum):
 
 
 class Person(Struct, frozen=True):
-    """An account as far as it decides about proposals."""
+    """An account, with what decides about its proposals."""
 
     email: str
     role: Role
@@ -85,11 +87,11 @@ class Person(Struct, frozen=True):
 class Proposal(Struct, frozen=True):
     """A change that waits for a second person, or did.
 
-    ``input`` is what the proposer entered, as JSON text, so that the change can be planned again from
-    the rows of now; with it goes the fingerprint of the rows that it was based on. ``secret`` is the
-    hash of a password or token that counts from the approval on; None once the proposal is closed.
-    ``changes`` are the rows before and after, as they were previewed (``domain.audit.changes_text``).
-    ``record_id`` is the audit record of the change that was made.
+    ``input`` is what the proposer entered, as JSON text, so that the change can be planned again from the
+    current rows. With it goes the fingerprint of the rows that it was based on. ``secret`` is the hash of a
+    password or token that is valid from the approval on; None once the proposal is closed. ``changes`` are
+    the rows before and after, as they were previewed (``app.audit.records.changes_text``). ``record_id`` is
+    the audit record of the change that was made.
     """
 
     id: int
@@ -117,7 +119,7 @@ class Proposal(Struct, frozen=True):
         return values
 
     def state_at(self, now: datetime) -> ProposalState:
-        """The state; an open proposal has expired at its end, whether or not somebody noticed."""
+        """The state. An open proposal has expired at its end, even if that is not stored yet."""
         ended = self.state is ProposalState.OPEN and self.expires_at <= now
         return ProposalState.EXPIRED if ended else self.state
 

@@ -45,7 +45,7 @@ def passkeys_of(connection: Connection, operator_id: int) -> Sequence[RowMapping
 
 
 def passkey_by_credential(connection: Connection, credential_id: bytes) -> RowMapping | None:
-    """All columns of the passkey with this credential id, whoever has it."""
+    """All columns of the passkey with this credential id, of any account."""
     query = select(OperatorPasskey.__table__).where(OperatorPasskey.credential_id == credential_id)
     return connection.execute(query).mappings().one_or_none()
 
@@ -103,7 +103,7 @@ def open_session(
     connection: Connection, operator_id: int, digest: bytes, now: datetime
 ) -> Row[*tuple[Any, ...]] | None:
     """When the account's open session with this digest was last used (``seen_at``), and when its owner last
-    proved who they are (``proved_at``); None where there is none.
+    proved their identity (``proved_at``); None where there is none.
     """
     table = OperatorSession
     proved_at = func.coalesce(table.proved_at, table.created_at).label("proved_at")
@@ -138,7 +138,7 @@ def sign_in_failures(
 ) -> list[FailureRow]:
     """What is counted under those of the keys that have anything, by key.
 
-    :param locked: nobody else changes the rows before this transaction ends, which ``counting`` opened.
+    :param locked: the rows stay locked until the end of this transaction, which ``counting`` opened.
     """
     columns = (SignInFailure.key, SignInFailure.failures, SignInFailure.last_at)
     query = select(*columns).where(SignInFailure.key.in_(sorted(keys))).order_by(SignInFailure.key)
@@ -147,7 +147,9 @@ def sign_in_failures(
 
 
 def forgotten_failures(connection: Connection, until: datetime, limit: int) -> list[str]:
-    """Keys under which nothing was counted after ``until``, without those that somebody is changing."""
+    """Keys under which nothing was counted after ``until``, without those that another transaction is
+    changing.
+    """
     old = select(SignInFailure.key).where(SignInFailure.last_at <= until).order_by(SignInFailure.last_at)
     return list(connection.scalars(old.limit(limit).with_for_update(skip_locked=True)))
 
@@ -175,7 +177,7 @@ def proposals_page(
 
 
 def waiting_proposals(connection: Connection, without: Collection[str], now: datetime) -> list[Proposal]:
-    """The proposals that can still be decided, the one that ends first before the others."""
+    """The proposals that can still be decided, the one that ends first at the top."""
     query = _listed().where(_OPEN, table.Proposal.expires_at > now, _not_of(without))
     query = query.order_by(table.Proposal.expires_at, table.Proposal.id).limit(MOST_LISTED)
     return [_read(row) for row in connection.execute(query).mappings()]
@@ -190,7 +192,7 @@ def expired_unnoticed(connection: Connection, now: datetime) -> Sequence[int]:
 def count_waiting(
     connection: Connection, now: datetime, without: Collection[str] = (), proposed_by: str | None = None
 ) -> int:
-    """How many proposals can still be decided, of everybody or of one account."""
+    """How many proposals can still be decided, of all accounts or of one."""
     query = select(func.count()).select_from(table.Proposal)
     query = query.where(_OPEN, table.Proposal.expires_at > now, _not_of(without))
     if proposed_by is not None:
@@ -207,7 +209,7 @@ def _all() -> Select[*tuple[object, ...]]:
 
 
 def _listed() -> Select[*tuple[object, ...]]:
-    """For lists: what was entered is left out, and the rows of changes that are about many of them."""
+    """Columns for lists: without what was entered, and without the rows of changes that affect many."""
     columns = [column for column in table.Proposal.__table__.c if column.name not in ("input", "changes")]
     one_row = case((table.Proposal.kind == ONE_ROW, table.Proposal.changes), else_="[]")
     return select(*columns, literal("{}").label("input"), one_row.label("changes"))

@@ -1,4 +1,6 @@
-"""Who works in the console: roles, passwords, sessions, and how long a guesser waits."""
+"""Rules for the console: roles, passwords, sessions, and how long after wrong guesses the next one has to
+wait.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,13 @@ MAX_PASSWORD_LENGTH: Final = 256
 MAX_EMAIL_LENGTH: Final = 254
 
 SESSION_IDLE: Final = timedelta(hours=1)
-"""A session that nobody used for so long has ended."""
+"""A session that was not used for so long has ended."""
 
 SESSION_LIFETIME: Final = timedelta(hours=12)
 """A session ends so long after its sign-in, used or not: a shift."""
 
 STEP_UP_AFTER: Final = timedelta(minutes=10)
-"""A grave change asks for password, code or passkey again when the last proof is older than this."""
+"""A sensitive change needs password, code or passkey again when the last proof is older than this."""
 
 RECOVERY_CODES: Final = 10
 """How many recovery codes are made at a time."""
@@ -45,7 +47,7 @@ class Role(StrEnum):
     ADMIN = "admin"
 
     def may_act_as(self, needed: Role) -> bool:
-        """Whether this role is enough where ``needed`` is asked for."""
+        """Whether this role is enough where ``needed`` is required."""
         ranks = list(Role)
         return ranks.index(self) >= ranks.index(needed)
 
@@ -71,11 +73,11 @@ class FailureScope(StrEnum):
     PAIR = "pair"
     """One account from one address: a person who mistypes, or a guesser."""
     ADDRESS = "address"
-    """One address, whatever the account: somebody who tries many."""
+    """One address, for any account: a guesser who tries many."""
     ACCOUNT = "account"
-    """One account from anywhere: many machines that try one."""
+    """One account, from any address: many machines that try one."""
     DEVICE = "device"
-    """One account from a browser that signed in to it before: its owner, whatever others try meanwhile."""
+    """One account from a browser that signed in to it before: its owner, independent of other tries."""
 
 
 _FREE: Final = {
@@ -87,14 +89,14 @@ _FREE: Final = {
 _MOST: Final = {
     FailureScope.PAIR: _LONGEST_WAIT,
     FailureScope.ADDRESS: _LONGEST_WAIT,
-    # Its owner may be at a browser that is not known yet.
+    # Its owner may use a browser that is not known yet.
     FailureScope.ACCOUNT: 10,
     FailureScope.DEVICE: _LONGEST_WAIT,
 }
 
 
 def wait_after(scope: FailureScope, failures: int) -> timedelta:
-    """How long after the last of so many failures the next try is looked at: 2, 4, 8 … seconds."""
+    """How long after the last of so many failures the next try is checked: 2, 4, 8 … seconds."""
     beyond = failures - _FREE[scope]
     if beyond <= 0:
         return timedelta()
@@ -110,9 +112,10 @@ def normal_email(text: str) -> str | None:
 
 
 def typed_name(key: bytes, typed: str) -> str:
-    """What stands for a text that was typed as an email: nobody may read it, as people type passwords there.
+    """The name under which a text typed as an email is counted. It hides the text: people type passwords
+    there.
 
-    The same text in any letter case has the same name; without the key none leads back.
+    The same text in any letter case has the same name. Without the key the text cannot be found from it.
     """
     text = typed.strip().lower().encode("utf-8", "replace")
     return hmac.new(key, _TYPED_LABEL + text, "sha256").hexdigest()[:_TYPED_DIGITS]
@@ -124,7 +127,7 @@ def normal_password(text: str) -> str:
 
 
 def is_too_long(password: str) -> bool:
-    """Whether the password is longer than any can be, also in the form that is hashed."""
+    """Whether the password is longer than allowed, also in the form that is hashed."""
     return len(password) > MAX_PASSWORD_LENGTH or len(normal_password(password)) > MAX_PASSWORD_LENGTH
 
 

@@ -1,4 +1,4 @@
-"""The audit log: who did what, when and from where, and whether its chain of hashes is intact."""
+"""The pages of the audit log: who did what, when and from where, and whether its chain is intact."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _SOURCES: Final = {source.value: source.value for source in Source} | {
     Source.CONSOLE.value: "console",
 }
 _ADMINISTERED: Final = ("operator ", "ingest token ", "api key ", RULE)
-"""How subjects begin whose fields have labels, though they are none of the configuration."""
+"""How the subjects of accounts, tokens, keys and rules begin. Their fields have labels, too."""
 _COLUMNS: Final = ("id", "at", "actor", "source", "address", "action", "subject", "detail", "key_id")
 
 
@@ -96,7 +96,7 @@ class AuditView(ConsoleView):
         entry = show_audit(current(Database), record_id)
         if entry is None:
             abort(404)
-        changes = [_told(entry.record, number, change) for number, change in enumerate(entry.changes)]
+        changes = [_change(entry.record, number, change) for number, change in enumerate(entry.changes)]
         return self.render(
             "console/audit/record.html",
             row=entry.record,
@@ -155,8 +155,8 @@ def _page_of(subject: str) -> str | None:
     return None
 
 
-def _told(record: AuditRow, number: int, change: AuditedChange) -> dict[str, Any]:
-    """A change, and where it leads: to its row, the row's history, and back to what was before."""
+def _change(record: AuditRow, number: int, change: AuditedChange) -> dict[str, Any]:
+    """A change with its links: to its row, the row's history, and back to the values before."""
     found = told(change)
     if not found.section and change.subject.startswith(_ADMINISTERED):
         found = replace(found, lines=administered(found.lines))
@@ -188,9 +188,9 @@ def _filter() -> tuple[AuditFilter, dict[str, str]]:
 
 
 def _moment(text: str, whole_day: timedelta = timedelta()) -> datetime | None:
-    """The time that was typed; of a day alone its beginning in UTC.
+    """The time that was typed; for a date only, its beginning in UTC.
 
-    :param whole_day: added to a day, so that a list until a day has what happened on it.
+    :param whole_day: added to a date, so that a list until that day includes it.
     """
     if not text:
         return None
@@ -206,7 +206,7 @@ def _moment(text: str, whole_day: timedelta = timedelta()) -> datetime | None:
 
 
 def _last_day(until: datetime | None) -> str:
-    """The last day in UTC that a list until then has something of, as a date field takes it."""
+    """The last day in UTC that a list until then includes, for a date field."""
     return "" if until is None else (until - timedelta(microseconds=1)).date().isoformat()
 
 

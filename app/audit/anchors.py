@@ -1,7 +1,6 @@
-"""Heads of the audit log, noted where nobody who can write to the database can take them back.
+"""Notes heads of the audit log in places where no writer of the database can change them.
 
-A head stands for every record before it, so one that is lost is made up for by the next
-(docs/audit.md#anchors).
+A head covers every record before it, so the next head makes up for a lost one (docs/audit.md#anchors).
 """
 
 from __future__ import annotations
@@ -27,17 +26,18 @@ from app.cooperation import in_native_thread
 from app.values.times import rfc3339
 
 RETRY_SECONDS: Final = 30.0
-"""How long after a failure the newest head is tried again, where no further one comes."""
+"""How long after a failure the newest head is tried again, where no newer one comes."""
 
 TIMEOUT_SECONDS: Final = 3.0
-"""How long a syslog may take to be connected to, and to take a head. One that hangs is left alone for
-``RETRY_SECONDS``: other places wait meanwhile."""
+"""How long connecting to a syslog and sending it a head may each take. One that hangs is not tried for
+``RETRY_SECONDS``, as other places wait meanwhile.
+"""
 
 LEAVE_SECONDS: Final = 5.0
-"""How long a process that ends waits for what it has not noted yet."""
+"""How long a process that ends waits for heads that are not noted yet."""
 
 _MOST: Final = 1000
-"""Heads that wait to be noted. More only come while a place hangs."""
+"""Heads that wait to be noted. There are only more while a place hangs."""
 
 _TAG: Final = "transfer-gateway"
 
@@ -52,7 +52,7 @@ class Place(Protocol):
     """Where heads are noted."""
 
     name: str
-    """As messages call it."""
+    """Its name in messages."""
 
     def note(self, head: str, at: datetime) -> None:
         """Note a head. May take its time.
@@ -69,7 +69,7 @@ class AnchorFile:
         self._path = path
 
     def note(self, head: str, at: datetime) -> None:
-        # A disk may take its time, and knows nothing of greenlets.
+        # A disk may be slow, and blocks greenlets.
         in_native_thread(self._append, f"{rfc3339(at, 'microseconds')} audit head {head}\n".encode())
 
     def _append(self, line: bytes) -> None:
@@ -83,7 +83,7 @@ class AnchorFile:
 
 
 class AnchorSyslog:
-    """A syslog, which keeps the log of more than this machine."""
+    """A syslog, which collects the logs of several machines."""
 
     def __init__(self, name: str, address: str | tuple[str, int], kind: socket.SocketKind | None) -> None:
         self.name = name
@@ -108,8 +108,9 @@ class AnchorSyslog:
 
 
 class _Syslog(SysLogHandler):
-    """The standard library's, which tells of failures instead of printing them, and waits no longer than
-    ``TIMEOUT_SECONDS``."""
+    """The standard library's handler. It raises failures instead of printing them, and waits at most
+    ``TIMEOUT_SECONDS``.
+    """
 
     terminator = ""
 
@@ -143,7 +144,7 @@ def place_of(url: str) -> Place:
 
 
 class Anchors:
-    """Notes heads in every place, in a thread of its own: no change waits for it, and none fails with it."""
+    """Notes heads in every place, in its own thread: no change waits for it or fails with it."""
 
     def __init__(self, places: Sequence[Place] = (), retry_seconds: float = RETRY_SECONDS) -> None:
         self._places = places
@@ -156,7 +157,7 @@ class Anchors:
         self._lock = Lock()
 
     def note(self, head: str, at: datetime) -> None:
-        """Have the head of a committed record noted soon.
+        """Note the head of a committed record soon.
 
         :param at: when the record was made.
         """
@@ -164,7 +165,8 @@ class Anchors:
             return
         with self._lock:
             if self._thread is None:
-                # Only now: processes are forked before they serve, and a thread would not be.
+                # Started here, not before: processes are forked before they serve, and threads do not survive
+                # that.
                 self._thread = Thread(target=self._run, name="audit-anchors", daemon=True)
                 self._thread.start()
                 atexit.register(self.flush)
@@ -173,24 +175,24 @@ class Anchors:
                 self._heads.put_nowait((head, at))
             except Full:
                 self._failed("all places", OSError("they hang"))
-                with suppress(Empty):  # the newest head stands for the oldest
+                with suppress(Empty):  # the newest head covers the oldest
                     self._heads.get_nowait()
                     self._heads.task_done()
             else:
                 return
 
     def flush(self, seconds: float = LEAVE_SECONDS) -> None:
-        """Wait until what came before has been tried."""
+        """Wait until all earlier heads have been tried."""
         with self._heads.all_tasks_done:
             self._heads.all_tasks_done.wait_for(lambda: not self._heads.unfinished_tasks, seconds)
 
     @property
     def all_noted(self) -> bool | None:
-        """Whether every place has what this process has tried to note; None where there is no place."""
+        """Whether every place has all heads of this process; None where there is no place."""
         return not self._failures if self._places else None
 
     def complaint(self) -> str | None:
-        """Where this process could not note its last head, for operators; None where all is well."""
+        """Where this process could not note its last head, for operators; None where there is no fault."""
         failing = sorted(self._failures.items())
         return "; ".join(f"{name}: {why}" for name, why in failing) or None
 
@@ -212,7 +214,7 @@ class Anchors:
             return
         try:
             place.note(head, at)
-        except Exception as error:  # whatever it is: without this thread nothing is noted any more
+        except Exception as error:  # any fault: without this thread nothing is noted any more
             self._missed[place.name] = head, at
             if isinstance(error, TimeoutError):
                 self._hung_until[place.name] = time.monotonic() + self._retry_seconds
@@ -233,7 +235,7 @@ class Anchors:
 def anchored_heads(lines: Iterable[str]) -> Iterator[str]:
     """The heads ``ID:MAC`` in a file of ``AUDIT_ANCHORS``, of a syslog or of bodies of webhooks, one a line.
 
-    Other lines are passed over, as one is that was cut off.
+    Other lines are skipped, also one that was cut off.
     """
     for line in lines:
         text = line.strip()

@@ -44,7 +44,7 @@ audit = DataGroup(
 
 
 def audit_heads(lines: Iterable[str]) -> Iterator[str]:
-    """The heads ``ID:MAC`` that the process log has for records of the audit log: not what other entries say.
+    """The heads ``ID:MAC`` in the process log, only from its entries about the audit log.
 
     :param lines: of a log in either format; both may be in one file.
     """
@@ -158,7 +158,7 @@ def verify(heads: tuple[str, ...], logged: list[str], anchored: list[str]) -> No
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """Say which record cannot be read, in one line."""
+    """Report which record cannot be read, in one line."""
     try:
         yield
     except RecordUnreadable as unreadable:

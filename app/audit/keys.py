@@ -1,4 +1,4 @@
-"""The keys that seal the audit log, and where its heads are noted: outside of the database."""
+"""The keys that seal the audit log, and the places for its heads: outside of the database."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class KeyFileUnusable(Exception):
 
 
 def stored_key(file: Path) -> str:
-    """The key kept in the file, made at the first call; only its owner may read it.
+    """The key stored in the file, made at the first call; only its owner may read it.
 
-    Of several processes that make it at once, all get the same: a key appears whole or not at all.
+    Processes that make it at the same time all get the same key: the file appears whole or not at all.
 
     :returns: 64 hexadecimal digits where it was made here.
     :raises KeyFileUnusable: where the file cannot be read or written, or is empty.
@@ -51,7 +51,7 @@ def _make(file: Path) -> None:
             output.write(secrets.token_hex(KEY_BYTES) + "\n")
             output.flush()
             os.fsync(output.fileno())
-        with suppress(FileExistsError):  # another process has made one: its key counts
+        with suppress(FileExistsError):  # another process has made one: its key is used
             os.link(draft, file)
     finally:
         draft.unlink()
@@ -62,7 +62,7 @@ class AuditKeyUnusable(Exception):
 
 
 class AuditKeys:
-    """The present key and those it followed. One per application; read at first need, then kept.
+    """The present key and its predecessors. One per application; read at first need, then cached.
 
     ``anchors`` is where the heads of sealed records are noted.
     """
@@ -72,9 +72,9 @@ class AuditKeys:
     ) -> None:
         """Take the keys of the settings.
 
-        :param present: empty where none is set; then the one kept in ``file`` counts.
+        :param present: empty where none is set; then the one stored in ``file`` is used.
         :param old: keys of earlier records, the oldest first.
-        :param anchors: nowhere, where left out.
+        :param anchors: no places by default.
         """
         self.anchors = anchors or Anchors()
         self._present = present
@@ -85,7 +85,7 @@ class AuditKeys:
     def present(self) -> bytes:
         """The key that seals new records.
 
-        :raises AuditKeyUnusable: where none is set and none can be kept.
+        :raises AuditKeyUnusable: none is set, and none can be stored.
         """
         if self._present:
             return self._present.encode()
@@ -96,5 +96,5 @@ class AuditKeys:
 
     @cached_property
     def by_id(self) -> Mapping[str, bytes]:
-        """Every key by its public name, in the order in which they followed each other."""
+        """Every key by its public name, from the oldest to the present one."""
         return {key_id(key): key for key in (*(old.encode() for old in self._old), self.present)}

@@ -17,7 +17,7 @@ ACTION_LENGTH = 64
 
 
 class AuditRecord(Base):
-    """One operation (``domain.audit``). The ids have no gaps: they are given under the writer's lock."""
+    """One operation (``app.audit.records``). The ids have no gaps: they are given under the writer's lock."""
 
     __tablename__ = "audit_records"
     __table_args__ = (
@@ -41,9 +41,9 @@ class AuditRecord(Base):
 
 
 class AuditSubject(Base):
-    """A subject that a record is about: its own, and that of every row that it changed.
+    """A subject of a record: its own, and that of every row that it changed.
 
-    It is what people search by, and can be made anew from the records. The chain of seals does not cover it.
+    It is for searches, and can be made again from the records. The chain of seals does not cover it.
     """
 
     __tablename__ = "audit_subjects"

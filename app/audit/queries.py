@@ -1,4 +1,4 @@
-"""Which records has the audit log?"""
+"""Selects records of the audit log."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ CHUNK = 100
 """Records read at a time. A single one can be large: an import may change a hundred thousand rows."""
 
 _UNREADABLE: Final = (ValueError, TypeError, OverflowError, DBAPIError)
-"""How reading a row fails that was changed by other means: a time that is none, a text that is no UTF-8."""
+"""How reading a row fails that was changed outside of the gateway: an invalid time, a text that is not UTF-8.
+"""
 
 
 class RecordUnreadable(ValueError):
-    """A record has a value that its column cannot hold: it was changed by other means than the gateway."""
+    """A record has a value that its column cannot hold: it was changed outside of the gateway."""
 
     def __init__(self, record_id: int) -> None:
         super().__init__(f"record {record_id} cannot be read: it was changed in the database")
@@ -39,9 +40,9 @@ _LISTED = [column for column in _TABLE.c if column.name != "changes"]
 class AuditFilter(Struct, frozen=True):
     """Which records are wanted. None does not filter. ``since`` is included, ``until`` is not.
 
-    ``actor`` and ``subject`` are parts, in any letter case: ``usdc`` finds every record that changed a row
-    of USDC, also one of many. In double quotes they are compared as a whole. An ``action`` without a dot
-    takes all of its kind: ``network`` takes ``network.edit``.
+    ``actor`` and ``subject`` are parts, in any letter case: ``usdc`` finds every record that changed a row of
+    USDC, also one of many. In double quotes they are compared as a whole. An ``action`` without a dot
+    includes all of its kind: ``network`` includes ``network.edit``.
     """
 
     actor: str | None = None
@@ -63,9 +64,9 @@ def audit_head(connection: Connection) -> tuple[int, bytes] | None:
 
 
 def audit_records(connection: Connection, wanted: AuditFilter = EVERYTHING) -> Iterator[AuditRow]:
-    """The records, oldest first, a chunk in memory at a time.
+    """The records, oldest first, with one chunk in memory at a time.
 
-    :raises RecordUnreadable: a column of the next record holds what its type cannot be.
+    :raises RecordUnreadable: a column of the next record has a value outside of its type.
     """
     last: int | None = None
     while True:
@@ -85,7 +86,7 @@ def _chunk(connection: Connection, query: Select[*tuple[Any, ...]]) -> Iterator[
         yield from connection.execute(query).all()
         return
     except _UNREADABLE:
-        pass  # where it is the database that cannot be read, the next statement says so
+        pass  # where the database itself fails, the next statement raises
     for record_id in connection.scalars(query.with_only_columns(AuditRecord.id)).all():
         row = audit_record(connection, record_id)
         if row is not None:
@@ -95,7 +96,7 @@ def _chunk(connection: Connection, query: Select[*tuple[Any, ...]]) -> Iterator[
 def audit_page(connection: Connection, wanted: AuditFilter, before: int | None, limit: int) -> list[AuditRow]:
     """The newest records with an id under ``before``, newest first, without their changes.
 
-    :raises RecordUnreadable: a column of one of them holds what its type cannot be.
+    :raises RecordUnreadable: a column of one of them has a value outside of its type.
     """
     query = _matching(select(*_LISTED), wanted).order_by(AuditRecord.id.desc()).limit(at_most(limit))
     if before is not None:
@@ -112,15 +113,13 @@ def newest_of_action(connection: Connection, action: str, detail: str) -> int | 
 def audit_record(connection: Connection, record_id: int) -> AuditRow | None:
     """One record with its changes.
 
-    :raises RecordUnreadable: one of its columns holds what its type cannot be.
+    :raises RecordUnreadable: one of its columns has a value outside of its type.
     """
     try:
         return connection.execute(select(_TABLE).where(AuditRecord.id == record_id)).one_or_none()
     except _UNREADABLE:
         pass
-    connection.scalar(
-        select(AuditRecord.id).limit(1)
-    )  # where it is the database that cannot be read, this says so
+    connection.scalar(select(AuditRecord.id).limit(1))  # where the database itself fails, this raises
     raise RecordUnreadable(record_id)
 
 
@@ -141,7 +140,7 @@ def _matching(query: Select[*tuple[Any, ...]], wanted: AuditFilter) -> Select[*t
 
 
 def _named(column: ColumnElement[str] | InstrumentedAttribute[str], text: str) -> ColumnElement[bool]:
-    """Whether a column in lower case has the text in it; text in double quotes is all of it."""
+    """Whether a column in lower case contains the text, or equals it where it is in double quotes."""
     wanted = text.lower()
     if len(wanted) > 2 and wanted.startswith('"') and wanted.endswith('"'):
         return column == wanted[1:-1]
@@ -152,13 +151,13 @@ _MADE: Final = or_(AuditRecord.action.startswith(NETWORK_CHANGES), AuditRecord.a
 """Records of changes that were made: ``app.audit.records.changes_network`` as SQL."""
 
 _CHANGES: Final = 500
-"""Records whose changes alone are read at a time."""
+"""Records whose changes are read at once, without their other columns."""
 
 
 def records_of_row(
     connection: Connection, subject: str, *, before: int | None = None, limit: int = CHUNK
 ) -> list[AuditRow]:
-    """The newest records with an id under ``before`` that changed the row, alone or among others.
+    """The newest records with an id under ``before`` that changed the row, with or without others.
 
     There may be records among them that changed only a row whose name differs in letter case.
 
@@ -178,7 +177,7 @@ def record_of_made(connection: Connection, record_id: int) -> AuditRow | None:
 def network_changes_since(connection: Connection, since: datetime) -> Iterator[str]:
     """The changes, as records hold them, that were made to the network after a time; newest first.
 
-    Some are in memory at a time: a record of an import may hold every row.
+    Only some are in memory at a time: a record of an import may hold every row.
     """
     last: int | None = None
     while True:
@@ -194,9 +193,9 @@ def network_changes_since(connection: Connection, since: datetime) -> Iterator[s
 
 
 def maker_of_row_at(connection: Connection, subject: str, at: datetime) -> tuple[str, int] | None:
-    """Who changed the row at exactly this time, and the id of the record of it; None where no record tells.
+    """Who changed the row at exactly this time, and the id of that record; None where no record says so.
 
-    The texts of the records are not read: the pages that ask for it are many, and an import's text is long.
+    The texts of the records are not read: many pages need this, and an import's text is long.
     """
     query = select(AuditRecord.actor, AuditRecord.id).where(AuditRecord.at == at, _MADE, _names(subject))
     row = connection.execute(query.order_by(AuditRecord.id.desc()).limit(1)).one_or_none()

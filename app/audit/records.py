@@ -1,8 +1,8 @@
 """Who changed what: a chain of sealed records, so that a change to one of them can be detected.
 
-Each record's MAC covers the record and the MAC of the one before it. The key is kept outside the
-database: whoever can write to the tables alone can neither change, remove, insert nor reorder
-records unnoticed. Records cut off at the end are noticed by anybody who kept a later head.
+Each record's MAC covers the record and the MAC of the one before it. The key is stored outside of the
+database: without it, a writer of the tables cannot change, remove, insert or reorder records unnoticed. A
+later head shows that records were cut off at the end.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ NO_MAC: Final = bytes(32)
 """The MAC before the first record's."""
 
 NETWORK_CHANGES: Final = "network."
-"""How the actions begin that change the network document: ``network.edit``, ``network.import`` and others."""
+"""How the actions begin that change the network document, such as ``network.edit`` and ``network.import``."""
 
 SANDBOX_LOADED: Final = "sandbox.load"
 """The action that fills an empty database, and with it the network document."""
 
 HEADS_LOGGER: Final = "app.services.audit.record"
-"""What the process log names as the source of heads. It stays: ``audit verify`` reads logs of any release."""
+"""The source of heads in the process log. It must not change: ``audit verify`` reads logs of any release."""
 
 _KEY_LABEL: Final = b"transfer gateway audit key id"
 _KEY_ID_DIGITS: Final = 12
@@ -37,14 +37,14 @@ Documented = Mapping[str, Any]
 
 
 class Source(StrEnum):
-    """Through which door an operator acted."""
+    """The interface that an operator used."""
 
     CONSOLE = "console"
     CLI = "cli"
 
 
 class Actor(Struct, frozen=True):
-    """Who acts: an account's email, or ``cli:`` and the system's user; ``address`` is the caller's IP."""
+    """The actor: an account's email, or ``cli:`` and the system's user; ``address`` is the caller's IP."""
 
     name: str
     source: Source
@@ -60,7 +60,7 @@ class AuditedChange(Struct, frozen=True):
 
 
 class AuditRecord(Struct, frozen=True):
-    """One operation. ``changes`` is the text of :func:`changes_text`, kept as it was sealed."""
+    """One operation. ``changes`` is the text of :func:`changes_text`, stored as it was sealed."""
 
     id: int
     at: datetime
@@ -76,7 +76,7 @@ class AuditRecord(Struct, frozen=True):
 def changes_network(action: str) -> bool:
     """Whether records of the action hold changes that were made to the network document.
 
-    Those of proposals hold changes of it, too, but nothing was changed by them.
+    Those of proposals hold changes of it, too, but these were only proposed.
     """
     return action == SANDBOX_LOADED or action.startswith(NETWORK_CHANGES)
 

@@ -1,7 +1,7 @@
-"""Recording what operators do, in the transaction in which they do it, and reading and verifying the records.
+"""Records what operators do, in the same transaction, and reads and verifies the records.
 
-A page that shows a row carries the fingerprint of its values in a hidden field, and the edit hands it back,
-so it cannot overwrite a change made meanwhile.
+A page that shows a row carries the fingerprint of its values in a hidden field. The edit sends it back, so
+that it cannot overwrite a change made meanwhile.
 """
 
 from __future__ import annotations
@@ -82,16 +82,16 @@ MAX_FINGERPRINT: Final = 4_000_000
 def fingerprint(values: Mapping[str, Any]) -> str:
     """The values as text for a hidden field. Equal values have equal fingerprints.
 
-    It holds the values themselves, so that a conflict can say what changed meanwhile.
+    It contains the values, so that a conflict can show what changed meanwhile.
     """
     return base64.urlsafe_b64encode(orjson.dumps(values, option=orjson.OPT_SORT_KEYS)).decode()
 
 
 def require_unchanged(subject: str, shown: str | None, now: Mapping[str, Any] | None) -> None:
-    """Make sure that the values are still those that the operator was shown.
+    """Make sure that the values are still those that the operator has seen.
 
     :param subject: the name of what is edited, for the message.
-    :param shown: the fingerprint that the edit handed back.
+    :param shown: the fingerprint that the edit sent back.
     :param now: the present values; None where the row was removed.
     :raises Conflict: with what changed meanwhile.
     """
@@ -117,7 +117,7 @@ def shown_values(shown: str | None) -> dict[str, Any] | None:
 
 
 HEAD_WRITTEN: Final = HandedIn[[str, datetime]]("audit_head")
-"""A new record is the end of the log. Told: its head as ``ID:MAC``, and the time."""
+"""Called when a new record is the end of the log, with its head as ``ID:MAC``, and the time."""
 
 DETAIL_LENGTH = 1000
 
@@ -135,11 +135,11 @@ def record(
     detail: str = "",
     changes: Sequence[AuditedChange] = (),
 ) -> int:
-    """Add a record of one operation, in the transaction of what it did; its id.
+    """Add a record of one operation, in the transaction of what it did. Returns its id.
 
     Callers choose what the record holds, and must not pass secrets.
 
-    :param connection: opened by ``writing``: its lock lets no other record get between.
+    :param connection: opened by ``writing``: its lock lets no other record in between.
     :param action: the kind of subject and what was done to it, such as ``network.edit``.
     :param detail: one sentence for lists, cut at 1000 characters.
     :raises AuditKeyUnusable: there is no key. The caller's transaction must then not commit.
@@ -158,7 +158,7 @@ def record(
         changes=changes_text(changes),
     )
     mac = _append(connection, key, last_mac, new, changes)
-    # Logged outside the database too, to notice a log whose end was cut off (audit verify --head).
+    # Logged outside of the database, too, to detect a log whose end was cut off (audit verify --head).
     head = head_text(new.id, mac)
     after_commit(connection, lambda: _log.info("audit head %s %s by %s", head, action, new.actor))
     after_commit(connection, lambda: keys.anchors.note(head, now))
@@ -169,7 +169,7 @@ def record(
 def _append(
     connection: Connection, key: bytes, last_mac: bytes, new: AuditRecord, changes: Sequence[AuditedChange]
 ) -> bytes:
-    """Seal a record and write it, with the subjects that it is found by; its MAC."""
+    """Seal a record and write it, with the subjects that it is found by. Returns its MAC."""
     mac = seal(key, last_mac, new)
     connection.execute(
         insert(table.AuditRecord).values(
@@ -200,10 +200,10 @@ def record_change(
     *,
     note: str = "",
 ) -> int:
-    """Add a record of a change of one thing, in the transaction of the change; its id.
+    """Add a record of a change of one thing, in the transaction of the change. Returns its id.
 
     :param action: the kind of thing and what was done to it, such as ``api_key.revoke``.
-    :param note: why, in the words of whoever did it.
+    :param note: why, in the operator's words.
     """
     return record(
         connection,
@@ -228,16 +228,16 @@ def as_recorded(values: Mapping[str, Any]) -> dict[str, Any]:
 def record_separately(
     database: Database, audit_keys: AuditKeys, actor: Actor, action: str, subject: str, *, detail: str = ""
 ) -> int:
-    """Add a record of an operation that wrote nothing else, in a transaction of its own."""
+    """Add a record of an operation that wrote nothing else, in its own transaction. Returns its id."""
     with writing(database.engine) as connection:
         return record(connection, audit_keys, actor, action, subject, now=database.clock(), detail=detail)
 
 
 def _subjects(record_id: int, subject: str, changes: Sequence[AuditedChange]) -> list[dict[str, Any]]:
-    """What the record is found by: its subject, and that of each row that it changed."""
+    """The subjects that the record is found by: its own, and that of each row that it changed."""
     touched = {_storable(each, table.SUBJECT_LENGTH) for each in (subject, *(c.subject for c in changes))}
-    folded = {each.lower()[: table.SUBJECT_LENGTH] for each in touched}
-    return [{"record_id": record_id, "subject": each} for each in sorted(folded)]
+    lowered = {each.lower()[: table.SUBJECT_LENGTH] for each in touched}
+    return [{"record_id": record_id, "subject": each} for each in sorted(lowered)]
 
 
 def _storable(text: str, length: int) -> str:
@@ -255,7 +255,7 @@ _SEALED: Final = AuditRecord.__struct_fields__
 class Verification(Struct, frozen=True):
     """How far the chain is intact. ``fault`` is None, or one line about the first broken link.
 
-    ``head`` is the last record that was found good, as it would be noted: ``ID:MAC``.
+    ``head`` is the last intact record, in the form of a noted head: ``ID:MAC``.
     """
 
     count: int
@@ -273,7 +273,8 @@ class AuditEntry(Struct, frozen=True):
 def verify_audit(database: Database, audit_keys: AuditKeys, noted: Heads | None = None) -> Verification:
     """Follow the chain from its first record to its last and stop at the first broken link.
 
-    :param noted: heads that must still be in the log. Without any, records cut off at its end go unnoticed.
+    :param noted: heads that must still be in the log. Without them, records cut off at its end are not
+        detected.
     :raises AuditKeyUnusable: there is no key to verify with.
     """
     with reading_consistently(database.engine) as connection:
@@ -314,7 +315,7 @@ def _link_fault(row: AuditRow, last_id: int, last_mac: bytes, keys: Mapping[str,
     sealed = AuditRecord(**{name: getattr(row, name) for name in _SEALED})
     try:
         intact = compare_digest(seal(keys[row.key_id], last_mac, sealed), row.mac)
-    except TypeError:  # SQLite holds bytes in a column of text, too
+    except TypeError:  # SQLite can also have bytes in a column of text
         intact = False
     if not intact:
         return f"record {row.id} does not match the record before it: it was changed, inserted or moved"

@@ -1,4 +1,4 @@
-"""Changes of accounts and of their rules by somebody else than their owner: made at once, or proposed."""
+"""Changes of accounts and of their rules by others than their owner: made at once, or proposed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from app.accounts.proposal import NOBODY_WAITS, OPERATORS, Proposal, TwoPersons
+from app.accounts.proposal import NO_APPROVALS, OPERATORS, Proposal, TwoPersons
 from app.accounts.queries import count_active_with_role, passkeys_of, second_factor_is_demanded
 from app.accounts.roles import Role
 from app.accounts.services.accounts import (
@@ -37,7 +37,7 @@ from app.db.engine import writing
 from app.network.edits.results import Effect, Severity
 
 ACCOUNT: Final = "account"
-"""What proposals call a change of an account."""
+"""The name of a change of an account in proposals."""
 
 
 class AccountWish(StrEnum):
@@ -52,9 +52,9 @@ class AccountWish(StrEnum):
 class AccountRequest(Struct, frozen=True):
     """What is requested for an account.
 
-    ``email`` is in its one spelling. ``values`` are those of role, active and second_factor_required that
-    shall count. ``hashed`` is a new password's hash. ``passed_on``: somebody else than the owner chose it,
-    who must change it before anything else.
+    ``email`` is in its one spelling. ``values`` are the new ones of role, active and second_factor_required.
+    ``hashed`` is a new password's hash. ``passed_on``: not the owner chose it, so the owner must change it
+    first of all.
     """
 
     wish: AccountWish
@@ -65,7 +65,7 @@ class AccountRequest(Struct, frozen=True):
 
 
 class _Planned(Struct, frozen=True):
-    """A request against the accounts of now; ``before`` is None for a new account."""
+    """A request together with the stored account; ``before`` is None for a new account."""
 
     request: AccountRequest
     before: Account | None
@@ -81,7 +81,9 @@ class _Planned(Struct, frozen=True):
         return hashlib.sha256(secrets.encode()).hexdigest()
 
     def waits_for(self, actor: Actor) -> bool:
-        """Whether the change is not the actor's alone to make. Passkeys are not columns of the account."""
+        """Whether the actor may not make the change without a second person. Passkeys are not columns of the
+        account.
+        """
         before = self.before
         if before is None or needs_second_person(before, self.columns, actor):
             return True
@@ -89,7 +91,7 @@ class _Planned(Struct, frozen=True):
         return loses_passkeys and actor.name != before.email
 
     def planned_change(self) -> PlannedChange:
-        """The change, to be made or proposed."""
+        """The change, to make or to propose."""
         request = self.request
         return AdministeredChange(
             kind=ACCOUNT,
@@ -135,18 +137,19 @@ def request_account(
 ) -> Saved:
     """Change the account; where that waits for a second administrator, propose it instead.
 
-    The command line need not wait while there are no two administrators who could approve for each other.
+    On the command line it does not wait while there are no two administrators who could approve each other's
+    changes.
 
     :param reason: why, for the second administrator; None where it cannot be proposed.
-    :param break_glass: why one person alone does so where ``TWO_PERSONS`` names accounts.
+    :param break_glass: why it is made without a second person where ``TWO_PERSONS`` names accounts.
     :raises AccountRefused: there is no such account, or already one; or it is the last administrator's.
     :raises SecondPersonNeeded: it waits, and neither reason is given.
     :raises ReasonMissing: it waits, and the reason is empty or too long.
     """
     with writing(database.engine) as connection:
         planned = _plan(connection, request)
-        alone = actor.source is Source.CLI and count_active_with_role(connection, Role.ADMIN.value) < 2
-        rule = two_persons if planned.waits_for(actor) and not alone else NOBODY_WAITS
+        single_admin = actor.source is Source.CLI and count_active_with_role(connection, Role.ADMIN.value) < 2
+        rule = two_persons if planned.waits_for(actor) and not single_admin else NO_APPROVALS
         change = planned.planned_change()
         return carry_out(
             connection, database, audit_keys, rule, actor, change, reason=reason, break_glass=break_glass
@@ -179,7 +182,7 @@ def create_account(
 
 
 def account_again(connection: Connection, database: Database, proposal: Proposal) -> PlannedChange:
-    """What a proposed change of an account comes to now.
+    """The proposed change of an account, planned from its current row.
 
     :raises Conflict: the account was changed since.
     :raises AccountRefused: as for ``request_account``.
@@ -204,7 +207,7 @@ def _plan(connection: Connection, request: AccountRequest) -> _Planned:
         if before is not None:
             raise AccountRefused(f"an account {request.email} already exists")
         after = {"email": request.email, "role": request.values["role"], "active": True}
-        # Only where it is so: proposals from before there was the choice stay what they are.
+        # Only where true: older proposals, from before this option, must not change.
         after |= {"second_factor_required": True} if _needs_factor(request) else {}
         columns = {
             "email": request.email,
@@ -225,7 +228,7 @@ def _plan(connection: Connection, request: AccountRequest) -> _Planned:
 
 
 def _columns(request: AccountRequest, before: Account, *, has_factor: bool) -> dict[str, Any]:
-    """The columns to write. Whatever sessions should not outlive ends them."""
+    """The columns to write. Some changes also end the account's sessions."""
     ended = {"fs_uniquifier": new_uniquifier()}
     if request.wish is AccountWish.NEW_PASSWORD:
         return {"password": request.hashed, "must_change_password": True} | ended
@@ -263,10 +266,10 @@ def _word(value: Any) -> str:
 def _effects(planned: _Planned) -> Iterator[Effect]:
     request, before = planned.request, planned.before
     if before is None:
-        grave = Severity.GRAVE if request.values["role"] == Role.ADMIN.value else Severity.NOTICE
+        severity = Severity.GRAVE if request.values["role"] == Role.ADMIN.value else Severity.NOTICE
         role = request.values["role"]
         text = f"this account can sign in at once with the role {role} and the password of the proposal"
-        yield Effect(text, grave)
+        yield Effect(text, severity)
         if _needs_factor(request):
             yield Effect("it has to set up a second factor at its first sign-in", Severity.PLAIN)
         return
@@ -280,8 +283,8 @@ def _effects(planned: _Planned) -> Iterator[Effect]:
         yield Effect(needed, Severity.GRAVE)
     columns = planned.columns
     if columns.get("role", before.role) != before.role:
-        grave = Severity.GRAVE if columns["role"] == Role.ADMIN.value else Severity.NOTICE
-        yield Effect(f"this account gets the role {columns['role']}", grave)
+        severity = Severity.GRAVE if columns["role"] == Role.ADMIN.value else Severity.NOTICE
+        yield Effect(f"this account gets the role {columns['role']}", severity)
     if columns.get("active", before.active) != before.active:
         yield (
             Effect("this account can sign in again", Severity.NOTICE)
@@ -293,16 +296,17 @@ def _effects(planned: _Planned) -> Iterator[Effect]:
 
 
 RELAXING: Final = "relaxing"
-"""What proposals call it."""
+"""Its name in proposals."""
 
 
 def request_relaxing(
     database: Database, audit_keys: AuditKeys, two_persons: TwoPersons, *, actor: Actor, reason: str = ""
 ) -> Saved:
-    """Let accounts do without a second factor again; where that waits for a second administrator, propose it.
+    """No longer require a second factor of every account; where that waits for a second administrator,
+    propose it.
 
     :param reason: why, for the second administrator.
-    :raises AccountRefused: none is demanded.
+    :raises AccountRefused: none is required.
     :raises ReasonMissing: it waits, and no reason is given.
     """
     with writing(database.engine) as connection:
@@ -313,9 +317,9 @@ def request_relaxing(
 def relaxing_again(
     connection: Connection, _database: Database, _proposal: Proposal | None = None
 ) -> PlannedChange:
-    """What it comes to now that accounts may do without a second factor.
+    """The change that no longer requires a second factor, planned from the current rule.
 
-    :raises AccountRefused: none is demanded.
+    :raises AccountRefused: none is required.
     """
     if not second_factor_is_demanded(connection):
         raise AccountRefused("a second factor is not required for everyone; nothing to change")

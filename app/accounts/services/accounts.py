@@ -26,7 +26,7 @@ from app.db.engine import reading, writing
 _UNIQUIFIER_BYTES: Final = 32
 
 DECIDED_BY_OTHERS: Final = frozenset({"role", "active", "second_factor_required"})
-"""Columns of an account that its owner does not decide about."""
+"""Columns of an account that its owner cannot change."""
 
 
 class AccountRefused(ValueError):
@@ -74,10 +74,11 @@ def create_within(
     actor: Actor,
     note: str,
 ) -> None:
-    """Create an account that may sign in at once, in a writing transaction of the caller, who has leave.
+    """Create an account that may sign in at once, in a writing transaction of the caller, who is permitted
+    to.
 
-    :param columns: its email, which no account has yet, and what does not follow from being new.
-    :param note: stands before what the audit record says.
+    :param columns: its email, which no account has yet, and the values that differ from the defaults.
+    :param note: put before the text of the audit record.
     """
     row = {"active": True, "fs_uniquifier": new_uniquifier(), "created_at": database.clock(), **columns}
     connection.execute(insert(Operator).values(row))
@@ -118,10 +119,10 @@ def update_account(
     *,
     actor: Actor,
 ) -> Account:
-    """Set columns of an account that its owner decides about, or end its sessions.
+    """Set columns of an account that its owner may change, or end its sessions.
 
-    The last active administrator stays one, as otherwise nobody could create accounts.
-    A new ``fs_uniquifier`` ends the account's sessions everywhere, and so does switching it off.
+    The last active administrator stays one, as otherwise no one could create accounts. A new
+    ``fs_uniquifier`` ends the account's sessions everywhere, and so does disabling it.
 
     :raises AccountRefused: there is no such account, or it is the last administrator's.
     :raises SecondPersonNeeded: the change waits for a second administrator (``request_account``).
@@ -143,9 +144,9 @@ def change_account(
     actor: Actor,
     note: str = "",
 ) -> Account:
-    """As :func:`update_account`, in a writing transaction of the caller, who has asked for leave.
+    """As :func:`update_account`, in a writing transaction of the caller, who has checked the permission.
 
-    :param note: stands before what the audit record says.
+    :param note: put before the text of the audit record.
     """
     before = require_account(connection, account_id)
     connection.execute(update(Operator).where(Operator.id == account_id).values(dict(changes)))
@@ -166,7 +167,7 @@ def change_account(
 
 
 def _why_ended(before: Account, after: Account, actor: Actor) -> SessionEnd:
-    """What the browsers are told whose sessions a change of the account ends."""
+    """The reason shown to the browsers whose sessions a change of the account ends."""
     if not after.active:
         return SessionEnd.SWITCHED_OFF
     if after.password != before.password:
@@ -180,7 +181,7 @@ def _why_ended(before: Account, after: Account, actor: Actor) -> SessionEnd:
 def needs_second_person(account: Account, changes: Mapping[str, Any], actor: Actor) -> bool:
     """Whether a change of the account would wait where ``TWO_PERSONS`` names accounts.
 
-    Ending sessions never waits. What signs in to one's own account (password, second factor) is one's own.
+    Ending sessions never waits, nor does changing one's own password or second factor.
     """
     changed = {name for name, value in changes.items() if getattr(account, name) != value}
     if actor.name == account.email:
@@ -205,7 +206,7 @@ def account_named(connection: Connection, email: str) -> Account | None:
 
 
 def use_code(database: Database, account_id: int, counter: int) -> bool:
-    """Mark a one-time code, by its time step, as used; whether it was still unused.
+    """Mark a one-time code, by its time step, as used. Returns whether it was still unused.
 
     Of several requests with the same code, in any processes, only one gets True.
     """

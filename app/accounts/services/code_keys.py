@@ -1,8 +1,8 @@
 """The keys that encrypt the secrets of one-time codes, and moving those secrets to the newest one.
 
-They are derived from ``SECRET_KEY`` and from those that it followed. Each encrypted secret names its key, by
-an HMAC of the key: a number would have to be the same on every machine. The cipher has no check sum, so the
-wrong key gives a wrong secret and no error.
+They are derived from ``SECRET_KEY`` and from its predecessors. Each encrypted secret names its key, by an HMAC
+of the key: a number would have to be the same on every machine. The cipher has no check sum, so the wrong key
+gives a wrong secret and no error.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from app.db.database import Database
 from app.db.engine import reading, writing
 
 UNNAMED: Final = "1"
-"""What the first versions wrote instead of a key's name: of which key, nobody can tell."""
+"""What the first versions wrote instead of a key's name. It does not say which key."""
 
 
 class KeyNotNamed(ValueError):
-    """There are secrets that do not say which of several keys encrypts them. Nothing was changed."""
+    """Some secrets do not say which of several keys encrypts them. Nothing was changed."""
 
     def __init__(self, count: int) -> None:
         super().__init__(f"{count} secrets do not name their key")
@@ -38,7 +38,7 @@ class KeyNotNamed(ValueError):
 
 
 class Reencrypted(Struct, frozen=True):
-    """What became of the secrets of one-time codes: how many were moved to the present key, how many were
+    """The result for the secrets of one-time codes: how many were moved to the present key, how many were
     under it already, and the accounts whose secret needs a key that is not configured, by their email.
     """
 
@@ -53,7 +53,7 @@ def derived(secret_key: str, purpose: str) -> str:
 
 
 class CodeKeys:
-    """The key for new secrets, and those that it followed."""
+    """The key for new secrets, and its predecessors."""
 
     def __init__(self, present: str, old: Sequence[str]) -> None:
         """Derive them.
@@ -66,13 +66,13 @@ class CodeKeys:
         self.oldest, self.present = (key_id(derivatives[at].encode()) for at in (0, -1))
 
     def named(self, secret: str, name: str) -> str:
-        """An encrypted secret that says that this key encrypts it, whatever it said before."""
+        """The encrypted secret, marked with the name of this key instead of any other."""
         document = json.loads(secret)
         document["enckey"]["t"] = name
         return json.dumps(document)
 
     def readings(self, secret: str) -> list[str]:
-        """The encrypted secret under each key that may be its own: several only where it names none."""
+        """The encrypted secret marked with each key that may be its own: several only where it names none."""
         if name_of(secret) != UNNAMED:
             return [secret]
         return [self.named(secret, name) for name in self.by_name]
@@ -92,12 +92,12 @@ def name_of(secret: str) -> str:
 def reencrypt(
     database: Database, audit_keys: AuditKeys, keys: CodeKeys, *, actor: Actor, unnamed: str | None = None
 ) -> Reencrypted:
-    """Encrypt every secret of one-time codes with the present key. To be repeated as one likes.
+    """Encrypt every secret of one-time codes with the present key. It can be repeated.
 
-    Codes and sessions go on as they were. What is changed meanwhile is left, and counts as neither.
+    Codes and sessions stay valid. A secret that is changed meanwhile is left, and counted in neither number.
 
-    :param unnamed: the name of the key of the secrets that name none; may be left out where there is one key.
-    :raises KeyNotNamed: it is left out, there are several keys, and secrets that name none.
+    :param unnamed: the name of the key of the secrets that name none; optional where there is one key.
+    :raises KeyNotNamed: it is missing, there are several keys, and some secrets name none.
     """
     with reading(database.engine) as connection:
         accounts = [(row["id"], row["email"], row["tf_totp_secret"]) for row in all_accounts(connection)]
@@ -129,7 +129,7 @@ def _store(
     moved: Mapping[int, str],
     actor: Actor,
 ) -> int:
-    """Write the secrets that are still as they were read; how many."""
+    """Write the secrets that are still as they were read. Returns how many."""
     if not moved:
         return 0
     with writing(database.engine) as connection:

@@ -1,4 +1,6 @@
-"""Second factors: who must have one, recovery codes, and forgetting those that their owner has lost."""
+"""Second factors: which accounts must have one, recovery codes, and removing factors that their owner has
+lost.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 """32 digits and letters without those that are mistaken for another: i, l, o, u."""
 
 _GROUPS, _GROUP = 4, 4
-"""16 digits of 5 bits: 80 bits, more than anybody tries and any table of digests holds."""
+"""16 digits of 5 bits: 80 bits, too many to try or to put into a table of digests."""
 
 _MISTAKEN: Final = str.maketrans({"o": "0", "i": "1", "l": "1"})
 
@@ -46,7 +48,7 @@ _MISTAKEN: Final = str.maketrans({"o": "0", "i": "1", "l": "1"})
 def make_recovery_codes(
     database: Database, audit_keys: AuditKeys, operator_id: int, *, actor: Actor
 ) -> list[str]:
-    """New recovery codes for the account, to be shown this once; the old ones end."""
+    """Make new recovery codes for the account, to be shown once; the old ones end."""
     codes = [_new_code() for _ in range(RECOVERY_CODES)]
     rows = [{"operator_id": operator_id, "digest": _digest(code)} for code in codes]
     with writing(database.engine) as connection:
@@ -69,7 +71,7 @@ def recovery_codes_left(database: Database, operator_id: int) -> int:
 def use_recovery_code(
     database: Database, audit_keys: AuditKeys, operator_id: int, code: str, *, actor: Actor
 ) -> bool:
-    """Use up one of the account's codes; whether it was one.
+    """Use up one of the account's codes. Returns whether it was one.
 
     Of several requests with the same code, in any processes, only one gets True. Letter case, spaces and
     dashes do not count.
@@ -92,7 +94,7 @@ def _new_code() -> str:
 
 
 def _digest(code: str) -> bytes:
-    """SHA-256 of the code as it was meant. It needs no salt: a code has 80 random bits."""
+    """SHA-256 of the code in its normal form. It needs no salt: a code has 80 random bits."""
     plain = "".join(code.lower().replace("-", "").split()).translate(_MISTAKEN)
     return hashlib.sha256(plain.encode()).digest()
 
@@ -100,15 +102,15 @@ def _digest(code: str) -> bytes:
 _RULES_ID = 1
 
 RULE: Final = "second factor for everyone"
-"""What records and proposals call it."""
+"""Its name in records and proposals."""
 
 
 def forget_within(
     connection: Connection, database: Database, audit_keys: AuditKeys, account: Account, *, actor: Actor
 ) -> None:
-    """Forget the account's passkeys and recovery codes; its one-time codes are columns of the account.
+    """Delete the account's passkeys and recovery codes; its one-time codes are columns of the account.
 
-    :param connection: a writing transaction of the caller, who has leave.
+    :param connection: a writing transaction of the caller, who is permitted to.
     """
     passkeys = OperatorPasskey.operator_id == account.id
     removed = list(connection.scalars(select(OperatorPasskey.name).where(passkeys)))
@@ -133,11 +135,11 @@ def second_factor_demanded(database: Database) -> bool:
 
 
 def demand_second_factor(database: Database, audit_keys: AuditKeys, account_id: int, *, actor: Actor) -> None:
-    """Demand a second factor of every account, at once also where ``TWO_PERSONS`` names accounts.
+    """Require a second factor of every account, at once even where ``TWO_PERSONS`` names accounts.
 
-    Who has none is signed out, and sets one up at the next sign-in.
+    Accounts without one are signed out, and set one up at the next sign-in.
 
-    :param account_id: who demands it. They must have one, so that they know what they ask.
+    :param account_id: of the person who requires it. They must have one, so that they know what it means.
     :raises AccountRefused: they have none.
     """
     with writing(database.engine) as connection:
@@ -151,24 +153,24 @@ def demand_second_factor(database: Database, audit_keys: AuditKeys, account_id: 
         without = OperatorSession.operator_id.not_in(with_one)
         ended = end_sessions(connection, database.clock(), SessionEnd.SECOND_FACTOR, without)
         detail = f"{ended} sessions without a second factor ended"
-        _keep_rule(connection, database, audit_keys, demanded=True, actor=actor, detail=detail)
+        _store_rule(connection, database, audit_keys, demanded=True, actor=actor, detail=detail)
 
 
 def relax_within(
     connection: Connection, database: Database, audit_keys: AuditKeys, *, actor: Actor, note: str = ""
 ) -> int | None:
-    """Demand a second factor of everyone no longer, in a writing transaction of the caller, who has leave.
+    """No longer require a second factor of every account, in a writing transaction of the permitted caller.
 
-    :param note: what the audit record says.
-    :returns: the id of the record; None where nothing was demanded.
+    :param note: the text of the audit record.
+    :returns: the id of the record; None where none was required.
     """
     if not second_factor_is_demanded(connection):
         return None
-    return _keep_rule(connection, database, audit_keys, demanded=False, actor=actor, detail=note)
+    return _store_rule(connection, database, audit_keys, demanded=False, actor=actor, detail=note)
 
 
 def relaxing() -> AuditedChange:
-    """What demanding a second factor no longer changes."""
+    """The change of the rule when a second factor is no longer required."""
     return _change(demanded=False)
 
 
@@ -176,7 +178,7 @@ def _change(*, demanded: bool) -> AuditedChange:
     return AuditedChange(RULE, {"demanded": not demanded}, {"demanded": demanded})
 
 
-def _keep_rule(
+def _store_rule(
     connection: Connection,
     database: Database,
     audit_keys: AuditKeys,

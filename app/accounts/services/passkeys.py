@@ -1,6 +1,6 @@
 """Passkeys of accounts: their public halves, and challenges that are answered once.
 
-The console checks the signatures.
+The console verifies the signatures.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from app.db.database import Database
 from app.db.engine import reading, writing
 
 MOST_PASSKEYS: Final = 20
-"""Of one account: more are a program, not a person."""
+"""Of one account. More would come from a program, not from a person."""
 
 
 class PasskeyRefused(ValueError):
@@ -56,7 +56,7 @@ def list_passkeys(database: Database, operator_id: int) -> list[Passkey]:
 
 
 def find_passkey(database: Database, credential_id: bytes) -> Passkey | None:
-    """The passkey with this credential id, whoever has it."""
+    """The passkey with this credential id, of any account."""
     with reading(database.engine) as connection:
         row = passkey_by_credential(connection, credential_id)
     return None if row is None else Passkey(**row)
@@ -65,9 +65,9 @@ def find_passkey(database: Database, credential_id: bytes) -> Passkey | None:
 def add_passkey(
     database: Database, audit_keys: AuditKeys, operator_id: int, new: NewPasskey, *, actor: Actor
 ) -> None:
-    """Keep a passkey that was just registered.
+    """Store a passkey that was just registered.
 
-    :raises PasskeyRefused: its name or itself is taken, or the account has too many.
+    :raises PasskeyRefused: its name or the passkey is taken, or the account has too many.
     """
     now = database.clock()
     with writing(database.engine) as connection:
@@ -109,10 +109,10 @@ def remove_passkey(
 
 
 def use_passkey(database: Database, passkey_id: int, challenge_at: datetime, sign_count: int) -> bool:
-    """Mark a challenge, by the time when it was made, as answered; whether it was still open.
+    """Mark a challenge, by the time when it was made, as answered. Returns whether it was still open.
 
-    Of several requests with the same answer, in any processes, only one gets True. A challenge that is
-    older than one that was answered since is not open either.
+    Of several requests with the same answer, in any processes, only one gets True. A challenge older than one
+    that was already answered is not open either.
     """
     challenge = OperatorPasskey.challenge_at
     still_open = or_(challenge.is_(None), challenge < challenge_at)

@@ -12,25 +12,26 @@ from app.accounts.roles import normal_password, password_complaint
 from app.cooperation import one_at_a_time
 
 _LEAST_SCORE: Final = 3
-"""Of zxcvbn: fewer than 10^8 guesses score less, which a thief of the database has made in days."""
+"""Of zxcvbn. A lower score means fewer than 10^8 guesses, which a thief of the database makes in days."""
 
-_JUDGED: Final = 24
-"""How many characters zxcvbn looks at. What follows makes a password no weaker, but the search slow: seconds
-for 72 characters that may each stand for several letters, 0.1 s for 24."""
+_CHECKED_LENGTH: Final = 24
+"""How many characters zxcvbn reads. More make a password no weaker, but the search slow: seconds for 72
+characters that may each mean several letters, 0.1 s for 24.
+"""
 
 _OWN_WORDS: Final = ("transfer", "gateway", "bridge", "console", "operator", "admin")
 """What a guesser tries first here."""
 
 
 class NativeHashes(CryptContext):  # type: ignore[misc]  # libpass has no types
-    """A context whose slow work is done in a thread of its own: a hash takes as long as a hundred answers."""
+    """A context that works in a native thread: a hash takes as long as a hundred answers."""
 
     def hash(self, *args: Any, **kwargs: Any) -> Any:
-        """The hash of a password, as the base class makes it."""
+        """The hash of a password, made by the base class."""
         return one_at_a_time(super().hash, *args, **kwargs)
 
     def verify(self, *args: Any, **kwargs: Any) -> Any:
-        """Whether a password belongs to a hash, as the base class finds it."""
+        """Whether a password belongs to a hash, checked by the base class."""
         return one_at_a_time(super().verify, *args, **kwargs)
 
 
@@ -49,19 +50,19 @@ def generate_password() -> str:
 
 
 def why_refused(password: str, email: str) -> str | None:
-    """Why nobody may choose this password, in a sentence; None where it is good enough.
+    """Why this password is refused, in a sentence; None where it is good enough.
 
-    The one rule for the console, the command line and OPERATOR_PASSWORD. Lists of common passwords hold
-    few of 12 characters, since most are shorter: so the password is taken apart into such words, names,
-    dates and keyboard rows, and the guesses are counted that a program needs which knows them all.
+    The same rule holds for the console, the command line and OPERATOR_PASSWORD. Lists of common passwords
+    hold few of 12 characters, since most are shorter. So zxcvbn splits the password into such words, names,
+    dates and keyboard rows, and counts the guesses that a program needs which knows them all.
     """
     if complaint := password_complaint(password, email):
         return complaint
-    # Its word lists take as long to load as any package here, and passwords are chosen seldom.
+    # Its word lists take as long to load as any package here, and new passwords are rare.
     from zxcvbn import zxcvbn  # noqa: PLC0415
 
     known = [*_OWN_WORDS, email, *re.split(r"[^a-z0-9]+", email)]
-    found = zxcvbn(password[:_JUDGED], user_inputs=[word for word in known if word])
+    found = zxcvbn(password[:_CHECKED_LENGTH], user_inputs=[word for word in known if word])
     if found["score"] >= _LEAST_SCORE:
         return None
     return (

@@ -1,4 +1,4 @@
-"""Changes that wait for a second person: stored, listed, closed, or made alone for a reason on record."""
+"""Changes that wait for a second person: stored, listed, closed, or made without one for a reason."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ from app.values.times import rfc3339
 
 
 class SecondPersonNeeded(EditRefused):
-    """A change of sections that ``TWO_PERSONS`` names, approved by nobody else. Nothing has changed."""
+    """A change of sections that ``TWO_PERSONS`` names lacks the approval of a second person. Nothing has
+    changed.
+    """
 
     def __init__(self, sections: Collection[str]) -> None:
         self.sections = tuple(sections)
@@ -44,7 +46,7 @@ class SecondPersonNeeded(EditRefused):
 
 
 class ReasonMissing(EditRefused):
-    """A proposal, or a decision about one, without the reason for it."""
+    """A proposal, or a decision about one, lacks its reason."""
 
     def __init__(self) -> None:
         super().__init__("enter a reason of at most 500 characters; it is shown to the person who approves")
@@ -61,7 +63,7 @@ class ProposalRefused(EditRefused):
 LONGEST_REASON: Final = 500
 
 MOST_OPEN: Final = 100
-"""How many proposals of one account may be open, so that nobody fills the list for all."""
+"""How many proposals of one account may be open, so that it cannot fill the list for all."""
 
 
 def carry_out(
@@ -78,7 +80,7 @@ def carry_out(
     """Make a planned change; where it waits for a second person (``TWO_PERSONS``), propose it.
 
     :param reason: why, for the second person; None where it cannot be proposed.
-    :param break_glass: why one person alone makes it then.
+    :param break_glass: why it is then made without a second person.
     :raises SecondPersonNeeded: it waits, and neither is given.
     :raises ReasonMissing: the one that is given is empty or too long.
     :raises TooManyProposals: the account has too many open already.
@@ -137,9 +139,9 @@ def _propose(
 
 
 def require_as_proposed(proposal: Proposal, now: Sequence[AuditedChange]) -> None:
-    """Make sure that the change would do exactly what it did when it was previewed for its proposer.
+    """Make sure that the change would do exactly what its proposer saw in the preview.
 
-    :param now: the change as it comes out of the rows of now.
+    :param now: the change, planned from the current rows.
     :raises Conflict: with what differs from the rows that it was based on.
     """
     if changes_text(now) != proposal.changes:
@@ -147,7 +149,7 @@ def require_as_proposed(proposal: Proposal, now: Sequence[AuditedChange]) -> Non
 
 
 def changed_since(proposal: Proposal, meanwhile: tuple[FieldDifference, ...]) -> Conflict:
-    """The conflict of a proposal with what changed since, in words for the one who would approve it."""
+    """The conflict of a proposal with what changed since, in words for its approver."""
     gone = bool(meanwhile) and all(each.after is None for each in meanwhile)
     what = "removed" if gone else "changed"
     return Conflict(
@@ -168,8 +170,8 @@ def _meanwhile(then: Sequence[AuditedChange], now: Sequence[AuditedChange]) -> I
 def require_open(connection: Connection, proposal_id: int, now: datetime) -> Proposal:
     """The proposal, still to be decided.
 
-    :param connection: of the writer: nobody else decides before its transaction ends.
-    :raises ProposalRefused: it has expired, or somebody has decided already; or there is none.
+    :param connection: of the writer: the proposal cannot change before its transaction ends.
+    :raises ProposalRefused: it has expired, or it is already decided; or there is none.
     """
     proposal = proposal_by_id(connection, proposal_id)
     if proposal is None:
@@ -193,7 +195,7 @@ def close(
     reason: str = "",
     made: Saved | None = None,
 ) -> Saved:
-    """Give an open proposal its final state and record it. Hashes of passwords and tokens are forgotten.
+    """Give an open proposal its final state and record it. Hashes of passwords and tokens are deleted.
 
     :param made: what the approval changed.
     """
@@ -226,8 +228,8 @@ def close(
 def note_expired(database: Database, audit_keys: AuditKeys, actor: Actor) -> None:
     """Close the proposals whose time is over, and record that each has expired.
 
-    Whoever looks at proposals or decides about one notices: no job runs for it. An expired proposal
-    cannot be approved, noticed or not.
+    Pages and decisions about proposals call this: no job runs for it. An expired proposal cannot be approved,
+    closed or not.
     """
     now = database.clock()
     with reading(database.reads) as connection:
@@ -261,7 +263,7 @@ _VERBS: Final = {
 
 
 def _documented(proposal: Proposal, decided_by: str | None) -> dict[str, Any]:
-    """What the audit log keeps of a proposal's state; the change itself stands in the record of proposing."""
+    """What the audit log has of a proposal's state. The change itself is in the record of the proposal."""
     return {
         "state": proposal.state.value,
         "section": proposal.section,
@@ -298,7 +300,7 @@ def show_proposal(database: Database, role: Role, proposal_id: int) -> Proposal 
 
 
 def waiting_count(database: Database, two_persons: TwoPersons, role: Role) -> int:
-    """How many proposals wait; no database is asked where ``TWO_PERSONS`` names nothing."""
+    """How many proposals wait. Without a query where ``TWO_PERSONS`` names nothing."""
     if not two_persons.sections:
         return 0
     now: datetime = database.clock()
@@ -323,7 +325,7 @@ def require_leave(
 ) -> None:
     """Let one person change these guarded sections only for a reason, which is recorded before the change.
 
-    :param sections: those that ``TWO_PERSONS`` names; with none of them nothing is asked.
+    :param sections: those that ``TWO_PERSONS`` names; without any, no reason is needed.
     :param break_glass: the reason, None where none is given.
     :raises SecondPersonNeeded: it is not given. The caller's transaction must then not commit.
     :raises ReasonMissing: it is empty or too long.

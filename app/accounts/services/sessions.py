@@ -1,4 +1,4 @@
-"""Sessions of signed-in browsers, and how long ago their owner last proved who they are."""
+"""Sessions of signed-in browsers, and when their owner last proved their identity."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from app.db.engine import reading, writing
 
 
 def proved_lately(database: Database, operator_id: int, secret: str) -> bool:
-    """Whether the last proof of the cookie's session is recent enough for a grave change."""
+    """Whether the last proof of the cookie's session is recent enough for a sensitive change."""
     now = database.clock()
     with reading(database.engine) as connection:
         known = open_session(connection, operator_id, session_digest(secret), now)
@@ -40,7 +40,7 @@ def note_proof(database: Database, operator_id: int, secret: str) -> None:
     """Note that the session's owner has just given password, code or passkey again."""
     where = (OperatorSession.digest == session_digest(secret), OperatorSession.operator_id == operator_id)
     with writing(database.engine) as connection:
-        # A session that was ended meanwhile has no row, and stays ended.
+        # A session that was ended meanwhile does not match, and stays ended.
         connection.execute(update(OperatorSession).where(*where).values(proved_at=database.clock()))
 
 
@@ -94,13 +94,13 @@ def begin_session(
 
 
 def session_is_open(database: Database, operator_id: int, secret: str, *, counts_as_use: bool = True) -> bool:
-    """Whether the cookie's session is still open. A use keeps it open."""
+    """Whether the cookie's session is still open. Each use extends it."""
     now = database.clock()
     where = (OperatorSession.digest == session_digest(secret), OperatorSession.operator_id == operator_id)
     with reading(database.engine) as connection:
         known = open_session(connection, operator_id, session_digest(secret), now)
     if counts_as_use and known is not None and now - known.seen_at >= _SEEN_EVERY:
-        # Where the feed keeps the lock, the use is noted next time: reading a page does not fail for it.
+        # While the feed holds the lock, the use is noted next time, so that reading a page does not fail.
         with suppress(OperationalError), writing(database.engine) as connection:
             # A session that was ended meanwhile stays ended.
             connection.execute(update(OperatorSession).where(*where).values(seen_at=now))
@@ -120,7 +120,9 @@ def end_session(
 
 
 def end_sessions(connection: Connection, now: datetime, why: SessionEnd, *which: ColumnElement[bool]) -> int:
-    """End the open sessions that meet the conditions, in a writing transaction of the caller; how many."""
+    """End the open sessions that meet the conditions, in a writing transaction of the caller. Returns how
+    many.
+    """
     ended = update(OperatorSession).where(~session_ended(now), *which)
     return connection.execute(ended.values(ended_at=now, ended_why=why.value)).rowcount
 
@@ -128,7 +130,7 @@ def end_sessions(connection: Connection, now: datetime, why: SessionEnd, *which:
 def end_own_session(
     database: Database, audit_keys: AuditKeys, operator_id: int, session_id: int, actor: Actor
 ) -> bool:
-    """End one open session of an account by its id; whether there was one."""
+    """End one open session of an account by its id. Returns whether there was one."""
     now = database.clock()
     which = (OperatorSession.id == session_id, OperatorSession.operator_id == operator_id)
     with writing(database.engine) as connection:
@@ -140,14 +142,14 @@ def end_own_session(
 
 
 class EndedSession(Struct, frozen=True):
-    """A session that is over: whose it was, and why it ended; None where its time was up."""
+    """A session that has ended: its owner, and the reason; None where its time was over."""
 
     email: str
     why: SessionEnd | None
 
 
 def ended_session(database: Database, secret: str) -> EndedSession | None:
-    """The session of a cookie that no longer counts; None where nothing is known of it any more."""
+    """The session of a cookie that no longer counts; None where it is not stored any more."""
     with reading(database.engine) as connection:
         row = session_with(connection, session_digest(secret))
     return (
@@ -163,5 +165,5 @@ def open_sessions(database: Database, operator_id: int, secret: str) -> list[Ope
 
 
 def session_digest(secret: str) -> bytes:
-    """What the database knows of a cookie's secret."""
+    """The digest of a cookie's secret, which is all that the database has of it."""
     return hashlib.sha256(secret.encode()).digest()

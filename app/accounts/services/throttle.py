@@ -1,7 +1,7 @@
 """Counts guesses at passwords and codes in the database, so that all processes slow a guesser down together.
 
-A try is counted before anything typed is looked at, and given back when it was right. So of many tries at
-once no more are judged than one after another (docs/decisions/0013-counted-before-judged.md).
+A try is counted before anything typed is checked, and removed from the count when it was right. So parallel
+tries get no more checks than successive ones (docs/decisions/0013-counted-before-judged.md).
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _SWEPT_AT_ONCE: Final = 500
 
 
 class Guess(Struct, frozen=True):
-    """Who tries to sign in, before it is known whether it is them.
+    """A try to sign in, before it is known whether it is right.
 
-    :param typed: what was typed as the email; it is kept nowhere.
+    :param typed: what was typed as the email; it is not stored.
     :param account: the one that it names, None where there is none.
     :param network: the caller's address, of IPv6 its /64.
     :param device: the name of a browser that signed in to the account before, where it proves to be one.
@@ -44,16 +44,16 @@ class Guess(Struct, frozen=True):
 
 
 class Attempt(Struct, frozen=True):
-    """A guess that was counted as a failure and may be judged now. ``before`` is what was counted already."""
+    """A guess that was counted as a failure and may be checked now. ``before`` is the former count."""
 
     before: Mapping[str, FailureRow | None]
     at: datetime
 
 
 class MustWait(Exception):
-    """A guess is refused without being judged, and not counted. Its text is for the one who guesses.
+    """A guess is refused without a check, and not counted. The text is for the guesser.
 
-    ``seconds`` is after how many of them the next one is judged.
+    ``seconds`` is how long after it the next one is checked.
     """
 
     def __init__(self, wait: timedelta, why: str = "Too many failed sign-ins.") -> None:
@@ -63,13 +63,13 @@ class MustWait(Exception):
 
 
 def reserve(database: Database, audit_keys: AuditKeys, guess: Guess) -> Attempt:
-    """Count a guess as a failure, before it is judged.
+    """Count a guess as a failure, before it is checked.
 
-    :raises MustWait: there were too many failures; the guess must not be judged.
+    :raises MustWait: there were too many failures; the guess must not be checked.
     """
     scopes, now = _keys(audit_keys, guess), database.clock()
     with reading(database.engine) as connection:
-        # Whoever is refused takes no lock.
+        # A refused guess takes no lock.
         known = sign_in_failures(connection, scopes)
     if any(row.last_at > now for row in known):
         known = _brought_back(database, scopes, now)
@@ -87,7 +87,7 @@ def reserve(database: Database, audit_keys: AuditKeys, guess: Guess) -> Attempt:
 
 
 def release(database: Database, attempt: Attempt) -> None:
-    """Give a try back that was right: everything is counted as if there had been none."""
+    """Remove a right guess from the count, as if there had been none."""
     with counting(database.engine) as connection:
         for row in sign_in_failures(connection, attempt.before, locked=True):
             before, failures = attempt.before[row.key], row.failures - 1
@@ -101,7 +101,7 @@ def release(database: Database, attempt: Attempt) -> None:
 def note_failure(database: Database, audit_keys: AuditKeys, guess: Guess, actor: Actor, reason: str) -> None:
     """Record in the audit log that a guess was wrong. It was counted when it was reserved.
 
-    :param actor: who is signed in, or who tried: never with what was typed.
+    :param actor: the account that is signed in or was tried: never what was typed.
     """
     record_separately(
         database, audit_keys, actor, "sign_in.failed", _subject(audit_keys, guess), detail=reason
@@ -109,7 +109,7 @@ def note_failure(database: Database, audit_keys: AuditKeys, guess: Guess, actor:
 
 
 def forget_failures(database: Database, audit_keys: AuditKeys, guess: Guess) -> None:
-    """After a complete sign-in, forget the failures of this account from this network or browser.
+    """Delete the failures of this account from this network or browser after a complete sign-in.
 
     Those of the network with other accounts stay counted, and so do those of others with this account.
     """
@@ -130,9 +130,9 @@ def _subject(audit_keys: AuditKeys, guess: Guess) -> str:
 
 
 def _keys(audit_keys: AuditKeys, guess: Guess) -> dict[str, FailureScope]:
-    """What the guess is counted by.
+    """The keys by which the guess is counted.
 
-    A browser that signed in before is counted by itself alone, so that nobody else can keep its owner out.
+    A browser that signed in before is counted only by itself, so that no guesser can lock its owner out.
     """
     if guess.account is not None and guess.device is not None:
         return {f"device:{guess.account.id} {guess.device}": FailureScope.DEVICE}
@@ -148,9 +148,9 @@ def _keys(audit_keys: AuditKeys, guess: Guess) -> dict[str, FailureScope]:
 
 
 def _brought_back(database: Database, keys: Collection[str], now: datetime) -> list[FailureRow]:
-    """What is counted, failures of times that are still to come as of now.
+    """The counts, with times in the future replaced by now.
 
-    A clock that was ahead was corrected since: nobody waits for that difference too.
+    They come from a clock that was ahead and has been corrected. No one has to wait for that difference, too.
     """
     with counting(database.engine) as connection:
         ahead = SignInFailure.key.in_(keys), SignInFailure.last_at > now
@@ -170,6 +170,6 @@ def _require_no_wait(scopes: Mapping[str, FailureScope], rows: list[FailureRow],
 
 
 def _sweep(connection: Connection, now: datetime) -> None:
-    """Delete counts that no longer count, some at a time."""
+    """Delete a few outdated counts."""
     old = forgotten_failures(connection, now - FAILURES_FORGOTTEN, _SWEPT_AT_ONCE)
     connection.execute(delete(SignInFailure).where(SignInFailure.key.in_(old)))

@@ -33,11 +33,11 @@ from app.db.database import Database
 from app.parts import current
 
 _WRITTEN = ("password", "must_change_password", "fs_uniquifier", "tf_primary_method", "tf_totp_secret")
-"""What Flask-Security sets on a user and hands to the datastore."""
+"""What Flask-Security sets on a user and passes to the datastore."""
 
 
 class _EveryUse(str):
-    """How a passkey may be used, in the library's words: alone and beside a password."""
+    """How a passkey may be used, in the library's words: as the only factor and next to a password."""
 
     def __eq__(self, other: object) -> bool:
         return any(str.__eq__(word, other) is True for word in ("first", "secondary"))
@@ -57,9 +57,9 @@ class OwnedPasskey(WebAuthnMixin):
 
 
 class OperatorUser(UserMixin):
-    """Who is signed in, or about to be. Attributes are the account's columns."""
+    """A user who is signed in or signing in. Attributes are the account's columns."""
 
-    # Flask-Security looks at the class for the columns that there are.
+    # Flask-Security looks at the class to find the columns.
     fs_uniquifier = ""
     tf_primary_method: str | None = None
     tf_totp_secret: str | None = None
@@ -68,7 +68,7 @@ class OperatorUser(UserMixin):
         self.take(account)
 
     def take(self, account: Account) -> None:
-        """Take over the account as it is stored."""
+        """Copy the account as it is stored."""
         self.account = account
         vars(self).update(asdict(account))
 
@@ -79,13 +79,13 @@ class OperatorUser(UserMixin):
 
     @property
     def fs_webauthn_user_handle(self) -> str:  # type: ignore[override]  # a column there, too
-        """What passkeys name the account by: nothing of its owner, and never the same at two gateways."""
+        """The account's name in passkeys: it says nothing about its owner, and differs between gateways."""
         made = f"{self.account.id} {self.account.created_at.isoformat()}"
         return hashlib.sha256(made.encode()).hexdigest()
 
     @property
     def factor_demanded(self) -> bool:
-        """Whether the account may not go without a second factor."""
+        """Whether the account must have a second factor."""
         return self.account.second_factor_required or second_factor_demanded(current(Database))
 
     @property
@@ -99,7 +99,7 @@ class OperatorUser(UserMixin):
         return bool(tf_setup_methods) or self.factor_demanded, tf_setup_methods
 
     def check_tf_required_setup(self) -> bool:
-        """Whether the account may not go without one-time codes: where they are its only second factor."""
+        """Whether the account must have one-time codes, as its only second factor."""
         return self.factor_demanded and not self.webauthn
 
 
@@ -107,7 +107,7 @@ class OperatorDatastore(UserDatastore):
     """Reads and writes accounts through the service; every write is a transaction of its own."""
 
     def __init__(self) -> None:
-        super().__init__(OperatorUser, RoleMixin)  # what a role allows is the guard's matter
+        super().__init__(OperatorUser, RoleMixin)  # the guard checks roles
 
     def find_user(self, case_insensitive: bool = False, **kwargs: Any) -> OperatorUser | None:
         """The account by ``email`` or ``fs_uniquifier``."""
@@ -116,7 +116,7 @@ class OperatorDatastore(UserDatastore):
         return None if account is None else OperatorUser(account)
 
     def put(self, user: Any) -> Any:
-        """Store what was set on the user. What a passkey's use changes was stored by then."""
+        """Store what was set on the user. What the use of a passkey changed is already stored."""
         if not isinstance(user, OwnedPasskey) and user.unsaved:
             parts = current(Database), current(AuditKeys), current(TwoPersons)
             user.take(update_account(*parts, user.id, user.unsaved, actor=actor_named(user.email)))
@@ -126,17 +126,17 @@ class OperatorDatastore(UserDatastore):
         """Does nothing: ``put`` has stored the user."""
 
     def find_webauthn(self, credential_id: bytes) -> OwnedPasskey | None:
-        """The passkey with this credential id, whoever has it."""
+        """The passkey with this credential id, of any account."""
         passkey = find_passkey(current(Database), credential_id)
         return None if passkey is None else OwnedPasskey(passkey)
 
     def find_user_from_webauthn(self, webauthn: Any) -> OperatorUser | None:
-        """Who has the passkey."""
+        """The owner of the passkey."""
         account = find_account(current(Database), account_id=webauthn.operator_id)
         return None if account is None else OperatorUser(account)
 
     def create_webauthn(self, user: Any, *_args: Any, **values: Any) -> None:
-        """Keep a passkey that was just registered.
+        """Store a passkey that was just registered.
 
         :raises Conflict: its name was taken meanwhile, or the account has too many.
         """
@@ -154,7 +154,7 @@ class OperatorDatastore(UserDatastore):
             raise Conflict(str(refused)) from None
 
     def delete_webauthn(self, webauthn: Any) -> None:
-        """Remove a passkey of whoever is signed in.
+        """Remove a passkey of the signed-in user.
 
         :raises Conflict: it became the only second factor, or was removed, since its form was checked.
         """
@@ -166,14 +166,14 @@ class OperatorDatastore(UserDatastore):
 
 
 class OneTimeCodes(Totp):
-    """TOTP (RFC 6238) whose codes work once, in whichever process they are presented."""
+    """TOTP (RFC 6238) whose codes work once across all processes."""
 
     def __init__(self, keys: CodeKeys, secrets: dict[str, str], issuer: str) -> None:
         super().__init__(secrets, issuer)
         self._keys = keys
 
     def verify_totp(self, token: str, totp_secret: str, user: Any, window: int = 0) -> bool:
-        """Whether the code is the secret's. A secret that names no key may be encrypted by each."""
+        """Whether the code belongs to the secret. Without a key's name each key is tried."""
         return any(
             super(OneTimeCodes, self).verify_totp(token, secret, user, window)
             for secret in self._keys.readings(totp_secret)
@@ -181,7 +181,7 @@ class OneTimeCodes(Totp):
         )
 
     def generate_totp_secret(self) -> str:
-        """A new secret; until that is confirmed the same one, as the app on the phone has it already."""
+        """A new secret. It stays the same until it is confirmed, as the phone has it already."""
         pending = session.get("tf_totp_secret") if sets_up_second_factor() else None
         return str(pending or self._keys.factory().new().to_json(encrypt=True))
 
@@ -200,10 +200,12 @@ class OneTimeCodes(Totp):
 
 
 class RecoveryCodes(MfRecoveryCodesUtil):
-    """Flask-Security's recovery codes with ours behind them: it keeps readable ones, and lets two use one."""
+    """Flask-Security's recovery codes with our storage: the library stores them readable, and lets two
+    requests use one.
+    """
 
     def check_recovery_code(self, user: Any, code: str) -> bool:
-        """Use the code up; whether it was one."""
+        """Use the code up. Returns whether it was one."""
         database = current(Database)
         audit_keys = current(AuditKeys)
         own = actor_named(user.email)
@@ -217,5 +219,5 @@ class RecoveryCodes(MfRecoveryCodesUtil):
         return True
 
     def delete_recovery_code(self, user: UserMixin, code: str) -> bool:
-        """Nothing: it is used up already."""
+        """Do nothing: it is already used up."""
         return True

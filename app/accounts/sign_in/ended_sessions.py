@@ -1,4 +1,6 @@
-"""Sessions as rows of the database, named by the signed cookie, so that they can be ended from elsewhere."""
+"""Sessions as rows of the database, named by the signed cookie, so that they can be ended from other
+browsers.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from app.parts import current
 
 SECRET: Final = "console_session"  # noqa: S105  the key's name in the cookie
 
-_KEPT: Final = frozenset({"_user_id", "_fresh", "_id", "fs_cc", "fs_paa", "_flashes"})
+_PRESERVED: Final = frozenset({"_user_id", "_fresh", "_id", "fs_cc", "fs_paa", "_flashes"})
 """What Flask-Login and Flask-Security have just written about the new sign-in."""
 
 _HOW: Final = {"password": "password", "change": "new password", "webauthn": "passkey"}
@@ -34,7 +36,7 @@ def renew_session(_sender: Any, user: Any, authn_via: list[str] | None = None, *
 
     Everything else in the cookie is removed, the CSRF token included.
     """
-    for key in set(session) - _KEPT:
+    for key in set(session) - _PRESERVED:
         del session[key]
     session.permanent = True
     # Flask-Security passes ``authn_via`` for passwords, not for second factors.
@@ -46,11 +48,11 @@ def renew_session(_sender: Any, user: Any, authn_via: list[str] | None = None, *
 
 
 def leave_ended_session(*, counts_as_use: bool = True) -> EndedSession | None:
-    """Sign out a user whose session has ended. Returns whose it was and why, None where there was none.
+    """Sign out a user whose session has ended. Returns its owner and the reason, None where there was none.
 
-    A session that was ended everywhere no longer says who is signed in; its secret still tells.
+    A session that was ended everywhere no longer names its user, but its secret is still known.
 
-    :param counts_as_use: whether an open session is used by this request, which keeps it open.
+    :param counts_as_use: whether this request extends an open session.
     """
     secret, signed_in = session.get(SECRET, ""), current_user.is_authenticated
     if not signed_in and not secret:
@@ -65,7 +67,7 @@ def leave_ended_session(*, counts_as_use: bool = True) -> EndedSession | None:
 
 
 def sets_up_second_factor() -> bool:
-    """Whether this session waits for the first code of a second factor that is being set up."""
+    """Whether this session waits for the first code of a new second factor."""
     return session.get("tf_state") == "validating_profile"
 
 

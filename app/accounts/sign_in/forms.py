@@ -1,10 +1,12 @@
-"""Sign-in forms. Each counts a try before it looks at it, and refuses while there were too many.
+"""Sign-in forms. Each counts a try before it is checked, and refuses it after too many failures.
 
-A guess takes a processor for the hash of a password, and the database for what is counted. Who guesses from
-many addresses is not slowed down by what is counted of each, and would keep everybody else waiting for both.
+A guess uses a processor for the hash of a password, and the database for the counts. Guesses from many
+addresses are not slowed down by the count of each, and would make all other users wait for both. So there is
+one place for guesses of strangers (``place_for``).
 
-It gets its owner past what others make the account wait for. It opens nothing, and its own guesses have to
-wait, too. A new ``fs_uniquifier`` (a new password, every session ended) makes it worthless.
+The cookie of a known browser lets its owner sign in while others make the account wait. It grants nothing
+else, and its own wrong guesses have to wait, too. A new ``fs_uniquifier`` (a new password, every session
+ended) makes it worthless.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from app.parts import current
 from app.values.times import UNIX_EPOCH
 
 WAIT_SECONDS: Final = 8.0
-"""While nobody may write, each guess before it waits in vain for the database: the sum has to stay short."""
+"""While the database takes no writes, each guess before it waits in vain: the sum has to stay short."""
 
 _AGAIN: Final = timedelta(seconds=5)
 
@@ -45,12 +47,12 @@ _place = Lock()
 
 @contextmanager
 def place_for(guess: Guess) -> Iterator[None]:
-    """Wait for the place where a guess is looked at. Whom the gateway knows needs none.
+    """Wait for the one place where guesses are checked. Known users and browsers need none.
 
-    Of whoever is signed in, or at a browser that signed in before, few guesses are looked at in any case. For
+    Few guesses of signed-in users, and of browsers that signed in before, are checked in any case. For
     strangers it makes no difference whether the account exists.
 
-    :raises MustWait: others had it for ``WAIT_SECONDS``; the guess must not be judged.
+    :raises MustWait: others had it for ``WAIT_SECONDS``; the guess must not be checked.
     """
     if guess.device is not None or current_user.is_authenticated:
         yield
@@ -68,7 +70,7 @@ _SECOND: Final = timedelta(seconds=1)
 
 
 def known_device(account: Account) -> str | None:
-    """The name of the browser that asks, where it signed in to the account before; else None."""
+    """The name of the requesting browser, if it signed in to the account before; else None."""
     match = _COOKIE.fullmatch(request.cookies.get(_cookie_name(account.id), ""))
     if match is None:
         return None
@@ -81,7 +83,7 @@ def known_device(account: Account) -> str | None:
 
 
 def remember_device(_sender: Any, user: Any, **_more: Any) -> None:
-    """After a complete sign-in, let the browser keep that it was it."""
+    """After a complete sign-in, give the browser a cookie that proves it."""
     account: Account = user.account
     device = known_device(account) or secrets.token_hex(16)
     now = (current(Database).clock() - UNIX_EPOCH) // _SECOND
@@ -103,7 +105,7 @@ def remember_device(_sender: Any, user: Any, **_more: Any) -> None:
 
 
 def _cookie_name(account_id: int) -> str:
-    """Beside the session's cookie, with the same prefix."""
+    """Next to the session's cookie, with the same prefix."""
     return f"{current_app.session_interface.get_cookie_name(current_app)}_device_{account_id}"
 
 
@@ -116,13 +118,13 @@ def _seal(account: Account, device: str, at: int, key: str) -> str:
 
 
 def guess_at(account: Account | None, typed: str = "") -> Guess:
-    """A try at an account, or at what was typed where that names none, by the browser that asks."""
+    """A try at an account by the requesting browser, or at the typed text where that names no account."""
     device = None if account is None else known_device(account)
     return Guess(typed, network(), account, device)
 
 
 class Throttled:
-    """Counts a try before it is judged, and refuses it without a look while there were too many."""
+    """Counts a try before it is checked, and refuses it unchecked after too many failures."""
 
     form_errors: list[str]
     failure = "wrong email or password"
@@ -131,7 +133,7 @@ class Throttled:
     def throttled_account(self) -> str:
         """The email of the account whose secret is tried, whether or not there is such an account.
 
-        By default that of who is about to sign in, else of who is signed in.
+        By default that of the user who is signing in, else of the signed-in user.
         """
         user = getattr(self, "user", None) or current_user
         return str(getattr(user, "email", ""))
@@ -143,12 +145,12 @@ class Throttled:
         guess = guess_at(find_account(database, email=typed), typed)
         try:
             with place_for(guess):
-                return self._judged(database, audit_keys, guess, **kwargs)
+                return self._check(database, audit_keys, guess, **kwargs)
         except MustWait as refused:
             self.form_errors.append(str(refused))
             return False
 
-    def _judged(self, database: Database, audit_keys: AuditKeys, guess: Guess, **kwargs: Any) -> bool:
+    def _check(self, database: Database, audit_keys: AuditKeys, guess: Guess, **kwargs: Any) -> bool:
         attempt = reserve(database, audit_keys, guess)
         if self._is_short_enough() and super().validate(**kwargs):  # type: ignore[misc]
             release(database, attempt)
@@ -167,7 +169,7 @@ class Throttled:
 
 
 class SignInForm(Throttled, LoginForm):
-    """Email and password, and where to go on to, on this host alone."""
+    """Email and password, and the page after it, only on this host."""
 
     # The library's field refuses admin@localhost, since no mail can reach it.
     email = EmailField(
@@ -179,7 +181,7 @@ class SignInForm(Throttled, LoginForm):
         return self.email.data or ""
 
     def validate_next(self, field: HiddenField) -> None:
-        # The library's version refuses the form, and with it the right password.
+        # The library's version refuses the whole form, even with the right password.
         if field.data and not validate_redirect_url(field.data):
             field.data = ""
 
@@ -201,7 +203,7 @@ class CodeForm(Throttled, TwoFactorVerifyCodeForm):
 
 
 class RecoveryForm(Throttled, MfRecoveryForm):
-    """A recovery code in place of the second factor. Failures count like those of passwords."""
+    """A recovery code instead of the second factor. Failures count like those of passwords."""
 
     failure = "wrong or used recovery code"
     code = StringField(
@@ -222,7 +224,7 @@ class NewPasswordForm(Throttled, ChangePasswordForm):
         self.new_password_confirm.label.text = "New password again"
 
     def validate(self, **kwargs: Any) -> bool:
-        # What is wrong with the new password is no guess at the old one.
+        # A fault of the new password is no guess at the old one.
         new = self.new_password.data or ""
         complaint = why_refused(new, current_user.email)
         if complaint is None and new == self.password.data:

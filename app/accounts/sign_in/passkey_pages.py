@@ -1,8 +1,8 @@
-"""Passkeys (WebAuthn) by Flask-Security: whom they belong to, their forms, challenges that work once.
+"""Passkeys (WebAuthn) by Flask-Security: their owners, their forms, challenges that work once.
 
-Three things are stricter than the library. The site that a passkey belongs to is a setting, not whatever
-a request's Host says. The device always asks for its PIN, finger or face, so that one passkey may stand
-for both factors. And a challenge is for one purpose and one account, and is answered once.
+Three things are stricter than in the library. The site of a passkey is a setting, not the request's Host. The
+device always requires its PIN, finger or face, so that one passkey counts as both factors. And a challenge is
+for one purpose and one account, and is answered once.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from app.parts import current
 from app.values.times import from_unix_microseconds, unix_microseconds
 
 ANSWERED_WITHIN: Final = timedelta(minutes=5)
-"""A challenge that nobody has answered by then is not answered any more."""
+"""A challenge is not accepted later than this."""
 
 _PURPOSES: Final = {"security.wan_register": "register", "security.wan_signin": "sign-in"}
 STEP_UP: Final = "step-up"
@@ -59,28 +59,28 @@ def _public_origin() -> str:
 def _relying_party() -> str:
     """The host name that passkeys belong to: that of ``PUBLIC_ORIGIN``.
 
-    Without the setting only ``localhost`` will do, which is nobody else's: browsers refuse addresses such as
-    127.0.0.1.
+    Without the setting only ``localhost`` works, which is always this machine: browsers refuse addresses such
+    as 127.0.0.1.
     """
     return urlsplit(_public_origin()).hostname or "localhost"
 
 
 def passkeys_work_here() -> bool:
     """Whether the console is open under the name that passkeys belong to."""
-    return request.host.split(":")[0].lower() == _relying_party()  # also False for what no host name is
+    return request.host.split(":")[0].lower() == _relying_party()  # also False for an invalid host name
 
 
 class PasskeyUtil(WebauthnUtil):
     """The parameters of the ceremonies."""
 
     def generate_challenge(self, nbytes: int | None = None) -> str:
-        """A random challenge that tells what it is for, whom, and when it was made."""
+        """A random challenge with its purpose, its account and the time when it was made."""
         self.origin()
         purpose = _PURPOSES.get(request.endpoint or "", STEP_UP)
         return Challenge(purpose, _signed_in_id(), current(Database).clock()).text()
 
     def origin(self) -> str:
-        """What the browser must name as the page's origin. Under another name there are no passkeys.
+        """The origin that the browser must name. Under another name there are no passkeys.
 
         The library takes both the origin and the relying party from the request.
         """
@@ -89,19 +89,19 @@ class PasskeyUtil(WebauthnUtil):
         return _public_origin() or request.host_url.rstrip("/")
 
     def authenticator_selection(self, user: UserMixin, usage: str) -> AuthenticatorSelectionCriteria:
-        """Any device that knows its owner."""
+        """Any device that verifies its owner."""
         return AuthenticatorSelectionCriteria(
             resident_key=ResidentKeyRequirement.PREFERRED,
             user_verification=UserVerificationRequirement.REQUIRED,
         )
 
     def user_verification(self, user: UserMixin | None, usage: list[str]) -> UserVerificationRequirement:
-        """At every use, whatever for."""
+        """Required at every use, for any purpose."""
         return UserVerificationRequirement.REQUIRED
 
 
 class Challenge(Struct, frozen=True):
-    """What a challenge is for: ``account_id`` is 0 while nobody is signed in."""
+    """What a challenge is for: ``account_id`` is 0 before the sign-in."""
 
     purpose: str
     account_id: int
@@ -113,7 +113,7 @@ class Challenge(Struct, frozen=True):
         return f"{self.purpose}.{self.account_id}.{made_at}.{secrets.token_urlsafe(32)}"
 
     def is_open(self, purpose: str) -> bool:
-        """Whether it may be answered by this request: for this purpose, by whoever is signed in, now."""
+        """Whether this request may answer it now: the purpose and the signed-in account match."""
         age = current(Database).clock() - self.made_at
         fits = (self.purpose, self.account_id) == (purpose, _signed_in_id())
         return fits and timedelta() <= age <= ANSWERED_WITHIN
@@ -129,12 +129,12 @@ class PasskeyFactor(WebAuthnTfPlugin):
     """Passkeys as second factor of an account without one-time codes. With codes, their page offers both."""
 
     def get_setup_methods(self, user: Any) -> list[tuple[str, str]]:
-        """The one method, where it is the account's only one: the library would ask which otherwise."""
+        """The method, where it is the account's only one: otherwise the library lets the user choose."""
         return [] if user.tf_totp_secret else super().get_setup_methods(user)
 
 
 def step_up_options(passkeys: Sequence[WebAuthnMixin]) -> tuple[str, str]:
-    """What a browser needs to ask for one of these passkeys again: the options as JSON, and their seal."""
+    """What a browser needs to request one of these passkeys again: the options as JSON, and their seal."""
     security = current_app.extensions["security"]
     challenge = security.webauthn_util.generate_challenge()
     options = generate_authentication_options(
@@ -160,11 +160,11 @@ _LONGEST_ANSWER = 16_384
 _UNREADABLE = (
     WebAuthnException, ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError,
 )  # fmt: skip
-"""What the libraries raise over JSON, CBOR or keys that are not what they should be."""
+"""What the libraries raise for invalid JSON, CBOR or keys."""
 
 
 class _Answer:
-    """What a browser answers, read without a fault whatever it is."""
+    """A browser's answer, whose reading never raises."""
 
     credential: HiddenField
 
@@ -211,7 +211,7 @@ class RegisteredForm(_Answer, WebAuthnRegisterResponseForm):
 
 
 class AnsweredForm(_Answer, WebAuthnSigninResponseForm):
-    """A passkey's answer, at sign-in or when it is asked for again."""
+    """A passkey's answer, at sign-in or when it is requested again."""
 
     def validate(self, **kwargs: Any) -> bool:
         challenge = read_challenge(self.challenge)
@@ -220,7 +220,7 @@ class AnsweredForm(_Answer, WebAuthnSigninResponseForm):
             return False
         self.user_verification = True
         if not super().validate(**kwargs) or not self._of_the_right_account():
-            # The library tells what is wrong in the words of the protocol, and which passkeys there are.
+            # The library explains it in terms of the protocol, and reveals which passkeys exist.
             self.credential.errors = [_NOT_ACCEPTED]
             self._note_refusal()
             return False
@@ -232,9 +232,9 @@ class AnsweredForm(_Answer, WebAuthnSigninResponseForm):
         return False
 
     def _note_refusal(self) -> None:
-        """Tell the audit log of a passkey that is known and refused, such as one that was copied.
+        """Record in the audit log that a known passkey was refused, such as one that was copied.
 
-        When it was asked for again, the form around this one has noted it.
+        When it was requested again, the form around this one has recorded it.
         """
         user: Any = self.user
         if user is None or self.is_verify:

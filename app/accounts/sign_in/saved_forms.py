@@ -1,8 +1,8 @@
-"""What was typed is not lost when its session has ended; and the console takes forms and nothing else.
+"""Saves what was typed when its session has ended, and refuses bodies that are not forms.
 
-The page that says so carries the fields, and sends them again once somebody is signed in. A browser with
-scripts keeps them in its window meanwhile; the server keeps nothing. Only what one of the console's own pages
-sent is kept: otherwise another site could put its fields where an operator sends them on.
+The page that says so carries the fields, and sends them again after a sign-in. A browser with scripts stores
+them in its window meanwhile; the server stores nothing. Only forms from the console's own pages are carried:
+otherwise another site could put in fields that an operator then sends.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _FORMS: Final = frozenset({"application/x-www-form-urlencoded", "multipart/form-
 
 
 def refuse_other_bodies() -> None:
-    """Runs first of all. The library would read JSON where a form is expected, whatever is in it.
+    """Runs before everything else. The library would read JSON where a form is expected.
 
     :raises MustWait: such bodies were sent too often as tries to sign in; they count, too.
-    :raises UnsupportedMediaType: there is a body that is no form.
+    :raises UnsupportedMediaType: the body is not a form.
     """
     sent = request.content_length or "HTTP_TRANSFER_ENCODING" in request.environ
     if not sent or request.mimetype in _FORMS:
         return
-    if request.blueprint == "security":  # where a body is a try at a secret
+    if request.blueprint == "security":  # here a body is a try at a secret
         guess = Guess("", network())
         with place_for(guess):
             reserve(current(Database), current(AuditKeys), guess)
@@ -49,16 +49,16 @@ ENDED_WORDS: Final[dict[str, str]] = {
     SessionEnd.SECOND_FACTOR: "The second factor of your account was changed or is now required.",
     SessionEnd.SWITCHED_OFF: "Your account was turned off. Ask an administrator.",
 }
-"""Why a session ended, for the browser that had it."""
+"""Why a session ended, for its browser."""
 
 _SECRETS: Final = re.compile(r"password|credential|recovery|(^|[-_])code$|^step_up-", re.IGNORECASE)
-"""Names of fields that are never carried along: they are typed again."""
+"""Names of fields that are never carried: they have to be typed again."""
 
 _LONGEST_SHOWN: Final = 120
 
 
 def sent_by_own_page() -> bool:
-    """Whether a page of the console sent the request, as the browser says."""
+    """Whether a page of the console sent the request, by the browser's headers."""
     site = request.headers.get("Sec-Fetch-Site")
     if site is not None:
         return site == "same-origin"
@@ -67,30 +67,30 @@ def sent_by_own_page() -> bool:
 
 
 def save_form_after_end(ended: EndedSession | None) -> Response | None:
-    """The page of a change that came when nobody was signed in any more; None where nothing is kept."""
+    """The page for a change that came after the session had ended; None where nothing is carried."""
     if not sent_by_own_page():
         return None
     if ended is not None:
-        allow_forms()  # its cookie was signed for somebody who was signed in
+        allow_forms()  # its cookie was signed for the user who was signed in
     return _page(401, ended)
 
 
 def save_form_after_stale_token() -> Response | None:
-    """The page of a change whose token is out of date; None where nothing is kept."""
+    """The page for a change whose token is out of date; None where nothing is carried."""
     return _page(400, None, stale=True) if sent_by_own_page() else None
 
 
 def _page(status: int, ended: EndedSession | None, *, stale: bool = False) -> Response:
     sent = (pair for pair in request.form.items(multi=True) if pair[0] != TOKEN_FIELD)
-    kept = [pair for pair in sent if not _SECRETS.search(pair[0])]
-    typed = [pair for pair in kept if _is_typed(*pair)]
+    carried = [pair for pair in sent if not _SECRETS.search(pair[0])]
+    typed = [pair for pair in carried if _is_typed(*pair)]
     page = render_template(
         "console/account/ended.html",
         stale=stale,
         why=ENDED_WORDS.get(ended.why or "", "") if ended else "",
         email=ended.email if ended else "",
         action=request.full_path.rstrip("?"),
-        kept=kept,
+        kept=carried,
         shown=[(_label(name), value[:_LONGEST_SHOWN]) for name, value in typed],
         sign_in=url_for("security.login", next=url_for("account.kept")),
     )
@@ -98,15 +98,15 @@ def _page(status: int, ended: EndedSession | None, *, stale: bool = False) -> Re
 
 
 def _label(name: str) -> str:
-    """A field's name for people, as far as it tells: the page that was typed on is gone."""
+    """A label made of the field's name: the page where it was typed is gone."""
     return name[:1].upper() + name[1:].replace("_", " ")
 
 
 def _is_typed(name: str, value: str) -> bool:
-    """Whether somebody typed or chose it, as far as its name tells."""
+    """Whether a person typed or chose it, by its name."""
     return bool(value.strip()) and name not in ("seen", "decimals_shown", "confirm", "back")
 
 
 def words_of_end(text: str) -> str:
-    """Why a session ended, by the argument of the sign-in page; empty where that says nothing known."""
+    """Why a session ended, by the argument of the sign-in page; empty where the reason is unknown."""
     return ENDED_WORDS.get(text, "")

@@ -74,14 +74,14 @@ _SETTINGS: Final[dict[str, Any]] = {
     "TOTP_ISSUER": "Transfer gateway",
     "WEBAUTHN": True,
     "WAN_RP_NAME": "Transfer gateway",
-    "WAN_ALLOW_USER_HINTS": False,  # they tell which accounts there are
+    "WAN_ALLOW_USER_HINTS": False,  # they reveal which accounts exist
     "WAN_REGISTER_WITHIN": ANSWERED_WITHIN,
     "WAN_SIGNIN_WITHIN": ANSWERED_WITHIN,
     "WAN_REGISTER_TIMEOUT": _BROWSER_WAITS,
     "WAN_SIGNIN_TIMEOUT": _BROWSER_WAITS,
     "MULTI_FACTOR_RECOVERY_CODES": True,
-    "FRESHNESS": timedelta(-1),  # never asked for: the guard does, by our clock, and keeps what was typed
-    "PASSWORD_SINGLE_HASH": ["argon2"],  # no HMAC under it, which commands would have to know as well
+    "FRESHNESS": timedelta(-1),  # never used: the guard does this by our clock, and carries what was typed
+    "PASSWORD_SINGLE_HASH": ["argon2"],  # no HMAC under it, which commands would have to compute as well
     "USER_IDENTITY_ATTRIBUTES": [{"email": {"mapper": str.lower, "case_insensitive": True}}],
     "RETURN_GENERIC_RESPONSES": True,
     "CSRF_PROTECT_MECHANISMS": ["session"],
@@ -108,39 +108,41 @@ _SETTINGS: Final[dict[str, Any]] = {
     "MSG_WEBAUTHN_CREDENTIAL_ID_INUSE": ("That passkey is already registered.", "error"),
     "MSG_WEBAUTHN_NO_VERIFY": ("The passkey was not accepted: %(cause)s.", "error"),
     "MSG_WEBAUTHN_EXPIRED": ("That took too long. Try again.", "error"),
-    # What is off: there is no mail server, and accounts are made by administrators. Registration and the like
-    # are off unless they are switched on; tests/admin/roles.py lists every route.
+    # What is off: there is no mail server, and administrators create accounts. Registration and the like are
+    # off by default; tests/admin/roles.py lists every route.
     "SEND_PASSWORD_CHANGE_EMAIL": False,
     "API_ENABLED_METHODS": ["session"],
-    # Its commands know neither the audit log nor two persons, and say that they changed what they did not.
+    # Its commands know neither the audit log nor two persons, and report changes that they did not make.
     "CLI_USERS_NAME": None,
     "CLI_ROLES_NAME": None,
 }
 
 
 def note_new_factor(_sender: Any, user: Any, **_more: Any) -> None:
-    """Remember, for the rest of the request, that an account got a second factor, or has one and changed its
+    """Note, for the rest of the request, that an account got a second factor, or has one and changed its
     password.
 
-    An account that an administrator made has to change its password before anything else is served, also
-    before the page of recovery codes that the factor's setup led to.
+    An account that an administrator made has to change its password before any other page, also before the
+    page of recovery codes that follows the factor's setup.
     """
     if user.tf_totp_secret or user.webauthn:
         g.new_factor_of = user.id
 
 
 def note_confirmed_code(sender: Any, user: Any, **more: Any) -> None:
-    """The same where codes were set up at sign-in. The library tells of every other sign-in by code, too."""
+    """The same where codes were set up at sign-in. The library sends this signal for every other sign-in by
+    code, too.
+    """
     if sets_up_second_factor():
         note_new_factor(sender, user, **more)
 
 
 def lead_on(response: Response) -> Response:
-    """Go on to the recovery codes after a second factor was set up, or the password changed, where the
+    """Redirect to the recovery codes after a second factor was set up, or the password changed, where the
     account has none.
 
-    The library goes back to the page of a new passkey after everything else, such as a removal: the
-    account's page tells what happened, and has the list.
+    After everything else, such as a removal, the library goes back to the page of a new passkey. The
+    account's page is better: it shows the result and the list.
     """
     if response.status_code == 302 and response.location == url_for("security.wan_register"):
         response.location = url_for("account.index")
@@ -152,7 +154,7 @@ def lead_on(response: Response) -> Response:
 
 
 def show_setup_again(response: Response) -> Response:
-    """After a wrong code the page of the same secret, with what is wrong beside the field.
+    """After a wrong code, show the page with the same secret again, with the fault next to the field.
 
     The library leads back to the start of the setup, or on to a page without the secret.
     """
@@ -179,14 +181,14 @@ def show_setup_again(response: Response) -> Response:
 def secure(app: Flask, secret_key: str, secret_keys_old: tuple[str, ...] = ()) -> CSRFProtect:
     """Set up sign-in, sessions and CSRF tokens. Returns the CSRF protection, which the guard calls.
 
-    :param secret_keys_old: what they signed and encrypted is still taken. Nothing new is made with them.
+    :param secret_keys_old: what they signed and encrypted is still accepted. Nothing new is made with them.
     """
     codes = CodeKeys(secret_key, secret_keys_old)
     _configure(app, codes, secret_key, secret_keys_old)
     csrf = CSRFProtect(app)
     security = _security(app, codes)
     _sign_with_the_present_key(security, secret_key, secret_keys_old)
-    # It would answer with JSON where that is asked for, and with tokens that are as good as a session.
+    # It would answer with JSON on request, and with tokens that are worth as much as a session.
     security.want_json(lambda _request: False)
     security.pwd_context = passwords.HASHES
     _connect(app)
@@ -200,8 +202,8 @@ def _configure(app: Flask, codes: CodeKeys, secret_key: str, secret_keys_old: tu
     app.config.update(
         SECURITY_TOTP_SECRETS=dict(codes.by_name),
         CONSOLE_DEVICE_KEYS=[derived(key, "known browsers") for key in every_key],
-        # Flask signs sessions with SECRET_KEY and takes SECRET_KEY_FALLBACKS. Forms of a page that was opened
-        # before a change of keys must be taken as well: itsdangerous signs with the last key of a list.
+        # Flask signs sessions with SECRET_KEY and accepts SECRET_KEY_FALLBACKS. Forms of a page from before a
+        # change of keys must be accepted, too: itsdangerous signs with the last key of a list.
         WTF_CSRF_SECRET_KEY=[*secret_keys_old, secret_key],
         PERMANENT_SESSION_LIFETIME=SESSION_LIFETIME,
         SESSION_COOKIE_NAME="console",
@@ -233,7 +235,7 @@ def _security(app: Flask, codes: CodeKeys) -> Security:
 
 
 def _connect(app: Flask) -> None:
-    """Let follow what follows when somebody signs in or out, or changes a password or a factor."""
+    """Connect our handlers to sign-ins, sign-outs, and changes of passwords and factors."""
     user_authenticated.connect(ended_sessions.renew_session, app)
     user_authenticated.connect(forms.remember_device, app)
     user_authenticated.connect(forms.forget_after_sign_in, app)
@@ -245,9 +247,9 @@ def _connect(app: Flask) -> None:
 
 
 def _sign_with_the_present_key(security: Security, secret_key: str, old: tuple[str, ...]) -> None:
-    """Let what Flask-Security signs between two steps (a passkey, a setup) bear the present key.
+    """Sign with the present key what Flask-Security signs between two steps (a passkey, a setup).
 
-    It puts the present key first, and itsdangerous signs with the last.
+    It puts the present key first, but itsdangerous signs with the last.
     """
     for signer in vars(security).values():
         if hasattr(signer, "secret_keys"):

@@ -1,7 +1,7 @@
-"""Asking again who somebody is, before a grave change, where the last proof is too long ago.
+"""Verifies the user again before a sensitive change, where the last proof is too old.
 
-The page that asks carries the fields of the form that was sent, and sends them again together with the
-proof, to where they were meant for. So nothing that was typed is lost, and the change goes on.
+The page carries the fields of the form that was sent, and sends them again together with the proof, to the
+same address. So nothing that was typed is lost, and the change goes on.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class _Proof(FlaskForm):
 
 
 class StepUpForm(Throttled, _Proof):
-    """The proof. Failures count like those of a sign-in, as somebody at a foreign screen could guess."""
+    """The proof. Failures count like those of a sign-in, as a stranger at an open screen could guess."""
 
     failure = "wrong password, code or passkey when asked again"
 
@@ -97,9 +97,9 @@ class StepUpForm(Throttled, _Proof):
 
 
 def step_up(*, needed: bool) -> ResponseReturnValue | None:
-    """The page that asks again, where that is needed; None where the request may go on.
+    """The page that requests a proof, where one is needed; None where the request may go on.
 
-    A proof that comes along is checked, noted and taken out of the form, whether or not it was needed.
+    A proof in the request is checked, noted and taken out of the form, even where none was needed.
     """
     sent = [name for name in request.form if name.startswith(f"{_PREFIX}-")]
     if sent:
@@ -115,19 +115,19 @@ def step_up(*, needed: bool) -> ResponseReturnValue | None:
 
 
 def _page(form: StepUpForm) -> str:
-    kept = [pair for pair in request.form.items(multi=True) if pair[0] != TOKEN_FIELD]
+    carried = [pair for pair in request.form.items(multi=True) if pair[0] != TOKEN_FIELD]
     passkeys = current_user.webauthn if passkeys_work_here() else []
     options, seal = step_up_options(passkeys) if passkeys else ("", "")
     form.password.data = form.credential.data = ""
     form.seal.data = seal
     action = request.full_path.rstrip("?")
     return render_template(
-        "console/account/step_up.html", form=form, kept=kept, action=action, options=options
+        "console/account/step_up.html", form=form, kept=carried, action=action, options=options
     )
 
 
 def _hide(names: list[str]) -> None:
-    """Take fields out of the form, so that the view and its form know nothing of them."""
+    """Take fields out of the form, so that the view and its form do not see them."""
     left = [pair for pair in request.form.items(multi=True) if pair[0] not in names]
     read: Any = request
     read.form = ImmutableMultiDict(left)
