@@ -76,7 +76,7 @@ def run_online(percent: int) -> None:
 
         def note(step: object, **_: object) -> None:
             """Told of each revision before it is committed."""
-            turn.keep()
+            turn.confirm()
             applied.append(str(step))
 
         def attempt() -> None:

@@ -1,4 +1,4 @@
-"""A copy of an SQLite database, made while the gateway writes to it and checked before it gets its name."""
+"""A copy of an SQLite database, made while the gateway writes to it, and checked before it gets its name."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from sqlalchemy import URL
 _BUSY_SECONDS: Final = 60.0
 
 _LINKLESS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
-"""How file systems answer that know no hard links."""
+"""Error codes of file systems without hard links."""
 
 
 class BackupRefused(Exception):
-    """No backup was made; the message says why, and nothing is left of it."""
+    """No backup was made; the message says why, and no file is left."""
 
 
 class Backup(Struct, frozen=True):
-    """What was written: its size in bytes, and the revision of its schema, as ``flask db current`` says."""
+    """What was written: its size in bytes, and the revision of its schema as in ``flask db current``."""
 
     size: int
     revision: str
 
 
 def back_up(url: URL, target: Path) -> Backup:
-    """Copy the database of one moment to a file that its owner alone may read.
+    """Copy a snapshot of the database to a file that only its owner may read.
 
-    Writers go on meanwhile. The file appears whole, on the disk and found good, or not at all.
+    Writers go on meanwhile. The file appears whole, checked and on the disk, or not at all.
 
     :param url: of the database.
     :raises BackupRefused: it is not SQLite or not there, the file exists or cannot be written, or the copy is
@@ -86,10 +86,10 @@ def _copy(source: Path, draft: Path) -> None:
         closing(sqlite3.connect(source, timeout=_BUSY_SECONDS)) as live,
         closing(sqlite3.connect(draft)) as copy,
     ):
-        # All pages in one step: it reads at one moment, and in WAL mode that stops no writer. In several
-        # steps each write in between would have it begin anew.
+        # All pages in one step: this is one snapshot, and in WAL mode it stops no writer. In several steps
+        # each write in between would start it again.
         live.backup(copy, pages=-1)
-        # One file that is whole by itself. The gateway switches it back when it opens it.
+        # A single file without others next to it. The gateway switches it back when it opens it.
         copy.execute("PRAGMA journal_mode=DELETE")
 
 
@@ -112,7 +112,7 @@ def _checked(draft: Path) -> str:
 
 
 def _appear(draft: Path, target: Path) -> None:
-    """Give the file its name, once it is on the disk.
+    """Give the file its name, after it is on the disk.
 
     :raises FileExistsError: the name was taken meanwhile.
     """

@@ -7,7 +7,9 @@ from sqlalchemy.orm import DeclarativeBase
 
 
 class Base(DeclarativeBase):
-    """Every constraint has a predictable name, so that migrations can drop it on both databases."""
+    """The base of tables. Every constraint has a predictable name, so that migrations can drop it on both
+    databases.
+    """
 
     metadata = MetaData(
         naming_convention={

@@ -1,8 +1,8 @@
-"""Counts of what happens: in memory while requests are answered, written every few seconds.
+"""Counts of events: in memory while requests are answered, written every few seconds.
 
-A request adds one to a number under a lock and never waits for the database. A thread writes the
-sums and starts again from 0; all processes add to the same rows. It starts with the first count of a
-process, because a server forks after loading, and threads do not survive a fork.
+A request adds one to a number under a lock and never waits for the database. A thread writes the sums and
+starts again from 0; all processes add to the same rows. It starts with the first count of a process, because
+a server forks after loading, and threads do not survive a fork.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 class BatchedCounts(ABC, Generic[Counted]):
-    """One of a kind for each application. Thread-safe; after a fork the child begins from nothing.
+    """One of a kind for each application. Thread-safe; after a fork the child starts from 0.
 
     :param seconds: between two writes; 0 counts nothing.
     """
@@ -74,9 +74,9 @@ class BatchedCounts(ABC, Generic[Counted]):
         self._thread.start()
 
     def flush(self) -> int:
-        """Add what was counted to the tables; returns how much that was.
+        """Add what was counted to the tables. Returns how much that was.
 
-        It counts for the time at which it is written. What cannot be written is kept for the next time.
+        It counts for the time at which it is written. What cannot be written is added the next time.
         """
         with self._writing:
             with self._lock:
@@ -94,7 +94,7 @@ class BatchedCounts(ABC, Generic[Counted]):
         return sum(counts.values())
 
     def end(self) -> None:
-        """Write what is left, and stop. Waits no longer than ``LAST_SECONDS``."""
+        """Write the rest, and stop. Waits no longer than ``LAST_SECONDS``."""
         thread = self._thread
         self._ending.set()
         if thread is not None:
@@ -113,7 +113,7 @@ def _write_regularly(
         try:
             alive.flush()
         except Exception as error:
-            # The counts are kept for the next time, and the log has the cause.
+            # The counts stay in memory for the next time, and the log has the cause.
             FAILURES.report(
                 _log, logging.WARNING, "counts of %s could not be written yet", alive.what, error=error
             )

@@ -1,6 +1,6 @@
-"""Facts that many ask for, read once and kept for a moment in the memory of one process.
+"""Facts for many requests, read once and cached for a moment in the memory of one process.
 
-What is kept, and what that promises, is in docs/decisions/0031-kept-facts.md.
+What is cached, and what that promises, is in docs/decisions/0031-kept-facts.md.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from app.values.errors import Unavailable
 T = TypeVar("T")
 
 HINTS_MAX_AGE_SECONDS: Final = 300
-"""How old a hint may be that is no part of an answer's facts, such as how long a route usually takes."""
+"""The age limit of hints that are no facts of an answer, such as how long a route usually takes."""
 
 MOST: Final = 4096
-"""How many answers are kept: a kilobyte each, and more than a process reads in a second."""
+"""How many answers are cached: a kilobyte each, and more than a process reads in a second."""
 
 
 class _Reading:
-    """One answer, or the reading that it will come of.
+    """One answer, or the read that will give it.
 
-    ``read_at``: monotonic seconds, before the question was sent; ``mark``: that of the writes at that moment.
+    ``read_at``: monotonic seconds, before the query was sent; ``mark``: that of the writes at that moment.
     """
 
     __slots__ = ("answer", "done", "mark", "outcome", "read_at", "traceback")
@@ -39,15 +39,15 @@ class _Reading:
         self.done = False
         self.answer: Any = None
         self.outcome: Future[None] = Future()
-        """Ends when the reading does: with its error, or cancelled where its reader was stopped."""
+        """Ends when the read does: with its error, or cancelled where its reader was stopped."""
         self.traceback: TracebackType | None = None
 
 
 class CachedReads:
     """One for each process, shared by its threads or greenlets. It has no thread of its own.
 
-    An answer is given again while it is younger than the age that is allowed, and while no transaction of a
-    writer has ended in this process since. Whoever asks while another reads the same waits for that answer.
+    An answer is used again while it is younger than the allowed age, and while no writing transaction has
+    ended in this process since. A caller waits for the answer where another caller is reading the same.
     """
 
     def __init__(
@@ -57,29 +57,28 @@ class CachedReads:
         monotonic: Callable[[], float] = time.monotonic,
         most: int = MOST,
     ) -> None:
-        """
-        :param max_age_seconds: 0 keeps nothing: everybody reads.
+        """:param max_age_seconds: 0 caches nothing: every call reads.
         :param writes: of the engines by which this process writes.
-        :param most: how many answers are kept; beyond them those that were asked for first are dropped.
+        :param most: how many answers are cached; beyond that the oldest are dropped.
         """
         self._max_age = max_age_seconds
         self._writes = writes
         self._monotonic = monotonic
         self._most = most
-        # Held for look-ups alone and never while anybody waits.
+        # Held only for look-ups, never while a caller waits.
         self._lock = threading.Lock()
         self._readings: dict[Hashable, _Reading] = {}
         self._oldest_given = 0.0
 
     def run_read(self, key: Hashable, read: Callable[[], T]) -> tuple[T, float]:
-        """What ``read`` answers or has just answered, and how old that is in seconds.
+        """The answer of ``read``, new or cached, and its age in seconds.
 
-        It shows all that was committed ``max_age_seconds`` before this call, and all that this process
-        has written before it.
+        It shows all that was committed ``max_age_seconds`` before this call, and all that this process has
+        written before it.
 
-        :param key: what is asked; the same key must mean the same question.
-        :param read: one statement, so that what it answers belongs together. What it raises is raised to all
-            who wait for it, and is not kept.
+        :param key: what is read; the same key must mean the same query.
+        :param read: one statement, so that its answer is one snapshot. What it raises is raised to all who
+            wait for it, and is not cached.
         """
         now = self._monotonic()
         reading = self._readings.get(key)
@@ -94,17 +93,17 @@ class CachedReads:
         return answer, age
 
     def oldest_given(self) -> float:
-        """The age of the oldest answer that was given since the last call of this, in seconds; 0 for none."""
+        """The age of the oldest answer returned since the last call of this, in seconds; 0 for none."""
         oldest, self._oldest_given = self._oldest_given, 0.0
         return oldest
 
     def _good(self, reading: _Reading, now: float) -> bool:
         return reading.mark is self._writes.mark and now - reading.read_at < self._max_age
 
-    def _shared(self, key: Hashable, read: Callable[[], Any], asked_at: float) -> _Reading:
-        """The answer of a reading that was good when it was asked for: of another's, else of one's own."""
+    def _shared(self, key: Hashable, read: Callable[[], Any], called_at: float) -> _Reading:
+        """The answer of a read that is valid for a call at that time: by another caller, else our own."""
         while True:
-            reading, mine = self._found_or_begun(key, asked_at)
+            reading, mine = self._found_or_begun(key, called_at)
             if mine:
                 self._read(key, read, reading)
                 return reading
@@ -112,25 +111,26 @@ class CachedReads:
                 with Waiting() as seconds:
                     error = reading.outcome.exception(seconds)
             except CancelledError:
-                continue  # its reader was stopped, so somebody else reads
+                continue  # its reader was stopped, so another one reads
             except TimeoutError:
                 raise Unavailable("the database does not answer: try again in a few seconds") from None
             if error is not None:
-                # Each raises it with the traceback of the reading, or it would grow with all who waited.
+                # Each raises it with the traceback of the read. Otherwise it would grow with each waiting
+                # caller.
                 raise error.with_traceback(reading.traceback)
             return reading
 
-    def _found_or_begun(self, key: Hashable, asked_at: float) -> tuple[_Reading, bool]:
-        """The reading that is good for this question; True where it is a new one, which the caller does."""
+    def _found_or_begun(self, key: Hashable, called_at: float) -> tuple[_Reading, bool]:
+        """The read that is valid for this call; True where it is a new one, which the caller has to do."""
         with self._lock:
             found = self._readings.get(key)
             if found is not None:
-                if self._good(found, asked_at):
+                if self._good(found, called_at):
                     return found, False
-                del self._readings[key]  # so that their order is that in which they were begun
+                del self._readings[key]  # so that they are in the order of their beginnings
             elif len(self._readings) >= self._most:
                 del self._readings[next(iter(self._readings))]
-            # The age and the mark are those of before the question is sent.
+            # Age and mark are taken before the query is sent.
             begun = self._readings[key] = _Reading(self._monotonic(), self._writes.mark)
             return begun, True
 
@@ -143,7 +143,7 @@ class CachedReads:
             reading.outcome.set_exception(error)
             raise
         except BaseException:
-            # A greenlet that is killed, or a thread that ends with the process: not an error of the reading.
+            # A greenlet that is killed, or a thread that ends with the process: not an error of the read.
             self._forget(key, reading)
             reading.outcome.cancel()
             raise

@@ -23,9 +23,10 @@ REPLICA_MAX_LAG_SECONDS: Final = 5.0
 """A replica that lags by more is not used until it has caught up."""
 
 WRITER_CONNECTIONS: Final = 2
-"""Kept open in each process for the feed, and as many for the console and what else writes, in addition to
-those for reads. Writers take turns, so more would mostly idle, and a server of 100 connections must do for
-eight processes."""
+"""Open in each process for the feed, and as many for the console and all other writes, in addition to those
+for reads. Writers take turns, so more would mostly idle, and a server of 100 connections has to serve eight
+processes.
+"""
 
 CONSOLE_OVERFLOW: Final = 6
 """Opened beyond them while several pages are read at once."""
@@ -35,17 +36,18 @@ class Database(Struct, frozen=True):
     """What a use case reads from and writes to, and the clock that dates it."""
 
     engine: Engine
-    """For the console, commands, and all writes but those of the feed."""
+    """For the console, commands, and all writes except those of the feed."""
     reads: Engine
     """For single-statement reads of the newest facts; see ``app.db.engine.run_read``."""
     feed: Engine
-    """For batches of events: its few connections are all that uploads can keep waiting."""
+    """For batches of events: uploads can block only its few connections."""
     public: PublicReads
-    """For public answers, which a replica may give."""
+    """For public answers, which may come from a replica."""
     cached: CachedReads
     """For public answers that may be a moment old."""
     hints: CachedReads
-    """For hints in public answers, which may be minutes old, and which own writes do not end."""
+    """For hints in public answers, which may be minutes old; writes of this process do not invalidate them.
+    """
     answers: Answers
     """When PostgreSQL last answered."""
     clock: Clock
@@ -57,7 +59,7 @@ class Database(Struct, frozen=True):
         return (self.engine, self.reads, self.feed, *([] if replica is None else [replica.engine]))
 
     def work_as_command(self) -> None:
-        """Give this process's work on the database the time that commands may take.
+        """Give this process the database timeouts of commands.
 
         To be called before the first connection is opened.
         """
@@ -66,7 +68,7 @@ class Database(Struct, frozen=True):
 
 
 def engine_settings(url: str, replica_url: str) -> dict[str, Any]:
-    """The settings of Flask-SQLAlchemy: the main engine, and those that have a pool of their own.
+    """The settings of Flask-SQLAlchemy: the main engine, and those with their own pool.
 
     So none waits for another. ``reads`` and ``replica`` are for single-statement reads, ``feed`` is for
     batches of events.
@@ -78,8 +80,8 @@ def engine_settings(url: str, replica_url: str) -> dict[str, Any]:
         binds["replica"] = {"url": replica_url, **reader}
     return {
         "SQLALCHEMY_DATABASE_URI": url,
-        # Before a transaction of many lines one round trip to make sure of the connection is nothing, and
-        # a restart of the database costs no upload.
+        # Testing the connection takes one round trip, little compared with a transaction of many lines. So a
+        # restart of the database fails no upload.
         "SQLALCHEMY_ENGINE_OPTIONS": {
             **pool_options(WRITER_CONNECTIONS, CONSOLE_OVERFLOW),
             "pool_pre_ping": True,

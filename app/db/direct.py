@@ -13,7 +13,7 @@ Processor = Callable[[Any], Any]
 
 
 class _Ready(Struct, frozen=True):
-    """A select as one kind of database takes it: text, parameters, and what turns columns into values."""
+    """A select in the form for one kind of database: text, parameters, and conversions of columns."""
 
     sql: str
     constants: Mapping[str, Any]
@@ -23,7 +23,7 @@ class _Ready(Struct, frozen=True):
     results: tuple[tuple[int, Processor], ...]
 
     def parameters(self, values: Mapping[str, Any]) -> Any:
-        """The values as the driver takes them."""
+        """The values in the form of the driver."""
         ready = {**self.constants, **values}
         for name, bind in self.binders:
             ready[name] = bind(ready[name])
@@ -33,7 +33,7 @@ class _Ready(Struct, frozen=True):
 class DirectSelect(Generic[Row]):
     """A Core select that is compiled once for each kind of database (docs/performance.md#hot-path).
 
-    Column types, listeners to statements, and errors are as with Core.
+    Column types, listeners to statements, and errors are the same as with Core.
     """
 
     def __init__(self, statement: Select[*tuple[Any, ...]], make: Callable[..., Row]) -> None:
@@ -55,21 +55,22 @@ class DirectSelect(Generic[Row]):
         dialect = connection.dialect
         ready = self._ready.get(dialect.name)
         if ready is None or connection.engine.dispatch.after_cursor_execute:
-            return self._by_core(connection, values)  # who measures statements needs what Core knows of each
+            return self._by_core(connection, values)  # listeners need what Core knows of each statement
         sql, parameters = ready.sql, ready.parameters(values)
-        # Kept with the driver's connection: asked the same text again, a cursor of psycopg knows what to do.
-        kept = connection.info
-        cursor = kept.get(self)
+        # Stored with the driver's connection: a cursor of psycopg is faster with the same text.
+        cursors = connection.info
+        cursor = cursors.get(self)
         if cursor is None:
-            cursor = kept[self] = connection.connection.cursor()
+            cursor = cursors[self] = connection.connection.cursor()
         try:
             for listener in connection.engine.dispatch.before_cursor_execute:
                 sql, parameters = listener(connection, cursor, sql, parameters, None, False)
             cursor.execute(sql, parameters)
             found = cursor.fetchall()
         except dialect.loaded_dbapi.Error:
-            # Core asks again: it knows which errors mean that the connection is lost, and names them all.
-            del kept[self]
+            # Core runs it again: it knows which errors mean a lost connection, and gives all of them its
+            # types.
+            del cursors[self]
             cursor.close()
             return self._by_core(connection, values)
         return [self._made(ready, row) for row in found]

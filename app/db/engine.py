@@ -37,8 +37,9 @@ READER_OPTIONS: dict[str, Any] = {
     "pool_reset_on_return": None,
     "execution_options": {READER: True},
 }
-"""How an engine for single-statement reads is made: its connections need neither BEGIN nor ROLLBACK,
-and no switching of their isolation level, which costs as much as the read itself."""
+"""Options of an engine for single-statement reads: its connections need neither BEGIN nor ROLLBACK, and no
+switching of their isolation level, which costs as much as the read itself.
+"""
 
 POOL_SECONDS: Final = 3
 """How long a request waits for a free connection before it is answered with 503."""
@@ -50,10 +51,10 @@ _LINE_KEY = 0x6C696E65  # "line"
 
 
 class Tickets:
-    """A bounded number of tickets, handed from the one who is done to the one who waits longest.
+    """A bounded number of tickets. One that is given back goes to the caller who has waited longest.
 
-    A condition variable, as SQLAlchemy's own pool has it, lets a newcomer take what was freed for somebody
-    who waits. With many more askers than connections some then wait a hundred times as long as others.
+    A condition variable, as in SQLAlchemy's own pool, lets a newcomer take what was freed for a waiting
+    caller. With many more callers than connections some then wait a hundred times as long as others.
     """
 
     def __init__(self, count: int) -> None:
@@ -61,7 +62,7 @@ class Tickets:
         self._lock = Lock()
         self._waiting: deque[Lock] = deque()
         self.refused = 0
-        """How many waited in vain, ever."""
+        """How many waited in vain since the start."""
 
     @property
     def waiting(self) -> int:
@@ -84,10 +85,10 @@ class Tickets:
                 self._waiting.remove(turn)
                 self.refused += 1
                 return False
-        return True  # it was handed over at the last moment
+        return True  # it was given at the last moment
 
     def give_back(self) -> None:
-        """Hand the ticket to the next."""
+        """Give the ticket to the next caller."""
         with self._lock:
             if self._waiting:
                 self._waiting.popleft().release()
@@ -96,9 +97,9 @@ class Tickets:
 
 
 class FairPool(QueuePool):
-    """A pool in which connections are handed out in the order in which they were asked for."""
+    """A pool that gives connections in the order of the requests for them."""
 
-    _sqla_logger_namespace = "sqlalchemy.pool.FairPool"  # logged, and kept quiet, like SQLAlchemy's own
+    _sqla_logger_namespace = "sqlalchemy.pool.FairPool"  # logged, and silenced, like SQLAlchemy's own
 
     def __init__(self, creator: Any, *, max_overflow: int = 10, **kwargs: Any) -> None:
         super().__init__(creator, max_overflow=max_overflow, **kwargs)
@@ -122,10 +123,9 @@ class FairPool(QueuePool):
 
 
 def pool_options(size: int, overflow: int = 0) -> dict[str, Any]:
-    """How the pool of an engine is made.
+    """Options of an engine's pool.
 
-
-    :param size: connections that are kept open.
+    :param size: connections that stay open.
     :param overflow: connections opened beyond them when they are needed.
     """
     return {
@@ -141,7 +141,7 @@ def pool_options(size: int, overflow: int = 0) -> dict[str, Any]:
 def prepare(
     engine: Engine, timeouts: Timeouts, *, pooled: bool = False, answers: Answers | None = None
 ) -> None:
-    """Attach the connection behaviour this application relies on. Call once per engine.
+    """Attach the connection behaviour that this application needs. Call once per engine.
 
     :param pooled: whether a pooler shares PostgreSQL's connections between transactions.
     :param answers: where to note that PostgreSQL has answered.
@@ -163,8 +163,8 @@ def prepare(
 def _set_limits_once(engine: Engine, *, reader: bool) -> None:
     @event.listens_for(engine, "connect")
     def _set_limits(dbapi: Any, _record: Any) -> None:
-        # Planning a median mostly takes longer than running it. All reads of public answers use an
-        # index, whatever the parameters.
+        # Planning a median mostly takes longer than running it. All reads of public answers use an index,
+        # with any parameters.
         planning = {"plan_cache_mode": "force_generic_plan", "jit": "off"} if reader else {}
         set_session_limits(dbapi, timeouts_of(engine), **planning)
 
@@ -173,17 +173,17 @@ def _set_limits_once(engine: Engine, *, reader: bool) -> None:
 def writing(engine: Engine) -> Iterator[Connection]:
     """One transaction of the only writer.
 
-    Facts are folded one writer at a time: then the order of sequence numbers is the order of
-    commits, "accepted before" has a meaning, and both databases behave alike
-    (docs/decisions/0002-one-writer.md). The lock goes with the transaction.
+    Facts are projected by one writer at a time: then the order of sequence numbers is the order of commits,
+    "accepted before" has a meaning, and both databases behave alike (docs/decisions/0002-one-writer.md). The
+    lock ends with the transaction.
 
-    :raises OperationalError: the lock was not granted in the time that the engine's timeouts allow.
+    :raises OperationalError: the lock was not granted within the engine's timeouts.
     """
     callbacks: list[Callable[[], None]] = []
     options: dict[str, Any] = {WRITER: True, _AFTER_COMMIT: callbacks}
     if engine.dialect.name == "postgresql":
-        # Stricter levels, which a server may have as its default, would keep the view of the database
-        # from before the wait for the lock.
+        # Stricter levels, which a server may have as its default, would use the snapshot from before the wait
+        # for the lock.
         options["isolation_level"] = "READ COMMITTED"
     writes = writes_of(engine)
     try:
@@ -206,10 +206,11 @@ def writing(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def counting(engine: Engine) -> Iterator[Connection]:
-    """One transaction that reads rows and writes them, beside the writer of facts where the database can.
+    """One transaction that reads and writes rows, in parallel with the writer of facts where the database
+    can.
 
-    On PostgreSQL it waits for the rows alone: the caller locks them with ``FOR UPDATE``, in the order of
-    their keys. SQLite has one lock for every writer (docs/decisions/0013-counted-before-judged.md).
+    On PostgreSQL it waits only for the rows: the caller locks them with ``FOR UPDATE``, in the order of their
+    keys. SQLite has one lock for every writer (docs/decisions/0013-counted-before-judged.md).
     """
     options: dict[str, Any] = {WRITER: True}
     if engine.dialect.name == "postgresql":
@@ -220,7 +221,7 @@ def counting(engine: Engine) -> Iterator[Connection]:
 
 
 def after_commit(connection: Connection, callback: Callable[[], None]) -> None:
-    """Call back once the transaction stands, and not if it does not.
+    """Call back after the transaction has committed, and not if it fails.
 
     :param connection: opened by ``writing``.
     """
@@ -228,7 +229,7 @@ def after_commit(connection: Connection, callback: Callable[[], None]) -> None:
 
 
 def is_writing(connection: Connection) -> bool:
-    """Whether the connection is that of the only writer: nobody else changes facts or configuration now."""
+    """Whether the connection is that of the only writer: facts and configuration cannot change meanwhile."""
     return _AFTER_COMMIT in connection.get_execution_options()
 
 
@@ -246,12 +247,12 @@ def reading(engine: Engine) -> AbstractContextManager[Connection]:
 def run_read(
     engine: Engine, question: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    """What ``question(connection, …)`` answers on a connection for single-statement reads.
+    """The result of ``question(connection, …)`` on a connection for single-statement reads.
 
-    A restart of the database leaves dead connections in the pool. The first to find one drops them
-    all and asks once more, so nobody else hears of it.
+    A restart of the database leaves dead connections in the pool. The first call that finds one drops them
+    all and runs again, so no other call fails.
 
-    :param question: reads only, and reads to the end: it may be asked twice.
+    :param question: only reads, and reads to the end: it may run twice.
     """
     try:
         with reading(engine) as connection:
@@ -265,7 +266,7 @@ def run_read(
 
 @contextmanager
 def reading_consistently(engine: Engine) -> Iterator[Connection]:
-    """One transaction in which several statements see the database at one moment.
+    """One transaction in which several statements see the same snapshot of the database.
 
     :param engine: on SQLite not one made with ``READER_OPTIONS``, which never opens a transaction.
     """
@@ -275,18 +276,19 @@ def reading_consistently(engine: Engine) -> Iterator[Connection]:
 
 
 class HandedIn(Generic[P]):
-    """A moment in a feature's transactions in which those above it, which it does not know, do something.
+    """A hook in a feature's transactions for features above it, which it does not know.
 
-    Subscribers are told of changes in the transaction that makes them, and stored events are judged again in
-    that of a change of the network. Whoever comes to the moment calls this, with the transaction and with
-    what has happened. What is done then ``app/features.py`` hands in, and the connections of an engine carry.
+    Examples: subscribers are notified of changes in the transaction that makes them, and stored events are
+    validated again in that of a change of the network. The feature calls the hook with the transaction and
+    with what has happened. ``app/features.py`` hands in what is done, and the connections of an engine carry
+    it.
     """
 
     def __init__(self, name: str) -> None:
         self._option = f"gateway_handed_in_{name}"
 
     def hand_in(self, engine: Engine, act: Callable[Concatenate[Connection, P], None]) -> None:
-        """Have this done in the transactions of an engine."""
+        """Set what is done in the transactions of an engine."""
         engine.update_execution_options(**{self._option: act})
 
     def __call__(self, connection: Connection, *args: P.args, **kwargs: P.kwargs) -> None:

@@ -1,7 +1,7 @@
-"""What migrations are made of: one upgrade at a time, and changes while the tables are read and written.
+"""Helpers of migrations: one upgrade at a time, and changes while the tables are read and written.
 
-Locks are waited for shortly and asked for again, indexes are made beside readers and writers, and many rows
-are changed by ranges (docs/decisions/0050-range-of-schemas.md).
+A lock is waited for only briefly and then requested again. Indexes are made without blocking readers and
+writers, and many rows are changed by ranges (docs/decisions/0050-range-of-schemas.md).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LOOK_AGAIN_SECONDS: Final = 0.5
 _SAY_AGAIN_SECONDS: Final = 30.0
 
 ATTEMPTS: Final = 20
-"""How often a migration asks for the locks that it needs."""
+"""How often a migration requests the locks that it needs."""
 
 _LONGEST_PAUSE: Final = 10.0
 
@@ -36,16 +36,16 @@ _DEADLOCK: Final = "40P01"
 _BUSY: Final = 5  # SQLITE_BUSY
 
 TURN: Final = "turn"
-"""Of what Alembic's context is told: the turn of the upgrade that runs."""
+"""The key in Alembic's context of the running upgrade's turn."""
 
 _STAY_IDLE: Final = text("SET LOCAL idle_in_transaction_session_timeout = 0")
-"""PostgreSQL keeps the view of a ``SELECT`` until the next statement, and this one needs none."""
+"""PostgreSQL holds the snapshot of a ``SELECT`` until the next statement, and this one needs none."""
 
 Say = Callable[[str], None]
 
 
 class Turn:
-    """Nobody else upgrades this database while the connection that took the lock is there."""
+    """The right to upgrade this database. It lasts as long as the connection that took the lock."""
 
     def __init__(self, connection: Connection | None = None) -> None:
         """
@@ -53,10 +53,10 @@ class Turn:
         """
         self._connection = connection
 
-    def keep(self) -> None:
-        """Make sure that it still is our turn: to be called before what is done is committed.
+    def confirm(self) -> None:
+        """Make sure that it is still our turn. To be called before a commit.
 
-        :raises CommandError: that connection is gone, and another upgrade may have begun.
+        :raises CommandError: that connection is lost, and another upgrade may have begun.
         """
         if self._connection is None:
             return
@@ -72,12 +72,12 @@ class Turn:
 
 @contextmanager
 def taking_turns(engine: Engine, say: Say, sleep: Callable[[float], None] = time.sleep) -> Iterator[Turn]:
-    """Hold PostgreSQL's advisory lock for migrations, after whoever holds it now.
+    """Hold PostgreSQL's advisory lock for migrations, after any other holder.
 
-    It is asked for again and again: a statement that waits for it would keep an old view of the database
-    open, and the other's ``CREATE INDEX CONCURRENTLY`` would wait for that for ever. SQLite needs none.
+    It is requested again and again: a statement that waits for it would hold an old snapshot open, and the
+    other's ``CREATE INDEX CONCURRENTLY`` would wait for that for ever. SQLite needs none.
 
-    :param say: told what is waited for.
+    :param say: called with what is waited for.
     """
     if engine.dialect.name != "postgresql":
         yield Turn()
@@ -95,7 +95,7 @@ def taking_turns(engine: Engine, say: Say, sleep: Callable[[float], None] = time
 
 
 def _taken(connection: Connection) -> bool:
-    """Take the lock until the transaction ends, which may be hours idle; behind a pooler, too."""
+    """Take the lock until the transaction ends, which may idle for hours; also behind a pooler."""
     taken = connection.scalar(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": _KEY})
     connection.execute(_STAY_IDLE)
     return bool(taken)
@@ -110,8 +110,8 @@ def again_while_locked(
 ) -> None:
     """Attempt until the locks are granted.
 
-    :param attempt: leaves nothing half done when it raises, and goes on where it was when called again.
-    :raises OperationalError: any other error at once; that a lock was not granted after the last attempt.
+    :param attempt: leaves nothing half done when it raises, and continues when called again.
+    :raises OperationalError: any other error at once; a missing lock after the last attempt.
     """
     for number in range(1, attempts + 1):
         try:
@@ -130,7 +130,7 @@ def again_while_locked(
 
 
 def _is_lock(error: OperationalError) -> bool:
-    """Whether somebody else's lock was the reason."""
+    """Whether another transaction's lock was the reason."""
     origin = error.orig
     if isinstance(origin, sqlite3.OperationalError):
         return origin.sqlite_errorcode & 0xFF == _BUSY
@@ -138,20 +138,20 @@ def _is_lock(error: OperationalError) -> bool:
 
 
 RANGE_SECONDS: Final = 0.02
-"""How long a range shall take: whoever wants its rows, or its processor, waits that much longer."""
+"""How long a range should take: others that need its rows, or its processor, wait that much longer."""
 
 FEWEST_ROWS: Final = 100
 MOST_ROWS: Final = 5_000
-"""Of a range. The first has the fewest, the next at most twice as many as the one before."""
+"""Of a range. The first has the fewest; each later one has at most twice as many as the one before."""
 
 PAUSE_SECONDS: Final = 0.02
 """Between two ranges, at least."""
 
 PERCENT: Final = "percent"
-"""How much of the time ranges take at most, as an argument of the upgrade (``-x percent=5``)."""
+"""How much of the time ranges take at most: the name of the argument of the upgrade (``-x percent=5``)."""
 
 HALF: Final = 50
-"""That where nothing else is asked for: a pause as long as each range."""
+"""The default: a pause as long as each range."""
 
 _NO_TURN: Final = Turn()
 _ONE_TO_HUNDRED: Final = re.compile(r"[1-9][0-9]?|100", re.ASCII)
@@ -159,7 +159,7 @@ _INVALID = sa.text("SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(:name)
 
 
 def is_postgresql() -> bool:
-    """Which database this is for; also while SQL is only written out."""
+    """Which database this is for, also in the offline mode that only writes out SQL."""
     return op.get_context().dialect.name == "postgresql"
 
 
@@ -170,20 +170,21 @@ def is_offline() -> bool:
 
 @contextmanager
 def without_transaction() -> Iterator[None]:
-    """Commit what the migration has done, and run each statement by itself. Nothing changes on SQLite.
+    """Commit what the migration has done, and run each statement without a transaction. Changes nothing on
+    SQLite.
 
-    A migration that fails afterwards is begun from its start: what stands before this must be repeatable.
+    A migration that fails afterwards starts again from its beginning: what is before this must be repeatable.
     """
     if not is_postgresql():
         yield
         return
-    _turn().keep()
+    _turn().confirm()
     with op.get_context().autocommit_block():
         yield
 
 
 def _turn() -> Turn:
-    """That of this upgrade; of none while SQL is only written out."""
+    """The turn of this upgrade; of none while SQL is only written out."""
     turn: Turn = op.get_context().opts.get(TURN, _NO_TURN)
     return turn
 
@@ -191,8 +192,8 @@ def _turn() -> Turn:
 def create_index(name: str, table: str, columns: Sequence[Any], **options: Any) -> None:
     """Create an index while the table is read and written.
 
-    What an attempt that was broken off left behind is removed first. The wait for others has no limit here:
-    nobody waits behind it.
+    The remains of an interrupted attempt are removed first. The wait for other transactions has no limit
+    here, as no statement waits behind it.
     """
     if not is_postgresql():
         op.create_index(name, table, list(columns), **options)
@@ -223,15 +224,15 @@ def _waiting_for_others() -> Iterator[None]:
 
 
 def add_columns(table: str, *columns: sa.Column[Any]) -> None:
-    """Add columns that a repeated migration may have added already. PostgreSQL writes no row for them."""
+    """Add columns, unless a repeated migration has them already. PostgreSQL rewrites no row for them."""
     for column in columns:
         op.add_column(table, column, if_not_exists=is_postgresql() or None)
 
 
 def by_range(table: str, key: str, statement: str) -> None:
-    """Run a statement for every range of keys, on PostgreSQL each in a transaction of its own.
+    """Run a statement for every range of keys, on PostgreSQL each in its own transaction.
 
-    :param statement: may be repeated. It has ``{range}`` where its condition on the key goes.
+    :param statement: may be repeated. It has ``{range}`` as the place of its condition on the key.
     """
     if not is_postgresql() or is_offline():
         op.execute(sa.text(statement.format(range="1 = 1")))
@@ -240,7 +241,7 @@ def by_range(table: str, key: str, statement: str) -> None:
         connection, pace, began = op.get_bind(), Pace(), time.monotonic()
         percent = op.get_context().opts.get(PERCENT, HALF)
         for condition, values in ranges(connection, table, key, pace):
-            _turn().keep()
+            _turn().confirm()
             connection.execute(sa.text(statement.format(range=condition)), values)
             took = time.monotonic() - began
             pace.follow(took)
@@ -269,7 +270,7 @@ class Pace(Struct):
     rows: int = FEWEST_ROWS
 
     def follow(self, took: float) -> None:
-        """Take as many as would have made the last range as long as one shall be.
+        """Set the number of rows that would have taken the last range the intended time.
 
         :param took: seconds that the last range took.
         """
@@ -282,11 +283,11 @@ def ranges(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Conditions that divide a table by its key, with their values.
 
-    Rows that come meanwhile are in one of them if their keys come after.
+    Rows that are added meanwhile are in one of them if their keys are higher.
 
-    :param pace: asked for each range.
+    :param pace: read for each range.
     """
-    # Not max(): PostgreSQL before 18 has none of bytes.
+    # Not max(): before version 18 PostgreSQL has none for bytes.
     end_of = (
         "SELECT k FROM (SELECT {key} AS k FROM {table} WHERE {above} ORDER BY {key} LIMIT {rows})"
         " AS next_rows ORDER BY k DESC LIMIT 1"
@@ -302,7 +303,7 @@ def ranges(
 
 
 def refuse_rows_offline(*tables: str) -> bool:
-    """Whether SQL is only written out. Then that SQL fails where a table has rows that only Python can move.
+    """Whether SQL is only written out. That SQL then fails where a table has rows that only Python can move.
 
     :returns: True where the caller must not read.
     """

@@ -1,4 +1,4 @@
-"""What migrations keep about the schema: how far backfills are, and which code may run on it."""
+"""What migrations store about the schema: how far backfills are, and which code may run on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.db.types import UtcTime
 
 
 class BackfillProgress(Base):
-    """Written in the transaction that writes the rows of a range: neither is there without the other."""
+    """Written in the transaction that writes the rows of a range: both exist or neither."""
 
     __tablename__ = "backfills"
 
@@ -28,7 +28,7 @@ REVISION_LENGTH = 32
 
 
 class SchemaFloor(Base):
-    """Written by a migration that older code would not survive, and removed by its way down.
+    """Written by a migration that older code could not run on, and removed by its downgrade.
 
     A migration that only adds writes none (docs/decisions/0050-range-of-schemas.md).
     """

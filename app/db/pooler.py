@@ -1,7 +1,7 @@
-"""Whether what stands between this process and PostgreSQL is what the settings say.
+"""Checks whether the settings are right about a pooler between this process and PostgreSQL.
 
-A pooler that shares connections between transactions is not seen by whoever uses it. Where it is not known
-of, a statement that one client prepared may be run for another: answers could be wrong
+Clients do not notice a pooler that shares connections between transactions. If the settings do not name it, a
+statement that one client prepared may run for another, and answers could be wrong
 (docs/decisions/0033-behind-a-pooler.md).
 """
 
@@ -20,10 +20,10 @@ from app.db.queries import LIMITS, server_process, session_of
 from app.deadlines import within
 
 _TRIES: Final = 5
-"""How often is looked for a shared connection: others may be quicker to borrow it."""
+"""How often a shared connection is looked for: others may be quicker to borrow it."""
 
 _REPLICA_SECONDS: Final = 0.5
-"""How long to wait for it: the gateway serves without it, too."""
+"""How long to wait for it. The gateway can serve without it."""
 
 _REFUSED_TRANSACTION: Final = "not allowed in statement pooling mode"
 _NO_TRANSACTIONS: Final = (
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 def check_pooler(database: Database) -> None:
-    """Say in one line what does not hold behind the pooler.
+    """Check the pooler, and log in one line what is wrong.
 
     :raises SystemExit: it would not be safe to go on.
     """
@@ -50,7 +50,7 @@ def check_pooler(database: Database) -> None:
 def pooler_complaint(database: Database) -> str | None:
     """Why it is not safe to use the database this way, in words for the operator.
 
-    None where it is, and where the database cannot be asked.
+    None where it is, and where the database cannot be reached.
     """
     if database.engine.dialect.name != "postgresql":
         return None
@@ -90,14 +90,14 @@ def _unknown_pooler(database: Database) -> str | None:
 
 
 def _announced_process(connection: Connection) -> int:
-    """The process that the connection was told to name when it cancels a statement; a pooler makes one up."""
+    """The process that the connection would name to cancel a statement; a pooler makes one up."""
     dbapi: Any = connection.connection.dbapi_connection
     announced: int = dbapi.info.backend_pid
     return announced
 
 
 def _is_shared(outside: Connection, engine: Engine) -> bool:
-    """Whether what an open connection uses is lent to another one meanwhile, or changes."""
+    """Whether the server process of an open connection is meanwhile lent to another one, or changes."""
     first = server_process(outside)
     for _ in range(_TRIES):
         with engine.connect() as connection, connection.begin():
@@ -130,7 +130,7 @@ def _wrong_zone(engine: Engine) -> str | None:
 
 
 def _parted_transactions(database: Database) -> str | None:
-    """PgBouncer refuses transactions in such a mode; others may not."""
+    """Whether transactions are split. PgBouncer refuses transactions in such a mode; others may not."""
     with database.engine.connect() as connection, connection.begin():
         same = server_process(connection) == server_process(connection)
     return None if same else _NO_TRANSACTIONS

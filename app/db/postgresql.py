@@ -1,7 +1,7 @@
-"""Connections to PostgreSQL that do not wait for ever: a server that hangs enforces no limit of its own.
+"""Connections to PostgreSQL that do not wait for ever: a server that hangs does not enforce its own limits.
 
-Nothing may be left on a connection through a pooler that lends it for one transaction: the next statement may
-find another one, and somebody else may find what was left (docs/decisions/0033-behind-a-pooler.md).
+No state may be left on a connection through a pooler that lends it for one transaction: the next statement
+may use another one, and another client may get what was left (docs/decisions/0033-behind-a-pooler.md).
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ from app.deadlines import Waiting
 T = TypeVar("T")
 
 CONNECT_SECONDS: Final = 2
-"""How long public answers wait for a server that accepts a connection and says nothing. The driver waits for
-no less."""
+"""How long public answers wait for a server that accepts a connection but sends nothing. It is the least that
+the driver allows.
+"""
 
 _CONNECT: Final[dict[str, Any]] = {
     "connect_timeout": 5,  # seconds
-    "keepalives_idle": 30,  # seconds of silence, after which the system asks whether the server is there
+    "keepalives_idle": 30,  # seconds of silence, after which the system checks whether the server is there
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,  # milliseconds; an unplugged machine acknowledges nothing
 }
-"""How long to wait for a server that does not answer at all; what the URL says counts more."""
+"""How long to wait for a server that does not answer at all; the URL may override this."""
 
 
 class NoAnswer(OperationalError):
@@ -54,7 +55,7 @@ class Answers:
 
 
 class AnsweringConnection(psycopg.Connection[Any]):
-    """A connection that waits for an answer as long as its engine's timeouts say, and is closed then."""
+    """A connection that waits for an answer within its engine's timeouts, and is then closed."""
 
     answers: Answers | None = None
     seconds: Callable[[], float | None] = staticmethod(lambda: None)
@@ -83,8 +84,8 @@ class AnsweringConnection(psycopg.Connection[Any]):
 def wait(gen: Any, fileno: int, interval: float = 0.0, timeout: float | None = None) -> Any:
     """Run one of psycopg's generators to its end, and let others run while it waits.
 
-    psycopg has such functions itself. They go through a patched ``poll``, wake up ten times a second for
-    signals that greenlets do not need, and cost 60 µs more a statement.
+    psycopg's own functions go through a patched ``poll``, wake up ten times a second for signals that
+    greenlets do not need, and cost 60 µs more a statement.
 
     :param fileno: the connection's socket.
     :param timeout: seconds after which to give up.
@@ -96,7 +97,8 @@ def wait(gen: Any, fileno: int, interval: float = 0.0, timeout: float | None = N
         while True:
             left = None if until is None else until - monotonic()
             wait_for_file(fileno, events, left, _WaitTimeout("wait timeout expired"))
-            # What was waited for is said to be ready. Where only one of two is, the other is found not to be.
+            # Reports all that was waited for as ready. Where only one of two is, psycopg finds that the other
+            # is not.
             events = gen.send(events)
     except StopIteration as ended:
         return ended.value
@@ -109,12 +111,12 @@ def wait_by_greenlets() -> None:
 
 
 def is_late(error: SQLAlchemyError) -> bool:
-    """Whether nothing is known but that the database did not answer in time, or had no connection free."""
+    """Whether the database only did not answer in time, or had no connection free."""
     return isinstance(error, PoolTimeout) or isinstance(getattr(error, "orig", None), NoAnswer)
 
 
 def wait_for_answers(engine: Engine, answers: Answers | None) -> None:
-    """Give the connections of an engine their deadline. Call once per engine, after it has its timeouts.
+    """Set the deadline of an engine's connections. Call once per engine, after it has its timeouts.
 
     :param answers: where to note that the server has answered.
     """
@@ -130,7 +132,7 @@ def wait_for_answers(engine: Engine, answers: Answers | None) -> None:
         return connection
 
     @event.listens_for(engine, "handle_error")
-    def _keep_others(context: ExceptionContext) -> None:
+    def _spare_others(context: ExceptionContext) -> None:
         if isinstance(context.original_exception, NoAnswer):
             # One slow answer says nothing about the other connections of the pool.
             context.invalidate_pool_on_disconnect = False
@@ -140,12 +142,12 @@ _OPTION: Final = "gateway_pooled"
 
 
 def is_pooled(engine: Engine) -> bool:
-    """Whether a pooler is said to share the engine's connections between transactions."""
+    """Whether a pooler shares the engine's connections between transactions, by the settings."""
     return bool(engine.get_execution_options().get(_OPTION))
 
 
 def prepare_pooled(engine: Engine, *, reader: bool) -> None:
-    """Attach the behaviour to an engine of PostgreSQL.
+    """Attach the behaviour behind a pooler to an engine of PostgreSQL.
 
     :param reader: its connections never open a transaction, so only the role can bound their statements.
     """

@@ -1,4 +1,4 @@
-"""The state of a database: its migration, its server, its settings."""
+"""Selects the state of a database: its migration, its server, its settings."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ def applied_migrations(connection: Connection) -> frozenset[str]:
 
 
 def schema_floors(connection: Connection) -> frozenset[str]:
-    """What the migrations that took something away say that code must know to run here."""
+    """The newest revisions that code must know to run here, from the migrations that removed something."""
     return frozenset(connection.scalars(select(SchemaFloor.oldest_code)).all())
 
 
 def database_time(connection: Connection) -> datetime:
-    """What the server's clock shows while it answers; of PostgreSQL alone."""
+    """The server's clock; only of PostgreSQL."""
     return connection.execute(select(func.clock_timestamp(type_=DateTime(timezone=True)))).scalar_one()
 
 
 def is_read_only(connection: Connection) -> bool:
-    """Whether the server refuses every change, as a standby does. SQLite says so only when it is asked to."""
+    """Whether the server refuses every change, as a standby does. On SQLite always False."""
     if connection.dialect.name != "postgresql":
         return False
     return connection.scalar(select(func.current_setting("transaction_read_only"))) == "on"
@@ -57,7 +57,7 @@ class Session(NamedTuple):
     role: str
     time_zone: str
     in_utc: bool
-    """Whether it shows the first moment of the year 1 as it is in UTC."""
+    """Whether the first moment of the year 1 is shown as in UTC."""
     limits: dict[str, str]
 
 

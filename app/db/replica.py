@@ -1,4 +1,4 @@
-"""Where public answers are read from: a replica that is fresh enough, else the primary."""
+"""Where public answers are read: from a replica that is fresh enough, else from the primary."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from app.db.writes import is_unavailable
 
 # The flush position, not the insert position: a commit is flushed, and only flushed bytes reach replicas.
 _FLUSHED: Final = text("SELECT pg_current_wal_flush_lsn() - '0/0'::pg_lsn")
-# A promoted replica keeps its last position here, but is no longer in recovery.
+# A promoted replica still has its last position here, but is no longer in recovery.
 _REPLAYED: Final = text("SELECT pg_last_wal_replay_lsn() - '0/0'::pg_lsn WHERE pg_is_in_recovery()")
 
 
@@ -42,8 +42,9 @@ MAX_INTERVAL_SECONDS: Final = 1.0
 
 FIRST_PENALTY_SECONDS: Final = 1.0
 MAX_PENALTY_SECONDS: Final = 30.0
-"""After a failed read the replica is left out for the first time. It is doubled, up to the second, each time
-that a read fails again within the longest."""
+"""After a failed read the replica is not used for the first time. It is doubled, up to the second, each time
+that a read fails again within the longest.
+"""
 
 _NEVER: Final = float("-inf")
 
@@ -63,8 +64,8 @@ class Replica:
     The lag is not measured by comparing clocks. A thread notes the position of the primary's log and the
     time. Once the replica has replayed that position, it shows all that the primary had at that time. So an
     idle primary causes no lag (with ``pg_last_xact_replay_timestamp`` it would), a replica that was cut off
-    does not count as fresh (though it has replayed all it received), and a silent one is left out without a
-    request that waits for it.
+    does not count as fresh (though it has replayed all it received), and no request waits for one that does
+    not answer.
     """
 
     def __init__(
@@ -90,21 +91,23 @@ class Replica:
         self._penalty = 0.0
         self._complaint: str | None = "it was not checked yet"
         self.lag_bytes: int | None = None
-        """Of the primary's log, what it had not replayed at the last check; None where that is not known."""
+        """Bytes of the primary's log that it had not replayed at the last check; None where that is not
+        known.
+        """
         self._primary_silent = False
         self._lock = threading.Lock()
         self._watched_in: int | None = None
         self._closed = threading.Event()
 
     def is_usable(self) -> bool:
-        """Whether it is good to read from now. Reads only memory; the first call in a process answers no."""
+        """Whether it can be used now. Reads only memory; the first call in a process returns False."""
         if self._watched_in != os.getpid():
             self._watch()
         now = self._monotonic()
         return now - self._shows_until <= self._max_lag and now >= self._trusted_from
 
     def failed(self, error: Exception) -> None:
-        """Leave it out for a while, for a read from it failed."""
+        """Do not use it for a while, as a read from it failed."""
         now = self._monotonic()
         with self._lock:
             if now < self._trusted_from:
@@ -116,17 +119,17 @@ class Replica:
         _log.warning("a read from the replica failed, it is not used for %g s: %s", self._penalty, cause)
 
     def check(self) -> None:
-        """Find out how fresh it is. Its own thread calls this repeatedly."""
+        """Measure how fresh it is. Its own thread calls this repeatedly."""
         self._mark_primary()
         self.lag_bytes = None
         try:
             with reading(self.engine) as connection:
                 replayed = replayed_position(connection)
         except SQLAlchemyError as error:
-            self._judge(_NEVER, f"it does not respond ({_first_line(error)})")
+            self._set_state(_NEVER, f"it does not respond ({_first_line(error)})")
             return
         if replayed is None:
-            self._judge(_NEVER, "DATABASE_REPLICA_URL is not a replica, or was promoted")
+            self._set_state(_NEVER, "DATABASE_REPLICA_URL is not a replica, or was promoted")
             return
         if self._marks and not self._primary_silent:
             self.lag_bytes = max(0, self._marks[-1].position - replayed)
@@ -134,7 +137,7 @@ class Replica:
         while self._marks and self._marks[0].position <= replayed:
             shows = self._marks.popleft().at
         late = self._monotonic() - shows > self._max_lag
-        self._judge(shows, f"it lags by more than {self._max_lag:g} s" if late else None)
+        self._set_state(shows, f"it lags by more than {self._max_lag:g} s" if late else None)
 
     def close(self) -> None:
         """End its thread. Only tests have more than one application in a process."""
@@ -154,7 +157,7 @@ class Replica:
         else:
             self._primary_silent = False
 
-    def _judge(self, shows_until: float, complaint: str | None) -> None:
+    def _set_state(self, shows_until: float, complaint: str | None) -> None:
         self._shows_until = shows_until
         if complaint != self._complaint:
             if complaint is None:
@@ -164,7 +167,7 @@ class Replica:
         self._complaint = complaint
 
     def _watch(self) -> None:
-        """Start the thread that checks; a fork leaves threads behind, so once for each process."""
+        """Start the thread that checks, once for each process, as threads do not survive a fork."""
         with self._lock:
             if self._watched_in == os.getpid():
                 return
@@ -176,7 +179,7 @@ class Replica:
             try:
                 self.check()
             except Exception:
-                # The next check may succeed; without checks the replica would stay left out.
+                # The next check may succeed; without checks the replica would never be used again.
                 _log.exception("the replica could not be checked")
             if self._closed.wait(self._interval):
                 return
@@ -193,8 +196,8 @@ T = TypeVar("T")
 class PublicReads:
     """Reads of public answers. One that fails on the replica is repeated on the primary at once.
 
-    Only for what may be some seconds old: not for whom a token belongs to, what a reporter's cursor
-    is, or the configuration (docs/decisions/0007-reads-from-a-replica.md).
+    Only for what may be some seconds old: not for the owner of a token, a reporter's cursor or the
+    configuration (docs/decisions/0007-reads-from-a-replica.md).
     """
 
     def __init__(self, engine: Engine, reads: Engine, replica: Replica | None = None) -> None:
@@ -209,7 +212,7 @@ class PublicReads:
     def run_read(
         self, question: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """What ``question(connection, …)`` answers; see ``app.db.engine.run_read``."""
+        """The result of ``question(connection, …)``; see ``app.db.engine.run_read``."""
         replica = self.replica
         if replica is not None and replica.is_usable():
             try:
@@ -222,7 +225,7 @@ class PublicReads:
     def run_reads(
         self, question: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """As :meth:`run_read`, for several statements that must see the database at one moment."""
+        """As :meth:`run_read`, for several statements that must see the same snapshot of the database."""
         replica = self.replica
         if replica is not None and replica.is_usable():
             try:
@@ -235,6 +238,6 @@ class PublicReads:
 
 
 def _note(replica: Replica, error: SQLAlchemyError) -> None:
-    """A replica that is in trouble is left out; a fault of the question will show on the primary."""
+    """Stop using a replica that is in trouble. A fault of the query will show on the primary."""
     if is_unavailable(error):
         replica.failed(error)

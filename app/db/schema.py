@@ -26,7 +26,7 @@ _MIGRATIONS: Final = Path(__file__).parents[2] / "migrations" / "versions"
 
 @cache
 def newest_schema() -> str:
-    """The revision that the migrations beside this code lead to: their files are named by it, in order."""
+    """The revision that the migrations of this code lead to: their files are named by it, in order."""
     return max(file.name.partition("_")[0] for file in _MIGRATIONS.glob("[0-9]*.py"))
 
 
@@ -36,7 +36,7 @@ def schema_complaint(
     """Why code cannot run on a schema, in words for its operator; None when it can.
 
     :param applied: the revisions that the database is at.
-    :param floors: what its migrations say is the newest revision that the oldest code knows which runs there.
+    :param floors: the newest revisions that the oldest code has to know to run there, from the migrations.
     :param oldest: the oldest revision that the code runs on.
     :param newest: the newest revision that the code knows; this version's when empty.
     """
@@ -65,17 +65,17 @@ def _reaches(newest: str, floor: str) -> bool:
 
 
 def _known(revision: str) -> int:
-    """The place of one of our own revisions, whose ids are numbers in the order of the migrations."""
+    """The position of one of our own revisions, whose ids are numbers in the order of the migrations."""
     return int(revision)
 
 
 def _number(revision: str) -> int | None:
-    """The place of a revision that somebody else named; None where it is not one of this project's."""
+    """The position of a revision with any name; None where it is not one of this project's."""
     return int(revision) if revision.isascii() and revision.isdecimal() else None
 
 
 def unreachable(error: SQLAlchemyError) -> str:
-    """What to say of a database that gives no answer, for its operator."""
+    """The message for the operator about a database that does not answer."""
     return f"the database cannot be reached ({type(error).__name__})"
 
 
@@ -88,7 +88,7 @@ def database_complaint(database: Database) -> str | None:
 
 
 def schema_complaint_of(database: Database) -> str | None:
-    """As :func:`schema_complaint`, of the database as it is.
+    """As :func:`schema_complaint`, of the present database.
 
     :raises SQLAlchemyError: it cannot be reached.
     """

@@ -1,7 +1,7 @@
-"""Connections to SQLite: what is set on each, threads that its statements run in, and who writes next.
+"""Connections to SQLite: their settings, the threads for their statements, and which writer is next.
 
-SQLite gives its lock to whoever requests it at the right moment, so writers that must not wait go first by a
-file beside the database.
+SQLite gives its lock to the first request after it is free. So writers with priority use a file next to the
+database to go first.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SUFFIX: Final = "-turn"
 
 
 def turns_of(database: str | None) -> Path | None:
-    """The file beside a database by which the writers of all processes let each other go first.
+    """The file next to the database by which the writers of all processes let each other go first.
 
     It is empty, and may be deleted while nothing writes. None where the database is no file.
     """
@@ -37,7 +37,7 @@ def turns_of(database: str | None) -> Path | None:
 
 @contextmanager
 def going_first(file: Path | None) -> Iterator[None]:
-    """Let those writers wait that do not go first. The system ends this with the process at the latest."""
+    """Make writers without priority wait. The system ends this with the process at the latest."""
     descriptor = _opened(file, os.O_CREAT)
     if descriptor is None:
         yield
@@ -50,7 +50,7 @@ def going_first(file: Path | None) -> Iterator[None]:
 
 
 def is_another_first(file: Path | None) -> bool:
-    """Whether somebody waits who goes first."""
+    """Whether a writer with priority waits."""
     descriptor = _opened(file)
     if descriptor is None:
         return False
@@ -64,7 +64,7 @@ def is_another_first(file: Path | None) -> bool:
 
 
 def _opened(file: Path | None, flags: int = 0) -> int | None:
-    """None where there is no such file, or it belongs to somebody else: then nobody goes first."""
+    """Open the file. None where it does not exist or belongs to another user: then there is no priority."""
     if file is None:
         return None
     try:
@@ -77,13 +77,13 @@ _BUSY: Final = 5  # SQLITE_BUSY
 _FIRST_PAUSE: Final = 0.001
 _LONGEST_PAUSE: Final = 0.02
 _LONG: Final = 4.0
-"""Who has waited for so many seconds goes first, too: chance may have passed it over."""
+"""A writer that has waited for so many seconds goes first, too: it may have had bad luck."""
 
 
 class NativeCursor(sqlite3.Cursor):
     """A cursor whose statements run in a native thread where greenlets serve.
 
-    They may sort a table or wait for the disk, and SQLite knows nothing of greenlets.
+    They may sort a table or wait for the disk, and SQLite would block all greenlets.
     """
 
     def execute(self, *args: Any) -> NativeCursor:
@@ -111,8 +111,8 @@ class NativeConnection(sqlite3.Connection):
 def prepare_sqlite(engine: Engine, *, reader: bool, writer_option: str) -> None:
     """Attach the behaviour to an engine.
 
-    :param reader: its connections read by index and never open a transaction: a hop to another thread would
-        cost more than the read.
+    :param reader: its connections read by index and never open a transaction: switching to another thread
+        would cost more than the read.
     :param writer_option: the execution option of a connection that is about to write.
     """
 
@@ -120,14 +120,14 @@ def prepare_sqlite(engine: Engine, *, reader: bool, writer_option: str) -> None:
     def _open(_dialect: Any, _record: Any, _args: Any, params: dict[str, Any]) -> None:
         file = engine.url.database
         if file and not file.startswith((":", "file:")):
-            with suppress(OSError):  # the driver says it better: it cannot open the file
+            with suppress(OSError):  # the driver has the better message: it cannot open the file
                 _own_file(Path(file))
         if not reader:
             params["factory"] = NativeConnection
 
     @event.listens_for(engine, "connect")
     def _connect(dbapi: sqlite3.Connection, _record: Any) -> None:
-        # The driver's own implicit BEGIN comes too late to see a stable snapshot.
+        # The driver's own implicit BEGIN comes too late for a stable snapshot.
         dbapi.isolation_level = None
         dbapi.create_aggregate("exact_sum", 1, SqliteExactSum)  # type: ignore[arg-type]
         _wait_for_locks(dbapi, engine)
@@ -146,9 +146,9 @@ def prepare_sqlite(engine: Engine, *, reader: bool, writer_option: str) -> None:
 
 
 def _own_file(file: Path) -> None:
-    """Make the file, which SQLite would let everybody read, or take that away from others.
+    """Create the file, which SQLite would let every user read, or remove the access of others.
 
-    SQLite gives the -wal and -shm files beside it the same mode.
+    SQLite gives the -wal and -shm files next to it the same mode.
     """
     file.parent.mkdir(parents=True, exist_ok=True)  # a fresh checkout has no instance/
     try:
@@ -162,13 +162,13 @@ def _own_file(file: Path) -> None:
 def _begin_writing(connection: Connection, monotonic: Callable[[], float] = time.monotonic) -> None:
     """Take the only writer's lock.
 
-    SQLite would wait for it inside one call. In a process of greenlets the one that holds the lock could not
-    go on meanwhile, so the waiting is done here. Those who go first are let pass by all others.
+    SQLite would wait for it inside one call. In a process of greenlets the holder of the lock could not go on
+    meanwhile, so the waiting is done here. All others let writers with priority pass.
 
     :raises OperationalError: "database is locked": it was not free in time.
     """
     dbapi = connection.connection.dbapi_connection
-    assert isinstance(dbapi, sqlite3.Connection)  # noqa: S101  this listener is for SQLite alone
+    assert isinstance(dbapi, sqlite3.Connection)  # noqa: S101  this listener is only for SQLite
     timeouts, turns = timeouts_of(connection), turns_of(connection.engine.url.database)
     began, pause = monotonic(), _FIRST_PAUSE
     goes_first = False
@@ -178,7 +178,7 @@ def _begin_writing(connection: Connection, monotonic: Callable[[], float] = time
             while not ((goes_first or not is_another_first(turns)) and _has_begun(dbapi)):
                 waited = monotonic() - began
                 if waited >= timeouts.lock:
-                    # So that SQLAlchemy raises what it would have raised.
+                    # So that SQLAlchemy raises its usual error.
                     connection.exec_driver_sql("BEGIN IMMEDIATE")
                     return
                 if not goes_first and (timeouts.goes_first or waited >= _LONG):
@@ -191,7 +191,7 @@ def _begin_writing(connection: Connection, monotonic: Callable[[], float] = time
 
 
 def _has_begun(dbapi: sqlite3.Connection) -> bool:
-    """Whether the lock was free, and is taken now."""
+    """Whether the lock was free. It is then taken."""
     try:
         dbapi.execute("BEGIN IMMEDIATE")
     except sqlite3.OperationalError as error:

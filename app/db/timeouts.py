@@ -1,4 +1,4 @@
-"""How long the database may keep each kind of work waiting."""
+"""How long each kind of work may wait for the database."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ _OPTION: Final = "gateway_timeouts"
 
 
 class Timeouts(Struct, frozen=True):
-    """Limits of one kind of work, in seconds; 0 is none. PostgreSQL knows all of them, SQLite the first."""
+    """Limits of one kind of work, in seconds; 0 is none. PostgreSQL has all, SQLite only the first."""
 
     lock: float
     """How long to wait for the writer's lock, or any other."""
     statement: float
     """How long one statement may run, waits for locks included."""
     parallel: bool = True
-    """Whether several processes of PostgreSQL may work at one statement; whoever asks waits for them."""
+    """Whether several processes of PostgreSQL may work on one statement. The client waits for all of them."""
     goes_first: bool = False
     """Whether it gets the writer's lock before all that wait for it without this."""
     within: float = 0
-    """How long to wait for an answer of PostgreSQL before its connection is closed, where that is not as long
-    as a statement may run."""
+    """How long to wait for an answer of PostgreSQL before its connection is closed, where that differs from
+    the time that a statement may run.
+    """
 
     @property
     def answer(self) -> float | None:
@@ -41,29 +42,30 @@ _SPARE_SECONDS: Final = 2.0
 """So that a server that works ends a statement itself, which costs no connection."""
 
 PUBLIC: Final = Timeouts(lock=2, statement=5, within=5)
-"""Public answers: milliseconds. Who asks has given up after seconds."""
+"""Public answers: milliseconds. Clients give up after seconds."""
 
 REPLICA: Final = Timeouts(lock=2, statement=5, within=2)
-"""The same of a replica: there is time left to ask the primary instead."""
+"""The same for a replica, shorter: there is time left to read from the primary instead."""
 
 CONSOLE: Final = Timeouts(lock=2, statement=20, goes_first=True)
-"""Pages, edits, sign-ins and their audit records: a person waits, who may be stopping a chain."""
+"""Pages, edits, sign-ins and their audit records: a person waits, perhaps to stop a chain."""
 
 FEED: Final = Timeouts(lock=20, statement=60)
 """Batches of events: reporters send them again, which costs more than waiting."""
 
 COMMAND: Final = Timeouts(lock=60, statement=0)
-"""Commands: whole logs are read, and whoever runs one can end it."""
+"""Commands: they read whole logs, and their user can end them."""
 
 MIGRATION: Final = Timeouts(lock=0.5, statement=0, parallel=False)
-"""Migrations may take long, but while one waits for a table, all others wait behind it. They ask again."""
+"""Migrations may take long. But while one waits for a table, all others wait behind it, so it retries.
+"""
 
 
 _ONE_PROCESS: Final = {"max_parallel_maintenance_workers": "0", "max_parallel_workers_per_gather": "0"}
 
 
 def set_timeouts(engine: Engine, timeouts: Timeouts) -> None:
-    """Give an engine its limits. They hold for the connections that are opened afterwards."""
+    """Set the limits of an engine. They hold for the connections that are opened afterwards."""
     engine.update_execution_options(**{_OPTION: timeouts})
 
 
@@ -81,30 +83,30 @@ def set_session_limits(dbapi: Any, timeouts: Timeouts, **settings: str) -> None:
     """
     autocommit, dbapi.autocommit = dbapi.autocommit, True
     names = _limits(timeouts) | settings
-    asked = ", ".join("set_config(%s, %s, false)" for _ in names)
-    dbapi.execute(f"SELECT {asked}", [word for pair in names.items() for word in pair])
+    calls = ", ".join("set_config(%s, %s, false)" for _ in names)
+    dbapi.execute(f"SELECT {calls}", [word for pair in names.items() for word in pair])
     dbapi.autocommit = autocommit
 
 
 def set_transaction_limits(connection: Connection) -> None:
-    """Set the limits for the transaction that begins now, and nothing beyond it, in one round trip.
+    """Set the limits for the transaction that begins now, and only for it, in one round trip.
 
     For connections that a pooler lends to others after each transaction.
     """
     names = _limits(timeouts_of(connection))
-    asked = ", ".join("set_config(%s, %s, true)" for _ in names)
-    connection.exec_driver_sql(f"SELECT {asked}", tuple(word for pair in names.items() for word in pair))
+    calls = ", ".join("set_config(%s, %s, true)" for _ in names)
+    connection.exec_driver_sql(f"SELECT {calls}", tuple(word for pair in names.items() for word in pair))
 
 
 def _limits(timeouts: Timeouts) -> dict[str, str]:
-    """The limits as PostgreSQL names them."""
+    """The limits by PostgreSQL's names."""
     return {
         "statement_timeout": _milliseconds(timeouts.statement),
         "lock_timeout": _milliseconds(timeouts.lock),
-        # A process that was stopped within a transaction must not keep its locks.
+        # A process that was stopped within a transaction must not hold its locks.
         "idle_in_transaction_session_timeout": "60000",
-        # Whatever zone the server, its role or the URL sets: west of UTC the first hours of the year 1 are in
-        # the year 1 BC, which Python cannot read.
+        # Overrides the zone of the server, its role or the URL: west of UTC the first hours of the year 1 are
+        # in the year 1 BC, which Python cannot read.
         "TimeZone": "UTC",
         **({} if timeouts.parallel else _ONE_PROCESS),
     }
@@ -120,9 +122,9 @@ _IN_LINE: Final = text(f"{_LIMITS}, pg_advisory_xact_lock(:line), pg_advisory_xa
 def take_advisory_lock(connection: Connection, key: int, line: int) -> None:
     """Take a lock of PostgreSQL until the end of the transaction, and set its limits in the same round trip.
 
-    Behind a pooler that shares connections, these hold whatever a connection was set to before. PostgreSQL
-    gives a lock to those who wait in their order. So all but those who go first wait in a line of their own,
-    and the one at its head alone waits for the lock itself.
+    Behind a pooler that shares connections, these override any former settings of a connection. PostgreSQL
+    gives a lock in the order of the requests. So all without priority first wait in a line of their own, and
+    only the first of the line waits for the lock itself.
 
     :param line: the lock of that line; it is held as long.
 

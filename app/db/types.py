@@ -77,7 +77,7 @@ class Uint256(ExactInteger):
 
 
 class Uint64(TypeDecorator[int]):
-    """A chain id as contracts have it, 0 to 2^64-1, in a signed column of 64 bits.
+    """A chain id as in contracts, 0 to 2^64-1, in a signed column of 64 bits.
 
     Numbers from 2^63 on are stored as their two's complement: equality holds, their order does not. NUMERIC
     or text would make every key longer, for numbers that no honest send has.
@@ -186,7 +186,7 @@ class UtcTime(TypeDecorator[datetime]):
 class FeeTiers(TypeDecorator[tuple[tuple[int, int], ...]]):
     """Protocol fee tiers as ``((from, ppm), …)``, ``from`` in source units, ascending from 0.
 
-    Kept as JSON ``[["0", 400], …]``: JSON numbers of many readers end at 53 bits.
+    Stored as JSON ``[["0", 400], …]``: JSON numbers of many readers end at 53 bits.
     """
 
     impl = JSON(none_as_null=True)
@@ -203,7 +203,7 @@ K = TypeVar("K")
 
 
 class _Hashes(TypeDecorator[list[bytes]]):
-    """Hashes as PostgreSQL writes an array of them: the driver takes ten times as long."""
+    """Hashes in PostgreSQL's text form of an array: the driver takes ten times as long."""
 
     impl = postgresql.ARRAY(LargeBinary)
     cache_ok = True
@@ -224,8 +224,8 @@ def is_one_of(
 ) -> ColumnElement[bool]:
     """Whether a column has one of some values, as many as a statement takes.
 
-    PostgreSQL gets them as one array: so the statement is the same however many there are, and is neither
-    written anew nor planned again.
+    PostgreSQL gets them as one array: so the statement is the same for any number of them, and is neither
+    compiled nor planned again.
     """
     if connection.dialect.name != "postgresql":
         return column.in_(list(values))
@@ -237,7 +237,7 @@ def is_one_of(
 def at_most(rows: int) -> BindParameter[int]:
     """A LIMIT that is written into the statement.
 
-    Connections that read keep plans whatever the parameters are. A LIMIT that is a parameter then counts as
-    a tenth of the table, and a page of fifty transfers is planned as a sort of a hundred thousand.
+    Connections for reads use the same plan for all parameters. A LIMIT in a parameter then counts as a tenth
+    of the table, and a page of fifty transfers is planned as a sort of a hundred thousand.
     """
     return bindparam(None, rows, type_=Integer, literal_execute=True)

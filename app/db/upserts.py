@@ -1,4 +1,4 @@
-"""Many rows at once on both databases: appended, or written whether or not they are there.
+"""Writes many rows at once on both databases: appended, or inserted and updated.
 
 On PostgreSQL rows are appended by COPY, in the transaction of the statements around it. That costs a fraction
 of an INSERT for each row, here and at the server. Rows that may be there go as one JSON document: arrays take
@@ -26,7 +26,7 @@ _POSTGRESQL: Final = postgresql.dialect()  # type: ignore[no-untyped-call]
 def bound_rows(
     model: type[Base], columns: tuple[str, ...], rows: Sequence[dict[str, Any]]
 ) -> list[tuple[Any, ...]]:
-    """The columns' values of each row, checked and converted as the columns' types say.
+    """The columns' values of each row, checked and converted by the columns' types.
 
     :param rows: at least one, all with these columns.
     :raises ValueError: a value is out of the range of its column.
@@ -53,7 +53,7 @@ def type_names(model: type[Base], columns: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def column_names(columns: Sequence[str]) -> str:
-    """The columns as a statement lists them."""
+    """The columns in the form of a statement's list."""
     return ", ".join(map(_POSTGRESQL.identifier_preparer.quote, columns))
 
 
@@ -88,9 +88,9 @@ def append(connection: Connection, model: type[Base], rows: Sequence[dict[str, A
 
 
 def execute_many(connection: Connection, statement: Executable, rows: Sequence[dict[str, Any]]) -> None:
-    """Run a statement for each row, and let others have their turn in between.
+    """Run a statement for each row, and let others run in between.
 
-    Core makes the values of all its rows in one piece, which takes ten milliseconds for a thousand.
+    Core makes the values of all its rows at once, which takes ten milliseconds for a thousand.
     """
     for start in in_turns(range(0, len(rows), ROWS_AT_ONCE)):
         connection.execute(statement, list(rows[start : start + ROWS_AT_ONCE]))
@@ -102,7 +102,7 @@ def _copy(model: type[Base], columns: tuple[str, ...]) -> str:
 
 
 def run_appends(engine: Engine) -> None:
-    """Have an engine to PostgreSQL run what :func:`append` asks of it."""
+    """Make an engine to PostgreSQL run the requests of :func:`append`."""
 
     @event.listens_for(engine, "do_execute")
     def _copy_rows(cursor: Any, statement: str, _parameters: Any, context: Any) -> bool:
@@ -117,7 +117,7 @@ def run_appends(engine: Engine) -> None:
 
 
 def add_up(connection: Connection, model: type[Base], rows: Sequence[dict[str, Any]]) -> None:
-    """Insert rows or, where the primary key is taken, add every other given column to what is there.
+    """Insert rows or, where the primary key is taken, add every other given column to the stored values.
 
     :param rows: each with a key of its own.
     """
@@ -149,10 +149,9 @@ def upsert(connection: Connection, model: type[Base], rows: Sequence[dict[str, A
 def lock_or_insert(
     connection: Connection, model: type[Base], rows: Sequence[dict[str, Any]]
 ) -> Sequence[Row[*tuple[Any, ...]]]:
-    """Insert rows, except where the primary key is taken: there everything stays as it is.
+    """Insert rows, except where the primary key is taken: those rows stay unchanged.
 
-    All columns of all of them as they are now, in no order. Nobody else changes or deletes them before this
-    transaction ends.
+    Returns all columns of all these rows, in no order. They stay locked until this transaction ends.
 
     :param rows: in the order of their keys, so that two transactions wait for each other in one order.
     """
@@ -173,7 +172,7 @@ def _keys(model: type[Base]) -> list[str]:
 
 
 def _at_once(connection: Connection, model: type[Base]) -> bool:
-    """Whether one statement takes all rows as one document; a column of JSON would be a document in it."""
+    """Whether one statement takes all rows as one document. JSON would be a document within it."""
     return connection.dialect.name == "postgresql" and not holds_json(model)
 
 
@@ -187,7 +186,7 @@ def _write_at_once(
 
 
 def _as_json(value: Any) -> str:
-    """What JSON has no kind for, as PostgreSQL reads it from a text."""
+    """A value that JSON has no kind for, as a text that PostgreSQL reads."""
     if isinstance(value, bytes):
         return f"\\x{value.hex()}"
     if isinstance(value, Decimal):
@@ -206,7 +205,7 @@ def _of_document(model: type[Base], columns: tuple[str, ...], adding: bool) -> s
     changed = ", ".join(
         f"{name} = {before}excluded.{name}" for name, before in zip(quoted, plus, strict=True)
     )
-    return (  # nothing but names of the models' own tables and columns
+    return (  # only names of the models' own tables and columns
         f"INSERT INTO {table} ({names}) SELECT {names}"  # noqa: S608
         f" FROM json_to_recordset(%(rows)s::json) AS given ({given})"
         f" ON CONFLICT ({column_names(keys)}) DO UPDATE SET {changed}"

@@ -32,25 +32,25 @@ _PROBES: Final = {
         "DROP TABLE gateway_probe",
     ),
 }
-"""Changes that change nothing: one of a table that is always there, and one that needs room on the disk."""
+"""Changes without effect: one of a table that always exists, and one that needs room on the disk."""
 
 
 class Writes:
-    """What became of the last transaction of a writer in this process."""
+    """The result of the last writing transaction in this process."""
 
     def __init__(self) -> None:
         self.refused: str | None = None
         """Why it was refused, as a name of the driver's; None where it was not."""
         self.mark = object()
-        """Another object after each transaction: what was read before may be out of date."""
+        """Replaced after each transaction: what was read before may be out of date."""
 
     def ended(self) -> None:
-        """Set another mark, however the transaction ended: a commit can fail after it was done."""
-        # A number that is counted up could be put back by a thread that was interrupted.
+        """Replace the mark, however the transaction ended: a commit can fail after it was done."""
+        # Not a counter: a thread that was interrupted could put an older number back.
         self.mark = object()
 
     def note(self, error: BaseException | None) -> None:
-        """Note how a transaction ended; None for well. Other errors say nothing about the database."""
+        """Note how a transaction ended; None for success. Other errors say nothing about the database."""
         if error is None:
             self.refused = None
         elif is_refusal(error):
@@ -59,7 +59,7 @@ class Writes:
     def complaint(self, engine: Engine) -> str | None:
         """Why the database takes no changes now; None where it does, as far as is known.
 
-        After a refusal it is tried out.
+        After a refusal a change is tried.
         """
         if self.refused is None:
             return None
@@ -106,7 +106,7 @@ _DISK: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE,
 
 
 def is_unavailable(error: BaseException) -> bool:
-    """Whether an exception is no fault of the code: the database, or the machine, cannot do it now."""
+    """Whether an exception is no fault of the code, but of the database or the machine."""
     if isinstance(error, DATABASE_UNAVAILABLE) or is_refusal(error):
         return True
     if isinstance(error, DBAPIError):
