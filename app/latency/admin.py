@@ -27,7 +27,7 @@ class PairLatency(Struct, frozen=True):
 
 
 def medians_of_the_week(database: Database) -> Middles:
-    """The middles of the last 7 days."""
+    """Twice the medians of the last 7 days."""
     with reading(database.reads) as connection:
         return twice_medians_by_pair(connection, *window(database.clock()))
 
@@ -47,6 +47,6 @@ def slowest_pairs(database: Database, snapshots: SnapshotSource, middles: Middle
         )
         for (src, dst), twice in middles.items()
         for p90, count in [ninth_tenths.get((src, dst), (0, 0))]
-        if count  # 0: the last has left the window since the middles were read
+        if count  # 0: the last has left the window since the medians were read
     )
     return tuple(sorted(pairs, key=lambda pair: (-pair.median_seconds, pair.src.id, pair.dst.id)))

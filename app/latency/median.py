@@ -15,18 +15,18 @@ _SECOND = 1_000_000
 
 
 def window(now: datetime) -> tuple[datetime, datetime]:
-    """The bounds of what is counted at ``now``: after the first, up to and including the second."""
+    """The bounds of the window at ``now``: after the first, up to and including the second."""
     return now - WINDOW, now
 
 
 def median_ranks(total: int) -> tuple[int, int]:
-    """The ranks of the middle of ``total`` sorted values, from 0; both are the same where it is odd."""
+    """The ranks of the median of ``total`` sorted values, from 0; both are the same where it is odd."""
     return (total - 1) // 2, total // 2
 
 
 def median_seconds(twice_us: int) -> float:
-    """The median, in seconds, from twice the median in microseconds: the sum of the middle two of an even
-    number of latencies. One division of exact integers, so the result is the nearest float.
+    """The median, in seconds, from twice the median in microseconds, which for an even number of latencies is
+    the sum of the two in the middle. One division of exact integers, so the result is the nearest float.
     """
     return twice_us / (2 * _SECOND)
 

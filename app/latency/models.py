@@ -1,4 +1,4 @@
-"""How long transfers took, and how many took about how long: what a median is found by."""
+"""How long transfers took, and the counts of latencies by which a median is found."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.values.identifiers import ChainId, TransferId
 _PAIR: Final = ("src_chain_id", "dst_chain_id")
 
 WIDTHS: Final = (25, FINE)
-"""A record is counted in each. Only the release before reads the wide ones, and they end with it."""
+"""A record is counted in each. Only the previous release reads the wide ones; they go with it."""
 
 
 class LatencyCount(Base):

@@ -1,4 +1,4 @@
-"""How long did transfers between two chains take? Exact, whatever the number of transfers.
+"""Selects how long transfers between two chains took: exact, for any number of transfers.
 
 One statement finds the latencies at some ranks in two steps: counts give the bucket of the rank, and the
 records of that bucket give the latency (docs/decisions/0010-latency-counts.md).
@@ -6,8 +6,8 @@ records of that bucket give the latency (docs/decisions/0010-latency-counts.md).
 Counts cover the records released after some moment. The records between that moment and the start of the
 window, and any of the future, are added or subtracted.
 
-Latencies are counted by pairs of chains only. For one token the records are read, each with its transfer:
-those of the newest ``MOST`` releases of the pair at most. What it costs does not grow with the traffic.
+Latencies are counted only by pairs of chains. For one token the records are read, each with its transfer: at
+most those of the newest ``MOST`` releases of the pair. So the cost does not grow with the traffic.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Pair = tuple[ChainId, ChainId]
 """Source and destination."""
 
 Ranks = Callable[[ColumnElement[int]], tuple[ColumnElement[int], ColumnElement[int]]]
-"""From the number of all latencies to the two ranks that are wanted; both are the same where it is one."""
+"""From the number of all latencies to the two wanted ranks; both are the same for a single rank."""
 
 AFTER: Final = bindparam("after", type_=UtcTime)
 UNTIL: Final = bindparam("until", type_=UtcTime)
@@ -75,22 +75,22 @@ class LatencyOrder(Struct, frozen=True):
 
 
 def number(value: int) -> ColumnElement[int]:
-    """A number written into the statement. As a parameter it would keep the planner from using the index."""
+    """A number written into the statement. With a parameter the planner would not use the index."""
     return literal_column(str(value), BigInteger)
 
 
 def _bucket(latency: ColumnElement[int]) -> ColumnElement[int]:
-    """The bucket of a latency, as the index has it."""
+    """The bucket of a latency, in the form that is indexed."""
     return latency.bitwise_rshift(number(FINE))
 
 
 def _numbers(ends: Sequence[str]) -> Subquery:
-    """Numbers that add up to how many latencies of each bucket are in the window.
+    """Numbers whose sum is how many latencies of each bucket are in the window.
 
-    The counts, how many records they lack, and below 0 how many they have too much. Where nothing is
-    counted, they lack the whole window.
+    They are the counts, the records that the counts lack, and, below 0, the records that they have too much.
+    Where nothing is counted, they lack the whole window.
     """
-    # PostgreSQL makes a NUMERIC of a sum of BIGINTs, which is slow to go on with, and of INTEGERs a BIGINT.
+    # PostgreSQL makes a NUMERIC of a sum of BIGINTs, which is slow, and a BIGINT of one of INTEGERs.
     counted = select(*(_COUNT[end] for end in ends), _COUNT.bucket, cast(_COUNT.n, Integer).label("n"))
     since = select(LatencyWindow.since).scalar_subquery()
     released = RECORD.released_at
@@ -136,7 +136,7 @@ def _place(ends: Sequence[str], ranks: Ranks) -> CTE:
 
 
 def median_rank(total: ColumnElement[int]) -> tuple[ColumnElement[int], ColumnElement[int]]:
-    """The ranks of the middle in sorted order, from 0; both are the same where the number is odd."""
+    """The ranks of the median in sorted order, from 0; both are the same where the number is odd."""
     return (total - number(1)) // number(2), total // number(2)
 
 
@@ -151,15 +151,15 @@ def nearest_rank(percent: int) -> Ranks:
 
 
 def _latencies_at(ranks: Ranks, ends: Sequence[str] = ()) -> Select[*tuple[Any, ...]]:
-    """The number of latencies, and that at the two ranks: the sum of both, where the ranks differ.
+    """The number of latencies, and the latency at the two ranks: the sum of both, where the ranks differ.
 
     :param ends: the columns of source and destination, for the figures of every pair; else they are those of
-        the pair that is given.
+        the given pair.
     """
     place, latency = _place(ends, ranks), RECORD.latency_us
     of_pair = [RECORD[end] == place.c[end] for end in ends] or RECORDS_OF_PAIR
     in_window = select(latency).where(*of_pair, RECORD.released_at > AFTER, RECORD.released_at <= UNTIL)
-    # Equal to the one or the other: for what is among them PostgreSQL would rather read the whole window.
+    # Compared by equality: for a list of both PostgreSQL would read the whole window.
     rows = union_all(
         in_window.where(_bucket(latency) == place.c.first).correlate(place),
         in_window.where(_bucket(latency) == place.c.last, place.c.last > place.c.first).correlate(place),
@@ -170,7 +170,7 @@ def _latencies_at(ranks: Ranks, ends: Sequence[str] = ()) -> Select[*tuple[Any, 
     found = select(cast(func.sum(ranked.latency_us), BigInteger)).where(
         ranked.nth > lower, ranked.nth <= upper + number(1)
     )
-    # A subquery for each pair: as a join PostgreSQL would read every release of the week.
+    # A subquery for each pair: for a join PostgreSQL would read every release of the week.
     at = found.correlate(place).scalar_subquery()
     return select(*(place.c[end] for end in ends), place.c.total, at.label("latency"))
 
@@ -180,10 +180,10 @@ def _of_pair(ranks: Ranks) -> DirectSelect[tuple[int, int]]:
 
 
 _ENDS: Final = ("src_chain_id", "dst_chain_id")
-_MIDDLE: Final = _of_pair(median_rank)
+_MEDIAN: Final = _of_pair(median_rank)
 _NINTH_TENTH: Final = _of_pair(nearest_rank(90))
 _NINETY_NINTH: Final = _of_pair(nearest_rank(99))
-_ALL_MIDDLES: Final = _latencies_at(median_rank, _ENDS)
+_ALL_MEDIANS: Final = _latencies_at(median_rank, _ENDS)
 _ALL_NINTH_TENTHS: Final = _latencies_at(nearest_rank(90), _ENDS)
 
 
@@ -192,28 +192,28 @@ def twice_median(
 ) -> int | None:
     """Twice the median, in microseconds, of releases in ``(after, until]``; None when there are none."""
     bounds = {"src": src_chain_id, "dst": dst_chain_id, "after": after, "until": until}
-    found = _MIDDLE.first(connection, bounds)
+    found = _MEDIAN.first(connection, bounds)
     return None if found is None else _twice(*found)
 
 
-def _twice(total: int, middle: int) -> int:
-    """Of an odd number the middle is one latency, of an even one the sum of two."""
-    return middle * 2 if total % 2 else middle
+def _twice(total: int, found: int) -> int:
+    """Twice the median: of an odd number it is the middle latency doubled, of an even one the sum of two."""
+    return found * 2 if total % 2 else found
 
 
 def latency_order(
     connection: Connection, src_chain_id: ChainId, dst_chain_id: ChainId, after: datetime, until: datetime
 ) -> LatencyOrder | None:
-    """Those of the releases in ``(after, until]``, exact; None where there are none.
+    """The order statistics of the releases in ``(after, until]``, exact; None where there are none.
 
-    Several statements: to be read where they see the database at one moment.
+    Several statements: the caller has to read them in one snapshot of the database.
     """
     bounds = {"src": src_chain_id, "dst": dst_chain_id, "after": after, "until": until}
-    middle = _MIDDLE.first(connection, bounds)
-    p90, p99 = (at.first(connection, bounds) if middle else None for at in (_NINTH_TENTH, _NINETY_NINTH))
-    if middle is None or p90 is None or p99 is None:
+    found = _MEDIAN.first(connection, bounds)
+    p90, p99 = (at.first(connection, bounds) if found else None for at in (_NINTH_TENTH, _NINETY_NINTH))
+    if found is None or p90 is None or p99 is None:
         return None
-    return LatencyOrder(middle[0], _twice(*middle), p90[1], p99[1])
+    return LatencyOrder(found[0], _twice(*found), p90[1], p99[1])
 
 
 def twice_median_and_p90(
@@ -221,7 +221,7 @@ def twice_median_and_p90(
 ) -> tuple[int, int] | None:
     """Only twice the median and the 90th percentile; None where there are none.
 
-    Of two moments where the connection has no transaction: for what does not need to be exact.
+    Without a transaction they are of two moments, for callers that need no exact figures.
     """
     twice = twice_median(connection, src_chain_id, dst_chain_id, after, until)
     bounds = {"src": src_chain_id, "dst": dst_chain_id, "after": after, "until": until}
@@ -233,8 +233,8 @@ def twice_medians_by_pair(
     connection: Connection, after: datetime, until: datetime
 ) -> dict[tuple[int, int], int]:
     """Twice the median of the releases in ``(after, until]``, exact, of every two chains that have any."""
-    rows = connection.execute(_ALL_MIDDLES, {"after": after, "until": until})
-    return {(src, dst): _twice(total, middle) for src, dst, total, middle in rows}
+    rows = connection.execute(_ALL_MEDIANS, {"after": after, "until": until})
+    return {(src, dst): _twice(total, found) for src, dst, total, found in rows}
 
 
 def ninth_tenths_by_pair(
@@ -251,7 +251,7 @@ def newest_release(connection: Connection) -> datetime | None:
 
 
 MOST: Final = 20_000
-"""Releases that are looked at."""
+"""Releases that are read."""
 
 _SECOND: Final = timedelta(seconds=1)
 _RELEASED: Final = (*RECORDS_OF_PAIR, RECORD.released_at > AFTER, RECORD.released_at <= UNTIL)
@@ -270,7 +270,7 @@ _LATENCIES: Final = (
     )
     .where(
         *_RELEASED,
-        # Of each record by itself: for a join PostgreSQL would rather read a million transfers.
+        # For each record separately: for a join PostgreSQL would read a million transfers.
         select(Transfer.symbol).where(Transfer.transfer_id == RECORD.transfer_id).scalar_subquery()
         == bindparam("symbol"),
     )
@@ -290,9 +290,10 @@ _ORDER: Final = (
 def counted_since(
     connection: Connection, pair: Pair, after: datetime, until: datetime, most: int = MOST
 ) -> datetime:
-    """From when on at most ``most`` transfers of the pair were released: ``after`` or whole seconds ago.
+    """The time after which at most ``most`` transfers of the pair were released: ``after``, or whole seconds
+    ago.
 
-    All that were released after that moment, up to ``until``, are looked at.
+    All releases after that time, up to ``until``, are read.
     """
     src, dst = pair
     values = {"src": src, "dst": dst, "after": after, "until": until, "most": most}
@@ -319,5 +320,5 @@ def latency_order_of_token(
 
 
 def _rank(percent: int, total: int) -> int:
-    """As ``nearest_rank`` has it."""
+    """The same as ``nearest_rank``, of numbers."""
     return (percent * total - 1) // 100

@@ -13,7 +13,7 @@ from app.values.wire_values import MAX_SYMBOL_CHARACTERS
 
 
 class LatencyQuery(Question):
-    """Parameters of a latency question."""
+    """Parameters of a request for a latency."""
 
     src_chain_id = Uint(64, required=True, metadata=describe("Source chain id.", 1))
     dst_chain_id = Uint(64, required=True, metadata=describe("Destination chain id.", 56))
@@ -29,7 +29,7 @@ class LatencyAnswer(Answer):
 
 
 class LatencyStatsQuery(LatencyQuery):
-    """Parameters of a question about latencies."""
+    """Parameters of a request for figures about latencies."""
 
     token_symbol = BoundedText(
         MAX_SYMBOL_CHARACTERS,

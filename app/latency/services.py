@@ -34,7 +34,7 @@ def median_latency(
 ) -> float:
     """The exact median, in seconds, of the transfers released in the last 7 days.
 
-    Disabled chains are answered too. A median is kept for a moment, and so is that there is none: the 7 days
+    Disabled chains are answered too. A median is cached for a moment, also that there is none: the 7 days
     then end when it was read.
 
     :raises GatewayError: for equal or unknown chains, and when no transfer counts.
@@ -56,7 +56,7 @@ def median_latency(
 def two_chains(
     snapshots: SnapshotSource, src_chain_id: ChainId, dst_chain_id: ChainId
 ) -> tuple[ChainInfo, ChainInfo]:
-    """The two chains of a question about latencies.
+    """The two chains of a request for latencies.
 
     :raises GatewayError: they are the same, or one is not known.
     :raises Unavailable: the configuration cannot be read.
@@ -71,10 +71,10 @@ def two_chains(
 
 
 def route_times(database: Database, src_chain_id: ChainId, dst_chain_id: ChainId) -> RouteTimes:
-    """How long transfers between two chains usually take, as it was minutes ago: for hints alone.
+    """How long transfers between two chains usually take. Some minutes old, so only for hints.
 
-    Any two chains are answered, known or not; ``UNKNOWN_TIMES`` where no transfer was released, and for
-    numbers that no chain can be configured with.
+    Chains need not be known. ``UNKNOWN_TIMES`` where no transfer was released, and for numbers that no chain
+    can be configured with.
     """
     if max(src_chain_id, dst_chain_id) > MAX_CHAIN_ID:
         return UNKNOWN_TIMES
@@ -104,7 +104,7 @@ _WHOLE: Final = WINDOW // timedelta(seconds=1)
 
 
 class _Found(Struct, frozen=True):
-    """What is kept: the length of the window in seconds, and the figures; None where no transfer counts."""
+    """What is cached: the length of the window in seconds, and the figures; None where no transfer counts."""
 
     as_of: datetime | None
     seconds: int
@@ -115,9 +115,9 @@ _NOTHING: Final = _Found(None, _WHOLE, None)
 
 
 class LatencyStats(Struct, frozen=True):
-    """Of ``count`` transfers that were released in the last ``window_seconds``; latencies in seconds.
+    """Figures of ``count`` transfers that were released in the last ``window_seconds``; latencies in seconds.
 
-    ``as_of``: when the newest fact was taken in that they can rest on; None before the first.
+    ``as_of``: when the newest fact was received that they can depend on; None before the first.
     """
 
     count: int
@@ -135,9 +135,9 @@ def latency_stats(
     dst_chain_id: ChainId,
     symbol: str | None,
 ) -> LatencyStats:
-    """The exact figures, of all tokens or of one. They are kept for a moment, and so is that there are none.
+    """The exact figures, of all tokens or of one. They are cached for a moment, also that there are none.
 
-    Of one token the window is shorter where more than ``of_token.MOST`` transfers of any token were released
+    For one token the window is shorter where more than ``queries.MOST`` transfers of any token were released
     between the two chains in 7 days.
 
     :raises GatewayError: for equal or unknown chains, and when no transfer counts.
@@ -145,9 +145,9 @@ def latency_stats(
     """
     src, dst = two_chains(snapshots, src_chain_id, dst_chain_id)
     pair, found = (src_chain_id, dst_chain_id), _NOTHING
-    # A token that is not configured has no transfers, and strangers could think of any number of them.
+    # A token that is not configured has no transfers, and callers could name any number of such tokens.
     if symbol is None or PoolKey(src_chain_id, symbol) in snapshots.current().terms.tokens:
-        found = _kept(database, pair, symbol)
+        found = _cached(database, pair, symbol)
     if found.order is None:
         what = "transfer" if symbol is None else "transfer of this token"
         raise GatewayError(
@@ -164,8 +164,8 @@ def latency_stats(
     )
 
 
-def _kept(database: Database, pair: Pair, symbol: str | None) -> _Found:
-    """All of one moment; ``as_of`` too, so that it is never newer than the figures."""
+def _cached(database: Database, pair: Pair, symbol: str | None) -> _Found:
+    """All of one snapshot; ``as_of`` too, so that it is never newer than the figures."""
     found, _ = database.cached.run_read(
         (_read, pair, symbol),
         lambda: database.public.run_reads(_read, pair, symbol, database.clock()),

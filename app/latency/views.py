@@ -1,4 +1,4 @@
-"""How long transfers take: what each public operation asks of the services."""
+"""How long transfers take: what each public operation requests of the services."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What can be asked of the sandbox, read from ``stories.json``: fixed ids, and requests that show each error.
+"""What the sandbox can answer, read from ``stories.json``: fixed ids, and requests that show each error.
 
-README, documentation and tests take them from here; ``feed.py`` makes the events that make them true.
+README, documentation and tests take them from here; ``feed.py`` makes the events behind them.
 """
 
 from datetime import timedelta
@@ -17,13 +17,13 @@ BLOCKED_CALLER: Final = "127.0.0.2"
 """The loopback address in the sandbox's blocked networks: ``curl --interface 127.0.0.2``."""
 
 RECORDED_TRANSFER: Final = "0x77d7e231b08120217969ded3ff1ed2b40c0028ca1e239b225f535c57808a23f6"
-"""A transfer of the production network, whose public answer the sandbox gives again."""
+"""A transfer of the production network, whose public answer the sandbox returns."""
 
 _CHAINS: Final = {"src_chain_id": "from", "dst_chain_id": "to"}
 
 
 class SandboxTransfer(Struct, frozen=True, rename={**_CHAINS, "digits": "id"}):
-    """A transfer with a fixed id, what asking for it answers, and what happened to it.
+    """A transfer with a fixed id, what a request for it returns, and what happened to it.
 
     ``digits`` are the last ones of its id. ``sends`` is an amount in whole tokens and the symbol, ``user``
     the number of the sender, ``ago`` the hours and minutes from its first event to the loading. ``steps`` are
@@ -60,7 +60,7 @@ class SandboxEstimate(Struct, frozen=True):
 class SandboxError(Struct, frozen=True):
     """An estimate that fails with ``code``; ``reason`` is the answer's X-Gateway-Reason.
 
-    ``caller`` is the address to ask from.
+    ``caller`` is the address of the request.
     """
 
     code: ErrCode
@@ -71,7 +71,7 @@ class SandboxError(Struct, frozen=True):
 
 
 class SandboxLatency(Struct, frozen=True, rename=_CHAINS):
-    """A pair of chains with a week of transfers like one, and their median latency, which stays what it is.
+    """A pair of chains with a week of transfers like one, and their median latency, which never changes.
 
     ``sends`` is an amount in whole tokens and the symbol.
     """

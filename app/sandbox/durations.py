@@ -1,10 +1,10 @@
 """A week of completed transfers on a few pairs of chains, whose medians never change.
 
-Time is cut into slots of three hours since 1970, and each pair has one transfer a slot, made of nothing but
-pair and slot: made again it is the same event, so a sandbox can be refreshed without knowing what it holds.
-Of three slots in a row one transfer is faster than the pair's median, one takes exactly that long, one is
-slower. So whichever stretch of slots a seven-day window holds, its median is the same, and what the
-documentation prints stays true.
+Time is cut into slots of three hours since 1970, and each pair has one transfer a slot, computed only from
+pair and slot. Computed again it is the same event, so a sandbox can be refreshed without reading what it
+holds. Of three slots in a row one transfer is faster than the pair's median, one takes exactly that long, one
+is slower. So the median is the same for any slots in a seven-day window, and what the documentation prints
+stays true.
 """
 
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ def usual_latency(src_chain_id: int, dst_chain_id: int) -> timedelta:
 def fresh_latencies(now: datetime, since: datetime) -> Iterator[Event]:
     """Yield the events of all transfers released after ``since`` and not after ``now``, a week at most.
 
-    Overlapping calls yield equal events for what they share, so a caller who is not sure asks for more.
+    Overlapping calls yield equal events for what they share, so a caller that is not sure may request more.
     """
     since = max(since, now - LATENCY_WINDOW)
     for position, series in enumerate(SERIES):

@@ -27,7 +27,7 @@ _LIQUIDITY: Final = (
 
 _FEES: Final = (
     # minutes ago, token, source, destination, base fee in whole destination tokens
-    (120, "USDC", 10, 137, "0.12"),  # its route's fee is good for an hour, so no quote
+    (120, "USDC", 10, 137, "0.12"),  # its route's fee is valid for an hour, so no quote
     (10, "USDC", 1, 42161, "0.28"),
 )
 
@@ -38,12 +38,12 @@ _ROTATED_POWERS: Final = (320, 260, 190, 130, 100)
 def sandbox_events(now: datetime) -> Iterator[Event]:
     """Yield all events of the sandbox, none later than ``now``, ordered by time.
 
-    Load them once, into an empty database that holds the sandbox's network: made again at another time,
-    the transfers with fixed ids would contradict themselves. Afterwards :func:`fresh_events` keep a sandbox
-    fresh. Raises ValueError when ``now`` has no offset.
+    Load them once, into an empty database with the sandbox's network: made again at another time, the
+    transfers with fixed ids would contradict themselves. Afterwards use :func:`fresh_events`. Raises
+    ValueError when ``now`` has no offset.
     """
     now = _in_utc(now)
-    transfers = sorted(SANDBOX_TRANSFERS, key=_user)  # the order of what happened at the same moment
+    transfers = sorted(SANDBOX_TRANSFERS, key=_user)  # the order of events at the same moment
     events = [
         *chain.from_iterable(_story(transfer, now) for transfer in transfers),
         *_liquidity(now),
@@ -55,10 +55,11 @@ def sandbox_events(now: datetime) -> Iterator[Event]:
 
 
 def fresh_events(now: datetime, since: datetime) -> Iterator[Event]:
-    """Yield what a sandbox lacks at ``now`` that was last loaded or topped up at ``since``, by time.
+    """Yield the events that a sandbox needs at ``now`` if it was last loaded or refreshed at ``since``, by
+    time.
 
-    Transfers completed since then, for the latencies, and how far every chain has been read. Made twice,
-    these are the same events. Raises ValueError when a time has no offset.
+    They are the transfers completed since then, for the latencies, and how far every chain has been read.
+    Made twice, they are the same events. Raises ValueError when a time has no offset.
     """
     now = _in_utc(now)
     yield from sorted(chain(fresh_latencies(now, _in_utc(since)), fresh_heads(now)), key=_time)

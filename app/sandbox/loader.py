@@ -1,4 +1,4 @@
-"""Loading the sandbox, all or nothing, and keeping it fresh."""
+"""Loads the sandbox, all or nothing, and refreshes it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from app.sandbox.made_up_network import network_document
 from app.transfers.queries.logged import first_reporter, is_empty
 
 REPORTER = "sandbox"
-"""The name kept with every event of the sandbox: by it a sandbox database is recognised."""
+"""The reporter of every event of the sandbox, by which a sandbox database is recognised."""
 
 STALE_AFTER = timedelta(days=1)
 
@@ -37,7 +37,7 @@ def is_sandbox(connection: Connection) -> bool:
 
 
 def load_sandbox(database: Database, audit_keys: AuditKeys, intake: Intake, *, actor: Actor) -> str:
-    """Load the sandbox into an empty database and say what was loaded.
+    """Load the sandbox into an empty database and report what was loaded.
 
     :raises SandboxRefused: when the database holds anything.
     """
@@ -59,7 +59,7 @@ def load_sandbox(database: Database, audit_keys: AuditKeys, intake: Intake, *, a
 
 
 def ensure_sandbox(database: Database, audit_keys: AuditKeys, intake: Intake, *, actor: Actor) -> str:
-    """Load the sandbox into an empty database, refresh an old sandbox, and leave other data alone."""
+    """Load the sandbox into an empty database, refresh an old sandbox, and leave other data unchanged."""
     with reading(database.reads) as connection:
         empty, ours = is_empty(connection), is_sandbox(connection)
         newest = newest_release(connection)

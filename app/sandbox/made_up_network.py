@@ -1,4 +1,4 @@
-"""The sandbox's network document, and the facts of it that its transfers are made of."""
+"""The sandbox's network document, and the facts in it that its transfers use."""
 
 from functools import lru_cache
 from pathlib import Path

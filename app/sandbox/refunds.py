@@ -22,7 +22,7 @@ QUORUM: Final = 3
 
 
 def refund_request(transfer_id: str, details: SendDetails) -> RefundRequest:
-    """Return the request that pays all of a send back to its sender."""
+    """Return the request that refunds all of a send to its sender."""
     pool, src_chain_id = details.kind is SendKind.POOL, ChainId(details.src_chain_id)
     ref_id = bytes.fromhex(transfer_id.removeprefix("0x"))
     return RefundRequest(

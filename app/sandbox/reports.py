@@ -1,7 +1,7 @@
 """Event objects of the feed in made-up blocks: every chain of the sandbox mines at a steady pace.
 
-A block is a function of chain and time alone. Events about the same block therefore agree on its number
-and hash, blocks grow with time, and an event that is made twice is the same event.
+A block depends only on chain and time. So events about the same block agree on its number and hash, blocks
+grow with time, and an event that is made twice is the same event.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ Event: TypeAlias = dict[str, object]
 
 
 def event(kind: str, about: str, at: datetime, /, **fields: object) -> Event:
-    """Return an event of type ``kind``; ``about`` makes its id one of a kind among those of the type."""
+    """Return an event of type ``kind``. ``about`` makes its id unique within the type."""
     return {
         "id": f"sandbox:{kind}:{about}",
         "type": kind,
@@ -82,7 +82,7 @@ def event(kind: str, about: str, at: datetime, /, **fields: object) -> Event:
 def block_event(kind: str, about: str, at: datetime, where: int, /, **fields: object) -> Event:
     """Return an event of the newest block that chain ``where`` had at ``at``.
 
-    As every reporter of block events does, it puts the first digits of the block's hash into the id.
+    Its id has the first digits of the block's hash, as with every reporter of block events.
     """
     block = block_at(where, at)
     return event(kind, f"{about}:{block.hash[:18]}", at, **fields, block=block.number, block_hash=block.hash)

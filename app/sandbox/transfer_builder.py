@@ -26,7 +26,7 @@ _STEP: Final = timedelta(seconds=15)
 """Between two steps that wait for no block."""
 
 _FEE_PPM: Final = 500
-"""What the protocol fee and the curve together take, about."""
+"""Protocol fee and curve together take about this."""
 
 _MAX_SLIPPAGE: Final = 5_000
 
@@ -98,7 +98,7 @@ class SendDetails(Struct, frozen=True):
 
 
 def user(number: int) -> bytes:
-    """Return the address of a user who cannot be mistaken for a real one: 0x5a5a… and a number."""
+    """Return the address of a user that cannot be mistaken for a real one: 0x5a5a… and a number."""
     return b"\x5a" * 18 + number.to_bytes(2, "big")
 
 
@@ -118,7 +118,7 @@ def send_details(kind: SendKind, sends: str, route: tuple[int, int], *, by: int)
 
 
 def synthetic_hash(text: str) -> str:
-    """Return a 0x hash of 32 bytes that belongs to nothing on any chain, the same for the same text."""
+    """Return a 0x hash of 32 bytes that exists on no chain, the same for the same text."""
     return f"0x{keccak256(f'sandbox {text}'.encode()).hex()}"
 
 
@@ -173,9 +173,9 @@ class TransferBuilder:
         return self._add("transfer.confirmed")
 
     def reorged(self) -> Self:
-        """A reorganisation takes back the source block, and nothing else.
+        """A reorganisation takes back only the source block.
 
-        It is for a chain of which no event of a later block comes before it.
+        It is for a chain that has no event of a later block before it.
         """
         self._wait(4 * _STEP)
         chain_id, block = self.details.src_chain_id, self.source_block
@@ -185,7 +185,7 @@ class TransferBuilder:
         return self
 
     def failed(self, reason: str) -> Self:
-        """It reverted or was dropped: nothing was taken."""
+        """It reverted or was dropped: no funds were taken."""
         self._wait(_STEP)
         return self._add_on_source("transfer.failed", reason=reason)
 
@@ -200,7 +200,7 @@ class TransferBuilder:
         return self._add_on_destination("transfer.delayed", dst_tx_hash=self._dst_tx_hash)
 
     def released(self, latency: timedelta, *, with_amount: bool = True) -> Self:
-        """The funds are paid out, so long after the send."""
+        """The funds are paid out, with this latency after the send."""
         self._at = self._sent_at + latency
         amount = {"amount": str(self.details.paid_out)} if with_amount else {}
         return self._add_on_destination("transfer.released", dst_tx_hash=self._dst_tx_hash, **amount)
@@ -226,7 +226,7 @@ class TransferBuilder:
         return self._add_on_source("refund.submitted", tx_hash=self._refund_tx_hash)
 
     def refund_failed(self) -> Self:
-        """A first withdraw was reported, and did not succeed after all."""
+        """A first withdraw was reported, but did not succeed."""
         tx_hash = synthetic_hash(f"failed refund {self.transfer_id}")
         self._wait(_STEP)
         about = f"{self.transfer_id}:failed"

@@ -15,7 +15,7 @@ from sqlalchemy.dialects.postgresql import psycopg
 from app.db.engine import reading, writing
 from app.feed.projection.latencies import recount
 from app.latency.median import window
-from app.latency.queries import _MIDDLE, ninth_tenths_by_pair, twice_median, twice_medians_by_pair
+from app.latency.queries import _MEDIAN, ninth_tenths_by_pair, twice_median, twice_medians_by_pair
 from tests.gateway import current_gateway
 from tests.latency.queries.records import NOW, record
 
@@ -114,5 +114,5 @@ def test_the_middles_of_all_pairs_are_those_of_each(app: Flask, counted: bool) -
 
 def test_the_driver_parses_the_statement_once() -> None:
     """Psycopg remembers only statements of up to 4,096 characters, by the text that it is given."""
-    text = str(_MIDDLE._statement.compile(dialect=psycopg.dialect()))
+    text = str(_MEDIAN._statement.compile(dialect=psycopg.dialect()))
     assert len(text) <= MAX_CACHED_STATEMENT_LENGTH

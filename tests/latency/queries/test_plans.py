@@ -20,8 +20,8 @@ from tests.latency.queries.records import NOW, record
 
 IN_EACH, PAIRS = 20, ((1, 56), (56, 1), (1, 137))
 STATEMENTS = {
-    "a pair": (orders._MIDDLE._statement, 1),
-    "all pairs": (orders._ALL_MIDDLES, len(PAIRS)),
+    "a pair": (orders._MEDIAN._statement, 1),
+    "all pairs": (orders._ALL_MEDIANS, len(PAIRS)),
 }
 
 
