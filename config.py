@@ -23,11 +23,11 @@ INSTANCE = Path(__file__).resolve().parent / "instance"
 DOCS_SITE = Path(__file__).resolve().parent / "build" / "site"
 """Where `make docs` puts the documentation that is served at /docs."""
 MADE_AUDIT_KEY = INSTANCE / "audit_key"
-"""Where the key of the audit log is that is made at first need, where no ``AUDIT_KEY`` is set."""
+"""The file of the audit log's key, created at first need where no ``AUDIT_KEY`` is set."""
 
 Door = Literal["api", "grpcweb", "ingest", "admin", "wait"]
 ALL_DOORS: tuple[Door, ...] = ("api", "grpcweb", "ingest", "admin")
-"""Those that a process serves where nothing is said. ``wait`` is for processes of its own and `make run`."""
+"""The default interfaces of a process. ``wait`` is for separate processes and `make run`."""
 
 GUARDABLE = (
     "chains", "tokens", "pools", "routes", "route_blocks", "pegged_pairs", "blocked_addresses",
@@ -35,8 +35,8 @@ GUARDABLE = (
 )  # fmt: skip
 """What TWO_PERSONS may name: sections of the network document, accounts, tokens of reporters, API keys."""
 
-WAITING_ALONE, WAITING_BESIDE = 5_000, 200
-"""How many may wait in a process that serves nothing else, and in one that does, where nothing is said."""
+WAITING_ONLY, WAITING_WITH_OTHERS = 5_000, 200
+"""The default number of waiting requests in a process that serves nothing else, and in one that does."""
 
 FROM_FILES = (
     "database_url", "database_replica_url", "secret_key", "secret_keys_old", "audit_key", "audit_keys_old",
@@ -56,7 +56,7 @@ GONE: Final = {
     "WEBHOOK_CA_FILE": "set SSL_CERT_FILE for flask deliver",
     "WEB_THREADS": "each process has 8 read connections",
 }
-"""What was a setting, with what holds in its place or what to do."""
+"""Former settings, with what replaces them or what to do."""
 
 _LOOPBACK: Final = "127.0.0.1"
 _MADE_BY: Final = "such as: openssl rand -hex 32"
@@ -64,12 +64,12 @@ _RPC_NAME: Final = re.compile(r"RPC_URL_[A-Z0-9_]+")  # docs/network.md#chains
 _MAIL: Final = re.compile(r"mailto:[^\s@?&<>\"']+@[^\s@?&<>\"']+")
 _HOST_NAME: Final = re.compile(r"(?:[a-z0-9-]{1,63}\.)*(?!\d+$)[a-z0-9-]{1,63}")  # its last part is no number
 _LIMIT: Final = r"\s*\d+\s*(/|per)\s*\d*\s*(second|minute|hour|day|month|year)s?\s*"
-"""As ``app/http/limits.py`` reads one; ``app``, which imports this module, cannot lend its own."""
+"""The form that ``app/http/limits.py`` reads. It is repeated, as ``app`` imports this module."""
 _LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 _logger = logging.getLogger(__name__)
 Read = Callable[[str], Any]
-"""Makes the value of a text that is not empty. A ValueError or ValidationError says what it must be."""
+"""Makes the value of a non-empty text. A ValueError or ValidationError says what it must be."""
 _flag: Read = Boolean(error_messages={"invalid": "must be 0 or 1"}).deserialize
 
 
@@ -92,10 +92,10 @@ def _each(read: Read = str) -> Read:
 
 
 def _checked(good: Callable[[str], object], words: str) -> Read:
-    """The text itself; the words say what it must be, with ``{}`` for the text where that is no secret."""
+    """The text itself; the words say what it must be, with ``{}`` for the text where that is not secret."""
 
     def read(text: str) -> str:
-        with suppress(ValueError):  # of urlsplit and others: its own words may repeat a secret
+        with suppress(ValueError):  # of urlsplit and others: its message may repeat a secret
             if good(text):
                 return text
         raise ValueError(words.replace("{}", repr(text)))
@@ -104,7 +104,7 @@ def _checked(good: Callable[[str], object], words: str) -> Read:
 
 
 def _feed_ages(text: str) -> tuple[tuple[int, int], ...]:
-    """Seconds by chain of a text such as ``600,137:60``. Chain 0 stands for all that are not named."""
+    """Seconds by chain of a text such as ``600,137:60``. Chain 0 means all that are not named."""
     limits: dict[int, int] = {}
     for part in _each()(text):
         found = re.fullmatch(r"(?:0*([1-9][0-9]*):)?([0-9]+)", part)
@@ -126,7 +126,7 @@ def _limit_storage(text: str) -> str:
 
         try:
             redis.ConnectionPool.from_url(text).make_connection()
-        except (TypeError, ValueError, redis.RedisError):  # its words may repeat a password
+        except (TypeError, ValueError, redis.RedisError):  # its message may repeat a password
             raise ValueError("must be the URL of a Redis, such as redis://:password@host:6379/0") from None
     return text
 
@@ -135,7 +135,7 @@ def _database(text: str) -> str:
     """The URL, with the installed PostgreSQL driver where it names none."""
     try:
         url = make_url(text)
-    except (ArgumentError, ValueError):  # a bad port is a ValueError that repeats what stood there
+    except (ArgumentError, ValueError):  # a bad port is a ValueError that repeats the text
         raise ValueError("must be a database URL, such as postgresql://user@host/name") from None
     if url.drivername in ("postgres", "postgresql"):
         url = url.set(drivername="postgresql+psycopg")
@@ -145,7 +145,7 @@ def _database(text: str) -> str:
 
 
 def _console_origin(text: str) -> str:
-    """As browsers write it: lower case, without a default port or a slash at the end."""
+    """The form of browsers: lower case, without a default port or a slash at the end."""
     what = "the address of the console in browsers, such as https://console.example.org"
     text = _checked(_is_origin, f"must be {what}: a host name, not an IP address, and no path")(
         text.lower().removesuffix("/")
@@ -176,7 +176,7 @@ def _is_http_url(text: str) -> bool:
 
 
 def _is_web_page(text: str) -> bool:
-    """Whether pages may link to it: https, or http on this machine, and nothing that a link cannot have."""
+    """Whether pages may link to it: https, or http on this machine, and only valid characters."""
     if not _is_http_url(text) or re.search(r"[\s<>\"'{}\\]", text):
         return False
     parts = urlsplit(text)
@@ -260,15 +260,15 @@ class Settings:
     access_log: Literal["off", "errors", "all"] = _from("off", _one_of("off", "errors", "all"))
     web_concurrency: int | None = _from(None, _number(Integer, 1, 1024))
     rpc_urls: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
-    """By the name of its variable, ``RPC_URL_`` and more. They hold keys: never shown, never logged."""
+    """By the name of its variable, ``RPC_URL_`` and more. They contain keys: never shown, never logged."""
 
-    # Not of the environment: only tests have others.
-    refund_ask_limit: str = "10/minute"
+    # Not from the environment: only tests set others.
+    refund_request_limit: str = "10/minute"
     estimate_counts_seconds: float = 5.0  # how often they are stored, and uses of keys; 0 is never
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Every value by which somebody is let in, here or elsewhere: no log may have one."""
+        """Every value that grants access, here or elsewhere: no log may contain one."""
         keys = (self.secret_key, *self.secret_keys_old, self.audit_key, *self.audit_keys_old)
         urls = (self.database_url, self.database_replica_url, self.rate_limit_storage_url)
         parts = (part for url in (*urls, *self.rpc_urls.values()) for part in _secrets_of_url(url))
@@ -276,8 +276,8 @@ class Settings:
 
     @property
     def most_waiting(self) -> int:
-        """How many may wait in one process: few where it serves other doors, whose answers come first."""
-        return self.wait_limit or (WAITING_ALONE if self.doors == ("wait",) else WAITING_BESIDE)
+        """How many requests may wait in one process: few where it serves others, which come first."""
+        return self.wait_limit or (WAITING_ONLY if self.doors == ("wait",) else WAITING_WITH_OTHERS)
 
     @property
     def waiting_served(self) -> bool:
@@ -286,7 +286,7 @@ class Settings:
 
     @property
     def metrics_host(self) -> str:
-        """Metrics tell volumes: where callers reach ``HOST`` without a proxy, only this machine is served."""
+        """Metrics reveal volumes. Where callers reach ``HOST`` directly, only this machine gets them."""
         return self.host if self.trusted_proxies > 0 else _LOOPBACK
 
 
@@ -296,7 +296,7 @@ def load_settings() -> Settings:
     :raises ConfigError: with one line that names the variable and what it must be.
     """
     gone = [f"{name} ({words})" for name, words in GONE.items() if os.environ.pop(name, "")]
-    if gone:  # taken away, so that it is said once, and not again by what this process starts
+    if gone:  # removed, so that it is logged once, and not again by what this process starts
         _logger.warning("not settings any more, and without effect; unset them: %s", "; ".join(gone))
     values: dict[str, Any] = {"rpc_urls": _rpc_urls()}
     for name, read in {each.name: each.metadata.get("read") for each in fields(Settings)}.items():
@@ -315,7 +315,7 @@ def load_settings() -> Settings:
 
 
 def _check_strength(settings: Settings) -> None:
-    """Refuse weak secrets, or only warn of them where nobody but this machine is served."""
+    """Refuse weak secrets, or only warn of them where only this machine is served."""
     key = (settings.secret_key,) if settings.secret_key else ()
     for name, secrets, each, least in (
         ("SECRET_KEY", key, "", 32),
@@ -345,7 +345,7 @@ def _check_databases(settings: Settings) -> None:
 
 
 def _from_file(name: str) -> str | None:
-    """What the file holds that ``NAME_FILE`` names; None where it names none."""
+    """The content of the file that ``NAME_FILE`` names; None where it names none."""
     file = os.environ.get(f"{name}_FILE")
     if not file:
         return None
@@ -358,7 +358,7 @@ def _from_file(name: str) -> str | None:
     except UnicodeDecodeError:
         raise ConfigError(f"{name}_FILE: {file} is not a text file") from None
     if not value.strip():
-        # Not the default: a secret that failed to be mounted would go unnoticed.
+        # Not the default: otherwise a secret that failed to be mounted would go unnoticed.
         raise ConfigError(f"{name}_FILE: {file} is empty: write the value into it, or unset the variable")
     return value
 
@@ -381,17 +381,17 @@ def _rpc_urls() -> dict[str, str]:
 
 
 def named_log_format() -> Literal["console", "json"]:
-    """``LOG_FORMAT``, for what is logged before it is known whether all settings are good."""
+    """``LOG_FORMAT``, for log entries before all settings are read."""
     return "json" if os.environ.get("LOG_FORMAT") == "json" else "console"
 
 
 def shown_url(url: str) -> str:
-    """A database URL as it may be printed: its query can hold a password, too."""
+    """A database URL in a form that may be printed: its query can contain a password, too."""
     return make_url(url).set(query={}).render_as_string(hide_password=True)
 
 
 def _secrets_of_url(url: str) -> tuple[str, ...]:
-    """The parts of a URL by which it lets somebody in: password and query, of a node's also user and path."""
+    """The parts of a URL that grant access: password and query, for a node also user and path."""
     parts = urlsplit(url)
     user, _, password = parts.netloc.rpartition("@")[0].partition(":")
     found = [password, unquote(password), *(value for _, value in parse_qsl(parts.query))]

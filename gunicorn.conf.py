@@ -20,7 +20,7 @@ from gevent.hub import Hub
 from serving import patch
 
 patch()
-# Where each greenlet was started, for debuggers: a quarter of a KiB for each connection.
+# It would record where each greenlet was started, for debuggers: a quarter of a KiB for each connection.
 gevent.config.track_greenlet_tree = False
 
 import resource
@@ -54,11 +54,11 @@ from app.observability.logs import (
     LINE,
     TIME,
     FewRefusals,
+    drop_when_full,
     format_handlers,
     format_last_resort,
     log_failure,
     log_to_stderr,
-    wait_for_nobody,
 )
 from app.observability.metric_files import files_of_this_server
 from app.parts import part_of
@@ -75,7 +75,7 @@ _stopping = RawValue("b", False)
 _UNIX_PATH_MAX = 107
 # Enough for all connections of a worker, and never less than what the shipped units allow.
 _OPEN_FILES = max(16384, _settings.most_waiting + 5000)
-_LIMITED_DOORS = {"api", "grpcweb"}
+_LIMITED_INTERFACES = {"api", "grpcweb"}
 _SHOWN = {METRICS: "/metrics", HEALTH: "/readyz"}
 
 
@@ -86,37 +86,38 @@ class _Logger(glogging.Logger):  # type: ignore[misc]  # gunicorn has no types
     datefmt = TIME
 
     def setup(self, cfg: Any) -> None:
-        """Set up the handlers as gunicorn does; strangers write few lines into them, and forge none."""
+        """Set up the handlers as gunicorn does; clients can add only few lines, and forge none."""
         super().setup(cfg)
         self.error_log.addFilter(FewRefusals())
         handlers = [*self.error_log.handlers, *self.access_log.handlers]
         format_handlers(handlers, _settings.log_format)
-        wait_for_nobody(handlers)
+        drop_when_full(handlers)
 
 
 def _available_cores() -> int:
-    """The cores this process may use, which in a container are fewer than the machine has."""
+    """The cores that this process may use, which in a container are fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _raise_open_files() -> int:
-    """Allow this process and its workers all the open files that the system lets them have; how many."""
+    """Raise the limit of open files of this process and its workers to the system's maximum. Returns the
+    number.
+    """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _OPEN_FILES if most == resource.RLIM_INFINITY else min(_OPEN_FILES, most)
     resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
     return wanted
 
 
-# A greenlet for each connection: slow and idle clients cost memory and nothing else
-# (docs/decisions/0012-server.md). Past eight workers, connections to the database are the scarce thing
-# (workers x threads), so more must be asked for by WEB_CONCURRENCY.
-# Health and metrics have queues and places of their own, which callers cannot fill.
+# A greenlet for each connection: slow and idle clients cost only memory (docs/decisions/0012-server.md). Past
+# eight workers, connections to the database are scarce (workers x threads), so more must be requested by
+# WEB_CONCURRENCY. Health and metrics have queues and places of their own, which callers cannot fill.
 bind = [bind_of(_settings.host, _settings.port), *(address.bind for address in _further)]
 worker_class = "serving.worker.GatewayWorker"
 workers = _settings.web_concurrency or min(max(2, _available_cores()), 8)
 
-# Room for all who may wait, and for as many others as a proxy opens. Each connection is an open file; some
-# are left for the database, logs and the server itself.
+# Room for all waiting requests, and for as many others as a proxy opens. Each connection is an open file;
+# some are left for the database, logs and the server itself.
 worker_connections = max(32, min(_settings.most_waiting + 4000, _raise_open_files() - 256))
 backlog = 2048
 
@@ -127,23 +128,23 @@ timeout = 60
 graceful_timeout = 30
 
 # Loaded once, before forking: memory is shared, a worker that died is replaced at once, and a fault in the
-# start ends it instead of restarting workers for ever. What must not be shared is dropped in post_fork.
+# start ends it instead of restarting workers for ever. post_fork drops what must not be shared.
 preload_app = True
 
 # Files are sent like any other answer, within the deadline for the client.
 sendfile = False
 
-# The largest gunicorn knows, so that the application answers long queries with its own envelope.
+# The largest that gunicorn allows, so that the application answers long queries with its own envelope.
 limit_request_line = 8190
 
 # Only TRUSTED_PROXIES decides whose X-Forwarded-* headers count.
 forwarded_allow_ips = ""
 
-# The heartbeat file in memory: on a disk that stalls, workers would be taken for dead.
+# The heartbeat file in memory: on a disk that stalls, workers would seem dead.
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108  no name in it is ours
 
-# One control socket per instance: gunicorn's default is one per user, which two instances would share.
-# Port 0 is chosen by the system, so there the process id tells them apart.
+# One control socket per instance: gunicorn's default is one per user, which two instances would share. The
+# system chooses the port for 0, so there the process id distinguishes them.
 control_socket = str(INSTANCE / f"gunicorn-{_settings.host}-{_settings.port or os.getpid()}.ctl")
 control_socket_disable = len(os.fsencode(control_socket)) > _UNIX_PATH_MAX
 
@@ -158,7 +159,7 @@ log_to_stderr(_settings.log_format, _settings.log_level)
 
 
 def on_starting(server: Any) -> None:
-    """Refuse what this worker does not do, and a database that cannot be used this way."""
+    """Refuse settings that this worker does not support, and a database that cannot be used this way."""
     if server.cfg.is_ssl:
         sys.exit("certfile: TLS is not supported here; use a proxy in front, see docs/scaling.md")
     application = server.app.wsgi()
@@ -166,29 +167,29 @@ def on_starting(server: Any) -> None:
         check_pooler(part_of(application, Database))
         for engine in db.engines.values():
             engine.dispose()
-    if "GUNICORN_FD" not in server.cfg.env_orig:  # else the master before has them
+    if "GUNICORN_FD" not in server.cfg.env_orig:  # else the former master has them
         for address in _further:
             address.refuse_if_taken()
-    _tell_before_stopping(server)
+    _announce_stop(server)
 
 
-def _tell_before_stopping(server: Any) -> None:
-    """Have load balancers know before the workers end; gunicorn has no hook for it.
+def _announce_stop(server: Any) -> None:
+    """Make load balancers see the end before the workers end; gunicorn has no hook for it.
 
     Not while another master takes over (USR2): it answers at the same address, and is ready.
     """
     stop = server.stop
 
-    def told_and_stopped(graceful: bool = True) -> None:
+    def announce_and_stop(graceful: bool = True) -> None:
         if not server.reexec_pid:
             _stopping.value = True
         stop(graceful)
 
-    server.stop = told_and_stopped
+    server.stop = announce_and_stop
 
 
 def when_ready(server: Any) -> None:
-    """Tell where the gateway answers, once it listens: whoever started it, or the log that programs read."""
+    """Print where the gateway listens, for the operator or the log."""
     for line in _where_it_answers(server):
         if _settings.log_format == "json":
             server.log.info(" ".join(line.split()))
@@ -210,7 +211,7 @@ def _where_it_answers(server: Any) -> Iterator[str]:
             yield f"Doors {','.join(_settings.doors)} at {address}"
         if "admin" in _settings.doors and _settings.secret_key:
             yield f"Console  {address}/admin/"
-    if not _LIMITED_DOORS.isdisjoint(_settings.doors):
+    if not _LIMITED_INTERFACES.isdisjoint(_settings.doors):
         store = part_of(server.app.wsgi(), LimitStore)
         yield f"Limits   {store.described(server.cfg.workers)}"
     for number, purpose in reserved.items():
@@ -218,7 +219,7 @@ def _where_it_answers(server: Any) -> Iterator[str]:
 
 
 def post_fork(server: Any, worker: Any) -> None:
-    """Forget connections made before the fork: two processes on one socket mix up their answers."""
+    """Drop connections made before the fork: two processes on one socket mix up their answers."""
     worker.reserved = purposes(server.LISTENERS, _further)
     application = worker.app.wsgi()
     with application.app_context():
@@ -227,7 +228,7 @@ def post_fork(server: Any, worker: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:
-    """Have the worker tell how it is, where anybody wants to know."""
+    """Start the worker's own reports, where metrics are on."""
     application = worker.app.wsgi()
     worker.server_stops = lambda: bool(_stopping.value)
     worker.reserved = {
@@ -250,7 +251,7 @@ def post_worker_init(worker: Any) -> None:
 
 
 def _trace(worker: Any, application: Any) -> None:
-    """Have OpenTelemetry record the worker where its variables want it, and where it is installed."""
+    """Record the worker's traces by OpenTelemetry, where its variables enable it and it is installed."""
     if not os.environ.get("OTEL_TRACES_EXPORTER"):  # noqa: TID251  a variable of its own, not of this gateway
         return
     try:
@@ -263,14 +264,14 @@ def _trace(worker: Any, application: Any) -> None:
 
 
 def child_exit(server: Any, worker: Any) -> None:
-    """Leave out a worker that ended when connections are shared out, and keep what it counted."""
+    """Remove an ended worker from the shares of connections, and store its counts."""
     shares.note(worker.age)
     if _counted is not None:
         _counted.add_up_ended({os.getpid(), *server.WORKERS})
 
 
 def on_exit(_server: Any) -> None:
-    """Remove what workers counted into."""
+    """Remove the files of the workers' counts."""
     if _counted is not None:
         _counted.remove()
 
@@ -284,7 +285,7 @@ util.write_error = _write_error  # gunicorn has no setting for it
 
 
 def _log_greenlet(_hub: Any, _greenlet: Any, kind: Any, error: Any, traceback: Any) -> None:
-    """Log what a greenlet died of like everything else; gevent would print it as it is."""
+    """Log a greenlet's fatal error like everything else; gevent would print it."""
     log_failure(kind, error, traceback)
 
 

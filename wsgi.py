@@ -4,7 +4,7 @@
 import atexit
 import gc
 
-gc.disable()  # what is imported stays: looking for garbage among it costs a third of a second
+gc.disable()  # imports stay in memory: searching them for garbage costs a third of a second
 
 from flask.logging import default_handler
 
@@ -12,11 +12,11 @@ from app import create_app
 from app.observability.logs import format_handlers, format_last_resort
 from config import named_log_format
 
-_FORMAT = named_log_format()  # before the settings are read, which may be worth a warning
+_FORMAT = named_log_format()  # before the settings are read, which may log a warning
 format_last_resort(_FORMAT)
 format_handlers([default_handler], _FORMAT)
 app = create_app()
-gc.freeze()  # nor is it looked at again, and processes that are forked share its memory
+gc.freeze()  # the imports are not searched later either, and forked processes share their memory
 gc.enable()
-# The last collection of a process would walk all that was ever imported, for most of a second.
+# The last collection of a process would visit all imports, for most of a second.
 atexit.register(gc.freeze)

@@ -30,7 +30,7 @@ def create_app(settings: Settings | None = None, clock: Clock = system_clock) ->
     """
     settings = settings or load_settings()
     collect_seldom()
-    PRIVATE.keep(settings.secrets)
+    PRIVATE.add(settings.secrets)
     app = GatewayFlask(__name__)
     if settings.access_log != "off":
         app.request_log = RequestLog(settings.access_log)

@@ -1,4 +1,4 @@
-"""Commands of ``flask --app wsgi``, one group a module, which is imported when it is called."""
+"""Commands of ``flask --app wsgi``, one group a module, which is imported on its call."""
 
 from __future__ import annotations
 
@@ -22,19 +22,18 @@ COMMANDS: Final = {
     "sandbox": "app.sandbox.commands",
     "version": "app.observability.commands",
 }
-"""The module of each command, which has it under its name."""
+"""The module of each command, which defines it under its name."""
 
 
 class CommandLine(AppGroup):
-    """The application's commands. What they import takes time, which a process that serves spares.
+    """The application's commands. A serving process saves the time to import them.
 
-    By their modules' names, as click's documentation has it, rather than by an import in a function for each.
+    Listed by their modules' names, as in click's documentation, rather than imported in a function for each.
     """
 
     def __init__(self, name: str, modules: Mapping[str, str], known: Mapping[str, click.Command]) -> None:
-        """
-        :param modules: of commands that are imported when they are called, or listed with their help.
-        :param known: commands that are there.
+        """:param modules: of commands that are imported when they are called, or listed with their help.
+        :param known: commands that are already imported.
         """
         super().__init__(name, commands=dict(known))
         self._modules = modules

@@ -1,8 +1,7 @@
-"""How work lets the other requests of its process run, and how often the interpreter looks for garbage.
+"""How work lets the other requests of its process run, and how often the garbage collector runs.
 
 Under ``gunicorn.conf.py`` a process serves its requests by greenlets: one that neither waits nor gives way
-holds up all the others. Elsewhere (commands, tests, servers with threads) the
-same calls cost next to nothing.
+blocks all the others. Elsewhere (commands, tests, servers with threads) the same calls cost almost nothing.
 """
 
 from __future__ import annotations
@@ -23,17 +22,18 @@ T = TypeVar("T")
 
 
 TURN_SECONDS: Final = 0.001
-"""How long work that nobody waits for in this moment goes on before others have their turn: less than what a
-public answer takes."""
+"""How long work without waiting clients goes on before others have their turn: less than the time of a public
+answer.
+"""
 
 OTHERS_SECONDS: Final = 0.003
-"""How long all others together may go on then, while they have something to do."""
+"""How long all others together may then go on, while they have something to do."""
 
 
 def give_way() -> None:
-    """Let everything else that is ready have its turn, also what only now turns out to be ready.
+    """Let all other ready greenlets run, also those that become ready only now.
 
-    ``sleep(0)`` would not do: gevent calls whoever slept so up to fifty times before it looks at sockets
+    ``sleep(0)`` is not enough: gevent resumes such sleepers up to fifty times before it looks at sockets
     again. An idle watcher of the highest priority is called once in each turn of the loop, after that look.
     """
     if served_by_greenlets():
@@ -43,7 +43,7 @@ def give_way() -> None:
 def yield_to_others() -> None:
     """Let the others go on until none of them is ready, for ``OTHERS_SECONDS`` at most.
 
-    Without that bound, callers who ask without pause would stop whoever stands back for them.
+    Without that limit, callers with continuous requests would stop work that yields to them.
     """
     if served_by_greenlets():
         with Timeout(OTHERS_SECONDS, False):
@@ -51,7 +51,7 @@ def yield_to_others() -> None:
 
 
 def in_turns(items: Iterable[T], monotonic: Callable[[], float] = time.monotonic) -> Iterator[T]:
-    """The items, with turns for others in between: whoever works on thousands of them goes through this."""
+    """The items, with turns for others in between: for all work on thousands of them."""
     until = monotonic() + TURN_SECONDS
     for item in items:
         if monotonic() >= until:
@@ -61,10 +61,10 @@ def in_turns(items: Iterable[T], monotonic: Callable[[], float] = time.monotonic
 
 
 def in_native_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What ``work`` returns; while it runs, the other greenlets do.
+    """What ``work`` returns; other greenlets run meanwhile.
 
-    For calls that hold up a thread and know nothing of greenlets, such as a statement of SQLite. Where no
-    greenlets serve, the call is made right here.
+    For calls that block a thread without greenlets, such as a statement of SQLite. Where no greenlets serve,
+    the call is made directly.
     """
     if not served_by_greenlets():
         return work(*args, **kwargs)
@@ -72,10 +72,10 @@ def in_native_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) ->
 
 
 def one_at_a_time(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """As :func:`in_native_thread`, for work that keeps a processor busy, such as the hash of a password.
+    """As :func:`in_native_thread`, for work that uses a processor fully, such as the hash of a password.
 
-    One thread of the process does all of it, in the order in which it was asked for: whoever sends a hundred
-    passwords at once waits for them, and the other requests still find a processor.
+    One thread of the process does all of it, in the order of the calls. So a client that sends a hundred
+    passwords at once waits for them, and other requests still get a processor.
     """
     if not served_by_greenlets():
         return work(*args, **kwargs)
@@ -111,9 +111,9 @@ def served_by_greenlets() -> bool:
 
 @contextmanager
 def given_up_after(seconds: float | None, too_late: Exception) -> Iterator[None]:
-    """End what waits in the block after so many seconds by raising ``too_late``, where greenlets serve.
+    """End the wait in the block after so many seconds by raising ``too_late``, where greenlets serve.
 
-    Elsewhere the block has to look after itself.
+    Elsewhere the block needs its own timeout.
     """
     if seconds is None or not served_by_greenlets():
         yield
@@ -123,7 +123,7 @@ def given_up_after(seconds: float | None, too_late: Exception) -> Iterator[None]
 
 
 def wait_for_file(number: int, events: int, seconds: float | None, too_late: Exception) -> None:
-    """Let the others run until a file descriptor is ready.
+    """Let others run until a file descriptor is ready.
 
     :param events: 1 to read, 2 to write, 3 for either.
     :param seconds: how long to wait, None for ever; then ``too_late`` is raised. What came while others were
@@ -142,11 +142,12 @@ def wait_for_file(number: int, events: int, seconds: float | None, too_late: Exc
 
 
 _YOUNG: Final = 20_000
-"""Objects made beyond those given up before it looks; its own 700 are a tenth of what a batch of events holds
-on purpose, so a fifth of the time of a batch went into looking for garbage among them."""
+"""New objects, less those freed, before the collector runs. Python's own 700 are a tenth of the objects of a
+batch of events, so a fifth of the time of a batch went into searches for garbage among them.
+"""
 
 
 def collect_seldom() -> None:
-    """Let more new objects gather before each look, in this process. Costs some megabytes."""
-    _, middle, old = gc.get_threshold()
-    gc.set_threshold(_YOUNG, middle, old)
+    """Make the collector run less often in this process. Costs some megabytes."""
+    _, middle_age, old = gc.get_threshold()
+    gc.set_threshold(_YOUNG, middle_age, old)

@@ -1,8 +1,8 @@
-"""How long the work of this moment may wait for the database and the like, in all.
+"""How long the current work may wait for the database and the like, in all.
 
-Each kind of work has limits of its own for a single step (app/db/timeouts.py). Whoever has to
-be answered soon sets one for all the steps together. Only waiting counts, not what is done in between: a
-client may send its body slowly.
+Each kind of work has its own limits for a single step (app/db/timeouts.py). Work that needs an answer soon
+sets one for all its steps together. Only waiting counts, not what is done in between: a client may send its
+body slowly.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class _Budget:
 
 
 _BUDGET: Final[ContextVar[_Budget | None]] = ContextVar("budget", default=None)
-"""Of this thread or greenlet; None where nothing bounds its work as a whole."""
+"""Of this thread or greenlet; None where its work has no total limit."""
 
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Have the work in the block wait for so long in all, or for what is left to whoever does it, if less."""
+    """Limit the waits in the block to so long in all, or to what an outer limit leaves, if less."""
     around = _BUDGET.get()
     most = seconds if around is None else min(seconds, around.left)
     budget = _Budget(most)

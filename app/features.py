@@ -1,4 +1,4 @@
-"""What each feature needs for as long as the application runs, made from the settings."""
+"""The parts of each feature for as long as the application runs, made from the settings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from config import MADE_AUDIT_KEY, Settings
 
 
 def add_features(app: Flask, settings: Settings, database: Database, counters: Counters) -> None:
-    """Have the application hold the parts of all features."""
+    """Add the parts of all features to the application."""
     snapshots = NetworkSnapshots(
         database.engine, settings.config_max_age_seconds, reads=database.reads, clock=database.clock
     )
@@ -61,7 +61,7 @@ def add_features(app: Flask, settings: Settings, database: Database, counters: C
     add_part(app, AllowedNetworks, parse_networks(settings.webhook_allow_networks))
     add_part(app, LimitStore, limit_store)
     add_part(app, RequestLimits, RequestLimits(settings.rate_limit, limit_store))
-    add_part(app, RefundRequestLimit, RefundRequestLimit(settings.refund_ask_limit, limit_store))
+    add_part(app, RefundRequestLimit, RefundRequestLimit(settings.refund_request_limit, limit_store))
     clock_skew = ClockSkew(database.reads, system_clock)
     feed_ages = FeedAges(database.reads, settings.feed_max_age_seconds, fails=settings.feed_stale == "fail")
     look_now = partial(look, database, snapshots, clock_skew, feed_ages)
@@ -70,7 +70,7 @@ def add_features(app: Flask, settings: Settings, database: Database, counters: C
 
 
 def _share(database: Database, snapshots: NetworkSnapshots) -> None:
-    """Give transactions the network in memory, and those that write what features above them do then."""
+    """Give transactions the network in memory, and writers what features above them then do."""
     for engine in database.engines:
         share_facts(engine, snapshots)
     for engine in (database.engine, database.feed):

@@ -17,13 +17,13 @@ from config import DOCS_SITE, Door, Settings
 
 
 def open_interfaces(app: Flask, settings: Settings) -> None:
-    """Serve those that the settings name, and what every process serves."""
+    """Serve the interfaces of the settings, and what every process serves."""
     # A doubled slash is never answered with a redirect, which would be HTML.
     app.url_map.merge_slashes = False
     add_part(app, PublicInterface, PublicInterface(settings.trusted_proxies, settings.compat_clients))
     api.register_always(app, trusted_proxies=settings.trusted_proxies)
-    for door in settings.doors:
-        INTERFACES[door](app, settings)
+    for interface in settings.doors:
+        INTERFACES[interface](app, settings)
     if not set(PUBLIC).isdisjoint(settings.doors):
         callers.register(app, counts_everybody=bool(settings.rate_limit))
 
@@ -48,7 +48,7 @@ def _open_grpcweb(app: Flask, _settings: Settings) -> None:
 
 
 def _open_console(app: Flask, settings: Settings) -> None:
-    # Its packages take half a second of the processor to import, which a process without a console spares.
+    # Importing its packages takes half a second of the processor, which a process without a console saves.
     from app import admin  # noqa: PLC0415
 
     admin.open_console(
@@ -74,4 +74,4 @@ INTERFACES: Final[dict[Door, Callable[[Flask, Settings], None]]] = {
 }
 
 PUBLIC: Final[tuple[Door, ...]] = ("api", "grpcweb")
-"""Those whose requests are limited, and where keys of integrators count."""
+"""The interfaces whose requests are limited, and where keys of integrators count."""

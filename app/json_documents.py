@@ -1,7 +1,7 @@
-"""Reading JSON strictly, and by the fields of a marshmallow schema: what every document that comes in shares.
+"""Reads JSON strictly, and by the fields of a marshmallow schema: shared by all incoming documents.
 
-The fields themselves do the work. What is left out is marshmallow's care for hooks, nested names and faults,
-where there are none; ``tests/api/test_plain_shapes.py`` compares both for every schema that is used so.
+The fields do the work. Without hooks, nested names and faults, marshmallow's handling of these is skipped;
+``tests/api/test_plain_shapes.py`` compares both for every schema that is used so.
 """
 
 from __future__ import annotations
@@ -31,15 +31,14 @@ class UnreadableJson(ValueError):
 def loads(text: bytes, *, nul_allowed: bool = False) -> Any:
     """Read one JSON document.
 
-    Refused beyond what JSON forbids: repeated keys, lone surrogates, NaN, infinities and numbers
-    that are read as one, NUL in a string (PostgreSQL cannot store it), nesting over ``MAX_DEPTH``
-    levels, integers over 4,300 digits. Integers are exact, of any size.
+    Refused beyond what JSON forbids: repeated keys, lone surrogates, NaN, infinities and numbers that are
+    read as one, NUL in a string (PostgreSQL cannot store it), nesting over ``MAX_DEPTH`` levels, integers
+    over 4,300 digits. Integers are exact, of any size.
 
     The text is read twice, unless it is plain. orjson is strict about encoding, surrogates and infinities,
-    and bounds the depth. The standard library shows repeated keys and keeps integers over 64 bits.
+    and bounds the depth. The standard library shows repeated keys and preserves integers over 64 bits.
 
-    :param nul_allowed: for a reader that keeps none of the strings it does not know, and looks for NUL in the
-        others itself.
+    :param nul_allowed: for a reader that stores no unknown strings, and checks the others for NUL itself.
     :raises UnreadableJson: for all of these.
     """
     try:
@@ -48,15 +47,15 @@ def loads(text: bytes, *, nul_allowed: bool = False) -> Any:
         raise UnreadableJson(f"is not JSON: {error}") from None
     if _is_plain(text, parsed):
         return parsed
-    if text.count(b"{") + text.count(b"[") > MAX_DEPTH:  # so many at most are within each other
+    if text.count(b"{") + text.count(b"[") > MAX_DEPTH:  # at most so many are within each other
         _bound_depth(parsed, MAX_DEPTH)
     try:
         value = _DECODER.decode(text.decode())
     except UnreadableJson:
         raise
-    except RecursionError:  # only below a repeated key, of which orjson keeps the last value alone
+    except RecursionError:  # only below a repeated key, of which orjson returns only the last value
         raise UnreadableJson("is nested too deeply") from None
-    except ValueError:  # the interpreter's bound on the digits of an integer
+    except ValueError:  # the interpreter's limit of an integer's digits
         raise UnreadableJson("has an integer of too many digits") from None
     if not nul_allowed and b"\\u0000" in text and _holds_nul(value):
         raise UnreadableJson("has a NUL character in a string")
@@ -64,10 +63,10 @@ def loads(text: bytes, *, nul_allowed: bool = False) -> Any:
 
 
 def _is_plain(text: bytes, parsed: Any) -> bool:
-    """Whether a text is an object as orjson read it: flat, and no key repeated.
+    """Whether orjson's result is the whole text: a flat object without a repeated key.
 
-    Without a backslash each quotation mark begins or ends a string, and a key that was repeated has two of
-    them that nothing in the object stands for. An integer that orjson had no room for became a float.
+    Without a backslash each quotation mark begins or ends a string. A repeated key has two of them without a
+    counterpart in the object. An integer that is too large for orjson became a float.
     """
     if type(parsed) is not dict or b"\\" in text:
         return False
@@ -119,11 +118,11 @@ Write = Callable[..., Any]
 
 
 def load(schema: Schema, data: dict[str, Any]) -> dict[str, Any]:
-    """What ``schema.load`` gives, without the optional fields that are null.
+    """The same as ``schema.load``, without the optional fields that are null.
 
-    Marshmallow itself reads schemas that have lists, and all that is not right: it knows what to say.
+    Marshmallow itself reads schemas that have lists, and everything that is wrong: it has the messages.
 
-    :raises ValidationError: the data is not as the schema says.
+    :raises ValidationError: the data do not match the schema.
     """
     plain = _read_fields(schema)
     values: dict[str, Any] = {}
@@ -138,14 +137,14 @@ def load(schema: Schema, data: dict[str, Any]) -> dict[str, Any]:
             if plain:
                 return values
     except ValidationError:
-        pass  # said below, with the first fault in marshmallow's order
+        pass  # reported below, with the first fault in marshmallow's order
     loaded: dict[str, Any] = schema.load(data)
     nulls = {name for name, value in data.items() if value is None}
     return {name: value for name, value in loaded.items() if value is not None or name not in nulls}
 
 
 def dump(schema: Schema, values: Any) -> dict[str, Any]:
-    """What ``schema.dump`` gives.
+    """The same as ``schema.dump``.
 
     :param values: an object with the fields as attributes, or a mapping.
     """
@@ -167,8 +166,9 @@ def dump(schema: Schema, values: Any) -> dict[str, Any]:
 
 @cache
 def _read_fields(schema: Schema) -> tuple[tuple[str, bool, bool, Read], ...]:
-    """Name, whether it may be left out, whether it may be null, and reader of each field; empty where
-    marshmallow has more to do."""
+    """Name, whether it may be left out, whether it may be null, and reader of each field; empty where only
+    marshmallow can read the schema.
+    """
     found = schema.load_fields.items()
     if _has_hooks(schema) or schema.unknown != EXCLUDE or not all(_is_read_plainly(f) for _, f in found):
         return ()
@@ -177,7 +177,7 @@ def _read_fields(schema: Schema) -> tuple[tuple[str, bool, bool, Read], ...]:
 
 @cache
 def _write_fields(schema: Schema) -> tuple[tuple[str, Any, Write], ...]:
-    """Name, value where there is none, and writer of each field; empty where marshmallow has more to do."""
+    """Name, default value, and writer of each field; empty where only marshmallow can write the schema."""
     found = schema.dump_fields.items()
     if _has_hooks(schema) or not all(_is_written_plainly(name, field) for name, field in found):
         return ()
@@ -203,7 +203,7 @@ def _is_written_plainly(name: str, field: fields.Field[Any]) -> bool:
 
 
 class Time(fields.Field[datetime]):
-    """RFC 3339 with an offset; digits past the microsecond are cut."""
+    """RFC 3339 with an offset; digits after the microsecond are cut."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> datetime:
         return _valid(json_values.read_time, value)
@@ -262,7 +262,7 @@ class Signer(fields.Field[str]):
 
 
 def _valid(read: Callable[..., T], value: Any, *bounds: int) -> T:
-    """What the reader gives; what it has against the value as marshmallow says it."""
+    """The reader's result. Its error is raised in marshmallow's form."""
     try:
         return read(value, *bounds)
     except ValueError as fault:

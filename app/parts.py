@@ -12,7 +12,7 @@ _PARTS: Final = "parts"
 
 
 def add_part(app: Flask, kind: type[Part], part: Part) -> None:
-    """Have the application hold a part."""
+    """Add a part to the application."""
     app.extensions.setdefault(_PARTS, {})[kind] = part
 
 
@@ -23,5 +23,5 @@ def part_of(app: Flask, kind: type[Part]) -> Part:
 
 
 def current(kind: type[Part]) -> Part:
-    """The part of that type, of the application that is serving."""
+    """The part of that type, of the serving application."""
     return part_of(current_app, kind)

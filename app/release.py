@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 VERSION: Final = "0.1.0"
-"""By Semantic Versioning. The one place that says it (docs/releases.md)."""
+"""By Semantic Versioning. It is set only here (docs/releases.md)."""
 
 API_VERSIONS: Final = ("v2",)
 """Versions of the JSON operations that are documented, the newest first."""
@@ -18,7 +18,7 @@ class Release(Struct, frozen=True):
 
     version: str = VERSION
     commit: str | None = None
-    """That it was built from, where the build said so."""
+    """The commit that it was built from, where the build set it."""
 
     def __str__(self) -> str:
         return f"{self.version} ({self.commit[:12]})" if self.commit else self.version

@@ -1,4 +1,4 @@
-"""Every table of the database: whoever imports this module has registered them all."""
+"""Every table of the database: importing this module registers them all."""
 
 import app.accounts.models
 import app.audit.models

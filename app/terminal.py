@@ -1,4 +1,4 @@
-"""What commands share: how they print, who runs them, and the groups that need a migrated database."""
+"""Shared by all commands: printing, their actor, and the groups that need a migrated database."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Refusal(click.ClickException):
 
 
 def say(line: object, *, err: bool = False) -> None:
-    """Print one line, whatever is in it: names, reasons and documents come from outside."""
+    """Print one line with any content: names, reasons and documents come from outside."""
     text = printable(str(line))
     try:
         click.echo(text, err=err)
-    except UnicodeEncodeError as error:  # a terminal of another encoding: what was begun must not end there
+    except UnicodeEncodeError as error:  # a terminal with another encoding: the command must not fail halfway
         click.echo(text.encode(error.encoding, "backslashreplace").decode(error.encoding), err=err)
 
 
@@ -75,8 +75,8 @@ break_glass = click.option(
 
 
 class _NeedsData(click.Command):
-    """What needs a migrated database. Without one, or when it fails, it ends with a message instead of a
-    traceback.
+    """A command that needs a migrated database. Without one, or when it fails, it ends with a message instead
+    of a traceback.
     """
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -106,7 +106,7 @@ class DataGroup(_NeedsData, AppGroup):
 
 
 class CheckedCommand(_NeedsData):
-    """One such command that is in no group."""
+    """Such a command outside of a group."""
 
 
 @with_appcontext

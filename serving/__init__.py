@@ -8,12 +8,12 @@ from gevent import events, monkey
 
 
 def patch() -> None:
-    """Make sockets, locks and sleeps those of gevent. To be called before anything else is imported.
+    """Replace sockets, locks and sleeps by those of gevent. To be called before anything else is imported.
 
-    A lock or a pool that was made earlier would stop the whole process instead of one greenlet. Signals and
-    children are the master's, which looks after them itself.
+    A lock or a pool that was made earlier would block the whole process instead of one greenlet. The master
+    itself handles signals and children.
     """
-    # It would look for plugins among all installed packages, nineteen times over, which takes longer than the
-    # rest. The only one is its own: a warning of something else than is asked for here.
+    # It would search all installed packages for plugins, nineteen times, which takes longer than the rest.
+    # The only one is its own: a warning that does not apply here.
     events.notify_and_call_entry_points = events.notify
     monkey.patch_all(os=False, signal=False, subprocess=False)

@@ -1,4 +1,4 @@
-"""A client's connection with a deadline for everything that the client can be slow at."""
+"""A client's connection with deadlines for everything in which the client can be slow."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from gunicorn.http.errors import LimitRequestHeaders, NoMoreData
 from app.cooperation import TURN_SECONDS, give_way
 
 FIRST_BYTE_SECONDS: Final = 10.0
-"""How long a new connection may say nothing. One that was used before may stay idle for ``keepalive``."""
+"""How long a new connection may be silent. One that was used before may stay idle for ``keepalive``."""
 
 HEAD_SECONDS: Final = 10.0
 """How long a request line and its headers may take from their first byte on."""
 
 HEAD_BYTES: Final = 65_536
-"""How large a request line and its headers may be together. Gunicorn bounds each of them by itself, and looks
-at all that has come whenever more comes."""
+"""How large a request line and its headers may be together. Gunicorn limits only each of them, and reads
+again all that has come whenever more comes.
+"""
 
 BODY_SECONDS: Final = 30.0
 """How long to wait for a body in all, in addition to the time that its bytes take at ``BODY_RATE``. Only
 waiting counts, not what the application does between two reads."""
 
 BODY_RATE: Final = 1024
-"""Bytes a second of a body. Who is slower is cut off when ``BODY_SECONDS`` are used up."""
+"""Bytes a second of a body. Slower clients are cut off after ``BODY_SECONDS``."""
 
 REST_SECONDS: Final = 2.0
 REST_BYTES: Final = 65_536
-"""How much is read of what is left of a body that nobody wanted, before the connection is closed instead."""
+"""How much is read of the rest of a body that was not needed, before the connection is closed instead."""
 
 SEND_SECONDS: Final = 30.0
 """How long the client may take for a piece of an answer."""
@@ -42,13 +43,13 @@ LARGEST_PIECE: Final = 8192
 
 
 class TooSlow(NoMoreData, TimeoutError):  # type: ignore[misc]  # gunicorn has no types
-    """The client took longer than it may: for gunicorn, nothing more comes."""
+    """The client took longer than allowed: for gunicorn, the data end here."""
 
 
 class Connection:
-    """What gunicorn reads requests from and writes answers to, in place of the socket.
+    """Used by gunicorn in place of the socket.
 
-    Reading has phases, and the worker says when one begins. What is not defined here is the socket's.
+    Reading has phases, and the worker announces each. Everything not defined here is the socket's.
     """
 
     __slots__ = (
@@ -60,31 +61,31 @@ class Connection:
         self._sock = sock
         self._turn_began = monotonic()
         self.application = application
-        """The one of the address that it came to, where that is not for callers."""
+        """The application of its address, where that is not for callers."""
         self.await_request(FIRST_BYTE_SECONDS)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sock, name)
 
     def await_request(self, seconds: float) -> None:
-        """Wait for the next request for so long; once it begins, its head has ``HEAD_SECONDS``."""
+        """Wait so long for the next request; after its first byte, its head has ``HEAD_SECONDS``."""
         self._deadline = monotonic() + seconds
         self._head_left = HEAD_BYTES
         self._silence: float | None = None
         self._in_body = False
         self.begun = False
-        """Whether anything of the request has come in."""
+        """Whether any byte of the request has come in."""
         self.waited = False
         """Whether others had their turn before the request came."""
 
     def await_body(self) -> None:
-        """The head is complete: what is read from now on is the body."""
+        """Begin the phase of the body: the head is complete."""
         self._in_body, self._time_left = True, BODY_SECONDS
 
     def pass_over(self, body: Any) -> None:
-        """Read what is left of a body: the next request begins behind it.
+        """Read the rest of a body, as the next request begins after it.
 
-        :raises StopIteration: where it begins stays unknown, which ends the connection.
+        :raises StopIteration: its end stays unknown, which ends the connection.
         """
         until, left = monotonic() + REST_SECONDS, REST_BYTES
         while left > 0 and not body.failed:
@@ -95,14 +96,14 @@ class Connection:
         raise StopIteration
 
     def settimeout(self, seconds: float | None) -> None:
-        """Bound each wait for a piece of a body, in place of the whole.
+        """Limit each wait for a piece of a body, instead of the whole.
 
-        The event feed does so for callers that it knows: a reporter may pause between two events.
+        The event feed uses it for known callers: a reporter may pause between two events.
         """
         self._silence = seconds
 
     def gettimeout(self) -> float | None:
-        """The bound of each wait."""
+        """The limit of each wait."""
         return self._silence
 
     def recv(self, size: int) -> bytes:
@@ -115,7 +116,7 @@ class Connection:
             return data
         if not self._head_left:
             raise LimitRequestHeaders(f"the request line and the headers have more than {HEAD_BYTES} bytes")
-        if not self.begun:  # reading mostly finds nothing yet, so it is not tried before
+        if not self.begun:  # reading mostly finds no data yet, so it is not tried before
             self.waited = True
             wait_read(self._sock.fileno(), max(0.0, self._deadline - monotonic()), TooSlow)
         try:
@@ -131,7 +132,7 @@ class Connection:
         return data
 
     def _received(self, size: int, seconds: float) -> bytes:
-        """What comes within so many seconds; others have turns, also where data is there already."""
+        """What comes within so many seconds. Others have turns, even if there are data already."""
         if monotonic() - self._turn_began > TURN_SECONDS:
             give_way()
             self._turn_began = monotonic()
@@ -144,7 +145,7 @@ class Connection:
             raise TooSlow from None
 
     def has_left(self) -> bool:
-        """Whether the client has closed the connection, for who waits for something else."""
+        """Whether the client has closed the connection, for work that waits for something else."""
         self._sock.settimeout(0.0)
         try:
             return not self._sock.recv(1, socket.MSG_PEEK)
@@ -154,7 +155,7 @@ class Connection:
             return True
 
     def sendall(self, data: bytes) -> None:
-        """Send everything; ``TooSlow`` where the client does not take it."""
+        """Send everything; ``TooSlow`` where the client does not read it."""
         self._sock.settimeout(SEND_SECONDS)
         try:
             self._sock.sendall(data)
@@ -162,10 +163,10 @@ class Connection:
             raise TooSlow from None
 
     def end(self) -> None:
-        """Have whoever waits for its data hear that there is no more."""
-        with suppress(OSError):  # the client was first
+        """End the data for every reader of the connection."""
+        with suppress(OSError):  # the client closed it before
             self._sock.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Close it so that the client can read the whole answer, also where it has sent more."""
+        """Close it so that the client can read the whole answer, even if it has sent more."""
         util.close_graceful(self._sock)

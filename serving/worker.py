@@ -1,4 +1,4 @@
-"""Gunicorn's gevent worker with deadlines, with bounded heads, and with an even share of the connections."""
+"""Gunicorn's gevent worker with deadlines, limited heads, and an equal share of the connections."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from serving import shares
 from serving.connection import Connection
 
 LINGER_SECONDS: Final = 1.0
-"""How long a worker that was told to stop leaves idle connections open: a request may be on its way."""
+"""How long a stopping worker leaves idle connections open: a request may be on its way."""
 
 TURN_SECONDS: Final = 0.01
 """How long a worker leaves a new connection to others that have fewer. They may be busy."""
 
 
 class _Address(Struct, frozen=True, eq=False):
-    """An address that is listened at, and the connections that came to it."""
+    """A listening address, and its connections."""
 
     listener: Any
     name: Any
     serving: Pool
     application: Any = None
-    """The one that answers, where it is not that of callers."""
+    """The application that answers, where it is not that of callers."""
 
     def getsockname(self) -> Any:
-        """Gunicorn asks for it, also when the listener is closed."""
+        """Called by gunicorn, also after the listener is closed."""
         return self.name
 
 
@@ -51,18 +51,18 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
     """Whether the whole server ends, and not only some of its workers."""
 
     when_stopping: Callable[[], None]
-    """Ends whoever waits in the application. What is told here, ``gunicorn.conf.py`` knows."""
+    """Ends all waits in the application. ``gunicorn.conf.py`` sets it."""
 
     def patch(self) -> None:
-        """Make the listeners gevent's own. The rest was patched before anything was imported."""
+        """Replace the listeners by gevent's. The rest was patched before anything was imported."""
         self.sockets: list[Any] = [
             socket.socket(listener.FAMILY, socket.SOCK_STREAM, fileno=listener.sock.detach())
             for listener in self.sockets
         ]
 
     def run(self) -> None:
-        """Serve until told to stop, then finish what is being answered."""
-        self._requests: dict[Connection, Any] = {}  # None while the next one is waited for
+        """Serve until stopped, then finish the requests in progress."""
+        self._requests: dict[Connection, Any] = {}  # None while it waits for the next one
         self._serving = Pool(self.worker_connections)
         addresses = list[_Address]()
         for number, listener in enumerate(self.sockets):
@@ -86,10 +86,10 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
         self._finish(addresses)
 
     def _close(self, addresses: Sequence[_Address]) -> None:
-        """Take nothing more, but for those who wait in the queue, as far as there is a place.
+        """Accept no more, except the connections in the queue, as far as there is a place.
 
-        They have been told by the system that they are connected: to close it would break their connections,
-        with requests that they may not repeat.
+        For their clients they are already open. Closing the queue would break them, with requests that
+        clients may not repeat.
         """
         for each in addresses:
             self._accepting[each].kill()
@@ -99,7 +99,7 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
                 each.listener.close()
 
     def _finish(self, addresses: Sequence[_Address]) -> None:
-        """Wait for those who are served at some addresses, for the graceful timeout at most."""
+        """Wait for the requests at some addresses, for the graceful timeout at most."""
         began = time.monotonic()
         self._close(addresses)
         while any(len(each.serving) for each in addresses):
@@ -126,9 +126,9 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
                 pass
 
     def _take(self, address: _Address) -> bool:
-        """Serve the next connection that waits in the queue; whether there was one, and a place for it.
+        """Serve the next connection in the queue. Returns whether there was one, and a place for it.
 
-        Nothing waits in between: who was accepted without a place would be served by nobody, also where
+        It does not wait in between: a connection accepted without a place would never be served, even if
         another worker has one.
         """
         if address.serving.full():
@@ -163,14 +163,14 @@ class GatewayWorker(GeventWorker):  # type: ignore[misc]  # gunicorn has no type
                 shares.note(self.age, len(self._serving) - 1)
 
     def timeout_ctx(self) -> AbstractContextManager[None]:
-        """Nothing around the wait for a request: the connection has its deadlines."""
+        """No timeout around the wait for a request: the connection has its deadlines."""
         return nullcontext()
 
     def handle_request(self, listener_name: Any, req: Any, sock: Connection, addr: Any) -> None:
-        """Answer a request and pass over what is left of its body; then the next one is waited for."""
+        """Answer a request and skip the rest of its body; then the connection waits for the next one."""
         self._requests[sock] = req
         if not sock.waited:
-            give_way()  # a client that sends requests in advance must not keep all others waiting
+            give_way()  # a client that sends requests in advance must not block all others
         if sock.application is not None:
             req.force_close()  # the next one may come to another worker
         sock.await_body()

@@ -16,7 +16,7 @@ from app.console.formats import sentence
 from app.db.writes import is_unavailable
 from app.http.errors import RETRY_SECONDS
 from app.http.headers import failed_request
-from app.http.pages import KEPT_FOR_EVER
+from app.http.pages import IMMUTABLE
 from app.observability.outages import FAILURES
 from app.values.errors import GatewayError, Unavailable
 
@@ -63,7 +63,7 @@ def protect(response: Response) -> Response:
     for name, value in _HEADERS.items():
         response.headers.setdefault(name, value)
     kept = request.endpoint == "console.static" and "v" in request.args
-    response.headers["Cache-Control"] = KEPT_FOR_EVER if kept else "no-store"
+    response.headers["Cache-Control"] = IMMUTABLE if kept else "no-store"
     return response
 
 

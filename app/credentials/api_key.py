@@ -22,20 +22,20 @@ class Scope(StrEnum):
     """What the bearer of a key may do."""
 
     READ = "read"
-    """Ask the public operations, by the key's own limit."""
+    """Call the public operations, by the key's own limit."""
 
     WEBHOOKS = "webhooks"
-    """Subscribe to what becomes of accounts and transfers that it names."""
+    """Subscribe to events of accounts and transfers that it names."""
 
     ALL_WEBHOOKS = "webhooks:all"
-    """Subscribe to what becomes of every transfer, too."""
+    """Subscribe to events of every transfer, too."""
 
 
 class ApiKey(Credential, frozen=True):
     """What the gateway knows of a key.
 
-    ``id`` is its row's, ``key_id`` the public part of its text. ``rate_limit`` is written as ``RATE_LIMIT``
-    is; empty is none.
+    ``id`` is its row's, ``key_id`` the public part of its text. ``rate_limit`` has the form of
+    ``RATE_LIMIT``; empty is none.
     """
 
     id: int
@@ -44,12 +44,12 @@ class ApiKey(Credential, frozen=True):
     rate_limit: str = ""
 
     def may(self, scope: Scope) -> bool:
-        """Whether the scope is among the key's. Who may subscribe to everything may subscribe to a part."""
+        """Whether the scope is among the key's. A key for every transfer may also subscribe to some."""
         return scope in self.scopes or (scope is Scope.WEBHOOKS and Scope.ALL_WEBHOOKS in self.scopes)
 
 
 def key_fault(name: str, scopes: Sequence[str]) -> str | None:
-    """Why there can be no key with this name and these scopes; None where there can."""
+    """Why a key with this name and these scopes is not possible; None where it is."""
     if not is_plain_name(name):
         return (
             f"{name!r} is not a valid name; enter 1 to 64 of a-z, 0-9, '.', '_' and '-', starting with a "
@@ -75,8 +75,8 @@ def key_id_of(presented: str) -> str | None:
 def key_in(authorization: str) -> str | None:
     """What is presented as a key in the value of an ``Authorization`` header, well formed or not.
 
-    None where nothing is. Other schemes and other texts are no keys: some pages send a header of their own
-    with every request (docs/interface.md#cors).
+    None for other schemes and other texts: some pages send a header of their own with every request
+    (docs/interface.md#cors).
     """
     scheme, _, text = authorization.partition(" ")
     text = text.strip(" ")

@@ -1,7 +1,7 @@
 """Who calls the public interfaces, by their API key, and how often they may.
 
-Callers without a key may call by ``RATE_LIMIT``, each key by its own limit. A request without a key, where
-there is no ``RATE_LIMIT``, is not looked at.
+Callers without a key may call by ``RATE_LIMIT``, each key by its own limit. A request without a key is not
+checked where there is no ``RATE_LIMIT``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from app.credentials.services.presented import presented_key
 from app.db.database import Database
 from app.http.interface import LEGACY_PREFIX, PREFIX, PUBLIC_PREFIXES
 from app.http.limit_counts import LimitStore
-from app.http.limits import Standing, Windows, counted, limits_of
+from app.http.limits import LimitUsage, Windows, counted, limits_of
 from app.http.public import RATE_LIMIT_HEADERS
 from app.http.requests import caller
 from app.parts import current
@@ -26,7 +26,7 @@ from app.values.errors import Forbidden, GatewayError, Unauthorized
 from app.values.ip_addresses import IPAddress
 
 _OF_WEBHOOKS: Final = (f"{PREFIX}/webhooks", f"{LEGACY_PREFIX}/webhooks")
-"""What needs the scope of webhooks; everything else that is public is read."""
+"""These need the scope of webhooks; all other public paths need that of reading."""
 
 TOO_MANY: Final = "too many requests: wait before trying again"
 
@@ -41,10 +41,10 @@ class RequestLimits:
         self._limits = limits_of(limit)
         self._windows = Windows("requests", store)
 
-    def count(self, key: ApiKey | None, caller: IPAddress | None) -> Standing | None:
+    def count(self, key: ApiKey | None, caller: IPAddress | None) -> LimitUsage | None:
         """Count a request; None where nothing limits it.
 
-        A request with a key counts for its key only, wherever it comes from.
+        A request with a key counts only for its key, from any address.
         """
         limits = self._limits if key is None else limits_of(key.rate_limit)
         if not limits:
@@ -53,7 +53,7 @@ class RequestLimits:
 
 
 def remember_key(key: ApiKey) -> None:
-    """Keep what was recognised, for as long as the request lasts."""
+    """Store the recognised key for the rest of the request."""
     g.api_key = key
 
 
@@ -77,9 +77,9 @@ def require_key(scope: Scope) -> ApiKey:
 
 
 def require_scope(key: ApiKey, scope: Scope) -> None:
-    """Make sure that the key's bearer may do it.
+    """Make sure that the key has the scope.
 
-    :raises Forbidden: the key does not have the scope.
+    :raises Forbidden: it does not.
     """
     if not key.may(scope):
         has = ", ".join(sorted(key.scopes))
@@ -120,14 +120,14 @@ def _count(authorization: str) -> None:
     key_uses = current(KeyUses)
     request_limits = current(RequestLimits)
     key, not_valid = _recognised(database, authorization)
-    standing = request_limits.count(key, caller())
-    is_over = standing is not None and standing.is_over
+    usage = request_limits.count(key, caller())
+    is_over = usage is not None and usage.is_over
     if key is not None:
         key_uses.used(key.id, limited=is_over)
-    if standing is not None:
-        after_this_request(partial(_tell, standing))
+    if usage is not None:
+        after_this_request(partial(_set_limit_headers, usage))
         if is_over:
-            raise GatewayError(TOO_MANY, reason=Reason.RATE_LIMITED, retry_after=standing.reset_seconds)
+            raise GatewayError(TOO_MANY, reason=Reason.RATE_LIMITED, retry_after=usage.reset_seconds)
     if not_valid is not None:
         raise not_valid
     if key is not None:
@@ -136,16 +136,16 @@ def _count(authorization: str) -> None:
 
 
 def _recognised(database: Database, authorization: str) -> tuple[ApiKey | None, Unauthorized | None]:
-    """The key that is presented, and why what is presented as one is none."""
+    """The presented key, and why what is presented as a key is none."""
     try:
         return presented_key(database, authorization), None
     except Unauthorized as not_valid:
         return None, not_valid
 
 
-def _tell(standing: Standing, response: Response) -> Response:
-    """Say in an answer how the limit stands (docs/interface.md#rate-limits)."""
-    told = (standing.limit, standing.remaining, standing.reset_seconds)
-    for name, number in zip(RATE_LIMIT_HEADERS, told, strict=True):
-        response.headers.add(name, str(number))  # nobody else sets them, so none has to be looked for
+def _set_limit_headers(usage: LimitUsage, response: Response) -> Response:
+    """Set the headers of the limit in an answer (docs/interface.md#rate-limits)."""
+    numbers = (usage.limit, usage.remaining, usage.reset_seconds)
+    for name, number in zip(RATE_LIMIT_HEADERS, numbers, strict=True):
+        response.headers.add(name, str(number))  # no other code sets them, so none has to be replaced
     return response

@@ -21,13 +21,13 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
 
 
 class Credential(Struct, frozen=True):
-    """What the gateway knows of a key or token: never its text."""
+    """What the gateway knows of a key or token, without its text."""
 
     name: str
     digest: bytes
 
     def is_(self, presented: bytes) -> bool:
-        """Whether this is what was presented; takes the same time for every wrong text."""
+        """Whether this is the presented one; takes the same time for every wrong text."""
         return hmac.compare_digest(self.digest, digest_of(presented))
 
 
@@ -40,7 +40,7 @@ class CredentialState(StrEnum):
 
 
 def state_at(now: datetime, revoked_at: datetime | None, expires_at: datetime | None) -> CredentialState:
-    """The state of a key or token of which these are stored."""
+    """The state of a key or token with these stored times."""
     if revoked_at is not None:
         return CredentialState.REVOKED
     has_expired = expires_at is not None and expires_at <= now
@@ -53,5 +53,5 @@ def digest_of(text: bytes) -> bytes:
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether it is a name as keys and tokens have them: one word that needs no quotes anywhere."""
+    """Whether it is a valid name of a key or token: one word that needs no quotes anywhere."""
     return bool(_NAME.fullmatch(name))

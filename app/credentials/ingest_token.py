@@ -1,7 +1,7 @@
-"""The tokens that reporters of events present: which event types, of which chains, how much in a time.
+"""The tokens of reporters of events: which event types, of which chains, how many in a period.
 
-A token made here is ``gwi_``, a public id of 16 hex digits, ``_`` and 43 characters that only its
-bearer knows (256 random bits).
+A token made here is ``gwi_``, a public id of 16 hex digits, ``_`` and 43 characters that only its bearer
+knows (256 random bits).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Quota(Struct, frozen=True):
     seconds: int
 
     def period(self, now: datetime) -> Epoch:
-        """The period that counts now."""
+        """The current period."""
         return Epoch.at(now, self.seconds)
 
     def retry_after(self, now: datetime) -> int:
@@ -54,7 +54,7 @@ class Quota(Struct, frozen=True):
 
 
 def quota_fault(events: int | None, seconds: int | None) -> str | None:
-    """What is wrong with a quota of these; None where nothing is, or where there is none."""
+    """What is wrong with such a quota; None where it is valid, or where there is none."""
     if events is None and seconds is None:
         return None
     if events is None or seconds is None:
@@ -77,7 +77,7 @@ UNPROVEN = (
 class Scope(Struct, frozen=True):
     """Event types and chains; None is all of them.
 
-    ``is_exported``: what is reported was admitted once under these limits, and is only taken in again.
+    ``is_exported``: the events were admitted before under these limits, and are only read in again.
     """
 
     types: frozenset[str] | None = None
@@ -87,7 +87,7 @@ class Scope(Struct, frozen=True):
     def refusal(self, event: Event, known: Callable[[], Origin]) -> str | None:
         """Why the event is outside of the scope; None where it is inside, or where that is not known yet.
 
-        :param known: for an event about a transfer, the transfer's chains as they are known.
+        :param known: for an event about a transfer, the known chains of the transfer.
         """
         if self.types is not None and event.type not in self.types:
             return f"type: {event.type} is outside this token's scope"
@@ -100,7 +100,7 @@ class Scope(Struct, frozen=True):
         return UNPROVEN if is_unproven else None
 
     def has_chain(self, chain_id: int | None) -> bool:
-        """Whether what is of this chain is the bearer's business; None: its chain is not known."""
+        """Whether the scope includes this chain; None: the chain is not known."""
         return self.chains is None or chain_id in self.chains
 
 
@@ -108,7 +108,7 @@ EVERYTHING = Scope()
 
 
 def _chains_of(event: Event, known: Callable[[], Origin]) -> frozenset[int]:
-    """The chains an event is of; none where that is not known (yet). A fee is of both chains of its route."""
+    """The chains of an event; empty where they are not known (yet). A fee is of both chains of its route."""
     if isinstance(event, ChainEvent | ChainReorged):
         return frozenset({event.chain_id})
     if isinstance(event, FeeUpdated):
@@ -125,10 +125,10 @@ SECRET_BYTES = 32
 
 ENVIRONMENT = "env-"
 FROM_FILES = "cli"
-"""The reporter of what commands take from files, and of what they retract."""
+"""The reporter of what commands read from files, and of what they retract."""
 
 OWN_REPORTERS = frozenset({FROM_FILES, "operator", "sandbox", "watcher"})
-"""Reporters of this gateway itself; a token of their name would be taken for them."""
+"""Reporters of this gateway itself. A token must not have their names."""
 
 _MADE_HERE = re.compile(rb"gwi_([0-9a-f]{16})_[A-Za-z0-9_-]{43}")
 
@@ -165,10 +165,10 @@ class EnvironmentTokens(tuple[IngestToken, ...]):
 def environment_token(token: str) -> IngestToken:
     """A token of the environment, which may report everything.
 
-    It is named by its fingerprint, not by its position in the list: a reporter that asks for its cursor
-    must not get another's because the list was reordered.
+    It is named by its fingerprint, not by its position in the list: otherwise a reporter could get the cursor
+    of another because the list was reordered.
     """
-    digest = digest_of(token.encode(errors="surrogateescape"))  # the bytes that the environment holds
+    digest = digest_of(token.encode(errors="surrogateescape"))  # the bytes in the environment
     return IngestToken(ENVIRONMENT + digest.hex()[:8], digest)
 
 
@@ -178,7 +178,7 @@ def is_token_name(name: str) -> bool:
 
 
 def token_fault(name: str, types: Sequence[str], chains: Sequence[int]) -> str | None:
-    """Why there can be no token with this name and this scope; None where there can."""
+    """Why a token with this name and this scope is not possible; None where it is."""
     if not is_token_name(name):
         return (
             f"{name!r} is not a valid name; enter 1 to 64 of a-z, 0-9, '.', '_' and '-', starting with "

@@ -13,7 +13,7 @@ from app.db.batched_counts import BatchedCounts
 from app.db.upserts import add_up
 from app.values.times import day_of
 
-KEPT: Final = timedelta(days=400)
+RETENTION: Final = timedelta(days=400)
 """A year and a month, so that a month can be compared with the same one of the year before."""
 
 Use = tuple[int, bool]
@@ -21,7 +21,7 @@ Use = tuple[int, bool]
 
 
 class KeyUses(BatchedCounts[Use]):
-    """How many requests of each day came with each key."""
+    """How many requests of each day had each key."""
 
     what = "uses of API keys"
 
@@ -33,7 +33,7 @@ class KeyUses(BatchedCounts[Use]):
         """Count a request.
 
         :param api_key_id: of the key's row.
-        :param limited: it was refused, for it was beyond the key's limit.
+        :param limited: it was refused because it was beyond the key's limit.
         """
         self._add((api_key_id, limited))
 
@@ -47,5 +47,5 @@ class KeyUses(BatchedCounts[Use]):
             row["limited"] += count if limited else 0
         add_up(connection, ApiKeyUse, list(rows.values()))
         if self._pruned != day:
-            connection.execute(delete(ApiKeyUse).where(ApiKeyUse.day < day - KEPT.days))
+            connection.execute(delete(ApiKeyUse).where(ApiKeyUse.day < day - RETENTION.days))
             self._pruned = day

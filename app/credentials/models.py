@@ -14,7 +14,7 @@ LIMIT_LENGTH = 200
 
 
 class Credential(Base):
-    """A key or token, as far as it is stored. Rows are never deleted."""
+    """The stored part of a key or token. Rows are never deleted."""
 
     __abstract__ = True
 
@@ -27,7 +27,7 @@ class Credential(Base):
 
 
 class ApiKey(Credential):
-    """A key. Its name is never given again."""
+    """A key. Its name is never used again."""
 
     __tablename__ = "api_keys"
 
@@ -52,8 +52,8 @@ class ApiKeyUse(Base):
 class IngestToken(Credential):
     """A reporter's token.
 
-    The name is its reporter's and stands on every event of its bearer. It is never given to another
-    reporter; while a token is replaced, the old and the new one bear it.
+    The name is its reporter's, and every event of its bearer has it. It is never given to another reporter.
+    While a token is replaced, the old and the new one have it.
     """
 
     __tablename__ = "ingest_tokens"

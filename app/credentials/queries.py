@@ -1,4 +1,4 @@
-"""Which keys and tokens are there, how much was each used, and what was last accepted from a reporter?"""
+"""Selects keys and tokens, their use, and what was last accepted from a reporter."""
 
 from __future__ import annotations
 

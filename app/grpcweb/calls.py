@@ -57,7 +57,7 @@ class Deadline(Struct, frozen=True):
 
     @classmethod
     def read(cls, timeout: str | None, now: float) -> Deadline:
-        """The deadline of a request that came in ``now`` with this ``grpc-timeout``, None for no header.
+        """The deadline of a request received at ``now`` with this ``grpc-timeout``, None for no header.
 
         :raises BadRequest: it is not one to eight digits and a unit (H, M, S, m, u, n).
         """
@@ -108,11 +108,11 @@ def respond(
     retry_after: int | None = None,
     headers: Iterable[tuple[str, str]] = (),
 ) -> Response:
-    """The answer to the request being served, in the content type that it asks for.
+    """The answer to the current request, in the content type that it accepts.
 
-    An answer without a message repeats its trailers as headers: some clients read only those, others only
-    the body. ``X-Gateway-Reason``, ``Retry-After`` and ``headers`` are headers alone, as some clients join
-    the values of both.
+    An answer without a message repeats its trailers as headers: some clients read only those, others only the
+    body. ``X-Gateway-Reason``, ``Retry-After`` and ``headers`` are only headers, as some clients join the
+    values of both.
 
     :param message: the bytes of the answer; None where ``status`` is not OK.
     :param text: ``grpc-message``, for people.
@@ -155,7 +155,7 @@ GRPC_STATUS: Final[dict[ErrorKind, GrpcStatus]] = {
 def refuse(error: Exception, method: Method | None) -> Response:
     """The answer of a call that raised ``error``.
 
-    :param method: which was called, None where that is unknown.
+    :param method: the called one, None where it is unknown.
     """
     if isinstance(error, CompressedMessage):
         text = "compressed messages are not supported: send the message uncompressed"
@@ -173,13 +173,13 @@ def refuse(error: Exception, method: Method | None) -> Response:
 
 
 def _log(error: Exception, status: GrpcStatus) -> None:
-    """Log the cause, which the caller does not learn."""
+    """Log the cause, which the caller does not see."""
     level = logging.ERROR if status is GrpcStatus.INTERNAL else logging.WARNING
     FAILURES.report(log, level, "%s %s answered %s", request.method, request.path, status.name, error=error)
 
 
 PATH: Final = "/sgn.gateway.v1.Web/"
-"""Followed by the method. The router takes a doubled slash in front for the same path."""
+"""Followed by the method. The router accepts a doubled slash in front for the same path."""
 
 MAX_BODY_BYTES: Final = HEADER.size + MAX_QUESTION_BYTES
 MAX_TEXT_BYTES: Final = 2 * MAX_BODY_BYTES
@@ -219,9 +219,9 @@ def open_interface(app: Flask) -> None:
 
 @web.url_value_preprocessor
 def name_operation(endpoint: str | None, values: dict[str, Any] | None) -> None:
-    """Tell logs and metrics which method is called, before anything can refuse the call."""
+    """Set the method's name for logs and metrics, before anything can refuse the call."""
     name = (values or {}).get("name")
-    known = name if name in current(Methods).by_name else UNKNOWN  # of a closed set, whatever callers send
+    known = name if name in current(Methods).by_name else UNKNOWN  # of a closed set, unlike callers' names
     request.environ[OPERATION] = f"{_KEY}.{known}"
 
 

@@ -27,7 +27,7 @@ _ENCODINGS: Final = {
 
 
 def encoding_of(content_type: str) -> str | None:
-    """``BINARY`` or ``TEXT`` for a Content-Type, without regard to case and parameters; None for others."""
+    """``BINARY`` or ``TEXT`` for a Content-Type, ignoring case and parameters; None for others."""
     return _ENCODINGS.get(content_type.partition(";")[0].strip().lower())
 
 
@@ -62,7 +62,7 @@ class CompressedMessage(Exception):
 
 
 def read_message(body: bytes, longest: int) -> bytes:
-    """The message of the one frame that a unary request has.
+    """The message of the one frame of a unary request.
 
     :param longest: the most bytes that a message may have.
     :raises BadRequest: the body is not exactly one frame, or not one of a message.
@@ -87,7 +87,7 @@ def read_message(body: bytes, longest: int) -> bytes:
 
 
 def write_answer(message: bytes | None, trailers: Mapping[str, str]) -> bytes:
-    """The frame of a message, unless there is none, and the frame of the trailers.
+    """The frame of a message, if there is one, and the frame of the trailers.
 
     :param trailers: lower-case names and values in printable ASCII.
     """

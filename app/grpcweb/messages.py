@@ -1,4 +1,4 @@
-"""Request messages read strictly, and answers as protobuf messages (docs/interface.md#grpc-fields)."""
+"""Reads request messages strictly, and writes answers as messages (docs/interface.md#grpc-fields)."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ Rules = Mapping[str, Callable[[Any], Any]]
 
 
 Read = Callable[[dict[str, Any]], tuple[dict[str, Any], dict[str, str]]]
-"""From the values of a message's fields to what is requested, and to what is wrong with each of them."""
+"""From the values of a message's fields to the request, and to the fault of each of them."""
 
 
 class Method(Struct, frozen=True):
     """What a method reads, what it does, and how it answers.
 
-    ``call`` does that; of what it returns ``write`` makes the message, and ``headers`` those of the
-    answer, names and values.
+    ``call`` executes it; ``write`` makes the message of its result, and ``headers`` the names and values of
+    the answer's headers.
     """
 
     question: type[Message]
@@ -65,7 +65,7 @@ _VARINT, _EIGHT_BYTES, _LENGTH, _GROUP, _END_OF_GROUP = range(5)
 
 
 def by_rules(rules: Rules) -> Read:
-    """Reads each field as its rule does."""
+    """Reads each field by its rule."""
 
     def read(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
         requested: dict[str, Any] = {}
@@ -88,14 +88,14 @@ def by_schema(operation: Operation) -> Read:
     schema = operation.question(compat_clients=False)
 
     def read(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-        told = {name: value for name, value in values.items() if value or type(value) is int}
-        return values_and_faults(schema, told)
+        given = {name: value for name, value in values.items() if value or type(value) is int}
+        return values_and_faults(schema, given)
 
     return read
 
 
 def read_question(kind: type[Message], raw: bytes, read: Read) -> dict[str, Any]:
-    """What a request asks, as ``read`` reads the value of every field: zero where the field is not there.
+    """The request in a message, as ``read`` reads the value of every field: zero where the field is missing.
 
     :raises BadRequest: the bytes are no such message, or fields are malformed: then it names each of them.
     """
@@ -116,7 +116,7 @@ def _too_large_numbers(kind: type[Message], raw: bytes) -> dict[str, str]:
     """Integers that do not fit their field's type: the fault by field name.
 
     Protobuf itself drops the upper bits: chain 4294967297 would be read as chain 1
-    (docs/interface.md#integers). Of a message within the message the name is that of the outer field.
+    (docs/interface.md#integers). Within a nested message the name is that of the outer field.
     """
     return dict(_oversized(kind.DESCRIPTOR, raw))
 
@@ -139,7 +139,8 @@ def _oversized(kind: Any, raw: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _values(raw: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Field number and value of each variable-length integer of the message itself, and of what has a length.
+    """Field number and value of each variable-length integer of the outer message, and of each field with a
+    length.
 
     :param raw: a message that protobuf has read without an error, so its lengths are valid.
     """
@@ -243,7 +244,7 @@ _TOKEN_FIELDS: Final = tuple(field.name for field in Token.DESCRIPTOR.fields)
 
 
 def _leg(leg: Leg) -> dict[str, Any]:
-    """Of chain and token what the messages have: the configs have further fields."""
+    """The fields of chain and token that the messages have: the configs have more."""
     return {
         "chain": {name: leg.chain[name] for name in _CHAIN_FIELDS},
         "token": {name: leg.token[name] for name in _TOKEN_FIELDS},
@@ -257,5 +258,5 @@ def latency_answer(seconds: float) -> GetLatest7DayTransferLatencyForQueryRespon
 
 
 def configs_answer(configs: TransferConfigs) -> GetTransferConfigsResponse:
-    """The configs, as far as the messages have fields. This takes milliseconds, the others microseconds."""
+    """The configs, in the fields that the messages have. This takes milliseconds, the others microseconds."""
     return ParseDict(dict(configs.answer), GetTransferConfigsResponse(), ignore_unknown_fields=True)

@@ -1,4 +1,4 @@
-"""The methods of the service: what is particular to messages; what they do is in the table of operations."""
+"""The methods of the service, with what is special to messages. The table of operations has the rest."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from app.values.wire_values import (
 )
 
 MAX_WITHDRAWALS: Final = 32
-"""Source chains of one question: each can cost a read."""
+"""Source chains of one request: each can cost a read."""
 
 
 def _withdrawals(sources: Any) -> list[Withdrawal]:
@@ -63,7 +63,7 @@ class _LastConfigs:
         self._made: tuple[TransferConfigs, Message] | None = None
 
     def __call__(self, configs: TransferConfigs) -> Message:
-        """The message of the configs as they are now."""
+        """The message of the current configs."""
         made = self._made
         if made is None or made[0] is not configs:
             made = self._made = (configs, configs_answer(configs))
@@ -71,14 +71,14 @@ class _LastConfigs:
 
 
 class _InMessages(Struct, frozen=True):
-    """What an operation reads from a message, and how it answers in one, where that is not as over HTTP."""
+    """What an operation reads from a message, and how it answers with one, where that differs from HTTP."""
 
     write: Callable[[Any], Message]
     rules: Rules | None = None
 
 
 def _in_messages() -> dict[str, _InMessages]:
-    """Of every operation that is served, by its name."""
+    """By name, for every operation that is served."""
     configs = _InMessages(_LastConfigs(), {})
     return {
         "estimateAmt": _InMessages(estimate_answer),
@@ -117,7 +117,7 @@ def methods() -> dict[str, Method]:
 
 def _method(name: str, operation: Operation, messages: _InMessages) -> Method:
     described = pb.DESCRIPTOR.services_by_name["Web"].methods_by_name[name]
-    assert operation.call is not None  # noqa: S101  a view alone serves HTTP alone
+    assert operation.call is not None  # noqa: S101  those with only a view serve only HTTP
     return Method(
         GetMessageClass(described.input_type),
         GetMessageClass(described.output_type),

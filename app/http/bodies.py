@@ -1,4 +1,4 @@
-"""Requests whose bodies are bounded before anything of them is read or parsed, on every interface."""
+"""Requests with bounded bodies: the limit holds before anything is read or parsed, on every interface."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.http.public import MAX_QUESTION_BYTES
 from app.values.amounts import is_ascii_digits
 
 MAX_PARTS: Final = 100
-"""Fields of a form, where nothing else is said."""
+"""Fields of a form, unless an interface sets another limit."""
 
 _FEW_DIGITS: Final = 5
 """Of a Content-Length: a body that one read takes."""
@@ -27,7 +27,7 @@ class BrokenBody(OSError):
 
 
 class _Body(io.RawIOBase):
-    """What the server hands over as the body. Each server raises errors of its own; here they are one."""
+    """The body from the server. Each server raises its own errors; here they are one."""
 
     def __init__(self, source: IO[bytes]) -> None:
         self._source = source
@@ -45,14 +45,14 @@ class _Body(io.RawIOBase):
 
 
 class _FormParser(FormDataParser):
-    """Counts the fields of any form before it takes them apart; the library does so for multipart alone."""
+    """Counts the fields of any form before it parses them; the library does so only for multipart."""
 
     def parse(
         self, stream: IO[bytes], mimetype: str, content_length: int | None, options: Any = None
     ) -> tuple[IO[bytes], MultiDict[str, str], MultiDict[str, Any]]:
         if mimetype == "application/x-www-form-urlencoded":
             body = stream.read()
-            stream.read(1)  # where the limit ended the body, asking for more says so
+            stream.read(1)  # where the limit ended the body, one more read raises
             if self.max_form_parts is not None and body.count(b"&") >= self.max_form_parts:
                 raise RequestEntityTooLarge
             stream = io.BytesIO(body)
@@ -60,7 +60,9 @@ class _FormParser(FormDataParser):
 
 
 class BoundedRequest(Request):
-    """A request of this application. An interface that takes more than the default says so each time."""
+    """A request of this application. An interface that accepts more than the default sets it for each
+    request.
+    """
 
     form_data_parser_class = _FormParser
 
@@ -74,7 +76,9 @@ class BoundedRequest(Request):
         return get_input_stream(self.environ, max_content_length=self.max_content_length)
 
     def get_data(self, *args: Any, **kwargs: Any) -> Any:
-        """As the framework's. A small body of declared length is read in one piece, without three streams."""
+        """The same as the framework's. A small body of declared length is read at once, without three
+        streams.
+        """
         length = self.environ.get("CONTENT_LENGTH", "")
         is_small = is_ascii_digits(length) and len(length) <= _FEW_DIGITS
         if is_small and not (args or kwargs) and self._is_unread():
@@ -102,14 +106,16 @@ class BoundedRequest(Request):
 
     @property
     def is_json(self) -> bool:
-        """No library reads JSON where a form is expected; the public interface reads it itself, strictly."""
+        """Always False: no library may read JSON where a form is expected. The public interface reads JSON
+        itself, strictly.
+        """
         return False
 
 
 def bound_requests(app: Flask) -> None:
     """Make all requests of an application bounded ones.
 
-    Whatever is not raised by an interface is as small as a question of the public.
+    Without a larger limit of an interface they are as small as a public request.
     """
     app.request_class = BoundedRequest
     app.config.update(

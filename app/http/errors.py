@@ -1,8 +1,8 @@
-"""Any exception as an error of the gateway, and every error of every path as an answer in JSON.
+"""Maps any exception to an error of the gateway, and answers every error of every path in JSON.
 
-Which exception is which error is decided here for all interfaces that are open to everybody; each of them
-answers the kinds of errors in its own protocol.
-No message tells anything about the inside of the gateway: the log has the cause (docs/interface.md#errors).
+Which exception is which error is decided here for all interfaces without sign-in. Each answers the kinds of
+errors in its own protocol. No message reveals internals of the gateway: the log has the cause
+(docs/interface.md#errors).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 UNREADABLE: Final = "the request cannot be read"
 
 RETRY_SECONDS: Final = 1
-"""When to ask again while the gateway is unavailable."""
+"""When clients may try again while the gateway is unavailable."""
 
 FRAMEWORK_ERRORS: Final[dict[type[BaseException], tuple[Reason, str]]] = {
     framework.BadRequest: (Reason.BAD_REQUEST, UNREADABLE),
@@ -45,13 +45,13 @@ FRAMEWORK_ERRORS: Final[dict[type[BaseException], tuple[Reason, str]]] = {
 
 
 _ANYWHERE: Final = {"HEAD", "OPTIONS"}
-"""Methods that paths support besides those that they are for."""
+"""Methods that paths support in addition to their own."""
 
 
 def as_gateway_error(error: Exception) -> GatewayError:
-    """The error itself where it is the gateway's own; else the one that says what it means.
+    """The error itself if it is the gateway's own; else the gateway's error for it.
 
-    What is not known here is a fault of the gateway.
+    Any unknown exception is a fault of the gateway.
     """
     if isinstance(error, GatewayError):
         return error
@@ -72,7 +72,7 @@ def as_gateway_error(error: Exception) -> GatewayError:
 
 
 def retry_after(error: GatewayError) -> int | None:
-    """Seconds after which to ask again: the error's own, else a second while unavailable."""
+    """Seconds after which to try again: the error's own, else a second while unavailable."""
     if error.retry_after is not None:
         return error.retry_after
     return RETRY_SECONDS if error.kind is ErrorKind.UNAVAILABLE else None
@@ -94,7 +94,7 @@ HTTP_STATUS: Final[dict[ErrorKind, int]] = {
 
 
 def register(app: Flask) -> None:
-    """Answer every error of the application, of the routing too: in the envelope, or with a page."""
+    """Answer every error of the application, also of the routing: in JSON, or with a page."""
     app.register_error_handler(Exception, lambda error: page_of_error(error) or refuse(error))
 
 
@@ -104,7 +104,7 @@ def refuse(error: Exception) -> Response:
 
 
 def refusal(error: Exception, method: str, path: str) -> Response:
-    """As :func:`refuse`, in the context of the application alone: a request may be over before its answer."""
+    """As :func:`refuse`, in the context of the application only: a request may be over before its answer."""
     status, answered = status_and_error(error)
     expected = answered.reason is Reason.WAIT_BUSY
     if not expected and (status >= 500 or answered.kind is ErrorKind.UNAUTHORIZED):
@@ -124,13 +124,13 @@ def status_and_error(error: Exception) -> tuple[int, GatewayError]:
     answered = as_gateway_error(error)
     if answered.kind is ErrorKind.INTERNAL and isinstance(error, framework.HTTPException):
         status = error.code or 500
-        if 400 <= status < 500:  # a status without a reason of its own, such as 408 or 416
+        if 400 <= status < 500:  # a status without its own reason, such as 408 or 416
             return status, BadRequest(UNREADABLE)
     return HTTP_STATUS[answered.kind], answered
 
 
 def _log(error: Exception, method: str, path: str, status: int, reason: Reason) -> None:
-    """Log the cause, which the caller of a 5xx does not learn; of refused tokens, too, one a minute."""
+    """Log the cause, which a 5xx does not show to the caller; also refused tokens, at most one a minute."""
     level = logging.ERROR if reason is Reason.INTERNAL else logging.WARNING
     FAILURES.report(
         log,
@@ -145,7 +145,7 @@ def _log(error: Exception, method: str, path: str, status: int, reason: Reason) 
 
 
 def _add_hints(response: Response, error: Exception, answered: GatewayError) -> None:
-    """Add the headers that say what the caller can do instead."""
+    """Add the headers that help the caller to continue."""
     if isinstance(error, framework.MethodNotAllowed) and error.valid_methods:
         response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
     if answered.kind is ErrorKind.UNAUTHORIZED:

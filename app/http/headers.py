@@ -1,4 +1,4 @@
-"""Every header of an answer that is not HTTP's own, and answers that no cache stores."""
+"""All headers of answers that are not HTTP's own, and answers that no cache stores."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_SNIFF: Final = ("X-Content-Type-Options", "nosniff")
 NO_FRAMES: Final = ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 
 AS_IT_IS: Final = (NO_SNIFF, NO_FRAMES)
-"""A browser takes the answer for what its type says, loads nothing for it, and shows it in no other page."""
+"""A browser must use the declared type, load nothing for the answer, and show it in no other page."""
 
 PRIVATE_HEADERS: Final = (JSON, NO_STORE, *AS_IT_IS)
 """Headers of an answer that pages of other origins may not read."""
@@ -50,7 +50,7 @@ MEANT: Final = "X-Transfer-Id"
 
 
 def meant_header(meant: TransferId | None) -> list[tuple[str, str]]:
-    """The header that names the transfer which was meant, where another id was sent."""
+    """The header that names the intended transfer, where another id was sent."""
     return [] if meant is None else [(MEANT, f"0x{meant.hex()}")]
 
 
@@ -58,24 +58,24 @@ REQUEST_ID: Final = "X-Request-Id"
 
 _GIVEN: Final = "HTTP_X_REQUEST_ID"
 _HARMLESS: Final = re.compile(r"[A-Za-z0-9_-]{8,64}", re.ASCII)
-"""These end no header, steer no terminal, and write no address of a machine."""
+"""Such an id ends no header, changes no terminal, and contains no address."""
 
 _PREFIX_BYTES: Final = 6
 
 
 class _Made:
-    """Ids that no other process makes: a random beginning for each process, then a number."""
+    """Ids that no other process makes: a random prefix for each process, then a number."""
 
     def __init__(self) -> None:
         self.renew()
 
     def renew(self) -> None:
-        """Begin anew, as a process does that was forked."""
+        """Choose another prefix, as a forked process has to."""
         self._prefix = f"{secrets.token_hex(_PREFIX_BYTES)}-"
         self._numbers = count(1)
 
     def next(self) -> str:
-        """One more."""
+        """The next id."""
         return f"{self._prefix}{next(self._numbers):x}"
 
 
@@ -90,14 +90,14 @@ def request_of(environ: dict[str, Any]) -> Served:
         return Served(_MADE.next(), environ)
     if PRIVATE.is_free(given):
         return Served(given, environ)
-    # A secret of ours. The log has another id, and the answer none: otherwise whoever guesses at a password
-    # could ask here whether it is the right one.
-    return Served(_MADE.next(), environ, told=given)
+    # A secret of ours. The log gets another id, and the answer returns the given one: otherwise a caller
+    # could find out by it whether a guessed password is right.
+    return Served(_MADE.next(), environ, public_id=given)
 
 
 @contextmanager
 def answering_unread() -> Iterator[None]:
-    """While a request is refused that could not be read: its log entry and its answer have the same id."""
+    """For the refusal of an unreadable request: its log entry and its answer have the same id."""
     token = SERVED.set(Served(_MADE.next(), {}))
     try:
         yield
@@ -106,12 +106,12 @@ def answering_unread() -> Iterator[None]:
 
 
 def failed_request(status: int) -> str | None:
-    """The id that a page of an error shows, where the log has more to say about it."""
+    """The id that an error page shows, where the log has details."""
     served = SERVED.get()
-    return served.told if served and status >= 500 else None
+    return served.public_id if served and status >= 500 else None
 
 
 def id_of_unread() -> str:
     """The id of the request that is being refused."""
     served = SERVED.get()
-    return served.told if served else _MADE.next()
+    return served.public_id if served else _MADE.next()

@@ -1,5 +1,5 @@
-"""Flask as this application uses it: what it may trust of the Host header, what its views are, and what is
-known of each request from its first moment to its answer.
+"""Flask as this application uses it: checks of the Host header, its views, and what is recorded of each
+request from its first moment to its answer.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from app.http.request_log import RequestLog
 from app.observability.logs import SERVED, Served
 
 PUBLIC_SECONDS: Final = 5.0
-"""How long a public request waits for the database in all, whatever it has to read."""
+"""How long a public request waits for the database in all, for all its reads."""
 
 
 class GatewayFlask(Flask):
-    """Flask, but a Host header that can be part of no address is refused before one is built with it.
+    """Flask, but a Host header that cannot be part of an address is refused before one is built with it.
 
     All views and hooks are plain functions.
     """
@@ -35,10 +35,10 @@ class GatewayFlask(Flask):
     """What counts each answer, if they are counted."""
 
     public_prefixes: tuple[str, ...] = ()
-    """Paths that begin so are answered soon, also while the database answers nothing."""
+    """Prefixes of paths that are answered soon, even while the database does not answer."""
 
     def wsgi_app(self, environ: dict[str, Any], start_response: Any) -> Any:
-        """Serve a request: its id is known to whatever is logged meanwhile."""
+        """Serve a request. Its id is available to all log entries meanwhile."""
         served = request_of(environ)
         token = SERVED.set(served)
         try:
@@ -50,12 +50,14 @@ class GatewayFlask(Flask):
             SERVED.reset(token)
 
     def finalize_request(self, rv: Any, from_error_handler: bool = False) -> Response:
-        """The answer, complete but for the request's id, which every answer tells: through here all pass."""
+        """The answer, complete but for the request's id, which every answer has: all answers pass through
+        here.
+        """
         response = super().finalize_request(rv, from_error_handler)
         served = SERVED.get()
         if served is not None:
-            response.headers.add(REQUEST_ID, served.told)
-            served.settle()  # the endpoint is forgotten before an answer that comes later is there
+            response.headers.add(REQUEST_ID, served.public_id)
+            served.settle()  # the endpoint is forgotten before the end of an answer that comes later
             if self.count is not None:
                 self.count(served, response)
             if self.request_log is not None:
@@ -63,11 +65,11 @@ class GatewayFlask(Flask):
         return response
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        """The function itself. Flask looks four times a request whether it is a coroutine."""
+        """The function itself. Flask checks four times a request whether it is a coroutine."""
         return func
 
     def create_url_adapter(self, request: Request | None) -> Any:
-        """What finds the route of a request.
+        """The adapter that finds the route of a request.
 
         :raises BadHost: the header is no host. It is answered with 400 like an error of the routing.
         """
@@ -77,7 +79,7 @@ class GatewayFlask(Flask):
         scheme, host = environ["wsgi.url_scheme"], environ.get("HTTP_HOST")
         if host is None or "HTTP_UPGRADE" in environ:
             return super().create_url_adapter(request)
-        # As Flask does it, which reads the host twice for each request. Hosts are few.
+        # The same as in Flask, which reads the host twice for each request. There are few hosts.
         request.host = _known_host(scheme, host)
         return self.url_map.bind(
             request.host,
@@ -92,7 +94,7 @@ class GatewayFlask(Flask):
 
 @lru_cache(maxsize=256)
 def _known_host(scheme: str, header: str) -> str:
-    """The host of a request, empty where its characters are those of none.
+    """The host of a request, empty where its characters are not valid.
 
     :raises BadHost: the header is no host.
     """
@@ -105,5 +107,5 @@ def _known_host(scheme: str, header: str) -> str:
 
 
 def _decoded(text: str | None) -> str | None:
-    """A text of the WSGI environment, whose characters are bytes; servers may leave empty ones out."""
+    """A text of the WSGI environment, whose characters are bytes; servers may leave out empty ones."""
     return text if text is None or text.isascii() else text.encode("latin-1").decode(errors="replace")

@@ -26,8 +26,9 @@ PUBLIC_PREFIXES: Final = (
     "//sgn.gateway.v1.Web/",
     TRANSFER_PAGES,
 )
-"""Requests that are counted, and answered soon: the public interfaces, but no health checks, no console and
-no feed."""
+"""Requests that are counted, and answered soon: the public interfaces, without health checks, console and
+feed.
+"""
 
 _OF_ANY_ORIGIN: Final = (f"{PREFIX}/", f"{LEGACY_PREFIX}/", "/openapi.json")
 
@@ -59,6 +60,6 @@ def add_answers(app: Flask, answers: Answers, *, prefix: str = "") -> None:
 
 
 def answer_shape(path: str) -> Schema:
-    """The shape of a path's answer; ``err`` alone where the application does not have the path."""
+    """The shape of a path's answer; only ``err`` where the application does not have the path."""
     shape: Schema = current_app.extensions[_ANSWERS].get(path, NOTHING_BUT_ERR)
     return shape

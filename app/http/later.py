@@ -1,6 +1,6 @@
-"""Answers that are not there yet.
+"""Answers that come later.
 
-A view returns a :class:`LaterResponse`. Whoever serves it waits for it, in a greenlet or a thread.
+A view returns a :class:`LaterResponse`. The server waits for it, in a greenlet or a thread.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _SOCKET: Final = "gunicorn.socket"
 _REQUEST: Final = "werkzeug.request"
 
 LOOK_SECONDS: Final = 3.0
-"""How often to look whether the client of somebody who waits is there, where the server can say so."""
+"""How often to check whether a waiting client is still there, where the server can find out."""
 
 LEFT: Final = 499
-"""The status that is logged where the client left before there was an answer, as some proxies write it."""
+"""The logged status of requests whose client left before the answer, as in some proxies."""
 
 HasLeft = Callable[[], bool]
 """Whether the client has closed the connection."""
 
 LogEnd = Callable[[int, str | None], None]
-"""Takes the status of an answer, and its reason where it is an error."""
+"""Called with the status of an answer, and its reason where it is an error."""
 
 
 class Beginning(Struct, frozen=True):
@@ -45,7 +45,7 @@ class Beginning(Struct, frozen=True):
 
 
 class Pause(Struct, frozen=True):
-    """Nothing to send until somebody wakes the waiter, or so many seconds have passed; None for ever."""
+    """Nothing to send until the waiter is woken, or so many seconds have passed; None for ever."""
 
     seconds: float | None = None
 
@@ -54,23 +54,23 @@ Step = Beginning | bytes | Pause
 
 
 class ClientGone(OSError):
-    """Whoever waited has closed the connection."""
+    """The waiting client has closed the connection."""
 
 
 class Source(Protocol):
-    """What an answer comes from."""
+    """The source of an answer."""
 
     def steps(self, own: list[tuple[str, str]]) -> Iterator[Step]:
-        """What to do, one thing after the other: first a ``Beginning``, pauses before and after it.
+        """What to do, step by step: first a ``Beginning``, with pauses before and after it.
 
-        :param own: headers that the application has given to the answer before it was there.
+        :param own: headers that the application has given to the answer before it began.
         """
 
     def on_wake(self, wake: Callable[[], None]) -> None:
-        """Have this called whenever there may be something to do."""
+        """Register a callback for whenever there may be something to do."""
 
     def close(self) -> None:
-        """Nobody wants the answer any more, or it is out."""
+        """The answer is sent, or not wanted any more."""
 
 
 class LaterResponse(Response):
@@ -83,29 +83,29 @@ class LaterResponse(Response):
         self._log_end: LogEnd | None = None
 
     def when_begun(self, begun: Callable[[int], None]) -> None:
-        """Have this called with the answer's HTTP status, once that is known."""
+        """Call this with the answer's HTTP status, as soon as it is known."""
         self._begun = begun
 
     def log_end(self, log: LogEnd) -> None:
-        """Have status and reason of the answer logged when it is out, or when nobody wants it any more."""
+        """Log status and reason of the answer when it is sent, or not wanted any more."""
         self._log_end = log
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         later = Later(self._source, self.headers, self._begun, self._log_end)
         has_left = getattr(environ.get(_SOCKET), "has_left", None)
-        # The request and its environment name each other: they would stay in memory while it is waited.
+        # The request and its environment refer to each other: they would stay in memory during the wait.
         environ.pop(_REQUEST, None)
         return _Awaited(later, start_response, has_left)
 
 
 @lru_cache(maxsize=256)
 def _shared(header: tuple[str, str]) -> tuple[str, str]:
-    """The same header as one object: thousands who wait have equal ones."""
+    """The same header as one object: thousands of waiting clients have equal ones."""
     return header
 
 
 class Later:
-    """An answer to come, apart from its request."""
+    """An answer to come, independent of its request."""
 
     __slots__ = ("_begun", "_source", "steps")
 
@@ -126,7 +126,7 @@ class Later:
         self.steps = source.steps(own) if log is None else _logged(source.steps(own), log)
 
     def begun(self, status: str) -> None:
-        """Whoever serves the answer says that it begins.
+        """Called by the server when the answer begins.
 
         :param status: of its first line, such as ``200 OK``.
         """
@@ -144,7 +144,7 @@ class Later:
 
 
 def _logged(steps: Iterator[Step], log: LogEnd) -> Iterator[Step]:
-    """The same steps; when there are no more, or they are closed, the answer is logged."""
+    """The same steps; at their end, or when they are closed, the answer is logged."""
     status, reason = LEFT, None
     try:
         for step in steps:
@@ -156,13 +156,13 @@ def _logged(steps: Iterator[Step], log: LogEnd) -> Iterator[Step]:
 
 
 def with_own(headers: list[tuple[str, str]], own: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The headers of an answer, and of ``own`` those that it has not."""
+    """The headers of an answer, and those of ``own`` that it does not have."""
     names = {name for name, _ in headers}
     return [*headers, *(header for header in own if header[0] not in names)]
 
 
 class _Awaited:
-    """The pieces of the answer. Iterating waits for them: by then the request and its context are over."""
+    """The pieces of the answer. Iterating waits for them; the request and its context have ended by then."""
 
     def __init__(self, later: Later, start_response: Any, has_left: HasLeft | None) -> None:
         self._later = later
@@ -172,7 +172,7 @@ class _Awaited:
         return self._pieces
 
     def close(self) -> None:
-        """Called by the server, also where the client is gone."""
+        """Called by the server, also after the client has gone."""
         self._later.close()
 
 

@@ -1,7 +1,7 @@
 """Where limits are counted: in this process, or in a Redis that processes share, while that answers.
 
-Limits fail neither open nor closed: without its Redis each process counts for itself, and tries it again
-every few seconds (docs/decisions/0055-limits.md).
+Without its Redis a limit is neither open nor closed: each process counts for itself, and tries the Redis
+again every few seconds (docs/decisions/0055-limits.md).
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from app.observability.outages import FAILURES
 
 MOST_COUNTERS: Final = 100_000
-"""Some 25 MB. Beyond, the oldest half of them goes: whoever has that many addresses is not stopped by a limit
-of each, and memory must have an end."""
+"""Some 25 MB. Beyond that the oldest half is removed: a limit for each address does not stop a caller with so
+many addresses, and memory needs a limit.
+"""
 
 
 class Limit(NamedTuple):
@@ -28,7 +29,7 @@ class Limit(NamedTuple):
 
 
 class OwnCounts:
-    """Counters that no other process sees. Thread-safe."""
+    """Counters of this process. Thread-safe."""
 
     def __init__(
         self, monotonic: Callable[[], float] = time.monotonic, most_counters: int = MOST_COUNTERS
@@ -39,7 +40,7 @@ class OwnCounts:
         self._lock = Lock()
 
     def count(self, name: str, limits: Sequence[Limit]) -> Sequence[tuple[int, int]]:
-        """Count once by each limit, up to the first that it is over.
+        """Count once by each limit, up to the first that is exceeded.
 
         :return: for each of these the times in its window, this one included, and the milliseconds that are
             left of it.
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
 IN_MEMORY: Final = "memory://"
 
 REST_SECONDS: Final = 5.0
-"""How long a store that did not answer is left alone: trying it can take as long as a request may."""
+"""How long a store that did not answer is not tried again: a try can take as long as a request may."""
 
 _log = logging.getLogger(__name__)
 
@@ -88,11 +89,11 @@ class LimitStore:
 
     @property
     def shared(self) -> bool | None:
-        """Whether this process counts together with others; None where it is to count for itself."""
+        """Whether this process counts together with others; None where it is set to count for itself."""
         return None if self._shared is None else self._rests_until is None
 
     def count(self, name: str, limits: Sequence[Limit]) -> Sequence[tuple[int, int]]:
-        """As :meth:`OwnCounts.count` says; by the shared counters while they answer."""
+        """As :meth:`OwnCounts.count`, in the shared counters while they answer."""
         if self._shared is None:
             return self._own.count(name, limits)
         rests_until = self._rests_until
@@ -114,7 +115,9 @@ class LimitStore:
         return counted
 
     def described(self, processes: int) -> str:
-        """A line for whoever starts so many processes; a store that cannot be asked is logged, no more."""
+        """A line for the log at the start of so many processes. A store that cannot be reached is only
+        logged.
+        """
         if self._shared is None:
             several = (
                 f"{processes} processes, each of which lets as many pass" if processes > 1 else "one process"
@@ -129,7 +132,7 @@ class LimitStore:
 
 
 def _shared(url: str) -> SharedCounts:
-    # Its package takes time to import, which a process without a Redis spares.
+    # Importing its package takes time, which a process without a Redis saves.
     from app.http.shared_limit_counts import SharedCounts  # noqa: PLC0415
 
     return SharedCounts(url)

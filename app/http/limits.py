@@ -1,6 +1,6 @@
-"""How often somebody may send requests, counted in windows of time (limits such as ``20/second;1000/hour``).
+"""How often a caller may send requests, counted in windows of time (limits such as ``20/second;1000/hour``).
 
-A window begins with the first time and ends after its seconds; then the next one begins with the next time.
+A window begins with the first request and ends after its seconds; the next one begins with the next request.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ _SECONDS: Final = {
 }  # fmt: skip
 
 
-class Standing(NamedTuple):
-    """How somebody stands with the limit that has the least left, this time included.
+class LimitUsage(NamedTuple):
+    """The use of the limit that has the least left, this request included.
 
-    ``reset_seconds``: whole seconds until its window ends, at least one. ``is_over``: this was too often.
+    ``reset_seconds``: whole seconds until its window ends, at least one. ``is_over``: this request exceeded
+    it.
     """
 
     limit: int
@@ -37,7 +38,7 @@ class Standing(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def limits_of(text: str) -> tuple[Limit, ...]:
-    """The limits that a text names, those of the shortest windows first; none for an empty one.
+    """The limits in a text, those of the shortest windows first; none for an empty one.
 
     :raises ValueError: it cannot be read.
     """
@@ -54,19 +55,17 @@ def _limit(text: str) -> Limit:
 
 
 class Windows:
-    """Counts one kind of thing for everybody who does it."""
+    """Counts one kind of request for each caller."""
 
     def __init__(self, kind: str, store: LimitStore) -> None:
-        """
-        :param kind: what is counted, in a word without spaces: each kind has counters of its own in a store.
-        """
+        """:param kind: what is counted, in one word: each kind has its own counters in a store."""
         self._kind = kind
         self._store = store
 
-    def count(self, limits: Sequence[Limit], who: str) -> Standing:
+    def count(self, limits: Sequence[Limit], who: str) -> LimitUsage:
         """Count once by each of the limits, up to the first that does not allow it.
 
-        :param limits: one or more, in the order in which they are looked at.
+        :param limits: one or more, in the order in which they are checked.
         """
         if not limits:
             raise ValueError("there is no limit to count by")
@@ -75,7 +74,7 @@ class Windows:
             zip(limits, counts, strict=False), key=lambda each: each[0].amount - each[1][0]
         )
         left = limit.amount - times
-        return Standing(limit.amount, max(0, left), max(1, -(-milliseconds // 1000)), left < 0)
+        return LimitUsage(limit.amount, max(0, left), max(1, -(-milliseconds // 1000)), left < 0)
 
 
 class RefundRequestLimit:
@@ -93,15 +92,15 @@ class RefundRequestLimit:
 
         :raises GatewayError: this caller sends too many.
         """
-        standing = self._windows.count(self._limits, counted(caller))
-        if standing.is_over:
+        usage = self._windows.count(self._limits, counted(caller))
+        if usage.is_over:
             raise GatewayError(
                 "too many refund requests: one for each transfer is enough",
                 reason=Reason.RATE_LIMITED,
-                retry_after=standing.reset_seconds,
+                retry_after=usage.reset_seconds,
             )
 
 
 def counted(caller: IPAddress | None) -> str:
-    """Those whose address is not known count as one."""
+    """The name under which a caller is counted. All with unknown addresses count as one."""
     return counted_network(caller) if caller is not None else "unknown"

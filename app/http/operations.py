@@ -1,4 +1,4 @@
-"""What an operation of the public interfaces is: how it is called, what it takes, does and answers."""
+"""What an operation of the public interfaces is: its names, what it reads, does and returns."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from app.http.public import answer
 from app.http.requests import read_body, read_query_or_body
 
 LIMITED: Final = (401, 403, 429)
-"""How every public operation fails, by the key or by the limit of the caller."""
+"""Statuses with which every public operation fails, by the key or by the limit of the caller."""
 
 READ: Final = (400, *LIMITED, 405, 413, 500, 503)
-"""How an operation fails that takes its question from the query."""
+"""Statuses with which an operation fails that reads its request from the query."""
 
 Shape = Schema | Callable[[bool], Schema]
 """A schema, or the one for each value of ``COMPAT_CLIENTS``."""
@@ -32,16 +32,16 @@ class Operation(Struct, frozen=True, kw_only=True):
     """One operation.
 
     ``name`` is that of the path, of the OpenAPI document and, with a capital, of the method of gRPC-Web.
-    ``call`` does it, with what was read, for both interfaces; ``dump`` and ``headers`` make the answer over
-    HTTP of what it returns. ``view`` serves it over HTTP where there is more to it.
-    ``group`` is its blueprint, empty for the main one; those of ``grpcweb`` have no route. ``endpoint`` is
-    what logs and metrics call it, where that is not the name of the function.
+    ``call`` executes it with the request, for both interfaces; ``dump`` and ``headers`` make the answer over
+    HTTP of its result. ``view`` serves it over HTTP instead where that is not enough. ``group`` is its
+    blueprint, empty for the main one; those of ``grpcweb`` have no route. ``endpoint`` is its name in logs
+    and metrics, where that is not the name of the function.
 
     ``query`` and ``bodies`` are what clients send; ``reads`` reads further spellings of the query. A ``form``
-    has the fields of the query in its body.
-    ``parameters`` are the names and descriptions of headers that are read, ``answer_headers`` the names of
-    those of a good answer. ``failures`` are HTTP statuses. ``examples_of`` is the operation whose recorded
-    answers are shown, where they are not its own. ``key_needed`` is None where a key does not matter.
+    has the fields of the query in its body. ``parameters`` are the names and descriptions of headers that are
+    read, ``answer_headers`` the names of those of a successful answer. ``failures`` are HTTP statuses.
+    ``examples_of`` is the operation whose recorded answers are shown, where they are not its own.
+    ``key_needed`` is None where a key does not matter.
     """
 
     name: str
@@ -76,12 +76,12 @@ class Operation(Struct, frozen=True, kw_only=True):
 
     @property
     def endpoint_name(self) -> str:
-        """What logs and metrics call it."""
+        """Its name in logs and metrics."""
         function: Any = self.call or self.view
         return self.endpoint or str(function.__name__)
 
     def view_for(self, compat_clients: bool) -> Callable[[], Response]:
-        """The view: reads what is requested, does it, and dumps the answer."""
+        """The view: reads the request, executes the operation, and dumps the answer."""
         if self.view is not None:
             return self.view
         call, dump, headers = self.call, self.dump, self.headers
@@ -99,7 +99,7 @@ class Operation(Struct, frozen=True, kw_only=True):
         return view
 
     def question(self, compat_clients: bool) -> Schema:
-        """The schema that reads what is requested."""
+        """The schema that reads the request."""
         if self.query is None:
             return self.bodies[0]
         return self.reads or shape_of(self.query, compat_clients)

@@ -1,4 +1,4 @@
-"""What is shared where people are answered with pages: static files, addresses, whose page an error is."""
+"""Shared by all parts that answer with pages: static files, addresses, and which part shows an error."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from flask import Flask, Response, current_app, request
 from werkzeug.exceptions import BadHost, HTTPException
 
 TRANSFER_PAGES: Final = "/transfer/"
-"""Where the page of each transfer is, by its id, for the person who waits."""
+"""The prefix of the pages of transfers, for the users who wait. The transfer's id follows."""
 
-KEPT_FOR_EVER: Final = "public, max-age=31536000, immutable"
-"""``Cache-Control`` of a file that was asked for by its digest."""
+IMMUTABLE: Final = "public, max-age=31536000, immutable"
+"""``Cache-Control`` of a file whose address has its digest."""
 
 
 _PAGES: Final = "error_pages"
@@ -25,20 +25,20 @@ _PAGES: Final = "error_pages"
 def digest(file: Path) -> str:
     """A few digits that change with the content of the file, which is read once.
 
-    An address with them can be kept by caches for ever.
+    Caches can store an address with them for ever.
     """
     return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
 
 
 def answer_errors_by_pages(app: Flask, prefix: str, page_of: Callable[[Exception], Response]) -> None:
-    """Have the errors of one part of the application answered with pages (:func:`page_of_error`)."""
+    """Answer the errors of one part of the application with pages (:func:`page_of_error`)."""
     app.extensions.setdefault(_PAGES, {})[prefix] = page_of
 
 
 def page_of_error(error: Exception) -> Response | HTTPException | None:
-    """The answer to an error where people are answered with pages; None elsewhere.
+    """The page for an error in the parts that answer with pages; None elsewhere.
 
-    Without a host no page can be built: it has links.
+    Without a valid host no page can be built, as it has links.
     """
     for prefix, page_of in current_app.extensions.get(_PAGES, {}).items():
         if request.path.startswith(prefix) and not isinstance(error, BadHost):

@@ -21,7 +21,7 @@ MAX_QUESTION_BYTES: Final = 64 * 1024
 ANY_ORIGIN: Final = ("Access-Control-Allow-Origin", "*")
 
 RATE_LIMIT_HEADERS: Final = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
-"""How a caller or a key stands with its limit (docs/interface.md#rate-limits)."""
+"""The headers about the limit of a caller or a key (docs/interface.md#rate-limits)."""
 
 EXPOSED_HEADERS: Final = ", ".join(
     (REQUEST_ID, REASON, "Retry-After", "ETag", *RATE_LIMIT_HEADERS, *PROGRESS_HEADERS, MEANT)
@@ -36,9 +36,10 @@ _ALLOWED_HEADERS: Final = (
     "content-type, cache-control, if-none-match, last-event-id, x-grpc-web, x-user-agent, grpc-timeout, "
     "authorization, x-requested-with, x-request-id, traceparent, tracestate"
 )
-"""Headers that pages may send. ``x-requested-with`` is read by no operation, but pages set it on every
-request, and a browser would not send the question at all; so it is with ``authorization`` that holds no
-API key."""
+"""Headers that pages may send. No operation reads ``x-requested-with``, but some pages send it with every
+request, and without this a browser would not send the request at all. The same holds for ``authorization``
+without an API key.
+"""
 
 _PREFLIGHT: Final = (
     ANY_ORIGIN,
@@ -50,7 +51,7 @@ _PREFLIGHT: Final = (
 
 
 def preflight(status: int) -> Response:
-    """The answer to a browser's preflight: pages of any origin may ask, without credentials."""
+    """The answer to a browser's preflight: pages of any origin may send requests, without credentials."""
     response = Response(status=status, headers=_PREFLIGHT)
     del response.headers["Content-Type"]  # an empty body has no type
     return response
@@ -82,7 +83,7 @@ class _CompleteResponse(Response):
 
 
 def refusal_body(shape: Schema, code: ErrCode, msg: str) -> bytes:
-    """The body of an error: every field of the shape at its zero value, but for ``err``."""
+    """The body of an error: every field of the shape at its zero value, except ``err``."""
     return orjson.dumps(shape.dump({"err": {"code": code, "msg": msg}}))
 
 

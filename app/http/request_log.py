@@ -1,6 +1,6 @@
 """The request log: an entry for each request, or for each that failed by the gateway's own fault.
 
-It names the operation and never the path or the query, which name accounts, and never the caller's address.
+It names the operation, but neither the path nor the query, which name accounts, nor the caller's address.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ class RequestLog:
         self._all = wanted == "all"
 
     def answered(self, served: Served, response: Response) -> None:
-        """Log an answer: now if it is there, or when it is out."""
+        """Log an answer: now if it is complete, else when it is sent."""
         if isinstance(response, LaterResponse):
             response.log_end(partial(self.note, served))
         else:
             self.note(served, response.status_code, response.headers.get(REASON))
 
     def note(self, served: Served, status: int, reason: str | None) -> None:
-        """Log an answer that is made.
+        """Log a complete answer.
 
-        :param status: of HTTP; gRPC-Web answers 200 and tells its faults by the reason.
+        :param status: of HTTP; gRPC-Web answers 200 and gives its faults in the reason.
         :param reason: the value of ``X-Gateway-Reason``.
         """
         if not self._all and status < 500 and reason not in _OWN_FAULTS:

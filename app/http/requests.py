@@ -1,7 +1,7 @@
-"""Reading requests strictly, and what holds for every public one: origins, sizes of bodies, the caller.
+"""Reads requests strictly, and applies the rules of public ones: origins, sizes of bodies, the caller.
 
-The query is split here and not by Werkzeug or webargs: these replace broken bytes, and no longer tell ``%FF``
-from the text ``%FF``.
+The query is split here and not by Werkzeug or webargs: these replace broken bytes, and then cannot
+distinguish ``%FF`` from the text ``%FF``.
 """
 
 from __future__ import annotations
@@ -68,11 +68,10 @@ def read_query(schema: Schema) -> dict[str, Any]:
 def read_query_or_body(schema: Schema) -> dict[str, Any]:
     """The same fields, each as the schema's field reads it: from the query of a GET, from the body of a POST.
 
-    The body is a JSON object, or a form, which is written and read like a query. Of a POST the query is not
-    looked at.
+    The body is a JSON object, or a form, which has the format of a query. The query of a POST is ignored.
 
     :raises BadRequest: naming every field that is missing or of the wrong form.
-    :raises UnsupportedFormat: the body does not say that it is one of the two.
+    :raises UnsupportedFormat: the body does not declare one of the two types.
     """
     if request.method != "POST":
         return read_query(schema)
@@ -87,12 +86,12 @@ def read_query_or_body(schema: Schema) -> dict[str, Any]:
 def read_body(schema: Schema, *, otherwise: Schema | None = None) -> dict[str, Any]:
     """The members of the JSON object in the body, each as the schema's field reads it.
 
-    As in a query, members that the schema does not know are not looked at, and an empty one counts as left
-    out, as does null. With ``COMPAT_CLIENTS`` whatever is no form counts as JSON.
+    As in a query, members that the schema does not know are ignored, and an empty one counts as left out, as
+    does null. With ``COMPAT_CLIENTS`` every body that is not a form counts as JSON.
 
     :param otherwise: reads a body that has members of this schema and none of the first.
     :raises BadRequest: the body is not one JSON object, or not of the schema's form.
-    :raises UnsupportedMediaType: it does not say that it is JSON.
+    :raises UnsupportedMediaType: it does not declare JSON.
     """
     declared = request.environ.get("CONTENT_TYPE")
     if declared != _JSON and not current(PublicInterface).compat_clients and request.mimetype != _JSON:
@@ -126,9 +125,9 @@ def query_values(query: str, known: Container[str], lists: Container[str] = ()) 
 
     Values of unknown parameters are not decoded. An empty value counts as left out.
 
-    :param query: as WSGI has it: percent-encoded, other bytes as Latin-1.
-    :param lists: names that may be there more than once; their value is the list of what was sent.
-    :raises BadRequest: another parameter is there twice, or one is not UTF-8.
+    :param query: from WSGI: percent-encoded, other bytes as Latin-1.
+    :param lists: names that may occur more than once; their value is the list of what was sent.
+    :raises BadRequest: another parameter occurs twice, or one is not UTF-8.
     """
     values: dict[str, Any] = {}
     for part in query.split("&"):
@@ -159,14 +158,14 @@ def _decoded(text: str) -> str | None:
 
 
 def _load(schema: Schema, values: dict[str, Any]) -> dict[str, Any]:
-    asked, faults = values_and_faults(schema, values)
+    loaded, faults = values_and_faults(schema, values)
     if faults:
         raise BadRequest.naming(faults)
-    return asked
+    return loaded
 
 
 def values_and_faults(schema: Schema, values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The values as the schema's fields read them; or, by the name of each malformed one, what is wrong."""
+    """The values as the schema's fields read them; or the fault of each malformed one, by its name."""
     try:
         return json_documents.load(schema, values), {}
     except ValidationError as error:
@@ -174,7 +173,7 @@ def values_and_faults(schema: Schema, values: dict[str, Any]) -> tuple[dict[str,
 
 
 def _texts(found: Any) -> Iterator[str]:
-    """What is wrong with a field; of a list's members, with the place of each, counted from 1."""
+    """The faults of a field; those of a list's members with the position of each, counted from 1."""
     if isinstance(found, dict):
         for place, texts in found.items():
             yield f"number {place + 1} {', '.join(_texts(texts))}"

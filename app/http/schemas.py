@@ -1,7 +1,7 @@
-"""What the schemas of public requests and answers are made of: fields, bases, and what documents them.
+"""The parts of the schemas of public requests and answers: fields, bases, and their documentation.
 
-``dump_default`` is a field's zero value. An error is the schema dumped with nothing but ``err``, so it has
-every field (docs/interface.md#json-envelope).
+``dump_default`` is a field's zero value. An error is the schema dumped with only ``err``, so it has every
+field (docs/interface.md#json-envelope).
 
 Values of a query or a form are text; a JSON body may also write an integer as a number and a flag as true or
 false. Python's ``int`` accepts signs, spaces, underscores and the digits of every script as well; requests
@@ -64,9 +64,9 @@ class Uint(fields.Integer):
 
 
 def _whole_number(value: Any) -> int | None:
-    """The number that a text or a JSON number says, however large; None where it is none of 0, 1, 2, …
+    """The number in a text or a JSON number, of any size; None where it is none of 0, 1, 2, …
 
-    To JSON 3000.0 is the integer 3000: some writers know one type of numbers.
+    In JSON 3000.0 is the integer 3000: some writers have only one type of numbers.
     """
     if isinstance(value, str):
         if not is_ascii_digits(value):
@@ -84,7 +84,7 @@ class AmountString(fields.String):
     default_error_messages = _MESSAGES
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
-        if not isinstance(value, str):  # readers of JSON keep few digits of a number
+        if not isinstance(value, str):  # readers of JSON store few digits of a number
             raise ValidationError("must be a string of digits")
         try:
             return parse_uint256(value)
@@ -177,7 +177,7 @@ class PageToken(fields.String):
 
 
 class Ready(fields.List[Any]):
-    """A list whose members are plain data in their shape already: dumping a hundred takes milliseconds."""
+    """A list whose members already have their final shape: dumping a hundred takes milliseconds."""
 
     def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> Any:
         return value
@@ -203,16 +203,16 @@ def describe(description: str, example: Any = None, **more: Any) -> dict[str, An
 
 
 class Question(Schema):
-    """What clients send. Unknown fields are ignored."""
+    """A request of a client. Unknown fields are ignored."""
 
     class Meta:
-        """Options of every question."""
+        """Options of every request."""
 
         unknown = EXCLUDE
 
 
 class Shape(Schema):
-    """Any object in an answer. Clients must expect fields that are added later, so none are ruled out."""
+    """Any object in an answer. Clients must expect fields that are added later, so none are excluded."""
 
     class Meta:
         """Options of every object in an answer."""
@@ -230,7 +230,7 @@ def enumerated(values: Iterable[IntEnum]) -> dict[str, Any]:
 
 
 class Err(Shape):
-    """Why there is no answer."""
+    """Why the request failed."""
 
     code = fields.Integer(
         required=True,
@@ -243,7 +243,7 @@ class Err(Shape):
 
 
 class Answer(Shape):
-    """What every answer has."""
+    """The fields of every answer."""
 
     err = fields.Nested(
         Err, allow_none=True, dump_default=None, metadata=describe("null when the call succeeded.")
@@ -251,4 +251,4 @@ class Answer(Shape):
 
 
 class PlainAnswer(Answer):
-    """Nothing but ``err``: the answer to a path that does not exist."""
+    """Only ``err``: the answer to a path that does not exist."""

@@ -1,6 +1,6 @@
 """Traces of one worker, by OpenTelemetry's own instrumentation, an extra (docs/logs.md#tracing).
 
-What is recorded, and where it is sent, OpenTelemetry's own variables say.
+OpenTelemetry's own variables set what is recorded, and where it is sent.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _OF_CALLERS: Final = (
     "client.address", "http.target", "http.url", "http.user_agent", "net.peer.ip", "net.peer.port",
     "network.peer.address", "network.peer.port", "url.full", "url.path", "url.query", "user_agent.original",
 )  # fmt: skip
-"""Attributes that the library fills with accounts, and with whose address it is."""
+"""Attributes that the library fills with accounts and with callers' addresses."""
 
 
 def trace(application: Flask, engines: Sequence[Any]) -> None:
-    """Have a worker record its requests and their statements.
+    """Record the requests of a worker and their statements.
 
-    To be called in the worker: what sends spans is a thread, which no fork copies.
+    To be called in the worker: a thread sends the spans, and threads do not survive a fork.
     """
     OpenTelemetryConfigurator().configure()  # type: ignore[no-untyped-call]  # half of the library has types
-    # It names SQLAlchemy up to 2.0; tests/serving/test_traces.py has it record statements of ours.
+    # It declares SQLAlchemy up to 2.0; tests/serving/test_traces.py has it record statements of ours.
     SQLAlchemyInstrumentor().instrument(engines=engines, skip_dep_check=True)
     FlaskInstrumentor().instrument_app(application, enable_commenter=False)  # type: ignore[no-untyped-call]
     application.before_request(_begin)
@@ -39,7 +39,7 @@ def trace(application: Flask, engines: Sequence[Any]) -> None:
 
 
 def _begin() -> None:
-    """Let the log name the trace, and the trace not name the caller."""
+    """Put the trace's id into the log, and remove the caller from the trace."""
     span, served = get_current_span(), SERVED.get()
     if not span.is_recording() or served is None:
         return
@@ -51,7 +51,7 @@ def _begin() -> None:
 
 
 def _end(response: Response) -> Response:
-    """Call the span as the request log does: where there is no route, its name would be the path."""
+    """Name the span as the request log does: without a route, its name would be the path."""
     if served := SERVED.get():
         get_current_span().update_name(served.operation)
     return response

@@ -1,4 +1,4 @@
-"""Whether a request came over https, what every answer then says about it, and the cookie of the console."""
+"""Whether a request came over https, the headers of answers that follow from it, and the console's cookie."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from flask.sessions import SecureCookieSession, SecureCookieSessionInterface, Se
 from app.http.headers import AS_IT_IS, NO_STORE
 
 HSTS: Final = "max-age=31536000"
-"""A year, for this host alone: what else is under its name is not ours to decide."""
+"""A year, only for this host: other hosts under its name are not ours."""
 
 
 def over_https(trusted_proxies: int) -> bool:
     """Whether the caller is known to have used https: the connection is, or a trusted proxy says so.
 
-    ``X-Forwarded-Proto`` counts as ``X-Forwarded-For`` does. Many proxies set it instead of adding to it:
-    where there are fewer entries than proxies, the first one counts.
+    ``X-Forwarded-Proto`` is read like ``X-Forwarded-For``. Many proxies set it instead of adding to it: where
+    there are fewer entries than proxies, the first one counts.
     """
     if request.environ.get("wsgi.url_scheme") == "https":
         return True
@@ -28,10 +28,10 @@ def over_https(trusted_proxies: int) -> bool:
 
 
 def needs_secure_cookies(trusted_proxies: int) -> bool:
-    """Whether cookies are for https alone: everywhere but over http on the browser's own machine.
+    """Whether cookies are only for https: everywhere except over http on the browser's own machine.
 
-    Also where only the caller claims https. It can harm nobody but itself by it, and behind a proxy that
-    TRUSTED_PROXIES does not count the cookie is protected all the same.
+    Also where only the caller claims https. A false claim harms only the caller, and behind a proxy that
+    TRUSTED_PROXIES does not count the cookie is still protected.
     """
     if over_https(trusted_proxies) or "https" in _forwarded_schemes():
         return True
@@ -39,13 +39,13 @@ def needs_secure_cookies(trusted_proxies: int) -> bool:
 
 
 SECURE_PREFIX: Final = "__Secure-"
-"""Browsers take a cookie whose name begins like this over https alone, and only with Secure."""
+"""Browsers accept a cookie whose name begins like this only over https, and only with Secure."""
 
 
 class LazySessions(SecureCookieSessionInterface):
     """Flask's own signed cookies, without setting up the signing for requests that have no cookie.
 
-    Over https the cookie has a name of its own, so that none that was planted over http counts there.
+    Over https the cookie has another name, so that one planted over http is not accepted there.
     """
 
     def __init__(self, trusted_proxies: int) -> None:
@@ -68,14 +68,14 @@ class LazySessions(SecureCookieSessionInterface):
         return f"{SECURE_PREFIX}{name}" if over_https(self._trusted_proxies) else name
 
     def get_cookie_secure(self, app: Flask) -> bool:
-        """Whether the cookie is for https alone."""
+        """Whether the cookie is only for https."""
         return needs_secure_cookies(self._trusted_proxies)
 
 
 def register(app: Flask, *, trusted_proxies: int) -> None:
-    """Let every answer over https say that https alone is to be used, and redirects keep to the scheme.
+    """Make every answer over https require https from then on, and redirects stay on the scheme.
 
-    Sessions cost requests without cookies nothing.
+    Sessions cost nothing for requests without cookies.
     """
     app.session_interface = LazySessions(trusted_proxies)
     app.after_request(partial(_protect, trusted_proxies))
@@ -86,17 +86,18 @@ def _protect(trusted_proxies: int, response: Response) -> Response:
         response.headers.setdefault("Strict-Transport-Security", HSTS)
     if 300 <= response.status_code < 400 and "Location" in response.headers:
         response.headers["Location"] = _without_own_host(response.headers["Location"])
-        # Those of the routing have a page with the Host header in it, and no headers of their own.
+        # Redirects and errors of the routing have a page with the Host header in it, and no headers of their
+        # own.
         for name, value in (NO_STORE, *AS_IT_IS):
             response.headers.setdefault(name, value)
     return response
 
 
 def _without_own_host(location: str) -> str:
-    """Where a redirect leads. Absolute ones are of the routing, with the scheme of the last hop."""
+    """Where a redirect leads. Absolute ones come from the routing, with the scheme of the last hop."""
     own = f"{request.scheme}://{request.host}/"
     path = location[len(own) - 1 :]
-    # The routing writes the host in lower case. A path of two slashes would be another host.
+    # The routing writes the host in lower case. A path with two slashes would be another host.
     if location[: len(own)].lower() != own.lower() or path.startswith(("//", "/\\")):
         return location
     return path

@@ -1,4 +1,4 @@
-"""What the database says about how the gateway does, in numbers: ages, levels of pools, counts, backlogs."""
+"""Figures from the database about the gateway: ages, levels of pools, counts, backlogs."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from app.webhooks.queries import count_due, due_subscriptions
 NEVER: Final = math.inf
 
 MOST_REPORTERS: Final = 200
-"""So many are told; those beyond, by their names, are left out."""
+"""The most reporters that are reported. Those beyond, by their names, are left out."""
 
 
 class ChainLag(Struct, frozen=True):
     """How far a watched chain is behind.
 
-    :param seconds: the age of the newest block that a watcher knows of; ``NEVER`` before there is one.
-    :param blocks: how many of those that it knows of it has not read; None before it has read any.
+    :param seconds: the age of the newest block that a watcher knows; ``NEVER`` before there is one.
+    :param blocks: how many known blocks it has not read; None before it has read any.
     """
 
     seconds: float
@@ -50,13 +50,13 @@ class ChainLag(Struct, frozen=True):
 
 
 def reporter_ages(database: Database, environment_tokens: EnvironmentTokens) -> Mapping[str, float]:
-    """For how many seconds nothing was accepted of each reporter whose token is valid."""
+    """Seconds since the last accepted event, for each reporter with a valid token."""
     now, ages = database.clock(), {}
     with reading(database.reads) as connection:
-        kept = every_credential(connection, IngestToken)
+        tokens = every_credential(connection, IngestToken)
         valid = {
             row.name
-            for row in kept
+            for row in tokens
             if row.revoked_at is None and (row.expires_at is None or row.expires_at > now)
         }
         names = valid | {token.name for token in environment_tokens}
@@ -67,7 +67,7 @@ def reporter_ages(database: Database, environment_tokens: EnvironmentTokens) -> 
 
 
 def chain_ages(database: Database, snapshots: SnapshotSource) -> Mapping[ChainId, float]:
-    """How many seconds ago the newest event happened of each chain that is in service.
+    """Seconds since the newest event happened, for each chain that is in service.
 
     :raises Unavailable: the configuration cannot be read.
     """
@@ -97,14 +97,14 @@ def _age(now: datetime, at: datetime | None) -> float:
 
 
 class PoolLevel(Struct, frozen=True):
-    """In tokens, as floating-point numbers: for graphs and nothing else. ``cap``: None without one."""
+    """In tokens, as floating-point numbers: only for graphs. ``cap``: None without one."""
 
     liquidity: float
     cap: float | None
 
 
 def config_version(snapshots: SnapshotSource) -> int:
-    """The version of the network's configuration; 0 before anything was configured.
+    """The version of the network's configuration; 0 before there is one.
 
     :raises Unavailable: the configuration cannot be read.
     """
@@ -135,29 +135,32 @@ def transfers_by_status(database: Database) -> Mapping[int, int]:
 
 
 def stuck_transfers(database: Database) -> Mapping[MustAct, int]:
-    """How many are longer in their state than the rule allows, by who must act; counted up to ``COUNTED``."""
+    """How many transfers are longer in their state than the rule allows, by who must act; counted up to
+    ``COUNTED``.
+    """
     with reading(database.reads) as connection:
         thresholds = Thresholds.of(twice_medians_by_pair(connection, *window(database.clock())))
     return {who: count_stuck(database, who, thresholds)[0] for who in MustAct}
 
 
 def open_anomalies(database: Database) -> Mapping[str, int]:
-    """How many anomalies of each kind nobody has acknowledged; in all counted up to ``COUNTED``."""
+    """How many anomalies of each kind are not acknowledged; in all counted up to ``COUNTED``."""
     found = Counter({kind.value: 0 for kind in AnomalyKind})
     found.update(run_read(database.reads, open_anomalies_by_kind))
     return found
 
 
 class Backlog(Struct, frozen=True):
-    """``due``: deliveries, counted up to ``COUNTED``. ``oldest_seconds``: for how long the first of them is
-    due, 0 without any."""
+    """``due``: deliveries, counted up to ``COUNTED``. ``oldest_seconds``: since when the first of them is
+    due, 0 without any.
+    """
 
     due: int
     oldest_seconds: float
 
 
 def webhook_backlog(database: Database) -> Backlog:
-    """What is due to receivers that may be sent to, and waits for a sender."""
+    """The deliveries that are due to active receivers and wait for a sender."""
     now = database.clock()
     with reading(database.reads) as connection:
         due = count_due(connection, now)

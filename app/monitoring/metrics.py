@@ -1,4 +1,4 @@
-"""All metrics in the text format of Prometheus; the database is asked when somebody looks."""
+"""All metrics in the text format of Prometheus. The database is read on request."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ SELDOM: Final = 30.0
 """Seconds between two readings: of a few rows, and of what is counted in an index."""
 
 TOO_OLD: Final = 60.0
-"""Seconds beyond its turn after which what could not be read again is told no more."""
+"""Seconds after its next reading was due, after which an old value is not reported any more."""
 
 TIMEOUT_SECONDS: Final = 1.0
-"""How long an answer waits for what is being read."""
+"""How long an answer waits for a running reading."""
 
 
 class Read(Struct, Generic[T], frozen=True):
-    """What was read, and when that was begun, in monotonic seconds."""
+    """What was read, and when the reading began, in monotonic seconds."""
 
     at: float
     value: T
 
 
 class Cached(Generic[T]):
-    """One thread reads at a time, however many ask and however long it takes. Thread-safe."""
+    """One thread reads at a time, for any number of requests and any duration. Thread-safe."""
 
     def __init__(
         self,
@@ -56,9 +56,8 @@ class Cached(Generic[T]):
         every: float,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """
-        :param what: is read, for the log.
-        :param read: what it raises is logged, and nothing new is kept.
+        """:param what: the name of what is read, for the log.
+        :param read: what it raises is logged, and the former value stays.
         :param every: the least seconds from the beginning of one reading to that of the next.
         """
         self.what = what
@@ -69,10 +68,10 @@ class Cached(Generic[T]):
         self._begun = float("-inf")
         self._idle = threading.Event()
         self._idle.set()
-        self._kept: Read[T] | None = None
+        self._newest: Read[T] | None = None
 
     def refresh(self) -> None:
-        """Begin to read where its turn has come and no reading goes on."""
+        """Begin a reading if one is due and none is running."""
         with self._lock:
             now = self._monotonic()
             if not self._idle.is_set() or now - self._begun < self.every:
@@ -81,23 +80,23 @@ class Cached(Generic[T]):
             self._idle.clear()
         try:
             threading.Thread(target=self._read_once, name=self.what, daemon=True).start()
-        except RuntimeError as error:  # no thread is to be had now: the next who asks tries again
+        except RuntimeError as error:  # no thread can be started now: the next request tries again
             self._idle.set()
             FAILURES.report(_log, logging.WARNING, "%s cannot be read", self.what, error=error)
 
     def current(self, until: float, oldest: float) -> Read[T] | None:
-        """The newest that is known, once no reading goes on or at ``until``, whichever is first.
+        """The newest value, as soon as no reading is running, or at ``until``.
 
         :param until: monotonic seconds.
-        :param oldest: older than so many seconds it is not given: None, as where there is none.
+        :param oldest: seconds. An older value is not returned: None, as when there is none.
         """
         self._idle.wait(max(0.0, until - self._monotonic()))
-        kept = self._kept
-        return kept if kept is not None and self._monotonic() - kept.at <= oldest else None
+        newest = self._newest
+        return newest if newest is not None and self._monotonic() - newest.at <= oldest else None
 
     def _read_once(self) -> None:
         try:
-            self._kept = Read(self._begun, self._read())
+            self._newest = Read(self._begun, self._read())
         except Exception as error:
             FAILURES.report(_log, logging.WARNING, "%s cannot be read", self.what, error=error)
         finally:
@@ -217,7 +216,7 @@ def _transfers(database: Database) -> Sequence[Metric]:
 def parts_of_state(
     database: Database, snapshots: SnapshotSource, environment_tokens: EnvironmentTokens
 ) -> Sequence[Part]:
-    """What is read of the database."""
+    """The parts that are read from the database."""
     return (
         Part("configuration", SOON, partial(_configuration, database, snapshots)),
         Part("feed", SOON, partial(_feed, database, snapshots, environment_tokens)),
@@ -227,7 +226,7 @@ def parts_of_state(
 
 
 class StateMetrics:
-    """The metrics of the database. A part that cannot be read takes no other along."""
+    """The metrics of the database. A part that cannot be read does not affect the others."""
 
     def __init__(
         self,
@@ -240,14 +239,14 @@ class StateMetrics:
         }
 
     def collect(self) -> list[Metric]:
-        """All that is known, and how old each part of it is, after ``TIMEOUT_SECONDS`` at most."""
+        """All known metrics, and the age of each part, after ``TIMEOUT_SECONDS`` at most."""
         until = self._monotonic() + TIMEOUT_SECONDS
-        for kept in self._parts.values():
-            kept.refresh()
+        for newest in self._parts.values():
+            newest.refresh()
         metrics: list[Metric] = []
         ages = []
-        for name, kept in self._parts.items():
-            found = kept.current(until, kept.every + TOO_OLD)
+        for name, newest in self._parts.items():
+            found = newest.current(until, newest.every + TOO_OLD)
             if found is not None:
                 ages.append(((name,), self._monotonic() - found.at))
                 metrics += found.value
@@ -266,7 +265,7 @@ CONTENT_TYPE: Final[str] = CONTENT_TYPE_PLAIN_0_0_4
 
 
 class Exposition:
-    """What somebody who looks is told."""
+    """The answer to a request for metrics."""
 
     def __init__(
         self,
@@ -276,11 +275,10 @@ class Exposition:
         version: str,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """
-        :param files: what workers count into; None where nothing is counted.
+        """:param files: what workers count into; None where nothing is counted.
         :param ready: whether the gateway can serve. It answers soon.
         :param version: of this code.
-        :param monotonic: the clock that workers note times by: one for all processes of a machine.
+        :param monotonic: the clock of the workers' times: one for all processes of a machine.
         """
         self._files = files
         self._state = state

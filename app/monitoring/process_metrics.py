@@ -1,4 +1,6 @@
-"""What each worker reports of itself every few seconds: its connections, who waits, how old its facts are."""
+"""What each worker reports about itself every few seconds: its connections, what waits, how old its facts
+are.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ from app.waiting.register import Waiting
 
 
 class Connections(Struct, frozen=True):
-    """Of one pool. ``refused``: how many got no connection in time, since the pool was made."""
+    """Connections of one pool. ``refused``: requests without a connection in time, since it was made."""
 
     in_use: int
     idle: int
@@ -32,7 +34,7 @@ class Connections(Struct, frozen=True):
 
 
 def connections_of(database: Database) -> Mapping[str, Connections]:
-    """The pools by what they are for: ``reads``, ``feed``, ``console`` and, with a replica, ``replica``."""
+    """The pools by their use: ``reads``, ``feed``, ``console`` and, with a replica, ``replica``."""
     replica = database.public.replica
     engines = {"reads": database.reads, "feed": database.feed, "console": database.engine}
     if replica is not None:
@@ -49,7 +51,7 @@ def _of(pool: object) -> Connections | None:
 EVERY_SECONDS: Final = 1.0
 
 CONFIG_GOOD_AT: Final = "gateway_config_good_at"
-"""Not told as it is: whoever answers makes an age of it, which a worker that hangs could not keep up."""
+"""Not reported directly: the answer computes an age from it, which a hanging worker could not update."""
 
 _KNOWN_LATER: Final = {
     CONFIG_GOOD_AT: ("Monotonic seconds", "livemin"),
@@ -58,13 +60,15 @@ _KNOWN_LATER: Final = {
     "gateway_limits_shared": ("1 while all workers count limits together", "livemin"),
     "gateway_audit_heads_noted": ("1 while every place has each head of the audit log", "livemin"),
 }
-"""What is told where there is such a thing, or once it is known: what it is, and which worker's is told."""
+"""Reported only where there is such a thing, or once it is known: the description, and which worker's value
+counts.
+"""
 
 _log = logging.getLogger(__name__)
 
 
 class ProcessMetrics:
-    """What one worker tells. It is made in the worker: its master must tell nothing."""
+    """The metrics of one worker. It is made in the worker: its master must report nothing."""
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
@@ -93,7 +97,7 @@ class ProcessMetrics:
         )
         self._seen_timeouts: dict[str, int] = {}
 
-    def tell(
+    def report(
         self,
         database: Database,
         snapshots: SnapshotSource,
@@ -101,7 +105,7 @@ class ProcessMetrics:
         waiting: Waiting,
         limit_store: LimitStore,
     ) -> None:
-        """Tell how this process is now. It reads memory alone."""
+        """Report the present state of this process. It reads only memory."""
         self._workers.set(1)
         pools = connections_of(database)
         for name, pool in pools.items():
@@ -119,9 +123,9 @@ class ProcessMetrics:
         self._set_known(CONFIG_GOOD_AT, snapshots.good_at)
 
     def _set_known(self, name: str, value: float | None) -> None:
-        """Tell one of ``_KNOWN_LATER`` where there is anything to tell.
+        """Report one of ``_KNOWN_LATER`` if it has a value.
 
-        It is made only then: until its first value is set, a metric is 0, as if that were it.
+        The metric is made only then: before its first value it would be reported as 0.
         """
         if value is None:
             return
@@ -133,7 +137,7 @@ class ProcessMetrics:
     def _count_timeouts(self, pools: Mapping[str, Connections]) -> None:
         for name, pool in pools.items():
             before = self._seen_timeouts.get(name, 0)
-            # A pool that was made anew counts from nothing.
+            # A pool that was made again counts from 0.
             self._timeouts.inc(pool.refused - before if pool.refused >= before else pool.refused)
             self._seen_timeouts[name] = pool.refused
 
@@ -146,12 +150,12 @@ def report_regularly(
     waiting: Waiting,
     limit_store: LimitStore,
 ) -> None:
-    """Have a thread of this process tell how it is, every ``EVERY_SECONDS``. Called by each worker itself.
+    """Start a thread of this process that reports every ``EVERY_SECONDS``. To be called in each worker.
 
-    Another keeps the configuration fresh: without it that of a worker which nobody asks would seem old. It
-    may wait for the database, and then its age shows that.
+    Another thread refreshes the configuration: otherwise that of a worker without requests would seem old. It
+    may wait for the database, and then the reported age shows that.
     """
-    report = partial(metrics.tell, database, snapshots, audit_keys, waiting, limit_store)
+    report = partial(metrics.report, database, snapshots, audit_keys, waiting, limit_store)
     threading.Thread(target=_report_for_ever, args=(report,), name="metrics", daemon=True).start()
     threading.Thread(target=_renew_for_ever, args=(snapshots,), name="configuration", daemon=True).start()
 
@@ -170,7 +174,7 @@ def _renew_for_ever(snapshots: SnapshotSource) -> None:
         try:
             snapshots.current()
         except Unavailable:
-            pass  # the log has it, and its age tells it
+            pass  # it is logged, and the reported age shows it
         except Exception as error:
             FAILURES.report(_log, logging.WARNING, "the configuration cannot be renewed", error=error)
         time.sleep(EVERY_SECONDS)

@@ -1,6 +1,6 @@
-"""What readiness rests on: the last verdict of a process, the clocks, and the age of every chain's feed.
+"""What readiness depends on: the last verdict of a process, the clocks, and the age of every chain's feed.
 
-Times of the feed, windows of latency, sessions and leases are compared with the clock of whoever asks. With
+Times of the feed, windows of latency, sessions and leases are compared with the clock of the process. With
 two clocks that differ, a transfer is late for one process and not for the next.
 """
 
@@ -39,30 +39,30 @@ NOT_LOOKED: Final = "the database has not answered in time since this process be
 
 
 class Verdict(Struct, frozen=True):
-    """Whether the gateway can serve: what keeps it from that, and otherwise what its answer says."""
+    """Whether the gateway can serve: what prevents it, or the content of its answer."""
 
     complaint: str | None = None
     answer: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Readiness:
-    """What one process found out about itself."""
+    """The readiness of one process."""
 
     def __init__(self, answers: Answers, look: Callable[[], Verdict]) -> None:
-        """
-        :param answers: of the primary, to whatever this process requests.
-        :param look: finds out whether the gateway can serve.
+        """:param answers: of the primary, to any request of this process.
+        :param look: checks whether the gateway can serve.
         """
         self._answers = answers
         self._look = look
         self._last = Verdict(NOT_LOOKED)
 
     def verdict(self) -> Verdict:
-        """What a look finds out, after ``READY_SECONDS`` at most.
+        """The result of a check, after ``READY_SECONDS`` at most.
 
-        A database that answers requests is not away, however long it takes under load: then the last verdict
-        holds. Otherwise all gateways would be taken out of service together when there is most to do. Before
-        the first verdict there is none to hold: nobody knows whether this code can use the database.
+        A database that answers requests is not down, however long it takes under load: then the last verdict
+        stays valid. Otherwise all gateways would be taken out of service together under the highest load.
+        Before the first verdict the process is not ready, as it is unknown whether this code can use the
+        database.
         """
         try:
             with within(READY_SECONDS):
@@ -74,32 +74,31 @@ class Readiness:
 
 
 MOST_SECONDS: Final = 5.0
-"""Clocks may be so far apart; those that are kept by NTP differ by thousandths of it."""
+"""The allowed difference of two clocks. Clocks under NTP differ by thousandths of it."""
 
 EVERY_SECONDS: Final = 3.0
-"""So long a measurement counts: whoever asks for readiness every second makes no statement each time."""
+"""How long a measurement is used, so that frequent requests for readiness do not each run a statement."""
 
 
 class ClockSkew:
-    """The difference between two clocks, as one process measured it last; shared by its threads."""
+    """The difference between two clocks by the last measurement of one process; shared by its threads."""
 
     def __init__(
         self, engine: Engine, clock: Callable[[], datetime], monotonic: Callable[[], float] = time.monotonic
     ) -> None:
-        """
-        :param engine: of the primary, for single-statement reads.
-        :param clock: this machine's own, which no test and no replay decides.
+        """:param engine: of the primary, for single-statement reads.
+        :param clock: this machine's own, which no test and no replay replaces.
         """
         self._engine = engine
         self._clock = clock
         self._monotonic = monotonic
         self._measured: tuple[float, float] | None = None
-        """When, and what came of it."""
+        """The time of the measurement and its result."""
 
     def complaint(self) -> str | None:
         """What is wrong with the clocks, in words for the operator; None where they agree.
 
-        :raises SQLAlchemyError: the database cannot be asked.
+        :raises SQLAlchemyError: the database cannot be read.
         """
         skew = self.seconds()
         if abs(skew) <= MOST_SECONDS:
@@ -110,18 +109,18 @@ class ClockSkew:
     def seconds(self) -> float:
         """By how many seconds the database's clock is ahead at least; negative where it is behind.
 
-        :raises SQLAlchemyError: the database cannot be asked.
+        :raises SQLAlchemyError: the database cannot be read.
         """
         now = self._monotonic()
         if self._measured is None or now - self._measured[0] > EVERY_SECONDS:
-            # SQLite has the clock of this process.
+            # SQLite uses the clock of this process.
             skew = 0.0 if self._engine.dialect.name == "sqlite" else run_read(self._engine, self._measure)
             self._measured = now, skew
         return self._measured[1]
 
     def _measure(self, connection: Connection) -> float:
-        """The server looked at its clock at some time between these two: half of the round trip is taken
-        off the difference to the middle. So a slow answer is never taken for a wrong clock.
+        """The server read its clock at some time between these two. So half of the round trip is subtracted
+        from the difference to their middle, and a slow answer never looks like a wrong clock.
         """
         before = self._clock()
         at_server = database_time(connection)
@@ -132,13 +131,13 @@ class ClockSkew:
 
 
 OTHERS: Final = 0
-"""Stands for the chains that have no limit of their own; no chain has this id."""
+"""The key for the chains without their own limit; no chain has this id."""
 
 _log = logging.getLogger(__name__)
 
 
 class StaleFeed(Struct, frozen=True):
-    """A chain of which nothing new was told for too long.
+    """A chain that has had no new event for too long.
 
     :param newest_at: the time of its newest accepted event; None where there was never one.
     :param max_age_seconds: its limit.
@@ -157,25 +156,24 @@ class StaleFeed(Struct, frozen=True):
 
 
 class FeedAges:
-    """The limits, and which feeds one process found to be over them when it looked last."""
+    """The limits, and the feeds that were over them at the last check of one process."""
 
     def __init__(self, reads: Engine, limits: Iterable[tuple[int, int]], *, fails: bool) -> None:
-        """
-        :param reads: of the primary, for single-statement reads.
+        """:param reads: of the primary, for single-statement reads.
         :param limits: seconds by chain, 0 for none; those of ``OTHERS`` for all that are not named.
-        :param fails: whether a gateway with a stale feed is to take no requests.
+        :param fails: whether a gateway with a stale feed gets no requests.
         """
         self.fails = fails
         self._reads = reads
         self._limits = dict(limits)
-        self._told: frozenset[ChainId] = frozenset()
+        self._reported: frozenset[ChainId] = frozenset()
 
     def stale(self, terms: NetworkTerms, now: datetime) -> Sequence[StaleFeed]:
-        """The chains in service whose feed is too old, by their ids. What changed is said in the log.
+        """The chains in service whose feed is too old, by their ids. Changes are logged.
 
-        A chain that operators stopped is not expected to tell anything.
+        A chain that operators stopped needs no events.
 
-        :raises SQLAlchemyError: the database cannot be asked.
+        :raises SQLAlchemyError: the database cannot be read.
         """
         chains = [chain_id for chain_id, chain in terms.chains.items() if not chain.disabled]
         limits = {chain_id: limit for chain_id in chains if (limit := self._limit(chain_id))}
@@ -187,24 +185,24 @@ class FeedAges:
             newest_at = read[chain_id].newest_at if chain_id in read else None
             if newest_at is None or (now - newest_at).total_seconds() > limit:
                 found.append(StaleFeed(chain_id, newest_at, limit))
-        self._tell(found, now)
+        self._log_changes(found, now)
         return found
 
     def _limit(self, chain_id: ChainId) -> int:
         return self._limits.get(chain_id, self._limits.get(OTHERS, 0))
 
-    def _tell(self, found: Sequence[StaleFeed], now: datetime) -> None:
+    def _log_changes(self, found: Sequence[StaleFeed], now: datetime) -> None:
         stale = frozenset(feed.chain_id for feed in found)
         for feed in found:
-            if feed.chain_id not in self._told:
+            if feed.chain_id not in self._reported:
                 _log.warning("feed: %s", feed.words(now))
-        for chain_id in sorted(self._told - stale):
+        for chain_id in sorted(self._reported - stale):
             _log.info("feed: chain %d tells new events again", chain_id)
-        self._told = stale
+        self._reported = stale
 
 
 def feed_complaint(stale: Sequence[StaleFeed], now: datetime) -> str | None:
-    """What to say of them in one line; None where there are none."""
+    """A complaint about them in one line; None where there are none."""
     if not stale:
         return None
     more = f" ({len(stale) - 1} more like it)" if len(stale) > 1 else ""
@@ -228,9 +226,9 @@ def look(
 def what_is_wrong(
     database: Database, snapshots: SnapshotSource, clock_skew: ClockSkew, feed_ages: FeedAges
 ) -> str | None:
-    """What keeps the gateway from serving, in words for its operator; None when it can.
+    """What prevents the gateway from serving, in words for its operator; None when it can serve.
 
-    The first thing that is wrong hides the others, which follow from it.
+    Only the first fault is returned, as the others follow from it.
 
     :raises SQLAlchemyError: the database cannot be reached.
     """

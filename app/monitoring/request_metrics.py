@@ -1,4 +1,4 @@
-"""Every request of every door, counted by what was asked and how it was answered."""
+"""Counts every request of every interface, by its operation and its answer."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from app.transfers.events import EVENT_CLASSES
 from app.values.codes import Reason
 
 BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
-"""Seconds. The fastest answers take half a millisecond; nothing but uploads takes longer than ten seconds."""
+"""Seconds. The fastest answers take half a millisecond; only uploads take longer than ten seconds."""
 
-_DOORS: Final[Mapping[str, str]] = {
+_INTERFACES: Final[Mapping[str, str]] = {
     **{f"{version}{part}": "api" for version in ("v1", "v2") for part in ("", "_configs", "_evidence")},
     **{f"{version}_webhooks": "api" for version in ("v1", "v2")},
     "docs": "docs",
@@ -30,7 +30,7 @@ _DOORS: Final[Mapping[str, str]] = {
     "pages": "pages",
     "wait": "wait",
 }
-"""By the blueprint. All others are the console's."""
+"""By the blueprint. All others belong to the console."""
 
 _KEY: Final = "metrics"
 _GRPC_WEB: Final = "grpcweb."
@@ -38,30 +38,30 @@ _GRPC_WEB: Final = "grpcweb."
 _HTTP_STATUS: Final[Mapping[str, int]] = {
     "0": 200, "3": 400, "4": 504, "7": 403, "8": 429, "12": 404, "13": 500, "14": 503, "16": 401,
 }  # fmt: skip
-"""Of ``grpc-status``: what the same answer is over HTTP. The status of gRPC-Web itself is always 200."""
+"""The HTTP status of the same answer, by ``grpc-status``. That of gRPC-Web itself is always 200."""
 
 _REASONS: Final = frozenset(reason.value for reason in Reason)
 _TYPES: Final = frozenset(EVENT_CLASSES)
 
 _Counted = tuple[Callable[[], None], Callable[[float], None] | None]
-"""What counts a request, and what takes its time; None for the door of those who wait."""
+"""A counter of requests, and an observer of their times; None for the interface for waiting."""
 
 
 def labels_of(operation: str) -> tuple[str, str]:
-    """The door and the operation as the metrics name them, of the operation that the request log names.
+    """The interface and the operation as the metrics name them, for an operation of the request log.
 
-    Operations of the public door are called the same in both versions of it, and a call over gRPC-Web like
-    the method. Paths that do not exist are ``unknown`` at a door that is ``unknown``.
+    Public operations have the same name in both versions, and a call over gRPC-Web that of its method. Paths
+    that do not exist are ``unknown``, with the interface ``unknown``.
     """
     blueprint, _, view = operation.rpartition(".")
     if operation == UNKNOWN:
         return UNKNOWN, UNKNOWN
-    door = _DOORS.get(blueprint, "admin")
-    return door, operation if door in ("admin", "pages", "docs") else view
+    interface = _INTERFACES.get(blueprint, "admin")
+    return interface, operation if interface in ("admin", "pages", "docs") else view
 
 
 class RequestMetrics:
-    """What the workers of a server count. It is made once, before they are forked."""
+    """The counts of a server's workers. It is made once, before they are forked."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.registry = registry
@@ -89,7 +89,7 @@ class RequestMetrics:
         self._waits: dict[str, Callable[[int], None]] = {}
 
     def answered(self, served: Served, answer: Response) -> None:
-        """Count a request: now that its answer is there, or when one begins that comes later."""
+        """Count a request: now if its answer is complete, else when the later answer begins."""
         operation, status = served.operation, answer.status_code
         if isinstance(answer, LaterResponse):
             answer.when_begun(self.waited(operation))
@@ -102,9 +102,9 @@ class RequestMetrics:
             observe(time.perf_counter() - served.began)
 
     def waited(self, operation: str) -> Callable[[int], None]:
-        """What counts a request whose answer comes later, once its status is known.
+        """A counter for a request whose answer comes later, called with its status.
 
-        It holds nothing of the request, and thousands who wait share it.
+        It refers to nothing of the request, and thousands of waiting requests share it.
         """
         labels = labels_of(operation)
 
@@ -114,10 +114,10 @@ class RequestMetrics:
         return self._waits.setdefault(operation, begun)
 
     def _know(self, operation: str, status: int) -> _Counted:
-        door, name = labels_of(operation)
+        interface, name = labels_of(operation)
         counted = self._known[operation, status] = (
-            self._requests.labels(door, name, status).inc,
-            None if door == "wait" else self._seconds.labels(door, name).observe,
+            self._requests.labels(interface, name, status).inc,
+            None if interface == "wait" else self._seconds.labels(interface, name).observe,
         )
         return counted
 
@@ -138,7 +138,7 @@ class RequestMetrics:
 
 
 def count(app: GatewayFlask) -> RequestMetrics:
-    """Have an application count."""
+    """Make an application count its requests."""
     metrics = app.extensions[_KEY] = RequestMetrics(CollectorRegistry())
     app.count = metrics.answered
     return metrics

@@ -30,16 +30,16 @@ METRICS: Final = "metrics"
 
 
 class Address(Struct, frozen=True):
-    """Where to listen; port 0 is chosen by the system."""
+    """Where to listen; the system chooses the port for 0."""
 
     host: str
     port: int
     purpose: str = ""
-    """Empty for the one of callers."""
+    """Empty for the address of callers."""
 
     @property
     def bind(self) -> str:
-        """As gunicorn takes it."""
+        """The form for gunicorn."""
         return bind_of(self.host, self.port)
 
     @property
@@ -48,7 +48,7 @@ class Address(Struct, frozen=True):
         return f"{self.purpose}_port".upper().removeprefix("_")
 
     def refuse_if_taken(self) -> None:
-        """Gunicorn tries for seconds, and names no setting.
+        """Refuse a port that is in use: gunicorn would retry for seconds, and name no setting.
 
         :raises SystemExit: with the setting to change.
         """
@@ -62,7 +62,7 @@ class Address(Struct, frozen=True):
             tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 tried.bind(place)
-                tried.listen()  # with SO_REUSEADDR two may bind, and one may listen
+                tried.listen()  # with SO_REUSEADDR two may bind, but only one may listen
             except OSError as error:
                 if error.errno == errno.EADDRNOTAVAIL:
                     where = f"HOST: {self.host} is not an address of this machine"
@@ -72,7 +72,7 @@ class Address(Struct, frozen=True):
 
 
 def bind_of(host: str, port: int) -> str:
-    """An address as gunicorn takes it."""
+    """An address in the form for gunicorn."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
@@ -106,10 +106,10 @@ def further_addresses(settings: Places) -> list[Address]:
 
 
 def purposes(listeners: Sequence[Any], further: Sequence[Address]) -> Mapping[int, str]:
-    """What the listeners are for that are not for callers, by their number.
+    """The purposes of the listeners that are not for callers, by their number.
 
     :param listeners: gunicorn's, in the order in which it binds them: the further ones are last. An upgrade
-        (USR2) takes over those of the master before, whose settings may have been others.
+        (USR2) takes over those of the former master, whose settings may have been others.
     :raises SystemExit: these are not the addresses of the settings.
     """
     first = len(listeners) - len(further)
@@ -125,10 +125,10 @@ def purposes(listeners: Sequence[Any], further: Sequence[Address]) -> Mapping[in
 
 
 TEXT_SECONDS: Final = 0.25
-"""For how long all who request metrics of a worker get the same text: nobody keeps it busy by requesting."""
+"""For how long all requests for metrics of a worker get the same text, so that they cannot overload it."""
 
 TEXT_TIMEOUT_SECONDS: Final = 8.0
-"""Prometheus waits for ten seconds where nothing else is said."""
+"""Prometheus waits for ten seconds by default."""
 
 STOPPING: Final = "this gateway is being stopped"
 
@@ -136,13 +136,13 @@ _HEALTH_PATHS: Final = ("/healthz", "/readyz")
 _PLAIN: Final = [("Content-Type", "text/plain; charset=utf-8")]
 
 Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
-"""Of WSGI."""
+"""A WSGI application."""
 
 
 def reserved_application(
     purpose: str, application: Flask, files: MetricFiles | None, stopping: Callable[[], bool]
 ) -> Application:
-    """What answers at an address of this purpose. To be called in the worker: it reads the database.
+    """The application for an address of this purpose. To be called in the worker: it reads the database.
 
     :param files: what all workers count into.
     :param stopping: whether the server is being stopped.
@@ -164,7 +164,7 @@ def reserved_application(
 
 
 def dispatcher(application: Application) -> Application:
-    """Hand each request to the application of the address that it came to."""
+    """Route each request to the application of the address where it arrived."""
 
     def dispatch(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         reserved: Application | None = environ["gunicorn.socket"].application
@@ -201,7 +201,7 @@ def _metrics(text: Cached[bytes], environ: dict[str, Any], start_response: Any) 
 def _plain(
     environ: Mapping[str, Any], start_response: Any, status: str, *headers: tuple[str, str]
 ) -> list[bytes]:
-    """Nothing of the request is repeated."""
+    """An answer that repeats nothing of the request."""
     return _answer(environ, start_response, status, [*_PLAIN, *headers], f"{status[4:]}\n".encode())
 
 

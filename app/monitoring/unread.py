@@ -1,7 +1,7 @@
 """The answer to a request that the server cannot read: its first line or its headers are too long or broken.
 
-It is made before anybody knows which path was asked, so it has the fields of every operation at their zero
-values: the clients of each find theirs (docs/interface.md#unread).
+The path is not known then, so the answer has the fields of every operation at their zero values: each client
+finds its own (docs/interface.md#unread).
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def unread_answer(status: int, phrase: str, complaint: str) -> bytes:
 
 
 def refusal(status: int, complaint: str) -> tuple[list[tuple[str, str]], bytes]:
-    """The headers and the body of an answer that fits whatever was asked.
+    """The headers and the body of an answer that fits any request.
 
-    The headers say nothing of the body's length or of the connection.
+    The headers do not include the body's length or the connection.
 
     :param status: of HTTP.
     :param complaint: for people.

@@ -1,1 +1,1 @@
-"""Logs, metrics and readiness: how the people who run the gateway see how it does."""
+"""Logs and metrics: how operators see the state of the gateway."""

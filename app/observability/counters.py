@@ -1,4 +1,4 @@
-"""What is counted as it happens; app/monitoring/request_metrics.py makes metrics of it."""
+"""What is counted when it happens; app/monitoring/request_metrics.py makes metrics of it."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Final, Protocol
 
 
 class Counters(Protocol):
-    """Told by use cases what happened. They neither wait nor raise."""
+    """Called by use cases with what happened. They neither wait nor raise."""
 
     def estimate(self, reason: str) -> None:
         """An estimate was answered.
 
-        :param reason: why it was refused; empty where it was given.
+        :param reason: why it was refused; empty where there was an estimate.
         """
 
     def feed(self, outcomes: Mapping[tuple[str, str], int]) -> None:
-        """So many lines of a feed were judged, and what was accepted is committed.
+        """Lines of a feed were validated, and the accepted ones are committed.
 
         :param outcomes: by the type of event, and ``accepted``, ``repeated`` or ``refused``.
         """
 
 
 class _Nothing:
-    """Counts nothing: nobody asked for metrics."""
+    """Counts nothing, where metrics are off."""
 
     def estimate(self, reason: str) -> None:
         pass

@@ -1,4 +1,4 @@
-"""Entries of the log: which request they are about, how they look, how they are written (docs/logs.md)."""
+"""Entries of the log: their request, their form, and how they are written (docs/logs.md)."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ LINE: Final = "%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s"
 TIME: Final = "%Y-%m-%dT%H:%M:%S%z"
 
 LONGEST: Final = 4096
-"""Bytes of a line with its end: as many of one write stay together in a pipe, whoever else writes into it."""
+"""Bytes of a line with its end. So many of one write stay together in a pipe with several writers."""
 
 OPERATION: Final = "gateway.operation"
-"""Where a door writes the name of an operation into a request's environment: endpoints tell most."""
+"""The key of an operation's name in a request's environment, where the endpoint is too general."""
 
 UNKNOWN: Final = "unknown"
-"""The operation of a request to a path that nobody serves."""
+"""The operation of a request to a path that does not exist."""
 
 _TRACE: Final = "  | "
-"""What each line of a traceback begins with: no message does."""
+"""The beginning of each line of a traceback. No message begins so."""
 
 _CUT: Final = "…"
 _FORGOTTEN: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -46,17 +46,15 @@ _log = logging.getLogger("app")
 
 
 class Served:
-    """One request, from its first moment in the application until its answer is handed over."""
+    """One request, from its first moment in the application until its answer is passed to the server."""
 
-    __slots__ = ("_environ", "_operation", "began", "id", "told", "trace_id")
+    __slots__ = ("_environ", "_operation", "began", "id", "public_id", "trace_id")
 
-    def __init__(self, request_id: str, environ: dict[str, Any], told: str | None = None) -> None:
-        """
-        :param told: the id in the answer, where the log must not have it.
-        """
+    def __init__(self, request_id: str, environ: dict[str, Any], public_id: str | None = None) -> None:
+        """:param public_id: the id in the answer, where the log must not have it."""
         self.id = request_id
         """In the log."""
-        self.told = told or request_id
+        self.public_id = public_id or request_id
         """In the answer."""
         self.began = time.perf_counter()
         """By ``time.perf_counter``, in seconds."""
@@ -76,25 +74,25 @@ class Served:
         return named or UNKNOWN
 
     def settle(self) -> None:
-        """Keep the operation, and nothing else of the request's environment: thousands may wait."""
+        """Store the operation and release the request's environment: thousands may wait."""
         self._operation = self.operation
         self._environ = _FORGOTTEN
 
     def fields(self) -> dict[str, object]:
-        """What entries about it have."""
+        """The fields of entries about it."""
         traced = {"trace_id": self.trace_id} if self.trace_id else {}
         return {"request_id": self.id, "operation": self.operation, **traced}
 
 
 SERVED: Final[ContextVar[Served | None]] = ContextVar("served", default=None)
-"""That of this thread or greenlet; None where no request is served."""
+"""The request of this thread or greenlet; None where there is none."""
 
 
 class EntryFormatter(logging.Formatter):
     """Formats a record as one line of JSON, or for people as a line and marked lines of its traceback.
 
-    Nothing private is in it, and nothing that ends a line or steers a terminal: nobody outside can write a
-    line of their own. No line is longer than ``LONGEST``. ``fields`` of a record are those of its entry.
+    It hides private values, and everything that ends a line or changes a terminal, so that callers cannot
+    forge a line. No line is longer than ``LONGEST``. ``fields`` of a record are those of its entry.
     """
 
     def __init__(self, log_format: LogFormat, fmt: str = LINE, datefmt: str | None = TIME) -> None:
@@ -144,7 +142,7 @@ def _entry(record: logging.LogRecord, message: str, fields: Mapping[str, object]
         return whole
     most = LONGEST // 2 if trace else LONGEST
     entry["message"] = _fitted(message, lambda text: _json(entry | {"message": text}), most)
-    if trace:  # its end says what went wrong
+    if trace:  # its end has the cause
         entry["exception"] = _fitted(trace[::-1], lambda text: _json(entry | {"exception": text}))[::-1]
     return _json(entry)
 
@@ -154,7 +152,7 @@ def _json(entry: Mapping[str, object]) -> str:
 
 
 def _fitted(text: str, written: Callable[[str], str], most: int = LONGEST) -> str:
-    """The text, shortened where the line that is written of it would be too long."""
+    """The text, shortened where its formatted line would be too long."""
 
     def size(length: int) -> int:
         return len(written(f"{text[:length]}{_CUT}").encode()) + 1
@@ -164,11 +162,11 @@ def _fitted(text: str, written: Callable[[str], str], most: int = LONGEST) -> st
     return f"{text[: max(0, bisect_right(range(most), most, key=size) - 1)]}{_CUT}"
 
 
-class WaitingForNobody:
-    """Writes lines to the place of a stream. Where that is a pipe or socket that is full, they are left out.
+class DroppingStream:
+    """Writes lines to the file, pipe or socket of a stream. While a pipe or socket is full, they are dropped.
 
-    Otherwise whoever stops reading the log would stop every request. How many entries were left out is the
-    next one, once there is room.
+    Otherwise a reader that stops would stop every request. When there is room again, the next entry is the
+    number of dropped ones.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -178,7 +176,7 @@ class WaitingForNobody:
         self._lost = 0
 
     def write(self, text: str) -> None:
-        """Write an entry, whole lines at a time, or leave out what has no room."""
+        """Write an entry, whole lines at a time, or drop what has no room."""
         self._find()
         try:
             for piece in _pieces(text):
@@ -191,10 +189,10 @@ class WaitingForNobody:
             _log.warning("%d entries are not in the log: nobody read it", lost)
 
     def flush(self) -> None:
-        """Nothing waits here."""
+        """Do nothing: there is no buffer."""
 
     def _find(self) -> None:
-        """Open the place, at first and where the descriptor is another one's by now."""
+        """Open the file, at first and when its descriptor means another one."""
         found = os.fstat(self._descriptor)
         place = found.st_dev, found.st_ino
         if place == self._place:
@@ -203,7 +201,7 @@ class WaitingForNobody:
             os.close(self._writable)
         self._place, self._writable = place, self._descriptor
         if stat.S_ISFIFO(found.st_mode):
-            # Opened once more, as who shares the descriptor may want to wait.
+            # Opened once more, as others who share the descriptor may need to wait.
             with suppress(OSError):
                 self._writable = os.open(f"/proc/self/fd/{self._descriptor}", os.O_WRONLY | os.O_NONBLOCK)
                 return
@@ -212,7 +210,7 @@ class WaitingForNobody:
 
 
 def _pieces(text: str) -> Iterator[bytes]:
-    """Whole lines, as many as stay together."""
+    """Whole lines, as many as stay together in a pipe."""
     piece = b""
     for line in text.encode().splitlines(keepends=True):
         if piece and len(piece) + len(line) > LONGEST:
@@ -223,26 +221,26 @@ def _pieces(text: str) -> Iterator[bytes]:
 
 
 def log_to_stderr(log_format: LogFormat, level: str) -> None:
-    """Set up the log of a process that serves: all entries, and what would else be printed as it is."""
+    """Set up the log of a serving process: all entries, and whatever would otherwise be printed directly."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(EntryFormatter(log_format))
-    wait_for_nobody([handler])
+    drop_when_full([handler])
     logging.basicConfig(level=level, handlers=[handler])
     logging.captureWarnings(True)
     sys.excepthook = _log_end
     threading.excepthook = _log_end_of_thread
 
 
-def wait_for_nobody(handlers: Iterable[logging.Handler]) -> None:
-    """Let those that write to a stream of this process leave out what nobody reads."""
+def drop_when_full(handlers: Iterable[logging.Handler]) -> None:
+    """Make handlers that write to a stream of this process drop what is not read."""
     for handler in handlers:
         if isinstance(handler, logging.StreamHandler) and not isinstance(handler, logging.FileHandler):
             with suppress(io.UnsupportedOperation):  # a stream in memory
-                handler.setStream(WaitingForNobody(handler.stream))
+                handler.setStream(DroppingStream(handler.stream))
 
 
 def format_handlers(handlers: Iterable[logging.Handler], log_format: LogFormat) -> None:
-    """Let handlers that others have set up write entries: as JSON, or as lines in a format of their own."""
+    """Make handlers that were set up elsewhere write entries: as JSON, or as lines in their own format."""
     for handler in handlers:
         known = handler.formatter
         if log_format == "json" or known is None:
@@ -260,7 +258,7 @@ def format_last_resort(log_format: LogFormat) -> None:
 def log_failure(
     kind: type[BaseException], error: BaseException | None, traceback: TracebackType | None
 ) -> None:
-    """Log an exception that nobody has caught."""
+    """Log an exception that was not caught."""
     _log.critical("not caught: %s", kind.__name__, exc_info=(kind, error or kind(), traceback))
 
 
@@ -281,7 +279,7 @@ _LONGEST: Final = 300
 
 
 class FewRefusals(logging.Filter):
-    """Lets one such line a minute of each process through, shortened, with how many were left out."""
+    """Lets one such line a minute of each process through, shortened, with the number of dropped ones."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         super().__init__()

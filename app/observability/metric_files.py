@@ -1,4 +1,5 @@
-"""The files that the workers of one server count into: where they are, and what becomes of those of the dead.
+"""The files that the workers of one server count into: their place, and how those of ended workers are added
+up.
 
 They are those of prometheus-client's mode for several processes (docs/decisions/0047-metrics.md).
 """
@@ -28,7 +29,7 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 _PREFIX: Final = "gateway-metrics-"
 _LIBRARY_READS: Final = "PROMETHEUS_MULTIPROC_DIR"
 _ENDED: Final = "ended"
-"""In place of a process id: the sums of all that ended."""
+"""Used in place of a process id: the sums of all that ended."""
 
 _SUMMED: Final = ("counter", "histogram")
 _OF_PROCESS: Final = re.compile(r"[a-z_]+_(\d+)\.db")
@@ -43,23 +44,21 @@ class MetricFiles:
     """The directory of one server, which its workers count into and read from."""
 
     def __init__(self, directory: Path) -> None:
-        """
-        :param directory: as :func:`begin` made it.
-        """
+        """:param directory: made by :func:`begin`."""
         self.directory = directory
 
     def count_here(self) -> None:
-        """Have all metrics that are made from now on count into files of this directory, one a process.
+        """Make all metrics that are created from now on count into files of this directory, one a process.
 
-        To be called before the first is made. Values of a process that forks begin again in its child.
+        To be called before the first is created. After a fork the values start again in the child.
         """
         os.environ[_LIBRARY_READS] = str(self.directory)  # noqa: TID251  the library reads it there
         values.ValueClass = values.MultiProcessValue()
 
     def collected(self) -> list[Metric]:
-        """The counts of all processes, living and ended. Who waits lets other requests go on.
+        """The counts of all processes, living and ended. Other requests go on while it waits.
 
-        :raises TimeoutError: the master moves counts from one file to another, and was stopped meanwhile.
+        :raises TimeoutError: the master was stopped while it moved counts from one file to another.
         """
         until = time.monotonic() + LOCK_SECONDS
         while True:
@@ -72,10 +71,10 @@ class MetricFiles:
             time.sleep(_PAUSE_SECONDS)
 
     def add_up_ended(self, living: Collection[int]) -> None:
-        """Add what ended workers counted to the sums of all that ended, and remove their files.
+        """Add the counts of ended workers to the sums of all that ended, and remove their files.
 
         So there are about as many files as there are workers, and no counter goes backwards. To be called by
-        the master, which does not wait for who reads: the next worker that ends has it done.
+        the master, which does not wait for readers: if one is active, this is done when the next worker ends.
 
         :param living: the processes of the server.
         """
@@ -92,7 +91,9 @@ class MetricFiles:
 
     @contextmanager
     def _locked(self, how: int) -> Iterator[bool]:
-        """Whether counts are not read while they are moved: some would be read twice, or not at all."""
+        """Whether the lock was taken. Counts must not be read while they are moved: some would be read twice,
+        or not at all.
+        """
         with (self.directory / "lock").open("a") as file:
             try:
                 fcntl.flock(file, how | fcntl.LOCK_NB)
@@ -107,7 +108,9 @@ class MetricFiles:
 
 
 def _holds_values(file: Path) -> bool:
-    """The library cannot read what a worker has only just made. Gauges of a dead one go at any moment."""
+    """Whether the file has values. The library cannot read new empty files, and gauges of ended workers
+    vanish any time.
+    """
     try:
         return file.stat().st_size > 0
     except FileNotFoundError:
@@ -115,7 +118,7 @@ def _holds_values(file: Path) -> bool:
 
 
 def _add(file: Path, sums: Path) -> None:
-    """Add the values of one file to those of another. A file that breaks off counts as far as it goes."""
+    """Add the values of one file to those of another. Of a truncated file the readable part counts."""
     total = MmapedDict(str(sums))
     try:
         for key, value, _, _ in MmapedDict.read_all_values_from_file(str(file)):
@@ -127,12 +130,13 @@ def _add(file: Path, sums: Path) -> None:
 
 
 _HELD: list[IO[str]] = []
-"""Open while the server lives: whoever starts next sees by it that the directory is in use."""
+"""Open while the server lives: the next server to start sees by it that the directory is in use."""
 
 
 @cache
 def files_of_this_server() -> MetricFiles:
-    """Have what is counted from now on come into files. Once, however often the configuration is read.
+    """Make everything that is counted from now on go into files. Only once, even if the configuration is read
+    again.
 
     To be called before the application is made.
 
@@ -150,10 +154,10 @@ def files_of_this_server() -> MetricFiles:
 
 
 def begin(place: Path) -> MetricFiles:
-    """A new, empty directory for the server that this process is the master of.
+    """Make a new, empty directory for the server whose master this process is.
 
-    Those that servers left behind, which were killed, are removed. Each server has one of its own: while one
-    is upgraded (USR2), two of them run.
+    Directories that killed servers left are removed. Each server has its own: during an upgrade (USR2) two of
+    them run.
     """
     own = f"{_PREFIX}{os.getuid()}-"
     for left in place.glob(f"{own}*"):
@@ -161,12 +165,14 @@ def begin(place: Path) -> MetricFiles:
     directory = Path(tempfile.mkdtemp(prefix=f"{own}{os.getpid()}-", dir=place))
     held = (directory / "used").open("w")
     fcntl.flock(held, fcntl.LOCK_SH)
-    _HELD.append(held)  # workers inherit it: what they count is theirs until the last of them has ended
+    _HELD.append(held)  # workers inherit it: their counts stay until the last of them has ended
     return MetricFiles(directory)
 
 
 def _remove_unless_used(directory: Path) -> None:
-    """Remove what nobody holds. What is not ours, or no directory, is left alone: others may write here."""
+    """Remove a directory that is not in use. Files, and directories of others, are left: others may write
+    here.
+    """
     with suppress(OSError):
         found = directory.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():

@@ -1,4 +1,4 @@
-"""How failures are logged: one of a kind a minute with its traceback, however many there are."""
+"""How failures are logged: one of a kind a minute with its traceback."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class FailureLog:
     ) -> None:
         """Log a failure with its traceback, unless one of its kind was logged within the last minute.
 
-        :param text: with ``args`` the line of the log, as ``logging`` takes them.
+        :param text: with ``args`` the line of the log, in the form for ``logging``.
         :param traced: False where the failure is the caller's, and says nothing about this program.
         """
         now = self._monotonic()
@@ -57,7 +57,9 @@ class FailureLog:
 
 
 def _kind_of(error: BaseException, level: int) -> tuple[object, ...]:
-    """An outage is one kind wherever it is met; a fault of the code is told by its place, too."""
+    """The kind of a failure. An outage is one kind everywhere; a fault of the code is identified by its
+    place, too.
+    """
     cause = getattr(error, "orig", None)
     kind = (type(error), type(cause))
     if level < logging.ERROR:
@@ -70,4 +72,4 @@ def _kind_of(error: BaseException, level: int) -> tuple[object, ...]:
 
 
 FAILURES: Final = FailureLog()
-"""Those of this process."""
+"""The failures of this process."""

@@ -1,4 +1,4 @@
-"""What no log may tell is taken out of texts: secrets, and whose address an account has."""
+"""Removes private values from texts for logs: secrets, and addresses together with accounts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 HIDDEN: Final = "<hidden>"
 SHORTEST: Final = 8
-"""Characters of the shortest value that is looked for: shorter ones are parts of words."""
+"""Characters of the shortest value that is searched for: shorter ones are parts of words."""
 
-# Bounded everywhere: strangers choose the text, and no length of it may cost more than its share.
+# Bounded everywhere: callers choose the text, and no length of it may cost too much.
 _SECRETS: Final = re.compile(
     r"(?P<url>://[^/\s:@]{0,128}:)[^/\s@]{1,256}(?=@)"
     r"|(?P<name>\b(?:bearer\s+|(?:password|passwd|secret|token|api_?key|console|session|csrf_token)=))[^\s&;,'\"]{1,512}"
@@ -26,23 +26,23 @@ _EMAIL: Final = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}\.\w", re.ASCII)
 
 
 class Private:
-    """Knows the secrets of this process by their values, and those of others by what they look like."""
+    """Knows the secrets of this process by their values, and other secrets by their form."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._known: re.Pattern[str] | None = None
-        self.keep(secrets)
+        self.add(secrets)
 
-    def keep(self, secrets: Iterable[str]) -> None:
-        """Let no text tell these values, as they are or quoted for a URL."""
+    def add(self, secrets: Iterable[str]) -> None:
+        """Hide these values from now on, also when they are quoted for a URL."""
         values = {value for value in secrets if len(value) >= SHORTEST}
         written = sorted(values | {quote(value, safe="") for value in values}, key=len, reverse=True)
         self._known = re.compile("|".join(map(re.escape, written))) if written else None
 
     def without(self, texts: Sequence[str]) -> list[str]:
-        """The parts of one entry, with what is secret hidden.
+        """The parts of one entry, with secrets hidden.
 
-        Addresses of machines are hidden, too, where the entry names an account: a wallet or an email. Each
-        alone is needed to help somebody; together they tell who sits where.
+        Addresses of machines are hidden, too, where the entry names an account: a wallet or an email. Either
+        is needed for support, but both together reveal where a person is.
         """
         hidden = [self._without_secrets(text) for text in texts]
         if any(map(_names_account, hidden)):
@@ -50,11 +50,11 @@ class Private:
         return hidden
 
     def looks_secret(self, text: str) -> bool:
-        """Whether something in the text looks like a secret, of whomever."""
+        """Whether something in the text looks like a secret."""
         return _SECRETS.search(text) is not None
 
     def is_free(self, text: str) -> bool:
-        """Whether the text has nothing secret in it."""
+        """Whether the text contains no secret."""
         return self._without_secrets(text) == text
 
     def _without_secrets(self, text: str) -> str:
@@ -80,4 +80,4 @@ def _names_account(text: str) -> bool:
 
 
 PRIVATE: Final = Private()
-"""That of this process. Whoever reads the settings tells it their secrets."""
+"""Of this process. The code that reads the settings adds their secrets."""

@@ -12,7 +12,7 @@ from werkzeug.exceptions import HTTPException
 
 from app.http.errors import as_gateway_error, retry_after
 from app.http.headers import NO_STORE, REASON, failed_request
-from app.http.pages import KEPT_FOR_EVER, digest
+from app.http.pages import IMMUTABLE, digest
 from app.observability.outages import FAILURES
 from app.values.amounts import grouped
 from app.values.error_catalogue import ErrorKind
@@ -25,8 +25,8 @@ _KEY: Final = "pages"
 class PagesInterface(Struct, frozen=True):
     """The settings.
 
-    ``waits``: whether the address that serves the pages serves ``/v2/waitTransferStatus`` as well. Of the two
-    addresses, where the pages link to beside themselves, each is empty where that is not told.
+    ``waits``: whether ``/v2/waitTransferStatus`` is served at the same address as the pages. The two further
+    addresses that the pages link to are empty where they are not configured.
     """
 
     trusted_proxies: int
@@ -39,16 +39,16 @@ class PagesInterface(Struct, frozen=True):
         return self.refund_url.replace("{transfer_id}", transfer_id)
 
 
-def open_interface(app: Flask, door: PagesInterface) -> None:
-    """Keep the door with the application."""
-    app.extensions[_KEY] = door
+def open_interface(app: Flask, interface: PagesInterface) -> None:
+    """Store the interface in the application."""
+    app.extensions[_KEY] = interface
 
 
 def current_interface() -> PagesInterface:
-    """The door of the current application."""
-    door = current_app.extensions[_KEY]
-    assert isinstance(door, PagesInterface)  # noqa: S101  narrows the type of an untyped registry
-    return door
+    """The interface of the current application."""
+    interface = current_app.extensions[_KEY]
+    assert isinstance(interface, PagesInterface)  # noqa: S101  narrows the type of an untyped registry
+    return interface
 
 
 _log = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ _HEADERS: Final = {
     "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # An explorer need not learn whose transfer somebody looks at.
+    # An explorer must not learn which transfer is looked at.
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
@@ -100,15 +100,15 @@ _UNREADABLE: Final = _Words(400, "The request could not be read", "Go back, relo
 
 
 def page(template: str, status: int = 200, /, **shown: Any) -> Response:
-    """A page. What it shows is handed in whole: nothing looks up who might be signed in to the console."""
-    door = current_interface()
+    """A page. Everything it shows is passed in: it does not depend on a sign-in to the console."""
+    interface = current_interface()
     text = current_app.jinja_env.get_template(f"pages/{template}").render(
         asset=_asset,
         grouped=grouped,
         rfc3339=rfc3339,
         span=span_in_words,
-        support_url=door.support_url,
-        waits=door.waits,
+        support_url=interface.support_url,
+        waits=interface.waits,
         shortest_reload=SHORTEST_RELOAD,
         **shown,
     )
@@ -116,17 +116,17 @@ def page(template: str, status: int = 200, /, **shown: Any) -> Response:
 
 
 def protect(response: Response) -> Response:
-    """Set the headers. Caches keep styles and scripts, which have versioned addresses, and no pages."""
+    """Set the headers. Caches store styles and scripts, which have versioned addresses, but no pages."""
     for name, value in _HEADERS.items():
         response.headers.setdefault(name, value)
-    kept = request.endpoint == "pages.static" and "v" in request.args
+    by_digest = request.endpoint == "pages.static" and "v" in request.args
     name, value = NO_STORE
-    response.headers[name] = KEPT_FOR_EVER if kept else value
+    response.headers[name] = IMMUTABLE if by_digest else value
     return response
 
 
 def answer_error(error: Exception) -> Response:
-    """A page that says what is wrong and what to do, in the look of the others."""
+    """A page that says what is wrong and what to do, with the same design as the others."""
     answered = as_gateway_error(error)
     words = _words(error, answered)
     if words.status >= 500:
@@ -159,5 +159,5 @@ def _words(error: Exception, answered: GatewayError) -> _Words:
 
 
 def _asset(name: str) -> str:
-    """The address of a static file. It changes with the content, so caches may keep the file for ever."""
+    """The address of a static file. It changes with the content, so caches may store the file for ever."""
     return url_for("pages.static", filename=name, v=digest(STATIC / name))

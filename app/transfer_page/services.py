@@ -1,4 +1,4 @@
-"""One transfer, told to the person who waits for it: where the money is, what happens next, and when."""
+"""One transfer for its waiting user: where the money is, what happens next, and when."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from app.transfer_page.words import (
     YOUR_REFUND,
     YOUR_TRANSACTION,
     Situation,
+    explain,
     step_label,
     steps_of,
-    told,
 )
 from app.transfers.events import TransferEvent
 from app.transfers.progress import UNKNOWN_TIMES, follows_route
@@ -56,29 +56,29 @@ from app.values.identifiers import ChainId, TransferId
 from app.values.wire_values import parse_transfer_id
 
 LOOK_AGAIN_SECONDS: Final = 15
-"""When to look again for what is not known yet: a block of most chains comes within it."""
+"""When to load again what is not known yet: most chains have a new block by then."""
 
 NAMED_CHAINS: Final = 12
-"""Chains that are told of where a transfer is not known."""
+"""Chains that are listed where a transfer is not known."""
 
 _MOST_OF_A_TRANSACTION: Final = 100
 """Transfers of one transaction that are listed."""
 
-_JUDGED: Final = REFUND_STATUSES | {Status.TRANSFER_DELAYED}
-"""Statuses at which the contract's side is told as well: the call, or the delay queue."""
+_WITH_CONTRACT: Final = REFUND_STATUSES | {Status.TRANSFER_DELAYED}
+"""Statuses with details of the contract: the call, or the delay queue."""
 
 
 def follow_transfer(database: Database, snapshots: SnapshotSource, key: str) -> Followed:
-    """What is known of a transfer's id, or of the transfers that a transaction belongs to. No node is asked.
+    """What is known of a transfer's id, or of the transfers of a transaction. Sends no requests to nodes.
 
-    :param key: as ``wire_values.parse_tx_hash`` gives it.
+    :param key: from ``wire_values.parse_tx_hash``.
     :raises Unavailable: the configuration cannot be read.
     """
     snapshot = snapshots.current()
     transfer_id = _as_transfer_id(key)
     found = database.public.run_reads(_load, key, transfer_id, snapshot.terms)
     if isinstance(found, _One):
-        return _PageBuilder(database, snapshots, snapshot, found).tell()
+        return _PageBuilder(database, snapshots, snapshot, found).build()
     if found.entries:
         return [_named(snapshot, entry) for entry in found.entries[:_MOST_OF_A_TRANSACTION]]
     now = database.clock()
@@ -98,7 +98,7 @@ def _as_transfer_id(key: str) -> TransferId | None:
 
 
 class _One(Struct, frozen=True):
-    """A transfer and its log; ``facts`` only where its refund or a delay queue is told of."""
+    """A transfer and its log; ``facts`` only where its refund or a delay queue is shown."""
 
     entry: TransferEntry
     history: TransferHistory
@@ -116,14 +116,14 @@ class _Others(Struct, frozen=True):
 def _load(
     connection: Connection, key: str, transfer_id: TransferId | None, terms: NetworkTerms
 ) -> _One | _Others:
-    """Everything of one moment, so that status, steps and evidence agree."""
+    """Everything from one snapshot, so that status, steps and evidence agree."""
     entries = transfers_of_key(connection, key, transfer_id, None)
     named = [entry for entry in entries if entry.transfer_id == transfer_id] or entries
     if len(named) == 1:
         entry = named[0]
         history = load_histories(connection, [entry.transfer_id], basis_only=True)[entry.transfer_id]
-        judged = Status(entry.status.status) in _JUDGED and bool(history.log)
-        return _One(entry, history, load_network_facts(connection) if judged else None)
+        with_contract = Status(entry.status.status) in _WITH_CONTRACT and bool(history.log)
+        return _One(entry, history, load_network_facts(connection) if with_contract else None)
     if entries:
         return _Others(entries, None, ())
     ended = pruned_statuses(connection, [transfer_id]) if transfer_id is not None else {}
@@ -133,7 +133,7 @@ def _load(
 
 def _named(snapshot: NetworkSnapshot, entry: TransferEntry) -> NamedTransfer:
     situation = _situation(listed_transfer(snapshot, entry), entry)
-    return NamedTransfer(f"0x{entry.transfer_id.hex()}", situation.transfer, told(situation).headline)
+    return NamedTransfer(f"0x{entry.transfer_id.hex()}", situation.transfer, explain(situation).headline)
 
 
 def _situation(listed: ListedTransfer, entry: TransferEntry, *, refund_held: bool = False) -> Situation:
@@ -159,12 +159,12 @@ def _amount(leg: Leg, units: int | None) -> str:
 
 
 def _https(link: str) -> str:
-    """The link, where it is one that is safe to follow."""
+    """The link, if it is safe to follow; else empty."""
     return link if link.startswith("https://") else ""
 
 
 class _PageBuilder:
-    """Puts together what is told of one transfer."""
+    """Collects what is shown about one transfer."""
 
     def __init__(
         self, database: Database, snapshots: SnapshotSource, snapshot: NetworkSnapshot, one: _One
@@ -176,20 +176,20 @@ class _PageBuilder:
         self._row = one.entry.status
         self._listed = listed_transfer(snapshot, one.entry)
         self._status = self._listed.status.status
-        self._standing = one.history.standing()
+        self._canonical = one.history.standing()
         self._evidence: RefundExplanation | None = None
         if one.facts is not None:
             self._evidence = evidence_of(one.history, self._status, one.facts, self._terms.chain_infos)
 
-    def tell(self) -> FollowedTransfer:
-        """All of it."""
+    def build(self) -> FollowedTransfer:
+        """The complete transfer."""
         held = self._held()
         refund_held = held is not None and self._status is Status.TRANSFER_CONFIRMING_YOUR_REFUND
         situation = _situation(self._listed, self._entry, refund_held=refund_held)
         return FollowedTransfer(
             transfer_id=f"0x{self._entry.transfer_id.hex()}",
             status=self._status,
-            telling=told(situation),
+            explanation=explain(situation),
             progress=progress_of_row(self._database, self._snapshots, self._row),
             steps=tuple(self._steps(situation)),
             transactions=tuple(self._transactions()),
@@ -206,7 +206,7 @@ class _PageBuilder:
         )
 
     def _steps(self, situation: Situation) -> Iterator[StepLine]:
-        stages = stages_of(self._standing, self._status, self._history.asked_at)
+        stages = stages_of(self._canonical, self._status, self._history.asked_at)
         for step in steps_of(stages, self._status):
             label = step_label(step.name, situation, done=step.progress is Progress.DONE)
             yield StepLine(step.name, label, step.progress, step.at)
@@ -216,7 +216,7 @@ class _PageBuilder:
         named = (
             (YOUR_TRANSACTION, row.src_chain_id, row.src_tx_hash),
             (THE_PAYOUT, row.dst_chain_id, row.dst_tx_hash),
-            (YOUR_REFUND, row.src_chain_id, _refund_transaction(self._standing)),
+            (YOUR_REFUND, row.src_chain_id, _refund_transaction(self._canonical)),
         )
         for what, chain_id, tx_hash in named:
             if tx_hash:
@@ -259,9 +259,9 @@ class _PageBuilder:
         return Held(chain.name if chain else "", delayed.contract or "", delayed.call)
 
 
-def _refund_transaction(standing: StandingEvents) -> str | None:
-    """The transaction that pays the refund, as the last standing event has it."""
-    named = [event for event in sorted(standing.withdraws, key=lambda event: event.order) if _tx_hash(event)]
+def _refund_transaction(canonical: StandingEvents) -> str | None:
+    """The transaction that pays the refund, by the last canonical event."""
+    named = [event for event in sorted(canonical.withdraws, key=lambda event: event.order) if _tx_hash(event)]
     return _tx_hash(named[-1]) if named else None
 
 

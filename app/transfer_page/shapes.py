@@ -1,4 +1,4 @@
-"""The shapes of what is told to the person who waits (docs/decisions/0046-the-page-of-a-transfer.md)."""
+"""The shapes of what the page shows (docs/decisions/0046-the-page-of-a-transfer.md)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from app.refunds.call import ContractCall
-from app.transfer_page.words import StepName, Telling
+from app.transfer_page.words import Explanation, StepName
 from app.transfers.progress import Progress
 from app.transfers.stages import Progress as StepProgress
 from app.values.codes import TransferHistoryStatus as Status
@@ -16,7 +16,7 @@ from app.values.identifiers import BlockNumber
 
 
 class StepLine(Struct, frozen=True):
-    """One step of the course; ``at`` is when it was done, None while it is not, or not known."""
+    """One step of the transfer; ``at`` is when it was done, None while it is not, or not known."""
 
     name: StepName
     label: str
@@ -36,7 +36,7 @@ class SeenTransaction(Struct, frozen=True):
 class Pace(Struct, frozen=True):
     """How long transfers between these chains take from send to payout, and when this one was sent.
 
-    None of it is known where nothing was paid out between them lately.
+    All None where no transfer was paid out between them lately.
     """
 
     sent_at: datetime | None
@@ -56,15 +56,15 @@ class Pace(Struct, frozen=True):
 
     @property
     def is_late(self) -> bool:
-        """Whether nine in ten are faster than this one is already slow."""
+        """Whether this one already takes longer than nine in ten."""
         return self.slow_end is not None and self.now > self.slow_end
 
 
 class Claim(Struct, frozen=True):
     """The call that pays the refund, for a wallet to send: ``call`` has its arguments.
 
-    ``explorer`` is the address of the chain's explorer, https or empty. ``may_refuse`` says in words what the
-    contract may have against it although the evidence is valid.
+    ``explorer`` is the address of the chain's explorer, https or empty. ``may_refuse`` says in words why the
+    contract may refuse although the evidence is valid.
     """
 
     chain: str
@@ -77,9 +77,9 @@ class Claim(Struct, frozen=True):
 
 
 class Held(Struct, frozen=True):
-    """Funds in a contract's delay queue, and the call that anybody may send once the delay is over.
+    """Funds in a contract's delay queue, and the call that any account may send after the delay.
 
-    What was not reported is empty, or None.
+    Values that were not reported are empty, or None.
     """
 
     chain: str
@@ -88,14 +88,14 @@ class Held(Struct, frozen=True):
 
 
 class FollowedTransfer(Struct, frozen=True):
-    """One transfer. ``transfer_id`` is lower-case hex with 0x; amounts are as people write them, or empty.
+    """One transfer. ``transfer_id`` is lower-case hex with 0x; amounts are formatted for people, or empty.
 
-    ``claim`` is there exactly while the status is 8, ``held`` at 9 and 11 while funds wait in a queue.
+    ``claim`` is set only at status 8, ``held`` only at 9 and 11 while funds wait in a queue.
     """
 
     transfer_id: str
     status: Status
-    telling: Telling
+    explanation: Explanation
     progress: Progress
     steps: Sequence[StepLine]
     transactions: Sequence[SeenTransaction]
@@ -128,7 +128,7 @@ class ReadSoFar(Struct, frozen=True):
 
 
 class NotSeen(Struct, frozen=True):
-    """Nothing is known of the key. ``read`` are the configured chains, the newest first.
+    """No transfer of the key is known. ``read`` are the configured chains, the newest first.
 
     ``ended`` is the status that the transfer had when it was pruned, None where it was never seen.
     """
@@ -140,4 +140,4 @@ class NotSeen(Struct, frozen=True):
 
 
 Followed = FollowedTransfer | Sequence[NamedTransfer] | NotSeen
-"""What a key leads to: one transfer, several of one transaction, or nothing."""
+"""The result for a key: one transfer, several of one transaction, or none."""

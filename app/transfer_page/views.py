@@ -33,7 +33,7 @@ from app.values.wire_values import parse_transfer_id, parse_tx_hash
 
 
 class Look(Struct, frozen=True):
-    """``tone`` is one of the style sheet's; ``turn`` stands above the headline."""
+    """``tone`` is one of the style sheet's; ``turn`` is shown above the headline."""
 
     tone: str
     turn: str
@@ -67,16 +67,16 @@ def look_of(followed: FollowedTransfer) -> Look:
 
 
 MOST: Final = 2_000
-"""Characters that are looked at: links of explorers are shorter."""
+"""Characters that are read: links of explorers are shorter."""
 
 _HASH: Final = re.compile(r"(?<![0-9a-zA-Z])(?:0[xX])?[0-9a-fA-F]{64}(?![0-9a-zA-Z])", re.ASCII)
 
 
 def read_key(text: str) -> str | None:
-    """The key as ``follow_transfer`` takes it; None where the text has none.
+    """The key for ``follow_transfer``; None where the text has none.
 
-    Of a link or a message the last hash in it counts. Hashes of chains that are no EVM are letters and
-    digits: they are read where nothing else stands beside them. A hash may be broken into lines.
+    In a link or a message the last hash counts. Hashes of chains that are no EVM are letters and digits: they
+    are read only without other text around them. A hash may be broken into lines.
     """
     text = text[:MOST]
     whole = _HASH.findall(text)
@@ -96,7 +96,7 @@ _SEE_OTHER: Final = 303
 
 @pages.get(TRANSFER_PAGES)
 def look_up() -> ResponseReturnValue:
-    """The form; what was typed into it leads to the page of the transfer."""
+    """The form. With a hash in the request it leads to the page of the transfer."""
     typed = request.args.get("key", "")
     key = read_key(typed)
     if key is not None:
@@ -106,7 +106,7 @@ def look_up() -> ResponseReturnValue:
 
 @pages.get(f"{TRANSFER_PAGES}<path:key>")
 def transfer(key: str) -> ResponseReturnValue:
-    """Where a transfer is. It has one address, that of its id in lower case with 0x."""
+    """Where a transfer is. Its one address has its id in lower case with 0x."""
     read = read_key(key)
     if read is None:
         return page("look_up.html", 404, typed=key)
@@ -123,9 +123,9 @@ def transfer(key: str) -> ResponseReturnValue:
 
 @pages.post(f"{TRANSFER_PAGES}<transfer_id>/refund")
 def request_refund_by_page(transfer_id: str) -> ResponseReturnValue:
-    """Ask for the refund, as every client can (docs/interface.md#refund-ask), and show the page again.
+    """Request the refund, as every client can (docs/interface.md#refund-ask), and show the page again.
 
-    Where there is nothing to ask for any more, the page says what has happened instead.
+    Where a refund cannot be requested any more, the page says what has happened instead.
     """
     try:
         wanted = parse_transfer_id(transfer_id)
@@ -148,9 +148,9 @@ def request_refund_by_page(transfer_id: str) -> ResponseReturnValue:
 def open_pages(app: Flask, *, trusted_proxies: int, support_url: str, refund_url: str, waits: bool) -> None:
     """Serve the pages under ``/transfer/``, and pages for the errors there.
 
-    :param support_url: where users get help; empty where that is not told.
+    :param support_url: where users get help; empty where it is not configured.
     :param refund_url: the page of the app where refunds are claimed, maybe with ``{transfer_id}`` in it.
-    :param waits: whether waiting is served at the same address, so that a page may ask for it.
+    :param waits: whether waiting is served at the same address, so that a page may use it.
     """
     open_interface(app, PagesInterface(trusted_proxies, support_url, refund_url, waits))
     app.register_blueprint(pages)

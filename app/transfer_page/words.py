@@ -1,7 +1,7 @@
-"""A transfer's course as a line of a few steps, and every status and refund reason in plain words for people.
+"""The progress of a transfer as a few steps, and every status and refund reason in plain words for people.
 
-Written for somebody who knows only their wallet, without the terms of the bridge. The page for the person who
-waits and the console's replies to users take their sentences from here, and nowhere else.
+Written for users who know only their wallet, without the terms of the bridge. The page for waiting users and
+the console's replies to users take all their sentences from here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from app.values.codes import TransferHistoryStatus as Status
 
 
 class StepName(StrEnum):
-    """The steps, in the order of the courses that have them."""
+    """The steps, in the order in which they happen."""
 
     SENT = "sent"
     FAILED = "failed"
@@ -64,11 +64,11 @@ _TO_THE_REFUND: Final[Mapping[StageName, StepName]] = _BEGINNING | {
 
 
 def steps_of(stages: Iterable[Stage], status: Status) -> tuple[Step, ...]:
-    """The steps of the course that the transfer takes by its status.
+    """The steps of a transfer by its status.
 
-    Stages that belong to the other course are left out: facts that cannot all be true have them.
+    Stages that contradict the status are left out: they come from facts that cannot all be true.
 
-    :param stages: as ``stages_of`` gives them for the same status.
+    :param stages: from ``stages_of`` for the same status.
     """
     meaning = _TO_THE_REFUND if status in REFUND_STATUSES else _TO_THE_PAYOUT
     grouped: dict[StepName, list[Stage]] = {}
@@ -79,7 +79,7 @@ def steps_of(stages: Iterable[Stage], status: Status) -> tuple[Step, ...]:
 
 
 def _step(name: StepName, group: Sequence[Stage]) -> Step:
-    """Of its stages the last says whether the step is done; one that is current makes it current."""
+    """A step of several stages. The last stage says whether it is done; a current stage makes it current."""
     behind = (Progress.DONE, Progress.SKIPPED)
     if group[-1].progress in behind:
         return Step(name, Progress.DONE, max((stage.at for stage in group if stage.at), default=None))
@@ -94,12 +94,12 @@ REFUSED_BECAUSE: Final[dict[XferStatus, str]] = {
     XferStatus.BAD_XFER_DISABLED: "transfers of this token were turned off",
     XferStatus.BAD_DEST_CHAIN: "the destination chain is not available",
 }
-"""Why a transfer is paid back, to be read after "because"."""
+"""Why a transfer is refunded, to be read after "because"."""
 
 YOUR_TRANSACTION: Final = "Your transaction"
 THE_PAYOUT: Final = "The payout"
 YOUR_REFUND: Final = "Your refund"
-"""What the transactions of a transfer are called."""
+"""The names of a transfer's transactions."""
 
 _SAFE: Final = "Your funds are safe."
 _NOTHING_TO_DO: Final = "There is nothing you need to do."
@@ -111,7 +111,7 @@ _IF_NOT_SHOWN: Final = (
 class Situation(Struct, frozen=True):
     """What the words depend on. A text is empty where its fact is not known.
 
-    ``amount`` and ``paid_out`` are as people write them, such as ``25 USDT``; ``src`` and ``dst`` are names
+    ``amount`` and ``paid_out`` are formatted for people, such as ``25 USDT``; ``src`` and ``dst`` are names
     of chains. ``in_a_block``: the source transaction is in a block. ``refund_held``: the refund was taken by
     the contract and waits in its delay queue.
     """
@@ -147,7 +147,7 @@ class Situation(Struct, frozen=True):
         return self.dst or "the destination chain"
 
 
-class Telling(Struct, frozen=True):
+class Explanation(Struct, frozen=True):
     """A situation in words: a headline, where the money is, and what happens next and who acts."""
 
     headline: str
@@ -160,13 +160,13 @@ class Telling(Struct, frozen=True):
         return f"{self.now} {self.next}"
 
 
-def told(situation: Situation) -> Telling:
+def explain(situation: Situation) -> Explanation:
     """The words for a situation."""
-    return _TELLINGS[situation.status](situation)
+    return _EXPLANATIONS[situation.status](situation)
 
 
 def step_label(name: StepName, situation: Situation, *, done: bool) -> str:
-    """What a step is called once it is done, and before."""
+    """The name of a step, after it is done or before."""
     src, dst = situation.source, situation.destination
     return {
         StepName.SENT: (f"Sent on {src}", f"Being sent on {src}"),
@@ -184,8 +184,8 @@ def step_label(name: StepName, situation: Situation, *, done: bool) -> str:
     }[name][0 if done else 1]
 
 
-def _unknown(of: Situation) -> Telling:
-    return Telling(
+def _unknown(of: Situation) -> Explanation:
+    return Explanation(
         "Its transaction is not in the chain any more",
         f"{of.transfer} was seen on {of.source}, but its transaction is no longer there: usually because the "
         "chain replaced the block that it was in.",
@@ -195,24 +195,24 @@ def _unknown(of: Situation) -> Telling:
     )
 
 
-def _submitting(of: Situation) -> Telling:
+def _submitting(of: Situation) -> Explanation:
     if not of.in_a_block:
-        return Telling(
+        return Explanation(
             f"Waiting for {of.source}",
             f"{of.transfer} was announced, and we are waiting for {of.source} to include its transaction in "
             "a block.",
             "If it takes long, please look at the transaction in your wallet: a higher gas fee may help.",
         )
     blocks = f" ({of.block_delay} blocks)" if of.block_delay else ""
-    return Telling(
+    return Explanation(
         f"Received on {of.source}",
         f"{of.transfer} has been received on {of.source}. We are waiting until its block is final{blocks}.",
         f"After that it is checked and paid out on {of.destination}. {_NOTHING_TO_DO}",
     )
 
 
-def _failed(of: Situation) -> Telling:
-    return Telling(
+def _failed(of: Situation) -> Explanation:
+    return Explanation(
         "The transfer failed, and nothing was taken",
         f"{of.transfer} failed on {of.source}: its transaction was reverted or dropped, so nothing was taken "
         "from your wallet except, at most, the gas fee.",
@@ -221,34 +221,34 @@ def _failed(of: Situation) -> Telling:
     )
 
 
-def _being_checked(of: Situation) -> Telling:
-    return Telling(
+def _being_checked(of: Situation) -> Explanation:
+    return Explanation(
         "Being checked",
         f"{of.transfer} is final on {of.source} and is being checked by the bridge.",
         f"After that it is paid out on {of.destination}. {_SAFE} {_NOTHING_TO_DO}",
     )
 
 
-def _to_be_released(of: Situation) -> Telling:
-    return Telling(
+def _to_be_released(of: Situation) -> Explanation:
+    return Explanation(
         f"About to be paid out on {of.destination}",
         f"{of.transfer} has been checked and is about to be paid out on {of.destination}.",
         f"{_SAFE} {_NOTHING_TO_DO}",
     )
 
 
-def _completed(of: Situation) -> Telling:
+def _completed(of: Situation) -> Explanation:
     paid = f" ({of.paid_out})" if of.paid_out else ""
-    return Telling(
+    return Explanation(
         f"Paid out on {of.destination}",
         f"{of.transfer} is complete: it was paid out on {of.destination}{paid} to {of.receiver or 'you'}.",
         _IF_NOT_SHOWN,
     )
 
 
-def _to_be_refunded(of: Situation) -> Telling:
+def _to_be_refunded(of: Situation) -> Explanation:
     why = REFUSED_BECAUSE.get(of.refund_reason, "it could not be carried out")
-    return Telling(
+    return Explanation(
         "It could not be completed: request your refund",
         f"{of.transfer} could not be completed because {why}. {_SAFE}",
         f"It will be refunded on {of.source}: please open the transfer in the app you sent it from and "
@@ -257,8 +257,8 @@ def _to_be_refunded(of: Situation) -> Telling:
     )
 
 
-def _refund_being_prepared(of: Situation) -> Telling:
-    return Telling(
+def _refund_being_prepared(of: Situation) -> Explanation:
+    return Explanation(
         "Your refund is being prepared",
         f"{of.transfer} could not be completed, and its refund on {of.source} is being prepared. {_SAFE}",
         "As soon as it is ready, the app you sent it from will ask you to confirm it with one transaction on "
@@ -266,8 +266,8 @@ def _refund_being_prepared(of: Situation) -> Telling:
     )
 
 
-def _refund_ready(of: Situation) -> Telling:
-    return Telling(
+def _refund_ready(of: Situation) -> Explanation:
+    return Explanation(
         "Your refund is ready: confirm it",
         f"The refund of your transfer is ready. {of.transfer} could not be completed. {_SAFE}",
         "To get your funds back, please open the transfer in the app you sent it from and confirm the refund."
@@ -275,15 +275,15 @@ def _refund_ready(of: Situation) -> Telling:
     )
 
 
-def _refund_confirming(of: Situation) -> Telling:
+def _refund_confirming(of: Situation) -> Explanation:
     if of.refund_held:
-        return Telling(
+        return Explanation(
             "Your refund is held back for some time",
             f"The refund of your transfer has been granted on {of.source} and is waiting there: large "
             f"amounts are held back for some time as a safeguard before they are paid. {_SAFE}",
             "Please do not confirm the refund again: that would only cost gas.",
         )
-    return Telling(
+    return Explanation(
         "Your refund is on its way",
         f"The refund of your transfer is on its way: its transaction is on {of.source}, and we are waiting "
         "until its block is final.",
@@ -291,18 +291,18 @@ def _refund_confirming(of: Situation) -> Telling:
     )
 
 
-def _refunded(of: Situation) -> Telling:
+def _refunded(of: Situation) -> Explanation:
     amount = f" of {of.amount}" if of.amount else ""
     to = of.sender or "the account it was sent from"
-    return Telling(
+    return Explanation(
         f"Refunded on {of.source}",
         f"Your transfer{amount} was refunded on {of.source} to {to}.",
         _IF_NOT_SHOWN,
     )
 
 
-def _delayed(of: Situation) -> Telling:
-    return Telling(
+def _delayed(of: Situation) -> Explanation:
+    return Explanation(
         "Held back for some time, then paid out",
         f"{of.transfer} is waiting on {of.destination}: large payouts are held back for some time as a "
         "safeguard and are then paid out automatically.",
@@ -310,7 +310,7 @@ def _delayed(of: Situation) -> Telling:
     )
 
 
-_TELLINGS: Final[dict[Status, Callable[[Situation], Telling]]] = {
+_EXPLANATIONS: Final[dict[Status, Callable[[Situation], Explanation]]] = {
     Status.TRANSFER_UNKNOWN: _unknown,
     Status.TRANSFER_SUBMITTING: _submitting,
     Status.TRANSFER_FAILED: _failed,

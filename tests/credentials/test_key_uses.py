@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import insert, select
 
-from app.credentials.key_uses import KEPT, KeyUses
+from app.credentials.key_uses import RETENTION, KeyUses
 from app.credentials.models import ApiKeyUse
 from app.credentials.queries import last_days, uses_of, valid_keys
 from app.credentials.services.issuing import issue, new_key
@@ -89,7 +89,7 @@ def test_processes_add_to_the_same_rows(gateway: Gateway, keys: list[int], uses:
 
 
 def test_old_uses_go(gateway: Gateway, keys: list[int], uses: KeyUses) -> None:
-    oldest = DAY - 1 - KEPT.days
+    oldest = DAY - 1 - RETENTION.days
     with writing(gateway.engine) as connection:
         for day in (oldest, oldest - 1):
             values = {"api_key_id": keys[0], "day": day, "requests": 1, "limited": 0}

@@ -107,14 +107,14 @@ def test_an_id_is_kept_where_the_gateway_keeps_it(places: Places, sent: str, *, 
     _, body = places.nginx.ask("GET", "/", headers={"X-Request-Id": sent})
     told = json.loads(body)["x-request-id"]
     assert told == sent if kept else re.fullmatch("[0-9a-f]{32}", told)
-    assert (request_of({"HTTP_X_REQUEST_ID": sent}).told == sent) == kept
+    assert (request_of({"HTTP_X_REQUEST_ID": sent}).public_id == sent) == kept
 
 
 def test_a_request_without_an_id_gets_one(places: Places) -> None:
     _, body = places.nginx.ask("GET", "/")
     told = json.loads(body)["x-request-id"]
     assert re.fullmatch("[0-9a-f]{32}", told)
-    assert request_of({"HTTP_X_REQUEST_ID": told}).told == told
+    assert request_of({"HTTP_X_REQUEST_ID": told}).public_id == told
 
 
 def test_the_log_has_the_id_and_no_query(places: Places) -> None:

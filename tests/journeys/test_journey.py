@@ -80,8 +80,8 @@ def test_every_transfer_of_the_sandbox(sandbox: Gateway) -> None:
             transfer_status(sandbox.database, sandbox.snapshots, key),
         )
         assert (got.transfer_id, got.status) == (transfer.transfer_id, transfer.status)
-        told[got.status].add(got.telling.headline)
-        assert (REFUSED_BECAUSE.get(transfer.refund_reason, "\0") in got.telling.now) == (got.status == 6)
+        told[got.status].add(got.explanation.headline)
+        assert (REFUSED_BECAUSE.get(transfer.refund_reason, "\0") in got.explanation.now) == (got.status == 6)
         links = {tx.link for tx in got.transactions}
         assert {answer.src_block_tx_link, answer.dst_block_tx_link} - {""} <= links
         progress = [step.progress for step in got.steps]
@@ -114,7 +114,7 @@ def test_every_transfer_of_the_sandbox(sandbox: Gateway) -> None:
 def test_the_way_to_the_payout(gateway: Gateway) -> None:
     feed(gateway, about(1, "transfer.submitted", at=-120, **_submission()))
     got = follow(gateway, transfer_id(1))
-    assert got.telling.headline == "Waiting for Chain 1"
+    assert got.explanation.headline == "Waiting for Chain 1"
     assert steps(got) == {
         StepName.SENT: CURRENT,
         StepName.FINAL: TO_COME,
@@ -173,11 +173,11 @@ def test_the_way_to_the_refund(gateway: Gateway) -> None:
     feed(gateway, about(1, "refund.submitted", at=-20, tx_hash=paying))
     got = follow(gateway, transfer_id(1))
     assert (got.claim, got.held) == (None, None)
-    assert got.telling.headline == "Your refund is on its way"
+    assert got.explanation.headline == "Your refund is on its way"
     assert [(tx.what, tx.tx_hash) for tx in got.transactions][-1] == ("Your refund", paying)
     feed(gateway, about(1, "refund.delayed", at=-15, delayed_id="0x" + "5e" * 32, tx_hash=paying))
     got = follow(gateway, transfer_id(1))
-    assert got.telling.headline == "Your refund is held back for some time"
+    assert got.explanation.headline == "Your refund is held back for some time"
     assert got.held and got.held.chain == "Chain 1"
     assert steps(got)[StepName.REFUND_HELD] is DONE
     feed(gateway, about(1, "refund.completed", at=-5, tx_hash=paying))
@@ -250,7 +250,7 @@ def test_only_https_is_linked_to_and_no_decimals_are_guessed(gateway: Gateway) -
     feed(gateway, sent(1, symbol="NEW"))
     got = follow(gateway, transfer_id(1))
     assert (got.sent, [tx.link for tx in got.transactions]) == ("", [""])
-    assert "Your transfer from Chain 1 to Chain 2" in got.telling.now
+    assert "Your transfer from Chain 1 to Chain 2" in got.explanation.now
 
 
 def _submission() -> dict[str, object]:

@@ -10,7 +10,7 @@ from threading import Barrier
 import pytest
 
 from app.http.limit_counts import LimitStore
-from app.http.limits import Standing, Windows, limits_of
+from app.http.limits import LimitUsage, Windows, limits_of
 from tests.limits.redis_server import RedisServer
 
 
@@ -53,7 +53,7 @@ def test_a_window_ends(url: str) -> None:
     began = time.monotonic()
     assert [requests.count(limit, "me").is_over for _ in range(3)] == [False, False, True]
     time.sleep(max(0.0, began + 1.05 - time.monotonic()))
-    assert requests.count(limit, "me") == Standing(2, 1, 1, False)
+    assert requests.count(limit, "me") == LimitUsage(2, 1, 1, False)
 
 
 def test_the_seconds_that_are_left(url: str) -> None:
@@ -82,7 +82,7 @@ def test_counters_end_by_themselves(redis_server: RedisServer) -> None:
         assert most - 900 < left <= most
     # One that somebody took the end from gets one again, and its window is a whole one.
     redis_server.do("PERSIST", "gateway:requests:198.51.100.7:5/60")
-    assert requests.count(limits_of("5/minute"), "198.51.100.7") == Standing(5, 3, 60, False)
+    assert requests.count(limits_of("5/minute"), "198.51.100.7") == LimitUsage(5, 3, 60, False)
     assert redis_server.do("PTTL", "gateway:requests:198.51.100.7:5/60") != -1
 
 
@@ -102,7 +102,7 @@ def test_exactly_the_limit_passes(redis_server: RedisServer) -> None:
     together, limit = Barrier(32), limits_of("100/hour")
     stores = [windows(redis_server.url) for _ in range(4)]
 
-    def asks(number: int) -> list[Standing]:
+    def asks(number: int) -> list[LimitUsage]:
         together.wait()
         return [stores[number % 4].count(limit, "me") for _ in range(10)]
 

@@ -10,7 +10,7 @@ from signal import SIGCONT, SIGSTOP
 import pytest
 
 from app.http.limit_counts import REST_SECONDS, LimitStore
-from app.http.limits import Standing, Windows, limits_of
+from app.http.limits import LimitUsage, Windows, limits_of
 from app.http.shared_limit_counts import MOST_CONNECTIONS, TIMEOUT_SECONDS
 from app.observability.outages import FAILURES
 from tests.limits.redis_server import RedisServer
@@ -32,7 +32,7 @@ class Process:
         self.store = LimitStore(url, self.timer)
         self._windows = Windows("requests", self.store)
 
-    def ask(self) -> Standing:
+    def ask(self) -> LimitUsage:
         return self._windows.count(LIMIT, "me")
 
     def remaining(self) -> int:

@@ -103,6 +103,6 @@ def _ask(app: Flask) -> None:
 
 def tell(metrics: ProcessMetrics, gateway: Gateway) -> None:
     """Have a process say how it is."""
-    metrics.tell(
+    metrics.report(
         gateway.database, gateway.snapshots, gateway.audit_keys, gateway.waiting, gateway.limit_store
     )

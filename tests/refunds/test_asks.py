@@ -194,7 +194,7 @@ def test_ten_a_minute(client: FlaskClient, door: str) -> None:
 
 
 def test_a_limit_of_ones_own(applications: Applications, database: SharedDatabase) -> None:
-    app = applications.opener(database, lambda: NOW)(own=True, refund_ask_limit="1/hour")
+    app = applications.opener(database, lambda: NOW)(own=True, refund_request_limit="1/hour")
     req = withdraw_req(transfer_id(1), withdraw_type=0)
     first, second = (ask(app.test_client(), "http", req) for _ in range(2))
     assert (first.reason, second.reason) == ("refund_not_available", "rate_limited")

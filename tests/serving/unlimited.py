@@ -6,4 +6,4 @@ from dataclasses import replace
 from app import create_app
 from config import load_settings
 
-app = create_app(replace(load_settings(), estimate_counts_seconds=300, refund_ask_limit="100000/second"))
+app = create_app(replace(load_settings(), estimate_counts_seconds=300, refund_request_limit="100000/second"))

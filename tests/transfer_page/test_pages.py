@@ -163,7 +163,7 @@ def test_the_button_requests_the_refund_once(app: Flask, client: FlaskClient) ->
 
 
 def test_the_button_has_the_limit_of_every_client(open_app: OpenApp) -> None:
-    client = open_app(refund_ask_limit="1/minute").test_client()
+    client = open_app(refund_request_limit="1/minute").test_client()
     assert client.post(f"/transfer/{UNKNOWN}/refund").status_code == 303
     answer = client.post(f"/transfer/{UNKNOWN}/refund")
     assert_page(answer, 429)

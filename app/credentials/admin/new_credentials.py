@@ -42,11 +42,11 @@ def _name(description: str) -> StringField:
 
 
 class NewKeyForm(MayWaitForm):
-    """What a new key is called, what its bearer may do, and how often."""
+    """The name of a new key, what its bearer may do, and its limit."""
 
     guarded_section = API_KEYS
     name = _name("Whom it is for.")
-    # The service checks what is picked and typed, and words the errors.
+    # The service checks what is chosen and typed, and words the errors.
     scopes = SelectMultipleField(
         choices=[SelectChoice(scope.value, words) for scope, words in SCOPE_WORDS.items()],
         default=[Scope.READ.value],
@@ -61,15 +61,15 @@ class NewKeyForm(MayWaitForm):
     )
 
     def wanted(self, _now: datetime) -> Wanted:
-        """The key that is filled in.
+        """The key in the filled form.
 
-        :raises CredentialRefused: there can be none like it.
+        :raises CredentialRefused: such a key is not possible.
         """
         return new_key(self.name.data, self.scopes.data, self.rate_limit.data)
 
 
 class NewTokenForm(MayWaitForm):
-    """What a new token is called, and what its bearer may report.
+    """The name of a new token, and what its bearer may report.
 
     :param chains: the names of the chains that are offered, by id.
     """
@@ -78,7 +78,7 @@ class NewTokenForm(MayWaitForm):
     name = _name("Shown on every event.")
     every_type = BooleanField("All event types, including types added later")
     every_chain = BooleanField("All chains, including chains added later")
-    # The service checks what is picked, and words the errors.
+    # The service checks what is chosen, and words the errors.
     types = SelectMultipleField(
         choices=[SelectChoice(name) for name in REPORTED],
         validate_choice=False,
@@ -110,7 +110,7 @@ class NewTokenForm(MayWaitForm):
         self.chains.choices = [SelectChoice(str(chain_id), name) for chain_id, name in chains.items()]
 
     def validate(self, extra_validators: Any = None) -> bool:
-        """What a token allows is always chosen: nothing ticked may be a mistake, and would allow all."""
+        """Require a choice of what the token allows: nothing ticked may be a mistake, and would allow all."""
         whole = super().validate(extra_validators)
         pairs = ((self.types, self.every_type, "event types"), (self.chains, self.every_chain, "chains"))
         for picked, every, things in pairs:
@@ -124,9 +124,9 @@ class NewTokenForm(MayWaitForm):
         return whole
 
     def wanted(self, now: datetime) -> Wanted:
-        """The token that is filled in.
+        """The token in the filled form.
 
-        :raises CredentialRefused: there can be none like it.
+        :raises CredentialRefused: such a token is not possible.
         """
         days, picked = self.days.data, self.chains.data
         if not all(chain.isascii() and chain.isdecimal() and len(chain) <= _LONGEST for chain in picked):

@@ -1,4 +1,4 @@
-"""The pages of API keys, with which integrators ask, and of ingest tokens, with which reporters report."""
+"""The pages of API keys, for requests of integrators, and of ingest tokens, for reports of reporters."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from app.parts import current
 from app.values.times import day_of, day_start
 
 DAYS: Final = 30
-"""So many days of a key's use are shown."""
+"""Days of a key's use that are shown."""
 
 
 _REFUSALS: Final = (CredentialRefused, ReasonMissing, TooManyProposals)
@@ -78,7 +78,7 @@ class CredentialsView(ListView):
         raise NotImplementedError
 
     def row(self, row_id: int) -> Row[*tuple[Any, ...]]:
-        """The row with this id, which the page has to have."""
+        """The row with this id. Without one the answer is 404."""
         with reading(current(Database).reads) as connection:
             row = credential_by_id(connection, self.model_class, row_id)
         if row is None:
@@ -106,7 +106,7 @@ class CredentialsView(ListView):
 
     @expose("/<int:row_id>/revoke", methods=("POST",))
     def revoke(self, row_id: int) -> ResponseReturnValue:
-        """Revoke one; what it is known by has to be typed."""
+        """Revoke one, after its name or key ID was typed."""
         row = self.row(row_id)
         if not same_name(request.form.get("typed", ""), getattr(row, self.confirmed_by)):
             flash(f"{self.confirm_words.format(row=row)} Nothing was changed.", "error")
@@ -273,7 +273,7 @@ def _last() -> dict[str, Any]:
 
 
 def _ages() -> dict[str, str]:
-    """By key ID ``new`` or ``old``, for valid tokens whose reporter has more than one."""
+    """``new`` or ``old`` by key ID, for valid tokens whose reporter has several."""
     now = current(Database).clock()
     valid = [token for token in _records() if token.key_id and state_of(token, now) is CredentialState.VALID]
     newest = {token.name: token.key_id for token in valid}  # the last of a name was added last
@@ -286,7 +286,7 @@ def _ages() -> dict[str, str]:
 
 
 def _key_id(key_id: str) -> Markup:
-    """Under it whether it is the new or the old one of a reporter that has two."""
+    """The key ID, and below it whether it is the new or the old one of a reporter that has two."""
     age = _ages().get(key_id)
     shown = Markup('<span class="mono">{}</span>').format(key_id)
     return shown + " " + pill(age, "good" if age == "new" else "warn") if age else shown

@@ -24,15 +24,15 @@ from app.values.times import day_start
 
 
 class CredentialRefused(ValueError):
-    """Why a key or token is not issued or not revoked, for the administrator who asked."""
+    """Why a key or token is not issued or not revoked, for the administrator."""
 
 
 class Kind(Struct, frozen=True):
-    """What keys and tokens differ in, where they are issued, revoked and recorded.
+    """How keys and tokens differ, where they are issued, revoked and recorded.
 
-    ``section`` is what ``TWO_PERSONS`` calls them, ``noun`` what records do, ``word`` what messages do. The
-    audit log has the columns ``recorded``, and those of ``recorded_if_set`` where they have a value: nothing
-    of the secret, not even the digest. ``effect`` is what the second person reads.
+    ``section`` is their name in ``TWO_PERSONS``, ``noun`` in records, ``word`` in messages. The audit log has
+    the columns ``recorded``, and those of ``recorded_if_set`` where they have a value: nothing of the secret,
+    not even the digest. ``effect`` is what the second person reads.
     """
 
     model: type[table.Credential]
@@ -44,18 +44,18 @@ class Kind(Struct, frozen=True):
     effect: str
 
     def subject(self, name: str) -> str:
-        """How the audit log calls one."""
+        """Its subject in the audit log."""
         return f"{self.noun} {name}"
 
     def action(self, verb: str) -> str:
-        """How the audit log calls what is done to one."""
+        """The name of an action in the audit log."""
         return f"{self.noun.replace(' ', '_')}.{verb}"
 
     def documented(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """What the audit log has of one."""
-        kept = {column: row.get(column) for column in self.recorded}
-        kept |= {column: row[column] for column in self.recorded_if_set if row.get(column) is not None}
-        return as_recorded(kept)
+        recorded = {column: row.get(column) for column in self.recorded}
+        recorded |= {column: row[column] for column in self.recorded_if_set if row.get(column) is not None}
+        return as_recorded(recorded)
 
 
 KEYS: Final = Kind(
@@ -79,7 +79,7 @@ TOKENS: Final = Kind(
 
 
 def revoke_key(database: Database, audit_keys: AuditKeys, name: str, *, actor: Actor) -> datetime:
-    """Revoke a key; when it was revoked. Revoking again changes nothing.
+    """Revoke a key. Returns when it was revoked. Revoking again changes nothing.
 
     This process refuses it when this returns, the others within ``CONFIG_MAX_AGE_SECONDS``.
 
@@ -97,12 +97,12 @@ def revoke_token(
     actor: Actor,
     key_id: str | None = None,
 ) -> datetime:
-    """Revoke a reporter's tokens; when the last of them was revoked. Revoking again changes nothing.
+    """Revoke a reporter's tokens. Returns when the last of them was revoked. Revoking again changes nothing.
 
-    It takes the writers' turn: when this returns, nothing more is accepted from the tokens' bearer
-    in any process, not even the rest of an upload that has begun.
+    It waits for its turn among the writers: when this returns, nothing more is accepted from the tokens'
+    bearer in any process, not even the rest of an upload that has begun.
 
-    :param key_id: the key ID of the one token that is meant; without it all of the reporter's are.
+    :param key_id: the key ID of a single token; without it all tokens of the reporter are revoked.
     :raises CredentialRefused: there is no such token, or it is one of the environment.
     """
     if name in {token.name for token in environment_tokens}:

@@ -1,4 +1,4 @@
-"""Keys and tokens are issued, and tokens replaced: at once, or proposed to a second administrator."""
+"""Issues keys and tokens, and replaces tokens: at once, or proposed to a second administrator."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from app.network.edits.results import Effect
 from app.values.amounts import grouped
 
 MOST_VALID_KEYS: Final = 1000
-"""How many keys are valid at a time: each process reads them all while any is presented."""
+"""How many keys may be valid at a time: each process reads them all when one is presented."""
 
 MOST_VALID_TOKENS: Final = 2
 """Tokens of one reporter that are valid at a time: the one in use and the one that replaces it."""
@@ -39,11 +39,11 @@ MOST_VALID_TOKENS: Final = 2
 API_KEY: Final = "api_key"
 TOKEN: Final = "token"  # noqa: S105  the name of a command
 SECOND_TOKEN: Final = "second_token"  # noqa: S105  the name of a command
-"""What proposals call issuing a key, a reporter's first token, and one that replaces it."""
+"""The names in proposals: of issuing a key, a reporter's first token, and one that replaces it."""
 
 
 class Wanted(Struct, frozen=True):
-    """A key or token to issue: the command, and the columns of its row that somebody chose."""
+    """A key or token to issue: the command, and the chosen columns of its row."""
 
     command: str
     columns: Mapping[str, Any]
@@ -57,7 +57,7 @@ class Issued(Struct, frozen=True):
 
 
 class TokenTerms(Struct, frozen=True, kw_only=True):
-    """What a new token allows beside its scope: until when, and how much. None is no limit."""
+    """What a new token allows in addition to its scope: until when, and how much. None is no limit."""
 
     expires_at: datetime | None = None
     quota_events: int | None = None
@@ -68,10 +68,10 @@ UNLIMITED: Final = TokenTerms()
 
 
 def new_key(name: str, scopes: Iterable[str], rate_limit: str = "") -> Wanted:
-    """A key.
+    """A key to issue.
 
     :param rate_limit: such as ``100/minute;1000/hour``; empty is none.
-    :raises CredentialRefused: an argument is no such thing.
+    :raises CredentialRefused: an argument is not valid.
     """
     allowed = sorted(set(scopes))
     if fault := key_fault(name, allowed) or _limit_fault(rate_limit):
@@ -82,11 +82,11 @@ def new_key(name: str, scopes: Iterable[str], rate_limit: str = "") -> Wanted:
 def new_token(
     name: str, types: Iterable[str] = (), chains: Iterable[int] = (), terms: TokenTerms = UNLIMITED
 ) -> Wanted:
-    """A reporter's first token.
+    """A reporter's first token to issue.
 
     :param types: event types that its bearer may report; none given allows all.
     :param chains: ids of the chains it may report about; none given allows all.
-    :raises CredentialRefused: an argument is no such thing.
+    :raises CredentialRefused: an argument is not valid.
     """
     allowed_types, allowed_chains = sorted(set(types)), sorted(set(chains))
     fault = token_fault(name, allowed_types, allowed_chains)
@@ -99,7 +99,7 @@ def new_token(
 def second_token(name: str, expires_at: datetime | None = None) -> Wanted:
     """A second token of a reporter, with the scope and quota of its first, which stays valid.
 
-    :param expires_at: when it ends; None lets it last as long as the first was made for.
+    :param expires_at: when it ends; None gives it the lifetime of the first.
     """
     return Wanted(SECOND_TOKEN, {"name": name, "expires_at": expires_at})
 
@@ -117,7 +117,7 @@ def issue(
     """Issue a key or token and store its digest; where that waits for a second administrator, propose it.
 
     :param reason: why, for the second administrator; None where it cannot be proposed.
-    :param break_glass: why one person alone does so where ``TWO_PERSONS`` names its section.
+    :param break_glass: why it is issued without a second person where ``TWO_PERSONS`` names its section.
     :raises CredentialRefused: the name is taken, also by a revoked one; or there are too many keys; or there
         is no token to replace, or two already.
     :raises SecondPersonNeeded: it waits, and neither reason is given.
@@ -162,7 +162,7 @@ def _like_the_first(
 
 
 def issued_again(connection: Connection, database: Database, proposal: Proposal) -> PlannedChange:
-    """What a proposed key or token comes to now.
+    """A proposed key or token, planned again.
 
     :raises CredentialRefused: the name was taken meanwhile, or there is nothing to replace any more, or there
         are too many keys.
@@ -173,9 +173,8 @@ def issued_again(connection: Connection, database: Database, proposal: Proposal)
 def _planned(
     connection: Connection, database: Database, command: str, given: Mapping[str, Any], digest: bytes
 ) -> PlannedChange:
-    """
-    :param given: the columns of the new row, times as text.
-    :raises CredentialRefused: there is no place for it.
+    """:param given: the columns of the new row, times as text.
+    :raises CredentialRefused: as :func:`_require_place`.
     """
     kind, verb = KEYS if command == API_KEY else TOKENS, "rotate" if command == SECOND_TOKEN else "create"
     subject = kind.subject(given["name"])
@@ -208,7 +207,7 @@ def _planned(
 
 
 def _require_place(connection: Connection, database: Database, command: str, name: str) -> None:
-    """Make sure that no key or token has, or had, the name, or that there is one to replace.
+    """Make sure that no key or token has, or had, the name; or, to replace one, that there is one.
 
     :raises CredentialRefused: that is not so, or there are too many.
     """
@@ -244,7 +243,7 @@ def _replaceable(connection: Connection, database: Database, name: str) -> Row[*
 
 
 def _limit_fault(rate_limit: str) -> str | None:
-    """What is wrong with a key's limit; None where nothing is."""
+    """What is wrong with a key's limit; None where it is valid."""
     try:
         readable = len(rate_limit) <= LIMIT_LENGTH and bool(limits_of(rate_limit) or not rate_limit)
     except ValueError:

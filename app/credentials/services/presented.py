@@ -1,4 +1,4 @@
-"""A key or token that is presented: whose it is, whether it is valid, and what a reporter is charged."""
+"""Validates a presented key or token, and counts events against a reporter's quota."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ MALFORMED: Final = (
 def presented_key(database: Database, authorization: str) -> ApiKey | None:
     """The valid key in the value of an ``Authorization`` header; None where the header presents none.
 
-    A key that was revoked is refused within ``CONFIG_MAX_AGE_SECONDS`` in every process, in the one that
-    revoked it at once.
+    A revoked key is refused within ``CONFIG_MAX_AGE_SECONDS`` in every process, and at once in the one that
+    revoked it.
 
-    :raises Unauthorized: what is presented as a key is none, unknown or revoked.
+    :raises Unauthorized: what is presented as a key is malformed, unknown or revoked.
     """
     text = key_in(authorization)
     if text is None:
@@ -81,10 +81,10 @@ def quota_of(events: int | None, seconds: int | None) -> Quota | None:
 def authenticate(database: Database, environment_tokens: EnvironmentTokens, presented: bytes) -> IngestToken:
     """The valid token that was presented.
 
-    Every token of the environment is compared, whichever it is, and of the database the one whose
-    public id was presented: a wrong guess takes the same time however much of it is right.
+    Every token of the environment is compared, and of the database the one with the presented public id. So
+    every wrong guess takes the same time, however much of it is right.
 
-    :raises Unauthorized: it is none, was revoked, or has expired.
+    :raises Unauthorized: it is unknown, was revoked, or has expired.
     """
     found = [token for token in environment_tokens if token.is_(presented)]
     key_id = ingest_token.key_id_of(presented)
@@ -110,7 +110,7 @@ def _refuse_expired(expires_at: datetime | None, now: datetime) -> None:
 def require_valid(connection: Connection, token: IngestToken, now: datetime) -> None:
     """Make sure that the token has not been revoked and has not expired since it was presented.
 
-    :param connection: of the writer, whose turn keeps a revocation waiting.
+    :param connection: of the writer, so that a revocation waits until its transaction ends.
     :raises Unauthorized: it was, or has.
     """
     if token.key_id is not None and valid_token(connection, token.key_id) is None:
@@ -121,7 +121,7 @@ def require_valid(connection: Connection, token: IngestToken, now: datetime) -> 
 def charge(connection: Connection, token: IngestToken, events: int, now: datetime) -> None:
     """Count new and refused events against the quota that a reporter's tokens share.
 
-    What is only repeated is free, so that sending a portion again comes to an end.
+    Repeated events are free, so that sending a portion again always ends.
 
     :param connection: of the writer.
     :raises QuotaExceeded: they are more than are left in this period.

@@ -21,7 +21,7 @@ from app.refunds.admin import RefundView, refund_view
 from app.refunds.explanation import RefundExplanation
 from app.refunds.queries import load_histories
 from app.refunds.services import evidence_of
-from app.transfer_page.words import THE_PAYOUT, YOUR_REFUND, YOUR_TRANSACTION, Situation, told
+from app.transfer_page.words import THE_PAYOUT, YOUR_REFUND, YOUR_TRANSACTION, Situation, explain
 from app.transfers.admin.components import (
     AmountText,
     AnomalyLine,
@@ -232,7 +232,7 @@ def reply_to_user(detail: TransferDetail, page: str = "") -> str:
 
     :param page: the address of the page where the user can follow the transfer; empty where there is none.
     """
-    paragraphs = [told(_situation(detail)).text, *_links(detail)]
+    paragraphs = [explain(_situation(detail)).text, *_links(detail)]
     if page:
         paragraphs.append(f"You can follow your transfer here: {page}")
     return "\n\n".join([*paragraphs, f"Transfer id: {detail.line.transfer_id}"])

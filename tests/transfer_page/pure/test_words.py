@@ -1,4 +1,4 @@
-"""What people are told: something for every status and reason, and nothing in the terms of the bridge."""
+"""The explanations for users: one for every status and reason, and none in the terms of the bridge."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from app.transfer_page.words import REFUSED_BECAUSE, Situation, StepName, step_label, told
+from app.transfer_page.words import REFUSED_BECAUSE, Situation, StepName, explain, step_label
 from app.values.codes import TransferHistoryStatus as Status
 from app.values.codes import XferStatus
 
@@ -32,36 +32,36 @@ KNOWN = Situation(
 @pytest.mark.parametrize("reason", [XferStatus.UNKNOWN, *REFUSED_BECAUSE])
 @pytest.mark.parametrize("known", [KNOWN, Situation(Status.TRANSFER_UNKNOWN)], ids=["known", "unknown"])
 def test_every_status_has_plain_words(status: Status, reason: XferStatus, known: Situation) -> None:
-    telling = told(replace(known, status=status, refund_reason=reason))
-    for text in (telling.headline, telling.now, telling.next):
+    explanation = explain(replace(known, status=status, refund_reason=reason))
+    for text in (explanation.headline, explanation.now, explanation.next):
         assert text == text.strip() and text and "  " not in text
         assert not INTERNAL.search(text), text
-    assert not telling.headline.endswith(".")
-    assert telling.text == f"{telling.now} {telling.next}"
-    assert telling.now.endswith(".") and telling.next.endswith(".")
+    assert not explanation.headline.endswith(".")
+    assert explanation.text == f"{explanation.now} {explanation.next}"
+    assert explanation.now.endswith(".") and explanation.next.endswith(".")
     why = REFUSED_BECAUSE.get(reason, "it could not be carried out")
-    assert (why in telling.now) == (status is Status.TRANSFER_TO_BE_REFUNDED)
+    assert (why in explanation.now) == (status is Status.TRANSFER_TO_BE_REFUNDED)
 
 
 def test_statuses_and_reasons_are_told_apart() -> None:
-    tellings = [told(replace(KNOWN, status=status)) for status in Status]
-    assert len({telling.headline for telling in tellings}) == len(Status)
-    assert len({telling.text for telling in tellings}) == len(Status)
+    explanations = [explain(replace(KNOWN, status=status)) for status in Status]
+    assert len({explanation.headline for explanation in explanations}) == len(Status)
+    assert len({explanation.text for explanation in explanations}) == len(Status)
     assert {reason for reason in XferStatus if reason.is_bad} == REFUSED_BECAUSE.keys()
     assert len(set(REFUSED_BECAUSE.values())) == len(REFUSED_BECAUSE)
 
 
 def test_what_is_known_is_told() -> None:
     submitting = replace(KNOWN, status=Status.TRANSFER_SUBMITTING)
-    assert "25 USDT from Ethereum to BNB Chain has been received" in told(submitting).now
-    assert "(12 blocks)" in told(submitting).now
-    assert "was announced" in told(replace(submitting, in_a_block=False)).now
-    completed = told(replace(KNOWN, status=Status.TRANSFER_COMPLETED))
+    assert "25 USDT from Ethereum to BNB Chain has been received" in explain(submitting).now
+    assert "(12 blocks)" in explain(submitting).now
+    assert "was announced" in explain(replace(submitting, in_a_block=False)).now
+    completed = explain(replace(KNOWN, status=Status.TRANSFER_COMPLETED))
     assert "paid out on BNB Chain (24.9 USDT) to 0xbb" in completed.now
-    assert "refunded on Ethereum to 0xaa" in told(replace(KNOWN, status=Status.TRANSFER_REFUNDED)).now
+    assert "refunded on Ethereum to 0xaa" in explain(replace(KNOWN, status=Status.TRANSFER_REFUNDED)).now
     confirming = replace(KNOWN, status=Status.TRANSFER_CONFIRMING_YOUR_REFUND)
-    assert "do not confirm the refund again" in told(replace(confirming, refund_held=True)).next
-    assert "do not confirm" not in told(confirming).next
+    assert "do not confirm the refund again" in explain(replace(confirming, refund_held=True)).next
+    assert "do not confirm" not in explain(confirming).next
 
 
 @pytest.mark.parametrize("situation", [KNOWN, Situation(Status.TRANSFER_UNKNOWN)])

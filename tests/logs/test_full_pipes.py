@@ -1,4 +1,4 @@
-"""What is written where nobody reads is left out, counted, and waited for by nobody."""
+"""Entries for a full pipe or socket are dropped and counted, and nothing waits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TextIO
 
 import pytest
 
-from app.observability.logs import LONGEST, WaitingForNobody, wait_for_nobody
+from app.observability.logs import LONGEST, DroppingStream, drop_when_full
 
 Ends = tuple[TextIO, int]
 """What is written to, and what reads."""
@@ -44,7 +44,7 @@ def test_what_has_no_room_is_left_out_whole_and_the_next_entry_tells_it(
     ends: Ends, caplog: pytest.LogCaptureFixture
 ) -> None:
     stream, read = ends
-    place = WaitingForNobody(stream)
+    place = DroppingStream(stream)
     line = "x" * (LONGEST - 1) + "\n"
     for _ in range(1000):
         place.write(line)
@@ -63,14 +63,14 @@ def test_what_has_no_room_is_left_out_whole_and_the_next_entry_tells_it(
 def test_an_entry_of_many_lines_is_written_by_whole_lines(ends: Ends) -> None:
     stream, read = ends
     lines = [f"{number} {'ä' * 500}\n" for number in range(30)]
-    WaitingForNobody(stream).write("".join(lines))
+    DroppingStream(stream).write("".join(lines))
     assert read_all(read) == "".join(lines)
 
 
 def test_who_shares_a_pipe_may_go_on_waiting(ends: Ends) -> None:
     stream, _ = ends
     before = os.get_blocking(stream.fileno())
-    WaitingForNobody(stream).write("x\n")
+    DroppingStream(stream).write("x\n")
     assert before
     assert os.get_blocking(stream.fileno()) == (os.fstat(stream.fileno()).st_mode & 0o170000 == 0o010000)
 
@@ -79,7 +79,7 @@ def test_a_file_is_written_where_it_is_and_so_is_what_takes_its_place(tmp_path: 
     """A server that becomes a daemon, or captures what is printed, puts a file in place of a pipe."""
     read, write = os.pipe()
     with os.fdopen(write, "w") as stream:
-        place = WaitingForNobody(stream)
+        place = DroppingStream(stream)
         place.write("into the pipe\n")
         with (tmp_path / "log").open("w") as file:
             print("by somebody else", file=file, flush=True)
@@ -95,6 +95,6 @@ def test_a_file_is_written_where_it_is_and_so_is_what_takes_its_place(tmp_path: 
 def test_handlers_of_files_stay_as_they_are(tmp_path: Path) -> None:
     with (tmp_path / "other").open("w") as stream:
         handlers = [logging.FileHandler(tmp_path / "log"), logging.StreamHandler(stream)]
-        wait_for_nobody(handlers)
-        assert [isinstance(each.stream, WaitingForNobody) for each in handlers] == [False, True]
+        drop_when_full(handlers)
+        assert [isinstance(each.stream, DroppingStream) for each in handlers] == [False, True]
         handlers[0].close()
