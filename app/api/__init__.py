@@ -27,7 +27,7 @@ _BEFORE: Final[Mapping[str, tuple[Callable[[], Any], ...]]] = {
     "health": (),
     "release": (),
 }
-"""What comes before the operations of a group."""
+"""What runs before the operations of a group."""
 
 
 def public_answers(compat_clients: bool, group: str | None = None) -> Answers:
@@ -41,7 +41,7 @@ def public_answers(compat_clients: bool, group: str | None = None) -> Answers:
 
 
 def register_always(app: Flask, *, trusted_proxies: int) -> None:
-    """What every process serves, whatever its interfaces: health, version, errors as JSON, hints of https."""
+    """What every process serves, with any interfaces: health, version, errors as JSON, https headers."""
     errors.register(app)
     transport.register(app, trusted_proxies=trusted_proxies)
     for group in ("health", "release"):
@@ -61,7 +61,7 @@ def register_api(app: Flask, *, site: Path) -> None:
 
 
 def register_wait(app: Flask) -> None:
-    """Waiting for transfers under /v2: an interface that processes of their own may serve."""
+    """Waiting for transfers under /v2: an interface that separate processes may serve."""
     _register(app, "wait", "wait", PREFIX)
 
 

@@ -18,7 +18,7 @@ from app.values.errors import Unavailable
 
 
 class WatchedChainShape(Shape):
-    """How far a chain is read that the gateway reads itself."""
+    """How far a chain is read, among those that the gateway reads itself."""
 
     chain_id = fields.Integer(metadata=describe("The chain.", 1))
     state = fields.String(
@@ -47,7 +47,7 @@ class WatchedChainShape(Shape):
 
 
 class StaleFeedShape(Shape):
-    """A chain of which nothing new was told for longer than its operator allows."""
+    """A chain that has had no new event for longer than its operator allows."""
 
     chain_id = fields.Integer(metadata=describe("The chain.", 1))
     newest_at = fields.DateTime(
@@ -103,15 +103,15 @@ VERSION_SHAPE: Final = VersionAnswer()
 
 
 def version() -> Response:
-    """What runs here. Nothing is read, so it answers while the database is away."""
+    """What runs here. Nothing is read, so it answers while the database is down."""
     running = current(Release)
-    told = {
+    shown = {
         "version": running.version,
         "commit": running.commit,
         "schema": newest_schema(),
         "api_versions": list(API_VERSIONS),
     }
-    return Response(body(VERSION_SHAPE, told), headers=PRIVATE_HEADERS)
+    return Response(body(VERSION_SHAPE, shown), headers=PRIVATE_HEADERS)
 
 
 def up() -> Response:
@@ -122,7 +122,7 @@ def up() -> Response:
 def ready() -> Response:
     """The database is reachable and migrated, and the configuration is fresh.
 
-    How far chains are read is told, and is no reason to send requests elsewhere: others answer the same.
+    How far chains are read is shown, but does not affect readiness: other processes would answer the same.
     """
     verdict = current(Readiness).verdict()
     if verdict.complaint:

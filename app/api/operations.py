@@ -1,6 +1,6 @@
 """The table of operations. The routes, the OpenAPI document and the methods of gRPC-Web are made from it.
 
-The document has them in this order.
+It has the order of the document.
 """
 
 from __future__ import annotations

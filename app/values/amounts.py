@@ -1,7 +1,7 @@
 """Amounts: integers in a token's smallest units, scaled and divided without a float.
 
-Every division says in its name whether it rounds up or down. Rates are ``Fraction`` and become
-a float only where a person reads them (``rate_as_number``).
+The name of every division says whether it rounds up or down. Rates are ``Fraction`` and become a float only
+for people (``rate_as_number``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_RATE_DIGITS: Final = 78
 
 
 def parse_uint256(text: str) -> int:
-    """Read an amount from text: ASCII digits alone, at most 78 of them, at most 2^256-1.
+    """Read an amount from text: only ASCII digits, at most 78 of them, at most 2^256-1.
 
     Raises ``ValueError`` with a sentence for people.
     """
@@ -51,7 +51,7 @@ def is_uint256(value: int) -> bool:
 
 
 def is_ascii_digits(text: str) -> bool:
-    """Whether ``text`` is one or more of 0 to 9: ``str.isdigit`` alone lets ``²`` and ``٣`` through."""
+    """Whether ``text`` is one or more of 0 to 9: ``str.isdigit`` also accepts ``²`` and ``٣``."""
     return text.isascii() and text.isdigit()
 
 
@@ -104,7 +104,7 @@ def tokens_text(smallest: int, decimals: int, symbol: str) -> str:
 def grouped(number: int | Decimal) -> str:
     """A number for people, with spaces between its thousands: ``1 234``.
 
-    No commas: the console's forms take spaces, and refuse a comma, which may be meant as a point.
+    No commas: the console's forms accept spaces, and refuse a comma, which may be meant as a point.
     """
     text = f"{number:,f}" if isinstance(number, Decimal) else f"{number:,}"
     return text.replace(",", " ")

@@ -28,10 +28,10 @@ FINISHED_STATUSES: Final = frozenset(
         TransferHistoryStatus.TRANSFER_REFUNDED,
     }
 )
-"""A transfer at one of these is over: it can be pruned."""
+"""A transfer at one of these has ended: it can be pruned."""
 
 RESTING_STATUSES: Final = FINISHED_STATUSES | {TransferHistoryStatus.TRANSFER_UNKNOWN}
-"""A transfer at one of these is not under way: it is over, or no standing event tells of it."""
+"""A transfer at one of these is not in progress: it has ended, or no canonical event names it."""
 
 REFUND_STATUSES: Final = frozenset(
     {

@@ -21,17 +21,18 @@ CURVE_ORDER: Final = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD
 """Order of secp256k1 (SEC 2, section 2.4.1)."""
 
 _HALF_ORDER: Final = CURVE_ORDER // 2
-_RECOVERIES_KEPT: Final = 32_768
+_CACHED_RECOVERIES: Final = 32_768
 
-# The bit that is between a lower case letter and its upper case one, where an address has a letter, and where
-# its hash says that this is raised: 40 digits at once, for addresses are most of what reading an event costs.
+# The bit that differs between a lower case letter and its upper case one, where an address has a letter, and
+# where its hash requires upper case: 40 digits at once, as addresses take most of the time of reading an
+# event.
 _LETTERS: Final = bytes(0x20 if chr(code) in "abcdef" else 0 for code in range(256))
 _HIGH: Final = bytes(0x20 if chr(code) in "89abcdef" else 0 for code in range(256))
 _EVM_ADDRESS: Final = re.compile(r"0[xX]([0-9a-fA-F]{40})")
 
 
 class BadSignature(ValueError):
-    """Not a signature that a bridge contract would take; the message says what is wrong with it."""
+    """Not a signature that a bridge contract would accept; the message says what is wrong with it."""
 
 
 def keccak256(data: bytes) -> bytes:
@@ -42,10 +43,9 @@ def keccak256(data: bytes) -> bytes:
 def recover_signer(digest: bytes, signature: bytes) -> bytes:
     """Return the 20-byte address whose key made the 65-byte ``signature`` over the 32-byte ``digest``.
 
-    Takes only what the contracts take: v 27 or 28, s at most half the curve's order
-    (docs/interface.md#signatures).
-    Recovered signers are remembered, so judging a transfer again costs no curve arithmetic.
-    Raises BadSignature, and ValueError for a digest that is not 32 bytes.
+    Accepts only what the contracts accept: v 27 or 28, s at most half the curve's order
+    (docs/interface.md#signatures). Recovered signers are cached, so validating a transfer again costs no
+    curve arithmetic. Raises BadSignature, and ValueError for a digest that is not 32 bytes.
     """
     if len(digest) != HASH_BYTES:
         raise ValueError(f"a digest has 32 bytes, not {len(digest)}")
@@ -89,7 +89,7 @@ def checksum_address(address: bytes | str) -> str:
 
 @lru_cache(maxsize=4096)
 def _with_checksum(raw: bytes) -> str:
-    """Kept, for addresses come again: of contracts, of people who send to themselves, in each event."""
+    """Cached, as addresses repeat: of contracts, of people who send to themselves, in each event."""
     digits = raw.hex().encode("ascii")
     nibbles = keccak256(digits).hex().encode("ascii")[: len(digits)]
     raised = int.from_bytes(digits.translate(_LETTERS)) & int.from_bytes(nibbles.translate(_HIGH))
@@ -124,7 +124,7 @@ def _form_fault(signature: bytes) -> str | None:
     return None
 
 
-@lru_cache(maxsize=_RECOVERIES_KEPT)
+@lru_cache(maxsize=_CACHED_RECOVERIES)
 def _recover(digest: bytes, signature: bytes) -> bytes:
     compact = signature[:64] + bytes([signature[64] - 27])
     try:

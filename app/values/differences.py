@@ -1,4 +1,4 @@
-"""What differs between two forms of one thing, and how much a number changed, in words for people."""
+"""The differences between two versions of one thing, and how much a number changed, in words for people."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.values.amounts import grouped
 class FieldDifference(Struct, frozen=True):
     """One field, named like ``rate.value`` or ``perc_fee_tiers[1].ppm``, before and after as text.
 
-    ``None``: the field was not there, or is no longer.
+    ``None``: the field did not exist, or does not exist any more.
     """
 
     field: str
@@ -32,7 +32,7 @@ class FieldDifference(Struct, frozen=True):
 def difference(
     before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
 ) -> tuple[FieldDifference, ...]:
-    """The fields that differ, in the order of the newer form; all fields of what is created or removed."""
+    """The fields that differ, in the order of the newer version; all fields of what is created or removed."""
     old, new = dict(_leaves("", before)), dict(_leaves("", after))
     names = [*new, *(name for name in old if name not in new)]
     return tuple(

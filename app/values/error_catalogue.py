@@ -1,7 +1,7 @@
 """Every error of the gateway, one row a reason: its code, its kind, its cause and what to do about it.
 
-An error names its reason; everything else follows from the row. A door answers each kind with one status
-of its protocol. The OpenAPI document and docs/errors.md show these rows (docs/interface.md#reasons).
+An error names its reason; the rest follows from the row. An interface answers each kind with one status of
+its protocol. The OpenAPI document and docs/errors.md show these rows (docs/interface.md#reasons).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ CODE_CAUSES: Final[dict[ErrCode, str]] = {
 
 
 class ErrorKind(Enum):
-    """What an error says about the request."""
+    """What an error means for the request."""
 
     ANSWERED = auto()
     """The request was understood; the answer to it is this error."""
@@ -65,9 +65,9 @@ class ErrorKind(Enum):
 
 
 class ErrorRow(Struct, frozen=True):
-    """What a reason means. ``cause``, ``remedy`` and ``tell`` are Markdown, written for integrators.
+    """What a reason means. ``cause``, ``remedy`` and ``user_message`` are Markdown, written for integrators.
 
-    ``tell`` is a sentence to show to users, or what to tell them; it names no reason of a block.
+    ``user_message`` is a sentence for users, or what to say to them; it names no reason of a block.
     """
 
     reason: Reason
@@ -75,7 +75,7 @@ class ErrorRow(Struct, frozen=True):
     code: ErrCode
     cause: str
     remedy: str
-    tell: str = ""
+    user_message: str = ""
 
 
 ERRORS: Final[tuple[ErrorRow, ...]] = (

@@ -13,9 +13,9 @@ class GatewayError(Exception):
     """An answer that is an error.
 
     :param msg: shown to people; says what is wrong and what would succeed.
-    :param reason: for machines. It decides the code and how a door answers.
-    :param retry_after: seconds after which the same is worth asking again, where that is known.
-    :param meant: the transfer that was meant, where the request named it otherwise than by its id.
+    :param reason: for machines. It decides the code and how an interface answers.
+    :param retry_after: seconds after which it is worth trying again, where that is known.
+    :param meant: the intended transfer, where the request named it otherwise than by its id.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class GatewayError(Exception):
 
     @property
     def kind(self) -> ErrorKind:
-        """What the error says about the request."""
+        """What the error means for the request."""
         return row_of(self.reason).kind
 
 

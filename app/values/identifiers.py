@@ -1,7 +1,7 @@
-"""Names of what the gateway keeps: chains, transfers, blocks, accounts, pools and routes.
+"""Types for the names of chains, transfers, blocks, accounts, pools and routes.
 
-The types cost nothing while the program runs. A plain ``int`` or ``bytes`` becomes one of them at a door,
-in the event codec or where a row is read; from there on mypy keeps a chain id apart from a block number.
+They cost nothing at run time. A plain ``int`` or ``bytes`` becomes one of them in an interface, in the event
+codec or where a row is read; from there on mypy does not mix up a chain id and a block number.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ ChainId = NewType("ChainId", int)
 """A chain's number, such as 1 for Ethereum."""
 
 MAX_CHAIN_ID: Final = 2**32 - 1
-"""What the wire's 32 bits hold."""
+"""The largest number in the wire's 32 bits."""
 
 MAX_UINT64: Final = 2**64 - 1
-"""What a contract takes as the destination of a send: also chains that nobody can configure."""
+"""What a contract accepts as the destination of a send: also chains that cannot be configured."""
 
 BlockNumber = NewType("BlockNumber", int)
 """A block's height on its chain."""
@@ -25,7 +25,8 @@ TransferId = NewType("TransferId", bytes)
 
 
 def account_key(account: str) -> str:
-    """What is equal of accounts of any chain that differ in letter case alone (docs/interface.md#usr-addr).
+    """The form of an account that is the same for all letter cases, on any chain
+    (docs/interface.md#usr-addr).
 
     Up to three times as long as the account.
     """

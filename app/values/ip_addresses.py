@@ -30,9 +30,9 @@ def caller_address(peer: str | None, forwarded_for: str | None, trusted_proxies:
 
 @lru_cache(maxsize=4096)
 def counted_network(address: IPAddress) -> str:
-    """What guesses, requests and refund asks from this address are counted by.
+    """The network by which guesses, requests and refund requests from this address are counted.
 
-    Whoever has one IPv6 address has the whole /64 that it is in, 2^64 of them.
+    The owner of one IPv6 address has its whole /64, 2^64 of them.
     """
     if isinstance(address, IPv6Address):
         return str(ip_network((address, 64), strict=False))

@@ -1,7 +1,7 @@
-"""Reading the JSON values of documents and of lines of the feed.
+"""Reads the JSON values of documents and of lines of the feed.
 
-Each function takes any JSON value, and returns what it means or raises ``ValueError`` with what it must be.
-Those for the values of public requests, which say other things, are in ``wire_values``.
+Each function takes any JSON value. It returns what the value means, or raises ``ValueError`` with what it
+must be. Values of public requests have other rules: see ``wire_values``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_ACCOUNT: Final = 128
 
 
 def read_time(value: Any) -> datetime:
-    """An RFC 3339 time with an offset, in UTC; digits past the microsecond are cut."""
+    """An RFC 3339 time with an offset, in UTC; digits after the microsecond are cut."""
     try:
         if isinstance(value, str):
             return parse_rfc3339(value)
@@ -96,7 +96,7 @@ def read_base64(value: Any, most: int) -> bytes:
         decoded = base64.b64decode(value, validate=True) if isinstance(value, str) else b""
     except (binascii.Error, ValueError):
         decoded = b""
-    # Decoders agree on one spelling only: stray bits after the last byte are refused.
+    # Only the canonical spelling: stray bits after the last byte are refused.
     if not 0 < len(decoded) <= most or base64.b64encode(decoded).decode() != value:
         raise ValueError(f"must be 1 to {most} bytes in standard base64 with padding")
     return decoded

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 Clock = Callable[[], datetime]
-"""Gives the time now, aware, in UTC. It is passed in: tests and replays decide what time it is."""
+"""Gives the time now, aware, in UTC. It is passed in, so that tests and replays can set the time."""
 
 UNIX_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND: Final = timedelta(microseconds=1)
@@ -33,7 +33,7 @@ def minute_of(at: datetime) -> int:
 
 
 def minute_start(minute: int) -> datetime:
-    """The time at which a minute, as :func:`minute_of` counts them, begins."""
+    """The time at which a minute of :func:`minute_of` begins."""
     return UNIX_EPOCH + minute * MINUTE
 
 
@@ -43,7 +43,7 @@ def hour_of(at: datetime) -> int:
 
 
 def hour_start(hour: int) -> datetime:
-    """The time at which an hour, as :func:`hour_of` counts them, begins."""
+    """The time at which an hour of :func:`hour_of` begins."""
     return UNIX_EPOCH + hour * HOUR
 
 
@@ -53,7 +53,7 @@ def day_of(at: datetime) -> int:
 
 
 def day_start(day: int) -> datetime:
-    """The time at which a day, as :func:`day_of` counts them, begins."""
+    """The time at which a day of :func:`day_of` begins."""
     return UNIX_EPOCH + day * DAY
 
 

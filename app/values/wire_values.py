@@ -1,7 +1,7 @@
-"""Reading the values of public requests, for both doors (docs/interface.md#json-envelope).
+"""Reads the values of public requests, for both interfaces (docs/interface.md#json-envelope).
 
-Each function returns the value or raises ``ValueError`` with a message for people; the door puts the name
-of the field before it. Amounts are read by ``amounts.parse_uint256``.
+Each function returns the value or raises ``ValueError`` with a message for people; the interface puts the
+name of the field before it. Amounts are read by ``amounts.parse_uint256``.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ MAX_SYMBOL_CHARACTERS: Final = 128
 MAX_ADDRESS_CHARACTERS: Final = 128
 
 MAX_ACCOUNTS: Final = 20
-"""Accounts whose history is asked for at once."""
+"""Accounts in one request for a history."""
 
 MAX_STATUSES: Final = 100
-"""Transfers whose status is asked for at once."""
+"""Transfers in one request for statuses."""
 
 _SPACES: Final = " \t\n\r\f\v"
-"""Around an account; further ones, which readers of JSON Schema do not agree about, belong to it."""
+"""Around an account. Other white space, about which readers of JSON Schema differ, is part of it."""
 
 _MAX_DIGITS: Final = 78
 _UINT64_BITS: Final = 64
@@ -55,7 +55,7 @@ def parse_transfer_id(value: object) -> TransferId:
 
 
 def bounded_text(text: str, longest: int) -> str:
-    """The text itself, where it has at most ``longest`` characters and no NUL (PostgreSQL stores none)."""
+    """The text itself, if it has at most ``longest`` characters and no NUL (PostgreSQL stores none)."""
     if "\0" in text:
         raise ValueError("must not contain a NUL character")
     if len(text) > longest:
@@ -64,7 +64,7 @@ def bounded_text(text: str, longest: int) -> str:
 
 
 def bounded_uint(number: int, bits: int) -> int:
-    """The number itself, where it fits an unsigned integer of that many bits. It is not negative."""
+    """The number itself, if it fits an unsigned integer of that many bits. It is not negative."""
     if number >> bits:
         raise ValueError(f"must be at most {2**bits - 1}")
     return number
@@ -81,7 +81,8 @@ def user_address(text: str) -> str:
 
 
 def watched_account(text: str) -> str:
-    """The account of a webhook: an address of some kind of chain. About all else nothing would ever be sent.
+    """The account of a webhook: an address of some kind of chain. For other texts there would never be an
+    event.
 
     ``0x`` may be left out of an address of 20 bytes.
     """
@@ -92,7 +93,7 @@ def watched_account(text: str) -> str:
 
 
 def parse_tx_hash(value: object) -> str:
-    """A transaction's or block's hash. 32 bytes in hex, with or without ``0x``, get it and lower case.
+    """A transaction's or block's hash. 32 bytes in hex are returned in lower case with ``0x``.
 
     Not every chain is an EVM: other hashes are letters and digits in their own case.
 
@@ -108,7 +109,7 @@ def parse_tx_hash(value: object) -> str:
 def parse_accounts(texts: Iterable[str], one_more: str = "") -> list[str]:
     """The ``account_key`` of each account, each once. A text may hold several, with commas between them.
 
-    :param one_more: what clients send beside the list, often one that the list has as well.
+    :param one_more: the account that clients send next to the list, often one of the list.
     """
     accounts = _divided(texts)
     further = _divided([one_more])
@@ -135,7 +136,7 @@ def parse_page_token(text: str) -> int | None:
 
 
 def required(rule: Callable[[str], T]) -> Callable[[str], T]:
-    """The rule for a value that must be there: an empty one counts as missing."""
+    """The rule for a required value: an empty one counts as missing."""
 
     def read(text: str) -> T:
         if not text:
@@ -146,7 +147,7 @@ def required(rule: Callable[[str], T]) -> Callable[[str], T]:
 
 
 def printable(text: str) -> str:
-    r"""The text with everything that ends a line or steers a terminal written as an escape, such as ``\n``.
+    r"""The text with everything that ends a line or changes a terminal written as an escape, such as ``\n``.
 
     That is all that Unicode does not call printable: control characters, every kind of line break, characters
     without a width or that turn the direction of writing, lone surrogates.

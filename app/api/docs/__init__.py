@@ -1,1 +1,1 @@
-"""What people and programs learn the gateway from: the site, the page to try requests, OpenAPI."""
+"""The documentation for people and programs: the site, the page to try requests, OpenAPI."""

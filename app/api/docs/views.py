@@ -1,4 +1,4 @@
-"""The documentation's addresses. Nothing is loaded from elsewhere, and no page has a script in it."""
+"""The documentation's addresses. Pages load nothing from other hosts, and contain no script."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from app.http.public import ANY_ORIGIN, EXPOSED, preflight
 from app.parts import current
 
 PLAIN: Final = "files/"
-"""Below it there are files of the repository that pages link to. They are shown as text."""
+"""Below it are files of the repository that pages link to. They are shown as text."""
 
 _NAMED_BY_CONTENT: Final = re.compile(r"\.[0-9a-f]{8}(\.min)?\.(js|css)$")
 
 
 class SiteFile(Struct, frozen=True):
-    """A file of the site. ``moved`` says that the path of its page lacks the slash at its end."""
+    """A file of the site. ``moved``: the path of its page lacks the slash at its end."""
 
     name: str
     moved: bool = False
 
     @property
     def named_by_content(self) -> bool:
-        """Whether another content would have another name, so that it may be kept for ever."""
+        """Whether other content would have another name, so that caches may store it for ever."""
         return bool(_NAMED_BY_CONTENT.search(self.name))
 
     @property
     def mimetype(self) -> str | None:
-        """The type where the name does not tell it."""
+        """The type where the name does not show it."""
         return "text/plain" if self.name.startswith(PLAIN) else None
 
 
@@ -60,7 +60,7 @@ def find_file(folder: Path, path: str) -> SiteFile | None:
 
 
 def _is_file(name: str) -> bool:
-    """Whether there is such a file; a name that is too long for any is that of none."""
+    """Whether there is such a file; False for a name that is too long."""
     try:
         return Path(name).is_file()
     except OSError:
@@ -75,7 +75,9 @@ _POLICY: Final = (
     "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _SEARCH_STYLE: Final = "'sha256-NwSx/R2V/U4jnW0Tq5pQ53Y/rzPVJ4dqE7D6UTA/J1k='"
-"""Of the one style that the generator's search draws itself with; tests/browser sees when it is another."""
+"""Of the one style that the generator's search uses for itself; a test in tests/browser fails when it
+changes.
+"""
 
 _SITE_POLICY: Final = _POLICY.format(styles=f" {_SEARCH_STYLE}")
 _TRY_POLICY: Final = _POLICY.format(styles=" 'unsafe-inline'")
@@ -126,9 +128,9 @@ def openapi() -> Response:
 
 @docs.get("/")
 def start() -> Response:
-    """To the documentation. A program that asks for JSON learns, as on any other path, that there is nothing.
+    """Redirect to the documentation. A program that accepts JSON gets 404, as on any unknown path.
 
-    :raises NotFound: JSON is asked for.
+    :raises NotFound: JSON is requested.
     """
     if request.accept_mimetypes.best_match(("text/html", "application/json")) == "application/json":
         raise NotFound
@@ -149,7 +151,7 @@ def first_page() -> Response:
 
 @docs.get("/docs/<path:path>")
 def page(path: str) -> Response:
-    """A page of the site, or one of its files; where no site was built, the page that says so.
+    """A page of the site, or one of its files; where no site was built, a page that says so.
 
     :raises NotFound: the site has none of this name.
     """
@@ -173,7 +175,7 @@ def try_file(name: str) -> Response:
 
 
 def _site(path: str) -> Response | None:
-    """What the built site has at a path below ``/docs/``; None where it has nothing."""
+    """The page or file of the built site at a path below ``/docs/``; None where there is none."""
     folder: Path = current_app.extensions[_KEY]
     found = find_file(folder, path)
     if found is None:

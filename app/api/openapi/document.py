@@ -36,11 +36,11 @@ _FORM: Final = "application/x-www-form-urlencoded"
 
 
 def document(*, compat_clients: bool, waiting: bool = False) -> dict[str, Any]:
-    """The whole document of an interface, made from the schemas that it reads and answers with.
+    """The whole document of an interface, made from its schemas for requests and answers.
 
     /v1 is left out: it has the same operations, and one description of each is enough.
 
-    :param waiting: whether ``wait`` is served as well: what is announced is served at this address.
+    :param waiting: whether ``wait`` is served at this address, too. The document only has what is served.
     """
     spec = _begun()
     spec.components.security_scheme(_KEY, _KEY_SCHEME)
@@ -62,7 +62,7 @@ def _path(operation: Operation) -> str:
 
 
 def _begun() -> APISpec:
-    """A document without operations: what it is about, how its operations are grouped, what opens them."""
+    """A document without operations: its subject, the groups of its operations, and the authorization."""
     return APISpec(
         title="Cross-chain transfer gateway",
         version="2.0",
@@ -86,17 +86,17 @@ def _begun() -> APISpec:
 
 
 _QUESTIONS: Final = ("Query", "Body")
-"""How the names of schemas end that clients fill in."""
+"""The ends of the names of schemas for requests."""
 
 
 def _completed(made: dict[str, Any]) -> dict[str, Any]:
-    """The document with what schemas cannot say: how questions may be written, which answers are whole."""
+    """The document with what schemas cannot say: how requests may be written, which answers are complete."""
     for path in made["paths"].values():
         for operation in path.values():
             in_query(operation.get("parameters", []))
     schemas = made["components"]["schemas"]
     for name, shape in schemas.items():
-        if not name.endswith(_QUESTIONS):  # an answer has every field of its table, always
+        if not name.endswith(_QUESTIONS):  # an answer always has every field of its table
             shape["required"] = list(shape["properties"])
     fields = schemas.pop("EstimateQuery")  # in a query each is a parameter of its own
     schemas["EstimateBody"] = fields
@@ -112,7 +112,7 @@ def _component_name(schema: type[Schema] | Schema | str) -> str:
 
 
 def _described(operation: Operation, compat_clients: bool) -> dict[str, Any]:
-    """An operation as the document describes it."""
+    """The description of an operation in the document."""
     described: dict[str, Any] = {"operationId": operation.name, "tags": [operation.tag]}
     if operation.key_needed is not False:
         described["security"] = [{_KEY: []}] if operation.key_needed else []
@@ -138,8 +138,9 @@ def _parameters(operation: Operation, compat_clients: bool) -> list[dict[str, An
 def _content(operation: Operation) -> dict[str, Any]:
     """What is read from the body of a POST, by its type.
 
-    That JSON may be declared as anything (docs/interface.md#compat-clients) is not announced: generated
-    clients declare it, and some generators leave out an operation with a type that they cannot write.
+    The document does not say that JSON may be declared with any type (docs/interface.md#compat-clients):
+    generated clients declare it, and some generators leave out an operation with a type that they cannot
+    write.
     """
     if operation.form:
         return {
@@ -153,7 +154,7 @@ def _content(operation: Operation) -> dict[str, Any]:
 
 
 def _responses(operation: Operation, compat_clients: bool) -> dict[str, Any]:
-    """What is answered. With ``COMPAT_CLIENTS=0`` a POST whose body is declared as another type fails."""
+    """The answers. With ``COMPAT_CLIENTS=0`` a POST whose body is declared with another type fails."""
     unread = (415,) if operation.method == "POST" and not compat_clients else ()
     examples = operation.examples_of or operation.name
     answers = responses(

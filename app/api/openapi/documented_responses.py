@@ -1,7 +1,7 @@
 """The bodies of requests and the answers of an operation, in the OpenAPI document.
 
-One schema reads all three. In JSON a field may have its own type beside the text that a query has. A query
-and a form have text alone, and the document says which texts are read.
+One schema reads query, form and JSON. In JSON a field may have its own type in addition to the text of a
+query. A query and a form have only text, and the document says which texts are read.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ _TEXTS: Final = {
     "integer": "[0-9]{1,9}",  # longer ones too, within the number's bounds
     "boolean": "[Tt]([Rr][Uu][Ee])?|[Ff]([Aa][Ll][Ss][Ee])?|[01]",
 }
-"""Which texts are read as a value of a type, as a regular expression."""
+"""The texts that are read as a value of a type, as a regular expression."""
 
 
 def in_json(fields: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a JSON object with the same fields, of which null leaves an optional one out.
+    """The schema of a JSON object with the same fields, where null leaves out an optional one.
 
-    :param fields: the schema of the fields as a query has them.
+    :param fields: the schema of the fields in a query.
     """
     return _body(fields, "null")
 
 
 def in_form(fields: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a form with the same fields, of which an empty one is left out."""
+    """The schema of a form with the same fields, where an empty one is left out."""
     return _body(fields)
 
 
 def in_query(parameters: list[dict[str, Any]]) -> None:
-    """Say of each optional parameter, in place, which texts are read; an empty one leaves it out."""
+    """Add to each optional parameter, in place, which texts are read; an empty one leaves it out."""
     for parameter in parameters:
         if parameter["in"] == "query" and not parameter["required"]:
             parameter["schema"] = _optional(parameter["schema"])
@@ -70,7 +70,7 @@ def _body(fields: dict[str, Any], *more_types: str) -> dict[str, Any]:
 
 
 def _as_text(field: dict[str, Any]) -> dict[str, Any]:
-    """The field, written in its own type or as text. The pattern is about texts alone."""
+    """The field, in its own type or as text. The pattern is only about texts."""
     own = str(field.get("type"))
     if own not in _TEXTS:
         return field
@@ -79,7 +79,7 @@ def _as_text(field: dict[str, Any]) -> dict[str, Any]:
 
 def _optional(field: dict[str, Any], *more_types: str) -> dict[str, Any]:
     """The field as text, which may be empty, or of further types."""
-    if "type" not in field:  # whatever it is, it is not read
+    if "type" not in field:  # of any type: it is not read
         return field
     own = str(field["type"])
     if own in _TEXTS:
@@ -103,7 +103,7 @@ _FAILURES: Final = {
     503: "The gateway is temporarily unavailable.",
 }
 _BEFORE_THE_PATH: Final = (414, 431)
-"""What the server answers before it knows the path: so any operation may."""
+"""Statuses from before the server knows the path: so any operation may return them."""
 
 HEADERS: Final[dict[str, dict[str, Any]]] = {
     REQUEST_ID: {
@@ -181,8 +181,9 @@ def headers(*names: str) -> dict[str, Any]:
 _HINTS: Final = {401: "WWW-Authenticate", 405: "Allow", 429: "Retry-After", 503: "Retry-After"}
 
 EXAMPLES_FILE: Final = Path(__file__).with_name("examples.json")
-"""Of each operation examples by name: what the sandbox answered. A test asks for them again, and
-``python -m tests.contract.documented_examples`` records them."""
+"""Examples of each operation by name: recorded answers of the sandbox. A test requests them again, and
+``python -m tests.contract.documented_examples`` records them.
+"""
 
 
 @cache
@@ -192,13 +193,13 @@ def _recorded() -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def stream_example(operation: str) -> str:
-    """How a stream begins, as it was recorded."""
+    """The recorded beginning of a stream."""
     (example,) = _recorded()[operation].values()
     return str(example["value"])
 
 
 def recorded_examples(operation: str, shape: Schema) -> dict[str, Any]:
-    """The answers of an operation as they were recorded, without fields that this shape does not have."""
+    """The recorded answers of an operation, without fields that this shape does not have."""
     return {
         name: {
             "summary": example["summary"],
@@ -211,10 +212,11 @@ def recorded_examples(operation: str, shape: Schema) -> dict[str, Any]:
 def responses(
     shape: Schema, examples: dict[str, Any], *failures: int, answer_headers: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """The answers of an operation: the good one, and ``default`` for every failure. Both have one shape.
+    """The answers of an operation: the successful one, and ``default`` for every failure. Both have one
+    shape.
 
-    :param failures: the HTTP statuses with which this operation can fail, but for those of every operation.
-    :param answer_headers: the names of further headers of the good answer.
+    :param failures: the HTTP statuses with which this operation can fail, without those of every operation.
+    :param answer_headers: the names of further headers of the successful answer.
     """
     statuses = sorted((*failures, *_BEFORE_THE_PATH))
     every = headers(REQUEST_ID, REASON, *(RATE_LIMIT_HEADERS if set(LIMITED) <= set(failures) else ()))

@@ -27,7 +27,7 @@ def reasons_table() -> str:
 
 
 def catalogue() -> str:
-    """What docs/errors.md has from its heading *Codes* on: both lists, and a section for each reason."""
+    """docs/errors.md from its heading *Codes* on: both lists, and a section for each reason."""
     answered = [row for row in ERRORS if row.kind is ErrorKind.ANSWERED]
     others = [row for row in ERRORS if row.kind is not ErrorKind.ANSWERED]
     return "\n\n".join(
@@ -54,7 +54,7 @@ def _section(row: ErrorRow) -> str:
         f"{row.cause}\n\n"
         f"- HTTP {HTTP_STATUS[row.kind]}, code {row.code.value}\n"
         f"- **What to do:** {row.remedy}\n"
-        f"- **What to tell the user:** {row.tell}"
+        f"- **What to tell the user:** {row.user_message}"
     )
 
 
