@@ -1,4 +1,4 @@
-"""Who takes part, and how each is served: the same processes, threads and connections for all."""
+"""The contenders, and how each is served: the same processes, threads and connections for all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ Server = tuple[str, str, str]
 GUNICORN, GRANIAN, UVICORN = "gunicorn", "granian", "uvicorn"
 SQLITE, POSTGRES = "SQLite", "PostgreSQL"
 GRANIAN_THREADS: Final = 2
-"""It reads and writes sockets outside the interpreter, so that further threads only wait for each other."""
+"""It reads and writes sockets outside of the interpreter, so further threads would only wait for each other.
+"""
 
 OURS: Final = GATEWAY[-1]
 SHIPPED: Final = (GUNICORN, OURS, POSTGRES)
@@ -22,7 +23,7 @@ SHIPPED: Final = (GUNICORN, OURS, POSTGRES)
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """Something that answers one kind of question."""
+    """A server that answers one kind of request."""
 
     name: str
     server: Server
@@ -62,7 +63,7 @@ LATENCY: Final = _ours("latency", POSTGRES, GUNICORN)
 
 
 def command(server: Server, setting: Setting) -> list[str]:
-    """How to start it, as arguments of ``python -m``; ``{port}`` is to be filled in."""
+    """Its start command, as arguments of ``python -m``; ``{port}`` is to be filled in."""
     program, application, _ = server
     if program == GUNICORN:
         configuration = "gunicorn.conf.py" if application == OURS else "bench/gunicorn_bare.py"
@@ -77,7 +78,7 @@ def command(server: Server, setting: Setting) -> list[str]:
 
 
 def settings_for(server: Server, setting: Setting) -> dict[str, str]:
-    """The environment of it."""
+    """Its environment."""
     _, _, database = server
     return {
         "SECRET_KEY": "bench" * 8,

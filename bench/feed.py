@@ -1,7 +1,7 @@
-"""What an event costs, with ever more of them already in (PostgreSQL).
+"""The cost of an event, with more and more of them already in (PostgreSQL).
 
-Each measurement takes the same number of events about new transfers, in several rounds. The cost
-must not grow with the log: the bar is 1.3 times the cost at the start, at a million events.
+Each measurement takes the same number of events about new transfers, in several rounds. The cost must not
+grow with the log: the bar is 1.3 times the cost at the start, at a million events.
 """
 
 from __future__ import annotations

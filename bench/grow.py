@@ -1,6 +1,6 @@
 """Fill an empty database with millions of transfers in minutes, as if their events had been reported.
 
-Only the rows that follow from events are written, not the events: a database to measure on, without a log.
+Only the rows that follow from events are written, not the events: a database for measurements, without a log.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ from tests.gateway import Gateway
 CHUNK: Final = 20_000
 """Transfers whose rows are held in memory at a time."""
 
-FOLDED: Final = 500
-"""Transfers that are folded from their events at a time."""
+PROJECTED: Final = 500
+"""Transfers that are projected from their events at a time."""
 
 _MICROSECONDS: Final = 1_000_000
 _MINUTE: Final = 60 * _MICROSECONDS
@@ -87,8 +87,8 @@ def grow(
         connection.execute(insert(GrownDatabase).values(mark))
         unusual = _write_completed(connection, transfers, now, progress)
         facts = load_network_facts(connection)
-        for start in range(0, len(unusual), FOLDED):
-            chunk = unusual[start : start + FOLDED]
+        for start in range(0, len(unusual), PROJECTED):
+            chunk = unusual[start : start + PROJECTED]
             project(connection, [_history(transfer, now) for transfer in chunk], Projections(facts), now)
             progress(len(chunk))
         recount(connection, gateway.clock())  # minutes later
@@ -100,12 +100,12 @@ def grow(
 def _write_completed(
     connection: Connection, transfers: SyntheticTransfers, now: datetime, progress: Callable[[int], None]
 ) -> list[SyntheticTransfer]:
-    """Write the completed ones; returns the others, whose events must be folded."""
+    """Write the completed ones; returns the others, whose events must be projected."""
     unusual: list[SyntheticTransfer] = []
     models = (Transfer, TransferAccount, TransferBlock, TransferHash, LatencyRecord, Refund)
     tables = [model.__table__ for model in models]
     rows = CompletedRows()
-    # The next rows are made while the database takes the last: one thread at a time has the connection.
+    # The next rows are made while the database takes the last: only one thread at a time uses the connection.
     with without_indexes(connection, tables), ThreadPoolExecutor(1) as writer:  # type: ignore[arg-type]
         written = writer.submit(int)
         for transfer in transfers:
@@ -132,7 +132,7 @@ Batch = list[tuple[Table, list[Row]]]
 
 
 def _insert(connection: Connection, batch: Batch) -> int:
-    """Insert them; how many transfers there were."""
+    """Insert them. Returns how many transfers there were."""
     for table, rows in batch:
         fill(connection, table, rows, emptied=True)
     return len(batch[0][1])
@@ -151,15 +151,15 @@ class CompletedRows:
     sent: dict[tuple[int, int], int] = field(default_factory=lambda: defaultdict(int))
     """Amounts by series and minute, of which pools and their volumes are the sums."""
     relayed: dict[int, int] = field(default_factory=lambda: defaultdict(int))
-    courses: dict[tuple[int, int], list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0, 0]))
-    """How many there were, what they sent, and what was received of it, by series and hour."""
+    trends: dict[tuple[int, int], list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0, 0]))
+    """Their number, what they sent, and what was received of it, by series and hour."""
     seconds: dict[int, str] = field(default_factory=dict)
     synthetic_routes: Sequence[SyntheticRoute] = field(default_factory=synthetic_routes)
     senders: Sequence[str] = field(default_factory=senders)
     account_keys: dict[str, str] = field(default_factory=lambda: {key: account_key(key) for key in senders()})
 
     def add(self, transfer: SyntheticTransfer) -> None:
-        """Work out the rows of one; columns in the order of the tables'."""
+        """Compute the rows of one; columns in the order of the tables'."""
         route, digest, sent_us = self.synthetic_routes[transfer.route], transfer.digest, transfer.start
         released_us = sent_us + transfer.latency
         sent, released = self._text(sent_us), self._text(released_us)
@@ -170,10 +170,10 @@ class CompletedRows:
             relayed = str(paid)
             self.sent[transfer.route, sent_us // _MINUTE] += amount
             self.relayed[transfer.route] += paid
-        course = self.courses[transfer.route, sent_us // _HOUR]
-        course[0] += 1
-        course[1] += amount
-        course[2] += paid
+        trend = self.trends[transfer.route, sent_us // _HOUR]
+        trend[0] += 1
+        trend[1] += amount
+        trend[2] += paid
         src, dst, key = route.src_chain_id, route.dst_chain_id, HEX + digest
         src_block = route.src_height + sent_us // route.src_period
         dst_block = route.dst_height + released_us // route.dst_period
@@ -190,7 +190,7 @@ class CompletedRows:
         self._read(dst, dst_block, released_us)
 
     def take(self) -> Batch:
-        """The rows so far, which are forgotten here; the sums stay."""
+        """The rows so far, which are removed here; the sums stay."""
         taken = [
             (Transfer.__table__, self.transfers),
             (TransferAccount.__table__, self.accounts),
@@ -208,7 +208,7 @@ class CompletedRows:
         }
 
     def change(self) -> SharedChange:
-        """What the pools' counters and volumes and the courses grow by."""
+        """The growth of the pools' counters and volumes and of the hourly sums."""
         change = SharedChange()
         for (number, minute), amount in self.sent.items():
             route = self.synthetic_routes[number]
@@ -219,7 +219,7 @@ class CompletedRows:
             route = self.synthetic_routes[number]
             pool = PoolKey(ChainId(int(route.dst_chain_id)), route.symbol)
             change.counters[pool] += PoolCounters(relayed=amount)
-        for (number, hour), (count, amount, received) in self.courses.items():
+        for (number, hour), (count, amount, received) in self.trends.items():
             route = self.synthetic_routes[number]
             ends = ChainId(int(route.src_chain_id)), ChainId(int(route.dst_chain_id))
             change.courses[TrendKey(hour, route.kind, *ends, route.symbol)].add(
@@ -228,7 +228,7 @@ class CompletedRows:
         return change
 
     def _text(self, microseconds: int) -> str:
-        """A time as both databases read it, the second remembered: many transfers share it."""
+        """A time as both databases read it. The second is cached, as many transfers share it."""
         second, fraction = divmod(microseconds, _MICROSECONDS)
         text = self.seconds.get(second)
         if text is None:
@@ -250,7 +250,7 @@ def _scaled_down(amount: int, route: SyntheticRoute) -> int:
 
 
 def _history(transfer: SyntheticTransfer, now: datetime) -> TransferHistory:
-    """The log that its events would leave, read as the feed reads them."""
+    """The log that its events would leave, in the form in which the feed reads them."""
     log: list[Logged[TransferEvent]] = []
     for number, reported in enumerate(events_of(transfer), start=1):
         read = read_line(number, orjson.dumps(reported), now)

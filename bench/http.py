@@ -1,4 +1,4 @@
-"""Every operation against floors of the same run: who is measured in turns with whom, and what must hold.
+"""Every operation against floors of the same run: which contestants are measured in turns, and their bars.
 
 ``make bench ONLY=http`` takes about five minutes; ``ARGS=--quick`` is a smoke run whose figures mean nothing.
 """
@@ -38,18 +38,19 @@ from tests.load.wrk import require_wrk
 from tests.postgres import gateway_on, postgres_server
 
 PROBES = 50
-"""Questions of each kind whose answers are read before anything is measured."""
+"""Requests of each kind whose answers are read before the measurements."""
 
 PROGRESS = frozenset(name.lower() for name in (TERMINAL, NEXT_ACTOR, AS_OF))
-"""Headers that every contestant sends with a status, beside those that ours sends with all answers."""
+"""Headers that every contestant sends with a status, in addition to those that ours sends with all answers.
+"""
 
 Questions = Mapping[Kind, tuple[Path, list[Question]]]
-"""Of each kind, as a file for wrk and as they are."""
+"""By kind: a file for wrk, and the requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arena:
-    """All contestants, served, and the questions for them."""
+    """All contestants, served, and the requests for them."""
 
     served: Mapping[Server, Served]
     database: psutil.Process
@@ -138,7 +139,7 @@ def _fight(matches: Sequence[Match], arena: Arena, pairs: int) -> tuple[list[Lin
 
 
 def prepare(setting: Setting, folder: Path, transfers: int) -> Questions:
-    """Fill both databases alike; the questions of each kind."""
+    """Fill both databases alike. Returns the requests of each kind."""
     ids: list[str] = []
     for url in (setting.sqlite_url, setting.postgres_url):
         with gateway_on(url):
@@ -158,7 +159,7 @@ def prepare(setting: Setting, folder: Path, transfers: int) -> Questions:
 
 
 def _probe(contender: Contender, served: Served, questions: list[Question]) -> None:
-    """An error is quick to give: see that these are answered in full, with the same headers by all."""
+    """Check that these are answered in full, with the same headers by all: errors would be quick."""
     for question in questions[:: max(1, len(questions) // PROBES)]:
         body, headers = ask_whole(served.port, question.method, question.path, question.body)
         answer = orjson.loads(body)

@@ -1,8 +1,7 @@
 """Response times and memory at 10 thousand and at 10 million transfers (PostgreSQL).
 
 ``make bench ONLY=scale`` takes about a quarter of an hour and 20 GB in the temporary folder, most of it to
-fill the larger database; ``ARGS="--levels 10000 1000000"`` is content with less, ``ARGS=--quick`` is a smoke
-run.
+fill the larger database; ``ARGS="--levels 10000 1000000"`` needs less, ``ARGS=--quick`` is a smoke run.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from app.feed.projection.latencies import follow_window
 from bench.contenders import SHIPPED, Contender, Setting, command, settings_for
 from bench.duels.bars import Bar
 from bench.duels.ratios import Bound, Interval
-from bench.duels.report import Line, duel_lines, judged, print_bars, print_contestants
+from bench.duels.report import Line, duel_lines, print_bars, print_contestants, verdict_on
 from bench.duels.rounds import Round, duel, measure, p50, p99
 from bench.grow import grow
 from bench.synthetic_transfers import SyntheticTransfers, digest_of, senders
@@ -46,7 +45,7 @@ from tests.postgres import gateway_on, postgres_server
 
 LEVELS: Final = (10_000, 10_000_000)
 DIFFERENT: Final = 200_000
-"""Transfers that are in questions: many more than a server has at hand."""
+"""Transfers in requests: many more than a server has in memory."""
 
 PAGE: Final = 10
 """Transfers on a page of a history."""
@@ -61,7 +60,7 @@ FILLING: Final = {
     "max_wal_size": "16GB",
     "checkpoint_timeout": "1h",
 }
-"""Nothing of it matters to reads. With a minimal log nothing is written twice while the tables are filled."""
+"""None of it affects reads. With a minimal log nothing is written twice while the tables are filled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ class Level:
     questions: dict[str, Path]
 
     def turn(self, what: str, options: argparse.Namespace) -> Callable[[], Round]:
-        """One round of a kind of question, as a function."""
+        """One round of a kind of request, as a function."""
         contender = Contender(f"{what}, {self.transfers:,} transfers", SHIPPED, "status")
 
         def round_of_it() -> Round:
@@ -124,7 +123,7 @@ def _level(transfers: int) -> Iterator[Level]:
         with gateway_on(database.url):
             gateway, started = current_gateway(), time.monotonic()
             for engine in db.engines.values():
-                engine.dispose()  # of the migrations, which were bounded as answers are
+                engine.dispose()  # those of the migrations had the timeouts of answers
             gateway.database.work_as_command()
             grow(gateway, SyntheticTransfers(transfers, gateway.clock()), actor=OPERATOR)
         seconds = time.monotonic() - started
@@ -151,14 +150,14 @@ def _fight(small: Level, large: Level, options: argparse.Namespace) -> tuple[lis
         sys.stderr.write(f"{bar.what} done\n")
     mine, other = (statistics.mean(worker_bytes(level.served.process)) for level in (large, small))
     ratio = mine / other
-    verdict = judged(MEMORY, Interval(ratio, ratio), 0)
+    verdict = verdict_on(MEMORY, Interval(ratio, ratio), 0)
     found = f"{ratio:.2f} ({other / 1e6:.1f} to {mine / 1e6:.1f} MB)"
     lines.append(Line("memory of a worker", MEMORY, found, "", 0, verdict))
     return lines, rounds
 
 
 def _questions(transfers: int, folder: Path, served: Served) -> dict[str, Path]:
-    """Of each kind; the first of them are answered without an error."""
+    """Requests by kind; the first of them are answered without an error."""
     draw = random.Random(3)
     numbers = draw.sample(range(transfers), min(DIFFERENT, transfers))
     kinds = {
@@ -175,7 +174,7 @@ def _questions(transfers: int, folder: Path, served: Served) -> dict[str, Path]:
 
 
 def _histories(draw: random.Random) -> Iterator[Question]:
-    """Pages from anywhere in the histories of all users, of whom each has as many transfers."""
+    """Pages from anywhere in the histories of all users, who all have the same number of transfers."""
     now = round(time.time() * 1000)
     users = senders()
     for _ in range(20_000):

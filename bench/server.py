@@ -1,4 +1,4 @@
-"""How the shipped server bears many, slow, idle and busy clients: ``make bench ONLY=server``.
+"""The shipped server with many, slow, idle and busy clients: ``make bench ONLY=server``.
 
 It takes about five minutes; ``--quick`` is a smoke run whose figures mean nothing.
 """
@@ -21,7 +21,7 @@ from bench.contenders import GUNICORN, OURS, POSTGRES, SQLITE, Contender, Settin
 from bench.duels.bars import SHOWN, Bar
 from bench.duels.noise import cores, read_clocks, share_of_others
 from bench.duels.ratios import Bound, Interval
-from bench.duels.report import CONTESTANTS, Line, contestant_line, duel_lines, judged, print_bars
+from bench.duels.report import CONTESTANTS, Line, contestant_line, duel_lines, print_bars, verdict_on
 from bench.duels.rounds import Round, duel, measure, p99
 from bench.http import prepare
 from tests.load.events import TOKEN, Reporter
@@ -32,20 +32,21 @@ from tests.serving.crowd import idle_clients, slow_clients, slowest_answer
 
 BODY_EVENTS: Final = 5_000
 UPLOAD_SECONDS: Final = 2
-"""A round beside the reporter: about as long as one upload or more."""
+"""A round during an upload: about as long as one upload or more."""
 
-BESIDE_AT_MOST: Final = Bound(at_most=2.0)
+DURING_UPLOAD_AT_MOST: Final = Bound(at_most=2.0)
 PROBE_AT_MOST: Final = Bound(at_most=1.0)
 """Seconds."""
 
-CALLERS: Final = ((8, 0, BESIDE_AT_MOST), (16, 20, SHOWN))
-"""Connections, the milliseconds that each waits before it asks again, and the bar. Those who wait leave the
-server time to spare, so that they see each turn of an upload."""
+CALLERS: Final = ((8, 0, DURING_UPLOAD_AT_MOST), (16, 20, SHOWN))
+"""Connections, the milliseconds that each waits before the next request, and the bar. The waiting ones leave
+the server spare time, so that they see each turn of an upload.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A server under test, and what it is asked."""
+    """A server under test, and its requests."""
 
     contender: Contender
     served: Served
@@ -53,7 +54,7 @@ class Subject:
     questions: Path
 
     def round(self, connections: int, seconds: float, pause_ms: int = 0) -> Round:
-        """Ask for so long."""
+        """Send requests for so long."""
         return measure(
             self.contender, self.served, self.database, self.questions,
             connections=connections, seconds=seconds, pause_ms=pause_ms,
@@ -126,26 +127,26 @@ def _slow(subject: Subject, options: argparse.Namespace) -> Line:
     what = (
         f"{subject.contender.name}, {options.slow} silent and {options.slow} slow clients, slowest probe, s"
     )
-    verdict = judged(PROBE_AT_MOST, Interval(slowest, slowest), others, held_anyway=True)
+    verdict = verdict_on(PROBE_AT_MOST, Interval(slowest, slowest), others, held_anyway=True)
     return Line(what, PROBE_AT_MOST, f"{slowest:.3f}", "", others, verdict)
 
 
 def _fair(subject: Subject, pairs: int) -> list[Line]:
-    """The p99 of statuses beside an upload over the p99 alone."""
+    """The p99 of statuses during an upload over the p99 without one."""
     reporter = Reporter(subject.served.port, portion=BODY_EVENTS)
     reporter.upload()  # warms up
     lines: list[Line] = []
     for connections, pause_ms, bound in CALLERS:
 
-        def alone(connections: int = connections, pause_ms: int = pause_ms) -> Round:
+        def without(connections: int = connections, pause_ms: int = pause_ms) -> Round:
             return subject.round(connections, UPLOAD_SECONDS, pause_ms)
 
-        def beside(connections: int = connections, pause_ms: int = pause_ms) -> Round:
+        def during(connections: int = connections, pause_ms: int = pause_ms) -> Round:
             with reporter.at_work():
                 return subject.round(connections, UPLOAD_SECONDS, pause_ms)
 
-        fought = duel(beside, alone, pairs)
-        times = " / ".join(f"{_middle(side):.1f}" for side in zip(*fought.pairs, strict=True))
+        fought = duel(during, without, pairs)
+        times = " / ".join(f"{_median_ms(side):.1f}" for side in zip(*fought.pairs, strict=True))
         waiting = f", each waiting {pause_ms} ms" if pause_ms else ""
         what = f"{subject.contender.name}, {connections} callers{waiting}, p99 beside an upload ({times} ms)"
         lines += duel_lines([Bar(what, p99, bound)], fought)
@@ -154,12 +155,12 @@ def _fair(subject: Subject, pairs: int) -> list[Line]:
     return lines
 
 
-def _middle(rounds: Sequence[Round]) -> float:
+def _median_ms(rounds: Sequence[Round]) -> float:
     return statistics.median(p99(measured) for measured in rounds) / 1000
 
 
 def _idle(subject: Subject, count: int) -> str:
-    """What kept connections cost, and how they came out."""
+    """The cost of idle connections, and their spread over the workers."""
     master = subject.served.process
     before = sum(worker_bytes(master))
     with idle_clients(subject.served, count):

@@ -54,14 +54,14 @@ _UNUSUAL: Final[tuple[Callable[[TransferBuilder], TransferBuilder], ...]] = (
     ]
     * 8,
 )
-"""Every course without a release; a refund is the most common."""
+"""Every kind of transfer without a release; a refund is the most common."""
 
 
 class SyntheticTransfer(NamedTuple):
     """One transfer: which, when (microseconds since 1970), and how long until its release."""
 
     digest: str
-    """32 bytes in hex, which everything that looks random is taken from; also the transfer's id."""
+    """32 bytes in hex: the source of everything that looks random, and the transfer's id."""
     route: int
     """Index into ``SERIES``."""
     start: int
@@ -76,7 +76,7 @@ class SyntheticTransfer(NamedTuple):
 
 @dataclass(frozen=True)
 class SyntheticTransfers:
-    """``count`` transfers, the last of which are over at ``until``."""
+    """``count`` transfers, the last of which end at ``until``."""
 
     count: int
     until: datetime
@@ -189,5 +189,5 @@ def _mining(chain_id: int) -> tuple[int, int]:
 
 
 def senders() -> list[str]:
-    """The users' addresses, as they are kept."""
+    """The users' addresses, as they are stored."""
     return [checksum_address(user(n)) for n in range(_USERS)]

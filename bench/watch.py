@@ -1,4 +1,5 @@
-"""What reading a chain costs: our watcher beside the feed and a loop with web3, on the same logs.
+"""The cost of reading a chain: our watcher compared with the feed and with a loop with web3, on the same
+logs.
 
 ``make bench ONLY=watch`` takes about ten minutes; ``ARGS=--quick`` is a smoke run whose figures mean nothing.
 """
@@ -20,7 +21,7 @@ from bench.watching.arena import Arena, Reading, arena
 from bench.watching.setting import watching
 
 BARS: Final = {others.FEED: 0.8, others.WEB3: 2.0}
-"""So many times the speed of the other, in the median of the rounds, our watcher has to have."""
+"""Our watcher has to have so many times the speed of the other, in the median of the rounds."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -56,7 +57,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def _round(place: Arena, number: int) -> list[Reading]:
-    """Everybody once; who comes after our watcher changes from round to round."""
+    """Each reader once; the reader after our watcher changes from round to round."""
     watched = ours.watch(place, number)
     document = orjson.dumps(watching(ours.URLS))
     turns: list[Callable[[], Reading]] = [

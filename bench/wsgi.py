@@ -1,6 +1,6 @@
 """The gateway with one more command: ``flask --app bench.wsgi sandbox grow --transfers 10000000``.
 
-The application that is deployed does not have it: whatever exists for measuring only stands in this folder.
+The deployed application does not have it: code that is only for measurements is in this folder.
 """
 
 from app import create_app

@@ -1,1 +1,1 @@
-"""What `make` runs, beside the application."""
+"""Programs that `make` runs, in addition to the application."""

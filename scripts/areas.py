@@ -1,8 +1,8 @@
-"""Which areas of the tests a change is about: CI runs all tests of those, and the everyday ones of the rest.
+"""Which areas of the tests a change affects: CI runs all tests of those, and the everyday ones of the rest.
 
-``python scripts/areas.py COMMIT`` prints them, for what changed since the commit. Without a commit that this
-checkout knows it cannot be told, and all are printed. ``--here`` prints those of what differs in this
-checkout, committed or not, from the main branch that was fetched.
+``python scripts/areas.py COMMIT`` prints them, for the changes since the commit. If this checkout does not
+have the commit, all are printed. ``--here`` prints those of what differs in this checkout, committed or not,
+from the main branch that was fetched.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ EVERYWHERE: Final = (
     "app/values/",
     "config*.py", "wsgi.py", "pyproject.toml", "requirements*.txt", "scripts/areas.py", "tests/*.py", ".ci/",
 )  # fmt: skip
-"""What every area rests on."""
+"""What every area depends on."""
 
 _SERVER: Final = ("serving/", "gunicorn.conf.py", "app/monitoring/", "app/api/")
 _CONSOLE: Final = ("app/admin/", "app/console/", "app/accounts/", "app/approvals/")
@@ -82,7 +82,7 @@ AREAS: Final[dict[str, tuple[str, ...]]] = {
 
 
 def areas_of(changed: Iterable[str]) -> list[str]:
-    """The areas that changed files belong to; ``ALL`` where every area rests on one of them."""
+    """The areas that changed files belong to; ``ALL`` where every area depends on one of them."""
     files = list(changed)
     if _any(files, EVERYWHERE):
         return [ALL]

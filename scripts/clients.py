@@ -1,7 +1,6 @@
 """``make clients``: the types of the client libraries, made from the OpenAPI document and checked in.
 
-Each file begins with a digest of the document that it was made from, so that a test sees in a moment whether
-it is up to date.
+Each file begins with a digest of its document, so that a test sees quickly whether it is up to date.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 TYPESCRIPT: Final = ROOT / "clients" / "typescript"
 PYTHON: Final = ROOT / "clients" / "python"
 ENVIRONMENT: Final = ROOT / ".tmp" / "clients" / "environment"
-"""Python with what the generator and the tests of the Python client need; nothing of the gateway."""
+"""Python with the packages for the generator and the tests of the Python client; without the gateway."""
 
 SCHEMA: Final = Path("src") / "schema.ts"
 TYPES: Final = Path("transfer_gateway_client") / "types.py"
 MADE: Final = "Made by `make clients` from the OpenAPI document {}. Do not edit."
 
 PASSED_OVER: Final = ("info", "servers", "tags")
-"""Parts of the document that the types do not follow; so are `examples` of answers."""
+"""Parts of the document that the types do not depend on, nor on `examples` of answers."""
 
 
 def document() -> bytes:
@@ -37,21 +36,21 @@ def document() -> bytes:
 
 
 def made_from(text: bytes) -> str:
-    """The line that says what was made from this document."""
+    """The line with the digest of this document."""
     read = orjson.loads(text)
-    kept = {name: part for name, part in read.items() if name not in PASSED_OVER}
+    hashed = {name: part for name, part in read.items() if name not in PASSED_OVER}
     for operation in chain.from_iterable(path.values() for path in read["paths"].values()):
         for content in operation["responses"]["200"]["content"].values():
             content.pop("examples", None)
-    digest = hashlib.sha256(orjson.dumps(kept, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    digest = hashlib.sha256(orjson.dumps(hashed, option=orjson.OPT_SORT_KEYS)).hexdigest()
     return MADE.format(f"sha256:{digest}")
 
 
 def typescript(text: bytes, tools: Path) -> str:
     """The document as types of TypeScript.
 
-    :param tools: the ``node_modules`` that the lock file of the client asks for.
-    :raises subprocess.CalledProcessError: the generator failed, and said why.
+    :param tools: the ``node_modules`` of the client's lock file.
+    :raises subprocess.CalledProcessError: the generator failed, and has printed why.
     """
     program = tools / "openapi-typescript" / "bin" / "cli.js"
     made = subprocess.run(
@@ -63,8 +62,8 @@ def typescript(text: bytes, tools: Path) -> str:
 def python(text: bytes, environment: Path = ENVIRONMENT) -> str:
     """The schemas of the document as ``TypedDict``.
 
-    :param environment: as ``install`` made it.
-    :raises subprocess.CalledProcessError: the generator failed, and said why.
+    :param environment: made by ``install``.
+    :raises subprocess.CalledProcessError: the generator failed, and has printed why.
     """
     command = [
         str(environment / "bin" / "datamodel-codegen"),
@@ -84,9 +83,9 @@ def python(text: bytes, environment: Path = ENVIRONMENT) -> str:
 
 
 def install(environment: Path = ENVIRONMENT) -> None:
-    """Put into the environment what the group ``client`` of pyproject.toml names, as it is pinned.
+    """Install the pinned packages of the group ``client`` of pyproject.toml into the environment.
 
-    :raises subprocess.CalledProcessError: uv failed, and said why.
+    :raises subprocess.CalledProcessError: uv failed, and has printed why.
     """
     lock = ROOT / "requirements-dev.txt"
     stamp = environment / "stamp"

@@ -1,4 +1,4 @@
-"""The first start from a checkout compiles all that it imports: another process does half of it meanwhile."""
+"""The first start from a checkout compiles all imports: another process does half of it meanwhile."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _ROOT: Final = Path(__file__).resolve().parent.parent
 _IMPORTED_LATE: Final = (
     "flask_security", "wtforms", "webauthn", "cryptography", "flask_admin", "psycopg", "alembic", "google",
 )  # fmt: skip
-"""Packages that the start imports after others, which it compiles itself."""
+"""Packages that the start imports late, so that this process compiles them first."""
 
 
-def compile_beside() -> None:
-    """Start it where nothing is compiled yet. Nobody waits for it, and nothing depends on it."""
+def compile_in_parallel() -> None:
+    """Start it where nothing is compiled yet. The start does not wait for it or depend on it."""
     if sys.dont_write_bytecode or (_ROOT / "app" / "__pycache__").exists():
         return
     packages = Path(sysconfig.get_path("purelib"))

@@ -10,7 +10,7 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "errors.md"
 
 
 def main() -> None:
-    """Write everything from the heading *Codes* on anew."""
+    """Write everything from the heading *Codes* on again."""
     before, heading, _ = PAGE.read_text(encoding="utf-8").partition("## Codes\n")
     if not heading:
         raise SystemExit(f"{PAGE} has no heading Codes")

@@ -1,7 +1,7 @@
 """``make layout``: draw docs/images/layout.svg from the import contracts and the packages of the application.
 
-A room stands above another one where a contract keeps that one from importing it, and nothing keeps it from
-importing that one. What no contract orders shares a floor.
+A room is above another one where a contract forbids the other to import it, but not the reverse. Rooms that
+no contract orders share a floor.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 PICTURE: Final = ROOT / "docs" / "images" / "layout.svg"
 
 TOP: Final = "app/__init__"
-"""The composition root, which is no room: it puts them together."""
+"""The composition root. It is no room, but combines them."""
 
 Contract = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A package of the application, or a module beside the packages that a contract places.
+    """A package of the application, or a module next to the packages that a contract places.
 
-    ``parts`` are those that the room has of the parts of a feature, from pure modules up; None for a room
-    that is no feature.
+    ``parts`` are the parts of a feature that the room has, from pure modules up; None for a room that is no
+    feature.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Room:
 
 @dataclass(slots=True)
 class House:
-    """Floors from the top down, each with the contracts that keep it apart from the one above.
+    """Floors from the top down, each with the contracts that forbid it to import the one above.
 
     ``parts`` are the names of the parts of a feature, from pure modules up. ``upwards`` are rooms that import
     one of a floor above, and that one: no contract forbids it.
@@ -69,11 +69,11 @@ def house(contracts: Sequence[Contract], app: Path) -> House:
     above: dict[str, set[str]] = defaultdict(set)
     by_pair: dict[tuple[str, str], list[Contract]] = defaultdict(list)
     for contract in contracts:
-        for upper, lower in kept_apart(contract, rooms):
+        for upper, lower in forbidden_pairs(contract, rooms):
             above[lower].add(upper)
             by_pair[upper, lower].append(contract)
     for upper, lower in by_pair:
-        if (lower, upper) in by_pair:  # neither may import the other: nothing stands above
+        if (lower, upper) in by_pair:  # neither may import the other: neither is above
             above[lower].discard(upper)
     depths = depths_of([TOP, *rooms], above)
     inside, layers = features(contracts)
@@ -91,7 +91,7 @@ def house(contracts: Sequence[Contract], app: Path) -> House:
 
 
 def rooms_of(contracts: Sequence[Contract], app: Path) -> set[str]:
-    """The packages of the application, and the modules beside them that a contract places like these."""
+    """The packages of the application, and the modules next to them that a contract places like packages."""
     named = {
         name
         for contract in contracts
@@ -107,7 +107,7 @@ def rooms_of(contracts: Sequence[Contract], app: Path) -> set[str]:
 
 
 def imports_of(app: Path) -> set[tuple[str, str]]:
-    """The rooms that import each other, as the code has it."""
+    """The rooms that import each other, by the code."""
     found: set[tuple[str, str]] = set()
     for path in app.rglob("*.py"):
         importer = path.relative_to(app).parts[0].removesuffix(".py")
@@ -121,8 +121,8 @@ def imports_of(app: Path) -> set[tuple[str, str]]:
     return found
 
 
-def kept_apart(contract: Contract, rooms: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The pairs of rooms of which the second one must not import the first, by this contract."""
+def forbidden_pairs(contract: Contract, rooms: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The pairs of rooms of which the second must not import the first, by this contract."""
     if contract.get("forbidden_modules") == ["app"]:
         yield from ((TOP, room) for room in rooms)
     elif contract["type"] == "layers":
@@ -156,7 +156,7 @@ def layer_names(layer: str, contract: Contract) -> list[str]:
 
 
 def depths_of(names: Sequence[str], above: Mapping[str, set[str]]) -> dict[str, int]:
-    """How many floors are above each room at least.
+    """The least number of floors above each room.
 
     :raises SystemExit: the contracts put a room above itself.
     """
@@ -179,7 +179,7 @@ def features(contracts: Sequence[Contract]) -> tuple[set[str], list[str]]:
 
 
 def parts_of(room: Path, layers: Sequence[str], contracts: Sequence[Contract]) -> Iterator[bool]:
-    """Which of the parts a feature has, from pure modules up."""
+    """Which parts a feature has, from pure modules up."""
     pure = (each for contract in contracts if contract["id"] == "pure" for each in contract["source_modules"])
     yield any(module.startswith(f"app.{room.name}.") for module in pure)
     for layer in reversed(layers[:-1]):
@@ -238,7 +238,7 @@ def _text(x: float, y: float, said: str, *, colour: str = "soft", size: int = 0,
 
 
 def _draw_contracts(lines: list[str], apart: Sequence[Contract], explained: set[str], y: float) -> float:
-    """What keeps the floor above from being imported: each contract, the first time with its sentence.
+    """What forbids imports of the floor above: each contract, the first time with its sentence.
 
     :returns: where they end.
     """
@@ -305,7 +305,7 @@ def _draw_parts(lines: list[str], parts: Sequence[str], y: float) -> float:
 
 
 def main() -> None:
-    """Draw it anew."""
+    """Draw it again."""
     PICTURE.write_text(draw(house(contracts_of(ROOT), ROOT / "app")), encoding="utf-8")
 
 

@@ -1,6 +1,6 @@
-"""``make lint``: whether migrations lock what is in use, by squawk, over the SQL that they would run.
+"""``make lint``: whether migrations lock tables in use, by squawk, over the SQL that they would run.
 
-Every migration after 0009 is looked at. One that squawk complains about without need says so itself: in
+Every migration after 0009 is checked. One that squawk reports without need has its own exemptions: in
 ``SQUAWK``, the name of each rule with the reason why it does not apply there.
 """
 
@@ -27,7 +27,7 @@ from config import Settings
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 SINCE: Final = "0009"
-"""Migrations after this one are looked at."""
+"""Migrations after this one are checked."""
 
 OLDEST_POSTGRESQL: Final = "15.0"
 
@@ -44,7 +44,7 @@ EVERYWHERE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """What squawk does not like in the SQL of a revision."""
+    """A report of squawk about the SQL of a revision."""
 
     revision: str
     rule: str
@@ -76,14 +76,14 @@ def exemptions(script: Script) -> Mapping[str, str]:
 
 
 def complaints_about(script: Script) -> list[Complaint]:
-    """What squawk does not like in the way up, without what is exempt."""
+    """The reports about an upgrade, without its exemptions."""
     exempt = {**EVERYWHERE, **exemptions(script)}
     found = complaints_in(script.revision, sql_of(f"{script.down_revision}:{script.revision}"))
     return [complaint for complaint in found if complaint.rule not in exempt]
 
 
 def sql_of(span: str) -> str:
-    """The SQL that PostgreSQL would be sent.
+    """The SQL for PostgreSQL.
 
     :param span: two revisions, as in ``0009:0010``.
     """
@@ -101,13 +101,13 @@ def _written(run: Callable[[Config], None]) -> str:
 
 @cache
 def _application() -> Flask:
-    """For a PostgreSQL that nobody asks anything."""
+    """An application for a PostgreSQL that is never connected to."""
     url, key = "postgresql+psycopg://nobody@localhost/none", "lint" * 8
     return create_app(Settings(database_url=url, secret_key=key, audit_key=key, doors=("api",)))
 
 
 def complaints_in(revision: str, sql: str) -> list[Complaint]:
-    """Everything that squawk does not like in SQL."""
+    """All reports of squawk about SQL."""
     return list(_squawk(revision, sql))
 
 

@@ -1,4 +1,4 @@
-"""``make proto``: the Python messages of proto/, which are checked in beside the code that uses them."""
+"""``make proto``: the Python messages of proto/, which are checked in next to the code that uses them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parent.parent
 
 HOMES: Final = {"refund.proto": Path("app/refunds"), "gateway.proto": Path("app/grpcweb")}
-"""Each file of proto/ and the folder that its messages are kept in."""
+"""Each file of proto/ and the folder of its messages."""
 
 
 def generate(root: Path) -> None:
-    """Write every file's messages and their types under ``root``, into folders that are there.
+    """Write every file's messages and their types under ``root``, into existing folders.
 
-    :raises subprocess.CalledProcessError: where the compiler refuses a file; it has said why.
+    :raises subprocess.CalledProcessError: the compiler refuses a file, and has printed why.
     """
     for name, home in HOMES.items():
         out = root / home

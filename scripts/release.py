@@ -1,6 +1,6 @@
 """``make release VERSION=x``: whether this commit can be released, and what to do then (docs/releases.md).
 
-It changes nothing: who releases runs what it prints.
+It changes nothing: the releasing person runs the commands that it prints.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ _ENTRY: Final = re.compile(r"^## \[(\d+\.\d+\.\d+)\] - (\S+)$", re.MULTILINE)
 _TESTED: Final = Path("build/tested-commit")
 """Holds the commit whose tests passed: ``make soak`` writes it."""
 _AUDITED: Final = Path("build/audited-commit")
-"""Holds the commit about whose lock files everything was looked up, and a line for each known hole: ``make
-audit`` writes it."""
+"""The commit whose lock files were audited, and a line for each known hole: ``make audit`` writes it."""
 
 _TO_DO: Final = """\
 {version} can be released. What is left:
@@ -35,7 +34,7 @@ _TO_DO: Final = """\
 
 
 def complaints(root: Path, version: str) -> list[str]:
-    """What keeps the commit from being released as this version, in words for whoever releases."""
+    """What prevents a release of the commit as this version, in words for the releasing person."""
     if not _NUMBER.fullmatch(version):
         return [f"VERSION={version}: must be three numbers, such as 1.4.0"]
     checks: tuple[Callable[[Path, str], str | None], ...] = (
@@ -99,7 +98,7 @@ def _audit(root: Path, _version: str) -> str | None:
 
 
 def _audited(root: Path) -> tuple[str, list[str]]:
-    """The commit that was looked up last, and its known holes."""
+    """The commit that was audited last, and its known holes."""
     file = root / _AUDITED
     commit, *holes = file.read_text(encoding="utf-8").splitlines() if file.exists() else [""]
     return commit, holes
@@ -115,12 +114,12 @@ def _git(root: Path, *words: str) -> str:
 
 
 def note_tested(root: Path) -> str:
-    """Note which commit was tested; nothing is noted of a tree with changes. What was done, in words."""
+    """Note which commit was tested, unless the tree has changes. Returns what was done, in words."""
     return _noted(root, _TESTED, [], "all tests passed on")
 
 
 def note_audited(root: Path, holes: Sequence[str]) -> str:
-    """Note for which commit everything was looked up, and the known holes, which its notes must explain."""
+    """Note for which commit everything was audited, and the known holes, which its notes must explain."""
     return _noted(root, _AUDITED, holes, f"everything was looked up, {len(holes)} known holes, on")
 
 
@@ -135,7 +134,7 @@ def _noted(root: Path, name: Path, lines: Sequence[str], what: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Say what keeps it, or what to do; with ``--tested`` keep that the tests passed."""
+    """Print what prevents a release, or what to do; with ``--tested`` note that the tests passed."""
     if arguments == ["--tested"]:
         print(note_tested(ROOT))  # noqa: T201
         return 0

@@ -1,7 +1,7 @@
 """``make screenshots``: the console's pages with the sandbox, light and dark, into docs/images/.
 
-Starts a gateway of its own on a database of its own, and a browser. What is pictured is always the
-same story, at the time of the run.
+Starts its own gateway with its own database, and a browser. The pictures always show the same story, at the
+time of the run.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ PAGES = {
     "route": "/admin/routes/1",
     "audit": "/admin/audit/",
 }
-"""What docs/console.md shows, and the README the first of, by the name of the picture."""
+"""The pages in docs/console.md, the first also in the README, by the name of the picture."""
 
 PHONE_PAGES = ("dashboard", "transfer")
-"""Those of them that are also pictured as a phone shows them."""
+"""Those of them that also have a picture of a phone."""
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
 SIZE: ViewportSize = {"width": 1280, "height": 900}
@@ -61,16 +61,16 @@ def gateway(folder: Path) -> Iterator[tuple[str, str]]:
         text=True,
     )
     try:
-        yield told(process)
+        yield printed(process)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(30)
 
 
-def told(process: subprocess.Popen[str]) -> tuple[str, str]:
-    """What the start prints: where the console is, and the password.
+def printed(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """The address of the console and the password, from the output of the start.
 
-    :raises SystemExit: it ended without saying so.
+    :raises SystemExit: it ended without printing them.
     """
     password = ""
     for line in process.stdout or ():
@@ -81,8 +81,8 @@ def told(process: subprocess.Popen[str]) -> tuple[str, str]:
     raise SystemExit("the gateway did not start")
 
 
-def ask_for_estimates(base: str) -> None:
-    """Something for the dashboard to count."""
+def request_estimates(base: str) -> None:
+    """Request some estimates for the dashboard's counts."""
     for number in range(40):
         for src, dst, amount in ((1, 56, 10**8 + number), (1, 77, 10**6), (56, 1, 10), (137, 43114, 10**40)):
             url = ESTIMATE.format(base=base, src=src, dst=dst, amount=amount)
@@ -137,7 +137,7 @@ def main() -> None:
         gateway(Path(folder)) as (base, password),
         sync_playwright() as playwright,
     ):
-        ask_for_estimates(base)
+        request_estimates(base)
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         picture(browser, base, password)
         browser.close()

@@ -1,19 +1,19 @@
 """``make run``: from a bare checkout to a gateway that answers.
 
-Makes a secret key where the environment has none, migrates the database, keeps the sandbox of an
-embedded database filled, has the documentation built by another process, and becomes gunicorn. Whatever is
-wrong ends it with one line; only the documentation may be missing.
+Makes a secret key where the environment has none, migrates the database, loads and refreshes the sandbox in
+an embedded database, starts another process that builds the documentation, and becomes gunicorn. Any fault
+ends it with one line; only the documentation may be missing.
 """
 
 from __future__ import annotations
 
-if __name__ == "__main__":  # gunicorn goes on in this process; whoever imports this module stays as they are
+if __name__ == "__main__":  # gunicorn goes on in this process; an importing module stays unchanged
     import gc
 
-    from scripts.compiling import compile_beside
+    from scripts.compiling import compile_in_parallel
     from serving import patch
 
-    compile_beside()
+    compile_in_parallel()
     gc.disable()  # until wsgi.py has imported everything
     patch()
 
@@ -53,7 +53,7 @@ FIRST_OPERATOR = "admin@localhost"
 
 
 def secret_key(file: Path = KEY_FILE) -> str:
-    """The key kept in the file, made on the first call; only its owner may read it.
+    """The key stored in the file, made on the first call; only its owner may read it.
 
     :raises SystemExit: where the file cannot be read or written, or is empty.
     """
@@ -63,14 +63,14 @@ def secret_key(file: Path = KEY_FILE) -> str:
         raise SystemExit(f"SECRET_KEY: not set, and {unusable}") from None
 
 
-def open_every_door() -> None:
-    """Serve those who wait as well, where nobody chose the doors: this address is all there is."""
+def open_every_interface() -> None:
+    """Also serve waiting where the interfaces are not set: there is no other process for it."""
     if not os.environ.get("DOORS"):
         os.environ["DOORS"] = ",".join((*ALL_DOORS, "wait"))
 
 
 def check_address(settings: Settings) -> None:
-    """Find out now, not after a minute of preparations, whether the addresses can be served.
+    """Check now, not after a minute of preparations, whether the addresses can be served.
 
     :raises SystemExit: with the variable to change.
     """
@@ -79,9 +79,9 @@ def check_address(settings: Settings) -> None:
 
 
 def prepare_database(app: Flask) -> None:
-    """Migrate; fill an empty embedded database with the sandbox, and keep that fresh.
+    """Migrate; load the sandbox into an empty embedded database, and refresh it.
 
-    Never on PostgreSQL: an empty database there is one that waits for its own network.
+    Never on PostgreSQL: an empty database there waits for its own network.
 
     :raises SystemExit: where the database cannot be used.
     """
@@ -108,7 +108,7 @@ def prepare_database(app: Flask) -> None:
 
 
 def migrate_database(database: Database) -> None:
-    """Migrate, unless a newer version has: its schema is either good enough or cannot be served.
+    """Migrate, unless a newer version has. Its schema can then be served by this version, or not.
 
     :raises SystemExit: this version cannot run on that schema.
     """
@@ -122,7 +122,9 @@ def migrate_database(database: Database) -> None:
 
 
 def first_account(database: Database, audit_keys: AuditKeys, two_persons: TwoPersons) -> str:
-    """How to sign in to the console: where nobody can, an account is made, its password said this once."""
+    """How to sign in to the console. Where there is no account yet, one is made, and its password is shown
+    once.
+    """
     if any(account.active for account in list_accounts(database)):
         return ""
     password = generate_password()
@@ -130,7 +132,7 @@ def first_account(database: Database, audit_keys: AuditKeys, two_persons: TwoPer
         create_account(
             database, audit_keys, two_persons, FIRST_OPERATOR, password, Role.ADMIN, actor=cli_actor()
         )
-    except AccountRefused:  # another process has made it meanwhile, or the account is switched off
+    except AccountRefused:  # another process has made it meanwhile, or the account is disabled
         return ""
     return (
         f"Sign in to the console as {FIRST_OPERATOR} with the password {password} (shown this once).\n"
@@ -140,14 +142,16 @@ def first_account(database: Database, audit_keys: AuditKeys, two_persons: TwoPer
 
 
 def how_webhooks_are_sent(settings: Settings) -> str:
-    """What else to start: the sender is a process of its own, so that servers can be restarted beside it."""
+    """What else to start. The sender is a separate process, so that servers can be restarted without it."""
     if not {"api", "admin"} & set(settings.doors):
         return ""
     return "Webhooks are sent by another process, beside this one: .venv/bin/flask --app wsgi deliver\n"
 
 
 def build_documentation(settings: Settings) -> None:
-    """Have another process build what ``/docs`` serves, once the gateway answers: nobody waits for it."""
+    """Start a process that builds what ``/docs`` serves after the gateway answers: the start does not wait
+    for it.
+    """
     address = (settings.host, str(settings.port))
     subprocess.Popen([sys.executable, "-m", "scripts.docs_site.later", *address], stdin=subprocess.DEVNULL)
 
@@ -157,7 +161,7 @@ def main() -> None:
     os.chdir(ROOT)
     if not (os.environ.get("SECRET_KEY") or os.environ.get("SECRET_KEY_FILE")):
         os.environ["SECRET_KEY"] = secret_key()
-    open_every_door()
+    open_every_interface()
     settings = load_settings()
     if make_url(settings.database_url).render_as_string() in ("sqlite://", "sqlite:///:memory:"):
         raise SystemExit("DATABASE_URL: must be a file or a server that the workers can share")
@@ -169,8 +173,8 @@ def main() -> None:
     if "api" in settings.doors:
         build_documentation(settings)
     sys.stdout.write(how_webhooks_are_sent(settings))
-    # In this process, whose imports are done: a second interpreter would double the time to start.
-    # The first argument is what gunicorn starts again when it is told to upgrade itself (USR2).
+    # In this process, whose imports are done: a second interpreter would double the time to start. The first
+    # argument is the program that gunicorn starts again for an upgrade (USR2).
     sys.argv = [str(Path(sys.executable).with_name("gunicorn")), "-c", "gunicorn.conf.py", "wsgi:app"]
     runpy.run_module("gunicorn", run_name="__main__")
 

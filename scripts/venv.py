@@ -1,9 +1,9 @@
-"""Make ``.venv`` hold what is named: ``python scripts/venv.py requirements.txt docs``.
+"""Install named packages into ``.venv``: ``python scripts/venv.py requirements.txt docs``.
 
 A name is a requirements file, or a group of ``pyproject.toml``, whose packages are then those that
 ``requirements-dev.txt`` pins. uv installs them; where this machine has none, pip installs the pinned one
 first. Where that is not possible, pip installs everything. Every package is checked by its hash. What was
-installed is remembered, so the next start is quick. Needs nothing but Python.
+installed is noted, so the next start is quick. Needs only Python.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 LOCK = "requirements-dev.txt"
-"""Pins everything: what other files pin is in it, too."""
+"""Pins everything: it includes what other files pin."""
 
 PIP_INSTALL = ["install", "-qq", "--no-input", "--disable-pip-version-check", "--require-hashes"]
 
@@ -33,7 +33,7 @@ Or name another Python: PYTHON=/path/to/python make run"""
 
 
 def fingerprint(name: str) -> str:
-    """A hash of what is installed under that name, and of the Python it is installed for."""
+    """A hash of what is installed under that name, and of the Python that it is installed for."""
     lock = ROOT / (name if name.endswith(".txt") else LOCK)
     return hashlib.sha256(sys.version.encode() + b"\0" + lock.read_bytes()).hexdigest()
 
@@ -44,8 +44,8 @@ def stamp_of(name: str) -> Path:
 
 
 def is_current(name: str) -> bool:
-    """Whether the environment works and holds what is named, by itself or as a part of everything."""
-    works = Path(sys.prefix) == VENV or runs(str(PYTHON), "-c", "")  # it runs this, mostly
+    """Whether the environment works and has what is named, by itself or as a part of everything."""
+    works = Path(sys.prefix) == VENV or runs(str(PYTHON), "-c", "")  # mostly it runs this
     return works and any(
         stamp_of(each).exists() and stamp_of(each).read_text(encoding="utf-8") == fingerprint(each)
         for each in (name, LOCK)
@@ -53,7 +53,7 @@ def is_current(name: str) -> bool:
 
 
 def runs(*command: str) -> bool:
-    """Whether the command ends well (an interpreter that was upgraded or moved away leaves a dead link)."""
+    """Whether the command succeeds. An interpreter that was upgraded or moved away leaves a dead link."""
     try:
         done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, check=False)
     except OSError:
@@ -71,7 +71,7 @@ def find_pip() -> list[str]:
 
     :raises SystemExit: with what to install.
     """
-    if find_spec("pip"):  # compiled, which in a wheel it never is: that takes two seconds
+    if find_spec("pip"):  # compiled, which it never is in a wheel: that takes two seconds
         return [sys.executable, "-m", "pip", "--python", str(PYTHON)]
     wheels = [Path(found) for found in (sysconfig.get_config_var("WHEEL_PKG_DIR"),) if found]
     if (bundled := find_spec("ensurepip")) and bundled.origin:
@@ -99,7 +99,7 @@ def find_uv() -> str | None:
 
 
 def version_of(uv: str) -> str:
-    """What a uv says of its version; nothing where it does not start."""
+    """The version that a uv prints; empty where it does not start."""
     try:
         return subprocess.run([uv, "--version"], capture_output=True, text=True, check=False).stdout.strip()
     except OSError:
@@ -118,7 +118,7 @@ def installer(name: str) -> list[str]:
 
 
 def install(name: str) -> None:
-    """Install what is named and remember that it is there.
+    """Install what is named and note that.
 
     :raises SystemExit: where that failed; what failed has been printed.
     """

@@ -1,1 +1,1 @@
-"""What our answers are measured against: the least work that each kind of server can do."""
+"""Comparisons for our answers: the least work that each kind of server can do."""

@@ -1,4 +1,4 @@
-"""FastAPI with asyncpg: our status query, the JSON and headers that we answer, without any of our rules."""
+"""FastAPI with asyncpg: our status query, with our JSON and headers, without our rules."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ WHERE t.transfer_id = $1
 """
 HEADERS = dict([NO_STORE, *AS_IT_IS, ANY_ORIGIN, ("Access-Control-Expose-Headers", EXPOSED_HEADERS)])
 NEWEST = "SELECT received_at FROM events ORDER BY seq DESC LIMIT 1"
-KEPT_SECONDS = 1
-"""How old the time of the newest event may be, as with us."""
+CACHED_SECONDS = 1
+"""How old the cached time of the newest event may be, as with us."""
 
 
 class Question(BaseModel):
-    """The body of a status question."""
+    """The body of a status request."""
 
     transfer_id: str
 
@@ -55,7 +55,7 @@ async def pool(app: FastAPI) -> AsyncIterator[None]:
 
 async def _look(app: FastAPI) -> None:
     while True:
-        await asyncio.sleep(KEPT_SECONDS)
+        await asyncio.sleep(CACHED_SECONDS)
         app.state.as_of = _written(await app.state.pool.fetchval(NEWEST))
 
 

@@ -1,1 +1,1 @@
-"""Two contestants measured in turns, second by second: what may be said about the ratio of their figures."""
+"""Two contestants measured in turns, second by second: what is known about the ratio of their figures."""

@@ -1,4 +1,4 @@
-"""Which two are measured in turns, and what must hold between them."""
+"""The pairs that are measured in turns, and the limits of their ratios."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Two contestants, and what must hold between them."""
+    """Two contestants, and the limits of their ratios."""
 
     ours: Contender
     theirs: Contender
@@ -61,7 +61,7 @@ MATCHES: Final = (
     Match(LATENCY, FLOOR, (Bar("latency / floor", rate, Bound(at_least=0.95)),)),
     Match(FLOOR, FLOOR, (Bar("control: the floor against itself", rate, SHOWN),)),
 )
-"""The control tells how far from 1 a ratio comes without any difference."""
+"""The control shows how far from 1 a ratio comes without any difference."""
 
 STEADY: Final = STATUS.name
 STEADY_BOUND: Final = Bound(at_least=0.7)

@@ -22,9 +22,9 @@ class Clocks:
 
     wall: float
     busy: float
-    """That all cores worked for anybody, this machine's host included."""
+    """That all cores worked for any process, this machine's host included."""
     own: float
-    """That they worked for what is measured and for whoever measures."""
+    """That they worked for what is measured and for the measuring process."""
 
 
 def read_clocks(roots: Sequence[psutil.Process]) -> Clocks:
@@ -40,7 +40,7 @@ def read_clocks(roots: Sequence[psutil.Process]) -> Clocks:
 
 
 def share_of_others(before: Clocks, after: Clocks, cores: int) -> float:
-    """The part of so many cores that was used by others between the two readings, 0 to 1.
+    """The part of so many cores that others used between the two readings, 0 to 1.
 
     A core's time is counted in ticks of 10 ms, so in short spans it can look as if we had used more than all.
     """

@@ -1,4 +1,4 @@
-"""What the ratios of some rounds tell, and whether a bar is held by them. Pure and without chance."""
+"""The interval of the ratios of some rounds, and whether it holds a bar. Pure and without chance."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ RESAMPLES: Final = 4_000
 CONFIDENCE: Final = 0.95
 FEWEST: Final = 6
 """Of fewer ratios not even the range from the lowest to the highest covers the median with 95 % confidence:
-it misses it when all lie on one side, which is twice ``2**-n``."""
+it misses it when all lie on one side, which is twice ``2**-n``.
+"""
 
 _SEED: Final = 14
 
 
 class Verdict(Enum):
-    """What a run says about a bar."""
+    """The result of a run for a bar."""
 
     HELD = "held"
     MISSED = "**missed**"
@@ -29,7 +30,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Where the median of ever more rounds would lie, with ``CONFIDENCE``."""
+    """The interval of the median of unlimited rounds, with ``CONFIDENCE``."""
 
     low: float
     high: float
@@ -40,12 +41,12 @@ ANYWHERE: Final = Interval(0.0, math.inf)
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What a ratio must be: at least or at most so much; nothing when it is only shown."""
+    """The limit of a ratio: at least or at most so much; none when it is only shown."""
 
     at_least: float | None = None
     at_most: float | None = None
 
-    def judge(self, found: Interval) -> Verdict:
+    def verdict(self, found: Interval) -> Verdict:
         """Held or missed when the whole interval is on one side of the bar."""
         if self._holds(found.low) and self._holds(found.high):
             return Verdict.HELD
@@ -57,7 +58,7 @@ class Bound:
 
     @property
     def is_bar(self) -> bool:
-        """Whether there is something to hold."""
+        """Whether there is a limit."""
         return self.at_least is not None or self.at_most is not None
 
     def __str__(self) -> str:
@@ -77,7 +78,7 @@ class Estimate:
 
 
 def estimate(ratios: Sequence[float]) -> Estimate:
-    """What these ratios, one a pair of neighbours, tell about their median.
+    """The estimate of the median of these ratios, one a pair of neighbours.
 
     :raises ValueError: there are none.
     """

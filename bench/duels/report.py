@@ -21,7 +21,7 @@ CONTESTANTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What was found about one bar."""
+    """The result for one bar."""
 
     what: str
     bound: Bound
@@ -37,23 +37,23 @@ class Line:
 
 
 def duel_lines(bars: Sequence[Bar], duel: Duel) -> list[Line]:
-    """A line for each of the bars. On a machine that is not quiet nothing is held or missed."""
+    """A line for each of the bars. On a machine that is not quiet no bar is held or missed."""
     cpu = " / ".join(f"{statistics.median(side):.0f}" for side in _cpu_of_both(duel))
     lines = []
     for bar in bars:
         found = estimate(duel.ratios(bar.figure))
-        verdict = judged(bar.bound, found.interval, duel.others)
+        verdict = verdict_on(bar.bound, found.interval, duel.others)
         text = f"{found.median:.2f} ({_written(found.interval)})"
         lines.append(Line(bar.what, bar.bound, text, cpu, duel.others, verdict))
     return lines
 
 
-def judged(bound: Bound, found: Interval, others: float, *, held_anyway: bool = False) -> Verdict:
-    """What may be said about a bar while others used so much of the machine.
+def verdict_on(bound: Bound, found: Interval, others: float, *, held_anyway: bool = False) -> Verdict:
+    """The verdict about a bar while others used so much of the machine.
 
-    :param held_anyway: more noise can only make the figure worse, so that a bar that is held is held.
+    :param held_anyway: more noise can only make the figure worse, so a held bar stays held.
     """
-    verdict = bound.judge(found)
+    verdict = bound.verdict(found)
     if others <= QUIET or (held_anyway and verdict is Verdict.HELD):
         return verdict
     return Verdict.UNCLEAR
@@ -71,7 +71,7 @@ def _written(interval: Interval) -> str:
 def steady_line(rounds: Sequence[Round]) -> Line | None:
     """The slowest round over the median one, of rounds in which the machine was quiet; none without rounds.
 
-    A round is one second, and one second of somebody else's work is enough to make it slow.
+    A round is one second, and one second of other work is enough to make it slow.
     """
     ours = [measured for measured in rounds if measured.name == STEADY]
     quiet = [measured for measured in ours if measured.others <= QUIET]
@@ -85,12 +85,12 @@ def steady_line(rounds: Sequence[Round]) -> Line | None:
         f"{ratio:.2f} ({len(quiet)} of {len(ours)} rounds were quiet)",
         "",
         statistics.mean(measured.others for measured in ours),
-        STEADY_BOUND.judge(Interval(ratio, ratio)) if enough else Verdict.UNCLEAR,
+        STEADY_BOUND.verdict(Interval(ratio, ratio)) if enough else Verdict.UNCLEAR,
     )
 
 
 def print_bars(lines: Sequence[Line]) -> bool:
-    """The table of bars, and whether the machine was quiet; whether no bar is missed."""
+    """Print the table of bars, and whether the machine was quiet. Returns whether no bar is missed."""
     print("| ratio | bar | median (95 %) | µs CPU | others | |")
     print("|---|---:|---:|---:|---:|---|")
     for line in lines:
@@ -117,12 +117,12 @@ def contestant_line(rounds: Sequence[Round]) -> str:
     """One contestant as a row: rate, p50, p99, bytes, processor time of server and of database."""
     rates = [rate(measured) for measured in rounds]
 
-    def middle(figure: Callable[[Round], float]) -> float:
+    def median(figure: Callable[[Round], float]) -> float:
         return statistics.median(figure(measured) for measured in rounds)
 
     return (
         f"| {rounds[0].name} | {statistics.median(rates):,.0f} ({min(rates):,.0f} to {max(rates):,.0f}) "
-        f"| {middle(p50) / 1000:.2f} | {middle(p99) / 1000:.2f} "
-        f"| {middle(lambda r: r.load.bytes / r.load.requests):.0f} | {middle(lambda r: r.server_us):.0f} "
-        f"| {middle(lambda r: r.database_us):.0f} |"
+        f"| {median(p50) / 1000:.2f} | {median(p99) / 1000:.2f} "
+        f"| {median(lambda r: r.load.bytes / r.load.requests):.0f} | {median(lambda r: r.server_us):.0f} "
+        f"| {median(lambda r: r.database_us):.0f} |"
     )

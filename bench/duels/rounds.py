@@ -48,7 +48,7 @@ def p99(measured: Round) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Duel:
-    """Pairs of rounds, each of which was measured right before or after the other."""
+    """Pairs of rounds, measured directly after each other."""
 
     pairs: Sequence[tuple[Round, Round]]
 
@@ -71,8 +71,8 @@ class Duel:
 def duel(ours: Callable[[], Round], theirs: Callable[[], Round], pairs: int) -> Duel:
     """So many pairs, after one that warms up and is not counted.
 
-    Who begins changes from pair to pair, so that what drifts favours none, and no round is in two pairs, so
-    that the ratios are independent of each other.
+    The first of each pair alternates, so that a drift favours none. No round is in two pairs, so that the
+    ratios are independent of each other.
     """
     made: list[tuple[Round, Round]] = []
     for number in range(pairs + 1):
@@ -96,9 +96,9 @@ def measure(
 ) -> Round:
     """One contestant in one round.
 
-    :param database: the process over all that serve PostgreSQL.
-    :param questions: what it is asked, as a file for wrk.
-    :param pause_ms: how long a connection waits before it asks again, in milliseconds.
+    :param database: the parent process of all that serve PostgreSQL.
+    :param questions: its requests, as a file for wrk.
+    :param pause_ms: how long a connection waits before the next request, in milliseconds.
     :raises SystemExit: a request failed, or none was answered.
     """
     ours, before = [served.process], read_clocks([database])

@@ -1,1 +1,1 @@
-"""What ``python -m bench.watch`` compares: a chain out of memory, and those who read it."""
+"""What ``python -m bench.watch`` compares: a chain in memory, and its readers."""

@@ -23,7 +23,7 @@ from tests.postgres import gateway_on, postgres_server
 
 TIMEOUT_SECONDS = 1_800.0
 LOOKS_EVERY = 0.2
-"""Seconds: looking takes time from those who are looked at."""
+"""Seconds. More frequent checks would take time from the readers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Arena:
         return new_postgres_database(self.server, self.template)
 
     def url(self, name: str) -> str:
-        """One of the URLs of the node; what comes in there is counted under the name."""
+        """One of the URLs of the node; its requests are counted under the name."""
         return f"http://127.0.0.1:{self.node}/{name}"
 
     def calls(self) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def arena(blocks: int, logs: int, folder: Path) -> Iterator[Arena]:
 class Reading:
     """What one reader did in one round.
 
-    :param seconds: from its first question to its end.
+    :param seconds: from its first request to its end.
     :param facts: logs, of a feed its lines.
     :param cpu: seconds of its own processes after their start, without the node's and the database's.
     :param requests: over HTTP.
@@ -94,12 +94,12 @@ class Reading:
 @contextmanager
 def running(command: Sequence[str], settings: Mapping[str, str], log: Path) -> Iterator[psutil.Popen]:
     """A process of a reader; what still runs at the end of the block is ended."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     with log.open("w") as output:
         child = psutil.Popen(
             command,
             cwd=ROOT,
-            env={**kept, **settings},
+            env={**inherited, **settings},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -117,14 +117,14 @@ def running(command: Sequence[str], settings: Mapping[str, str], log: Path) -> I
 
 
 def begin(child: psutil.Popen, place: Arena, names: Collection[str]) -> float:
-    """Wait for its first question under one of the names; the processor's seconds that its start took."""
+    """Wait for its first request under one of the names. Returns the processor's seconds of its start."""
     while child.poll() is None and not place.calls().keys() & set(names):
         time.sleep(LOOKS_EVERY / 4)
     return cpu_seconds([child])
 
 
 def finish(child: psutil.Popen, is_done: Callable[[], bool], log: Path) -> tuple[float, float]:
-    """Wait until it is done; the moment of it, and the processor's seconds used until then.
+    """Wait until it is done. Returns that moment, and the processor's seconds used until then.
 
     :raises SystemExit: the process ended before, or it takes too long.
     """

@@ -1,7 +1,7 @@
 """A chain that is a function of a few numbers, and its answers as a node's bytes.
 
-Blocks carry nothing but the transactions of our logs. The hashes are not those of the encoded headers, which
-nobody who is compared here checks; all else that a reader can check fits: parents, blooms, places, filters.
+Blocks have only the transactions of our logs. The hashes are not those of the encoded headers, which none of
+the compared readers checks; all else that a reader can check fits: parents, blooms, places, filters.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ LOG = (
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A log as the node tells it, and what filters look at."""
+    """A log as the node returns it, and the values that filters compare."""
 
     block: int
     address: str
@@ -58,11 +58,10 @@ class Answered:
 
 
 class Chain:
-    """The answers to whatever a reader of logs asks."""
+    """The answers to all requests of a reader of logs."""
 
     def __init__(self, blocks: int, logs: int) -> None:
-        """
-        :param blocks: that may have logs; the last of those on top is of now.
+        """:param blocks: that may have logs; the last of those on top has the present time.
         :param logs: so many, spread over the blocks at random.
         """
         self.bridges = bridges()

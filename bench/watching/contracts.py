@@ -1,4 +1,4 @@
-"""The logs of the bridge contracts as bytes, encoded apart from the code that is to read them."""
+"""The logs of the bridge contracts as bytes, encoded independently of the code that reads them."""
 
 from __future__ import annotations
 

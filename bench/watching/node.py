@@ -1,6 +1,6 @@
 """A node that answers from memory: ``python -m bench.watching.node BLOCKS LOGS PORT``.
 
-The path of a request is a name, so that a reader can have several URLs; ``GET /`` answers how often each
+The path of a request is a name, so that a reader can have several URLs; ``GET /`` returns how often each
 method was called, by name.
 """
 
@@ -20,19 +20,19 @@ from bench.watching.chain import Chain
 from bench.watching.setting import CHAIN
 
 MOST_LOGS = 10_000
-"""In one answer, as many providers have it."""
+"""In one answer, as with many providers."""
 
 
 @dataclass(slots=True)
-class Asked:
-    """What came in at one URL, and when the first of it did: this machine's monotonic clock, in seconds."""
+class Received:
+    """The requests at one URL, and when the first came: this machine's monotonic clock, in seconds."""
 
     first: float = field(default_factory=time.monotonic)
     methods: Counter[str] = field(default_factory=Counter)
 
 
 class Refused(Exception):
-    """What the node says instead of an answer."""
+    """What the node returns instead of an answer."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -80,11 +80,11 @@ def _logs(chain: Chain, wanted: dict[str, Any]) -> str:
 
 
 class Http(asyncio.Protocol):
-    """Just enough of HTTP/1.1 for clients that send a length and keep the connection."""
+    """Just enough of HTTP/1.1 for clients that send a length and reuse the connection."""
 
-    def __init__(self, chain: Chain, asked: dict[str, Asked]) -> None:
+    def __init__(self, chain: Chain, received: dict[str, Received]) -> None:
         self.chain = chain
-        self.asked = asked
+        self.received = received
         self.received = bytearray()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -110,12 +110,12 @@ class Http(asyncio.Protocol):
     def _respond(self, method: bytes, path: bytes, body: bytes) -> None:
         said: bytes
         if method == b"post":
-            asked = self.asked.setdefault(path.decode().strip("/"), Asked())
-            asked.methods["HTTP"] += 1
-            said = _rpc(self.chain, asked.methods, orjson.loads(body))
+            received = self.received.setdefault(path.decode().strip("/"), Received())
+            received.methods["HTTP"] += 1
+            said = _rpc(self.chain, received.methods, orjson.loads(body))
         else:
             said = orjson.dumps(
-                {name: {"first": each.first, **each.methods} for name, each in self.asked.items()}
+                {name: {"first": each.first, **each.methods} for name, each in self.received.items()}
             )
         self.transport.write(
             b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(said)
@@ -123,15 +123,15 @@ class Http(asyncio.Protocol):
         )
 
 
-def _rpc(chain: Chain, asked: Counter[str], request: Any) -> bytes:
+def _rpc(chain: Chain, received: Counter[str], request: Any) -> bytes:
     if isinstance(request, list):
-        return ("[" + ",".join(_one(chain, asked, each) for each in request) + "]").encode()
-    return _one(chain, asked, request).encode()
+        return ("[" + ",".join(_one(chain, received, each) for each in request) + "]").encode()
+    return _one(chain, received, request).encode()
 
 
-def _one(chain: Chain, asked: Counter[str], request: dict[str, Any]) -> str:
+def _one(chain: Chain, received: Counter[str], request: dict[str, Any]) -> str:
     number = orjson.dumps(request.get("id")).decode()
-    asked[request["method"]] += 1
+    received[request["method"]] += 1
     try:
         result = answer(chain, request["method"], request.get("params") or [])
     except Refused as refused:
@@ -142,8 +142,8 @@ def _one(chain: Chain, asked: Counter[str], request: dict[str, Any]) -> str:
 
 async def serve(chain: Chain, port: int) -> None:
     """Answer until the process is ended."""
-    asked: dict[str, Asked] = {}
-    server = await asyncio.get_running_loop().create_server(lambda: Http(chain, asked), "127.0.0.1", port)
+    received: dict[str, Received] = {}
+    server = await asyncio.get_running_loop().create_server(lambda: Http(chain, received), "127.0.0.1", port)
     async with server:
         await server.serve_forever()
 

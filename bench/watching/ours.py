@@ -28,7 +28,7 @@ SECRETS: Final = {"SECRET_KEY": "bench" * 8, "AUDIT_KEY": "bench" * 8, "LOG_LEVE
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What one round of the watcher took, and the facts that it told as lines of the feed.
+    """What one round of the watcher took, and the facts that it reported as lines of the feed.
 
     :param read: until everything was read once.
     :param proven: until another URL had agreed about everything.
@@ -67,7 +67,7 @@ def watch(arena: Arena, round_number: int) -> Watched:
 
 
 def lines_of(gateway: Gateway) -> list[bytes]:
-    """The facts in the gateway's log but for the heads of chains, as lines, in their order."""
+    """The facts in the gateway's log except the heads of chains, as lines, in their order."""
     columns = Event.event_id, Event.type, Event.body
     found = select(*columns).where(Event.type != "chain.head").order_by(Event.seq)
     with reading(gateway.engine) as connection:

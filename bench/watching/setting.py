@@ -11,7 +11,7 @@ from app.values.identifiers import ChainId
 from bench.watching.contracts import Bridges
 
 CHAIN: Final = 56
-"""Of the sandbox's chains the one with all kinds of contracts."""
+"""The chain of the sandbox with all kinds of contracts."""
 
 FIRST_BLOCK: Final = 40_000_000
 BLOCK_SECONDS: Final = 3

@@ -1,7 +1,8 @@
 """The loop that most people would write with web3, on the same logs into the same database.
 
-``python -m bench.watching.web3_loop URL DATABASE FIRST LAST ADDRESS…`` asks for the logs of a range,
-processes each, asks for each block's time once and writes a row a log. It checks nothing and keeps no cursor.
+``python -m bench.watching.web3_loop URL DATABASE FIRST LAST ADDRESS…`` requests the logs of a range,
+processes each, requests each block's time once and writes a row a log. It checks nothing and stores no
+cursor.
 """
 
 from __future__ import annotations
@@ -102,12 +103,12 @@ def main(url: str, database: str, first: int, last: int, addresses: list[str]) -
     with psycopg.connect(database) as connection:
         connection.execute(TABLE)
         for start in range(first, last + 1, RANGE):
-            asked: FilterParams = {
+            wanted: FilterParams = {
                 "fromBlock": start,
                 "toBlock": min(start + RANGE - 1, last),
                 "address": checksummed,
             }
-            made = rows(w3, contract, w3.eth.get_logs(asked))
+            made = rows(w3, contract, w3.eth.get_logs(wanted))
             with connection.cursor() as cursor:
                 cursor.executemany("INSERT INTO logs VALUES (%s, %s, %s, %s, %s, %s, %s)", made)
             connection.commit()

@@ -1,8 +1,7 @@
 """``make docs``: the pages of the repository as the site that the gateway serves at ``/docs``.
 
-``ensure_site`` builds it when something that it is made of has changed. The generator is Zensical: it reads
-the settings of mkdocs-material, searches without a server, and refuses links that lead nowhere. Only this
-module and ``theme/`` know it.
+``ensure_site`` builds it when one of its sources has changed. The generator is Zensical: it reads the settings
+of mkdocs-material, searches without a server, and refuses broken links. Only this module and ``theme/`` use it.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ OTHERS: Final = {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "reporting.md",
 }
-"""Pages beside ``docs/``, each with its place on the site."""
+"""Pages outside of ``docs/``, each with its place on the site."""
 
 
 def ensure_site(site: Path = DOCS_SITE, root: Path = ROOT) -> bool:
-    """Build the site unless it is there and up to date, and tell whether it was built.
+    """Build the site unless it is there and up to date. Returns whether it was built.
 
     :raises CannotBuild: a page is wrong, or the generator failed or is not installed.
     """
@@ -54,7 +53,7 @@ def ensure_site(site: Path = DOCS_SITE, root: Path = ROOT) -> bool:
 
 
 def fingerprint(root: Path) -> str:
-    """A hash of what the site is made of: pages, the files that they link to, their look, and the generator.
+    """A hash of the site's sources: pages, the files that they link to, their design, and the generator.
 
     :raises CannotBuild: a page links to a file that is not there.
     """
@@ -74,7 +73,7 @@ def fingerprint(root: Path) -> str:
 
 
 def build(site: Path, root: Path, stamp: str) -> None:
-    """Build into a folder beside the site and put it in its place: a server never sees half of one.
+    """Build into a folder next to the site, then replace the site: a server never sees an incomplete one.
 
     :raises CannotBuild: see ``ensure_site``.
     """
@@ -110,9 +109,9 @@ def stage(workshop: Path, root: Path) -> None:
 
 
 def generate(workshop: Path) -> None:
-    """Run the generator, which refuses pages whose links lead nowhere.
+    """Run the generator, which refuses pages with broken links.
 
-    :raises CannotBuild: with what it said.
+    :raises CannotBuild: with its message.
     """
     command = [sys.executable, "-m", "zensical", "build", "--strict"]
     try:
@@ -125,7 +124,7 @@ def generate(workshop: Path) -> None:
 
 
 def main() -> None:
-    """Build the site if it has to be."""
+    """Build the site if necessary."""
     try:
         built = ensure_site()
     except CannotBuild as failed:

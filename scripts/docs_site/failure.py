@@ -1,5 +1,5 @@
-"""What stops the building of the site."""
+"""Errors that stop the building of the site."""
 
 
 class CannotBuild(Exception):
-    """The site was not built; what was there before still is. The text says why."""
+    """The site was not built; a former one stays. The text says why."""

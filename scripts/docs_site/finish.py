@@ -1,8 +1,8 @@
-"""A page of the generator as it is served: without scripts and styles, so that its policy can forbid them.
+"""Prepares a generator's page for serving: without scripts and styles, so that its policy can forbid them.
 
-Each inline script becomes a file that is named by its content and loaded at the same place. Columns of
-tables are aligned by an attribute, and one without a name has no empty heading, which would be read out.
-Long code in a table may break after its separators, and each list of pages has the name that it shows.
+Each inline script becomes a file that is named by its content and loaded at the same place. Columns of tables
+are aligned by an attribute, and one without a name has no empty heading, which screen readers would read.
+Long code in a table may break after its separators, and each list of pages has its shown name.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LISTED: Final = re.compile(
 def finish(site: Path) -> None:
     """Rewrite every page of the built site in place.
 
-    :raises CannotBuild: a page has a style or a handler in it, which the policy forbids.
+    :raises CannotBuild: a page contains a style or a handler, which the policy forbids.
     """
     for page in sorted(site.rglob("*.html")):
         text = _ALIGNED.sub(r' align="\1"', page.read_text(encoding="utf-8"))
@@ -58,7 +58,7 @@ def named(text: str) -> str:
 
 
 def without_scripts(site: Path, page: str, text: str) -> str:
-    """The page with its inline scripts as files, which are written."""
+    """The page with its inline scripts as files, which are written here."""
 
     def moved(script: re.Match[str]) -> str:
         name = f"{hashlib.sha256(script[1].encode()).hexdigest()[:8]}.js"

@@ -1,6 +1,6 @@
-"""Builds the documentation behind a gateway that was just started (``python -m`` and this, HOST and PORT).
+"""Builds the documentation after the start of a gateway (``python -m`` and this, HOST and PORT).
 
-It installs what builds it, too. Until it is there, ``/docs`` has a page that says so.
+It also installs the generator. Until the site is there, ``/docs`` has a page that says so.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def wait_for_answer(host: str, port: int, seconds: float = _SECONDS) -> None:
 
 
 def build() -> bool:
-    """Install the generator and build the site, unless that was done before; whether the site is another now.
+    """Install the generator and build the site, unless that was done before. Returns whether the site has
+    changed.
 
     :raises CannotBuild: with what failed.
     """
@@ -51,14 +52,14 @@ def build() -> bool:
     )
     if done.returncode:
         raise CannotBuild(done.stderr.strip())
-    # Only now: its imports take as long as a third of the gateway's, which starts beside this process.
+    # Only now: its imports take as long as a third of the gateway's, which starts at the same time.
     from scripts.docs_site.build import ensure_site  # noqa: PLC0415
 
     return ensure_site()
 
 
 def main(host: str, port: str) -> None:
-    """Build the documentation once the gateway answers, unless that has ended meanwhile."""
+    """Build the documentation after the gateway has answered, unless it has ended meanwhile."""
     gateway = os.getppid()
     os.nice(10)
     wait_for_answer(host, int(port))

@@ -1,7 +1,7 @@
-"""What the site's navigation lists: sections of pages, in the order of ``theme/nav.toml``.
+"""The entries of the site's navigation: sections of pages, in the order of ``theme/nav.toml``.
 
 An entry is a page, a pattern such as ``docs/decisions/*.md``, or a name with a page or an address of the
-gateway. A pattern lists what nothing else lists. A page without a name is called by its first heading.
+gateway. A pattern lists what no other entry lists. A page without a name has its first heading as its name.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ def navigation(library: Library, plan: Path) -> list[Entry]:
     :raises CannotBuild: a page is listed twice or not at all.
     """
     sections = tomllib.loads(plan.read_text(encoding="utf-8"))["section"]
-    named = [page for section in sections for page, _ in map(_asked, section["pages"]) if "*" not in page]
+    named = [
+        page for section in sections for page, _ in map(_page_and_name, section["pages"]) if "*" not in page
+    ]
     listed: list[str] = []
     made: list[Entry] = []
     for section in sections:
         entries: list[Entry] = []
-        for page, name in map(_asked, section["pages"]):
+        for page, name in map(_page_and_name, section["pages"]):
             if page.startswith("/"):
                 entries.append({name: page})
                 continue
@@ -43,8 +45,8 @@ def navigation(library: Library, plan: Path) -> list[Entry]:
     return made
 
 
-def _asked(page: str | dict[str, str]) -> tuple[str, str]:
-    """The page or address of an entry, and the name that it is given there."""
+def _page_and_name(page: str | dict[str, str]) -> tuple[str, str]:
+    """The page or address of an entry, and its name there."""
     if isinstance(page, str):
         return page, ""
     ((name, address),) = page.items()

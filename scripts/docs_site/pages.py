@@ -1,9 +1,8 @@
-"""A page of the repository as the generator takes it.
+"""A page of the repository in the form for the generator.
 
-GitHub and the generator read Markdown a little differently. A page is written for GitHub; here it becomes
-what the generator needs to show the same: headings keep the anchors that GitHub gives them, links that leave
-the folder of the documentation lead to copies, headings named for languages become tabs, drawings follow the
-page's colours.
+GitHub and the generator read Markdown a little differently. A page is written for GitHub; here it is changed
+so that the generator shows the same: headings keep GitHub's anchors, links that leave the folder of the
+documentation lead to copies, headings named for languages become tabs, drawings use the page's colours.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ _LANGUAGE: Final = re.compile(rf"^(#+) ({'|'.join(LANGUAGES)})$")
 
 
 def slug(heading: str) -> str:
-    """The anchor that GitHub gives a heading, of a page that has it once."""
+    """The anchor that GitHub gives a heading that occurs once on its page."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def anchors(text: str) -> dict[str, str]:
-    """The anchors of a page, each with the one that the site's page has.
+    """The anchors of a page, each with its anchor on the site's page.
 
-    A heading with an anchor of its own before it has that one alone on the site; every other has GitHub's.
+    A heading with an explicit anchor before it has only that one on the site; every other has GitHub's.
     """
     named: dict[str, str] = {}
     headings: dict[str, str] = {}
@@ -57,7 +56,7 @@ def anchors(text: str) -> dict[str, str]:
 
 
 def numbered(name: str, taken: dict[str, str]) -> str:
-    """The name, with a number behind it where it is taken, as GitHub counts."""
+    """The name, with a number after it if it is taken, as GitHub counts."""
     count, tried = 0, name
     while tried in taken:
         count += 1
@@ -79,7 +78,7 @@ def lines_of(text: str) -> Iterator[tuple[str, bool]]:
 
 @dataclass
 class Library:
-    """What the site consists of: the repository's pages, and the files that they link to."""
+    """The content of the site: the repository's pages, and the files that they link to."""
 
     root: Path
     """The repository."""
@@ -88,7 +87,7 @@ class Library:
     """Pages outside of ``docs/`` that the site has, too, each with its place on the site."""
 
     copied: set[str] = field(default_factory=set)
-    """Other files of the repository that pages link to. They are served as they are, below ``files/``."""
+    """Other files of the repository that pages link to. They are served unchanged, below ``files/``."""
 
     _anchors: dict[str, dict[str, str]] = field(default_factory=dict)
 
@@ -113,11 +112,11 @@ class Library:
         if not path.is_file():
             raise CannotBuild(f"there is no {source}, to which a page links")
         self.copied.add(source)
-        # The generator would take a page for one of the site's.
+        # The generator would treat it as a page of the site.
         return f"files/{source}.txt" if source.endswith(".md") else f"files/{source}"
 
     def page(self, source: str) -> str:
-        """A page as the generator takes it. ``source`` is its path in the repository."""
+        """A page in the form for the generator. ``source`` is its path in the repository."""
         text = (self.root / source).read_text(encoding="utf-8")
         steps: tuple[Callable[[str], str], ...] = (
             lambda page: self._drawn(source, page),
@@ -163,7 +162,7 @@ class Library:
 
 
 def outside_code(text: str, change: Callable[[str], str]) -> str:
-    """The text with a change made wherever there is no code."""
+    """The text with a change made everywhere outside of code."""
     made: list[str] = []
     for line, code in lines_of(text):
         if code:

@@ -1,1 +1,1 @@
-"""What the gateway depends on: known holes, licences, a bill of materials."""
+"""The dependencies of the gateway: known holes, licences, a bill of materials."""

@@ -1,7 +1,7 @@
 """``make audit``: known holes in what the lock files pin, by pip-audit and npm.
 
-Databases of holes are requested over the network. What could not be looked up is counted, and never taken for
-free of holes: a lock file about which nothing is known fails, too, and a release needs an answer about each.
+Databases of holes are requested over the network. A package without an answer is counted, and never taken as
+free of holes. So a lock file without any answer fails, too, and a release needs an answer about each.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SECONDS: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found about one lock file."""
+    """The result for one lock file."""
 
     lock: str
     holes: tuple[str, ...]
@@ -46,7 +46,7 @@ class Found:
 
 
 def audit_python(lock: str, command: Sequence[str] = PIP_AUDIT) -> Found:
-    """Ask about what a file for pip pins."""
+    """Audit what a file for pip pins."""
     options = ("--require-hashes", "--disable-pip", "--progress-spinner", "off", "--format", "json")
     done = _run([*command, "--requirement", lock, *options], ROOT)
     try:
@@ -64,15 +64,15 @@ def audit_python(lock: str, command: Sequence[str] = PIP_AUDIT) -> Found:
 
 
 def audit_npm(folder: str, command: Sequence[str] = NPM) -> Found:
-    """Ask about what a lock file of npm pins."""
+    """Audit what a lock file of npm pins."""
     lock = f"{folder}/package-lock.json"
     done = _run([*command, "audit", "--package-lock-only", "--json"], ROOT / folder)
     try:
-        told: dict[str, Any] = json.loads(done.stdout)
+        data: dict[str, Any] = json.loads(done.stdout)
         holes = tuple(
-            f"{name} {entry['range']}: {entry['severity']}" for name, entry in told["vulnerabilities"].items()
+            f"{name} {entry['range']}: {entry['severity']}" for name, entry in data["vulnerabilities"].items()
         )
-        return Found(lock, holes, max(1, told["metadata"]["dependencies"]["total"]), 0)
+        return Found(lock, holes, max(1, data["metadata"]["dependencies"]["total"]), 0)
     except (ValueError, KeyError, TypeError):
         return Found(lock, (), 0, 0, _last_line(done.stderr))
 
@@ -92,7 +92,7 @@ def _last_line(text: str) -> str:
 
 
 def report(found: Sequence[Found]) -> int:
-    """Print it; 1 where there is a hole, 2 where nothing is known about a lock file."""
+    """Print the results; 1 where there is a hole, 2 where there is no answer about a lock file."""
     for each in found:
         print(each)  # noqa: T201
     unknown = sum(not each.looked_up and not each.holes for each in found)
@@ -102,7 +102,7 @@ def report(found: Sequence[Found]) -> int:
 
 
 def main() -> int:
-    """Look up every lock file, and note for a release what was found about all of them."""
+    """Audit every lock file, and note all results for a release."""
     found = [*map(audit_python, PYTHON_LOCKS), *map(audit_npm, NPM_LOCKS)]
     if all(each.looked_up for each in found):
         print(note_audited(ROOT, [hole for each in found for hole in each.holes]))  # noqa: T201

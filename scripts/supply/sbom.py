@@ -1,6 +1,6 @@
 """``make sbom``: build/sbom.json, the bill of materials of what the gateway runs with, in CycloneDX.
 
-It is made of ``requirements.txt`` alone, so it is the same wherever it is made, byte for byte.
+It depends only on ``requirements.txt``, so it is the same everywhere, byte for byte.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FILE: Final[Path] = ROOT / "build" / "sbom.json"
 def bill() -> bytes:
     """The bill of materials as JSON.
 
-    :raises RuntimeError: it is not of the schema.
+    :raises RuntimeError: it does not match the schema.
     """
     command = (sys.executable, "-W", "ignore", "-m", "cyclonedx_py", "requirements", "requirements.txt")
     options = ("--pyproject", "pyproject.toml", "--output-reproducible", "--spec-version", "1.6")

@@ -34,8 +34,8 @@ AT_MOST = Bound(at_most=1.2)
 def test_a_bar_is_judged_by_the_whole_interval(
     low: float, high: float, at_least: Verdict, at_most: Verdict
 ) -> None:
-    assert AT_LEAST.judge(Interval(low, high)) is at_least
-    assert AT_MOST.judge(Interval(low, high)) is at_most
+    assert AT_LEAST.verdict(Interval(low, high)) is at_least
+    assert AT_MOST.verdict(Interval(low, high)) is at_most
 
 
 def test_a_bound_tells_itself() -> None:

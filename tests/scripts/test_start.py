@@ -23,7 +23,7 @@ from scripts.docs_site.failure import CannotBuild
 from scripts.start import (
     check_address,
     how_webhooks_are_sent,
-    open_every_door,
+    open_every_interface,
     prepare_database,
     secret_key,
 )
@@ -64,7 +64,7 @@ def test_one_address_serves_everything_unless_doors_are_chosen(
     monkeypatch.delenv("DOORS", raising=False)
     if chosen is not None:
         monkeypatch.setenv("DOORS", chosen)
-    open_every_door()
+    open_every_interface()
     assert load_settings().doors == served
 
 
