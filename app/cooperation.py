@@ -23,8 +23,7 @@ T = TypeVar("T")
 
 TURN_SECONDS: Final = 0.001
 """How long work without waiting clients goes on before others have their turn: less than the time of a public
-answer.
-"""
+answer."""
 
 OTHERS_SECONDS: Final = 0.003
 """How long all others together may then go on, while they have something to do."""
@@ -143,8 +142,7 @@ def wait_for_file(number: int, events: int, seconds: float | None, too_late: Exc
 
 _YOUNG: Final = 20_000
 """New objects, less those freed, before the collector runs. Python's own 700 are a tenth of the objects of a
-batch of events, so a fifth of the time of a batch went into searches for garbage among them.
-"""
+batch of events, so a fifth of the time of a batch went into searches for garbage among them."""
 
 
 def collect_seldom() -> None:

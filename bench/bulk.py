@@ -10,8 +10,7 @@ from sqlalchemy import Connection, Table, text
 
 Row = str
 """A line of PostgreSQL's COPY with its end: the columns of the table with tabs between them, bytes in hex
-after ``HEX``, times (UTC) as ``2026-01-31 12:00:00.000000``. Values contain no tab, line end or backslash.
-"""
+after ``HEX``, times (UTC) as ``2026-01-31 12:00:00.000000``. Values contain no tab, line end or backslash."""
 
 NULL: Final = "\\N"
 HEX: Final = "\\\\x"

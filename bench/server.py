@@ -40,8 +40,7 @@ PROBE_AT_MOST: Final = Bound(at_most=1.0)
 
 CALLERS: Final = ((8, 0, DURING_UPLOAD_AT_MOST), (16, 20, SHOWN))
 """Connections, the milliseconds that each waits before the next request, and the bar. The waiting ones leave
-the server spare time, so that they see each turn of an upload.
-"""
+the server spare time, so that they see each turn of an upload."""
 
 
 @dataclass(frozen=True, slots=True)

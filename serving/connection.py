@@ -21,8 +21,7 @@ HEAD_SECONDS: Final = 10.0
 
 HEAD_BYTES: Final = 65_536
 """How large a request line and its headers may be together. Gunicorn limits only each of them, and reads
-again all that has come whenever more comes.
-"""
+again all that has come whenever more comes."""
 
 BODY_SECONDS: Final = 30.0
 """How long to wait for a body in all, in addition to the time that its bytes take at ``BODY_RATE``. Only

@@ -23,8 +23,7 @@ API_KEYS: Final = "api_keys"
 
 REPORTED: Final = frozenset({"pools", "routes", "validators"})
 """Sections that the feed adds to or outranks: counters, base fees, validator sets. A bearer of a token can
-change them by reporting (docs/console.md#two-persons).
-"""
+change them by reporting (docs/console.md#two-persons)."""
 
 ADMINISTERED: Final = frozenset({OPERATORS, INGEST_TOKENS, API_KEYS})
 """What only administrators change. Only they see what is proposed."""

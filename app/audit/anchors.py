@@ -30,8 +30,7 @@ RETRY_SECONDS: Final = 30.0
 
 TIMEOUT_SECONDS: Final = 3.0
 """How long connecting to a syslog and sending it a head may each take. One that hangs is not tried for
-``RETRY_SECONDS``, as other places wait meanwhile.
-"""
+``RETRY_SECONDS``, as other places wait meanwhile."""
 
 LEAVE_SECONDS: Final = 5.0
 """How long a process that ends waits for heads that are not noted yet."""

@@ -25,8 +25,7 @@ REPLICA_MAX_LAG_SECONDS: Final = 5.0
 WRITER_CONNECTIONS: Final = 2
 """Open in each process for the feed, and as many for the console and all other writes, in addition to those
 for reads. Writers take turns, so more would mostly idle, and a server of 100 connections has to serve eight
-processes.
-"""
+processes."""
 
 CONSOLE_OVERFLOW: Final = 6
 """Opened beyond them while several pages are read at once."""

@@ -38,8 +38,7 @@ READER_OPTIONS: dict[str, Any] = {
     "execution_options": {READER: True},
 }
 """Options of an engine for single-statement reads: its connections need neither BEGIN nor ROLLBACK, and no
-switching of their isolation level, which costs as much as the read itself.
-"""
+switching of their isolation level, which costs as much as the read itself."""
 
 POOL_SECONDS: Final = 3
 """How long a request waits for a free connection before it is answered with 503."""

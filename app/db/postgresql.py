@@ -25,8 +25,7 @@ T = TypeVar("T")
 
 CONNECT_SECONDS: Final = 2
 """How long public answers wait for a server that accepts a connection but sends nothing. It is the least that
-the driver allows.
-"""
+the driver allows."""
 
 _CONNECT: Final[dict[str, Any]] = {
     "connect_timeout": 5,  # seconds

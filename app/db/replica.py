@@ -43,8 +43,7 @@ MAX_INTERVAL_SECONDS: Final = 1.0
 FIRST_PENALTY_SECONDS: Final = 1.0
 MAX_PENALTY_SECONDS: Final = 30.0
 """After a failed read the replica is not used for the first time. It is doubled, up to the second, each time
-that a read fails again within the longest.
-"""
+that a read fails again within the longest."""
 
 _NEVER: Final = float("-inf")
 
@@ -92,8 +91,7 @@ class Replica:
         self._complaint: str | None = "it was not checked yet"
         self.lag_bytes: int | None = None
         """Bytes of the primary's log that it had not replayed at the last check; None where that is not
-        known.
-        """
+        known."""
         self._primary_silent = False
         self._lock = threading.Lock()
         self._watched_in: int | None = None

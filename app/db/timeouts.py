@@ -23,8 +23,7 @@ class Timeouts(Struct, frozen=True):
     """Whether it gets the writer's lock before all that wait for it without this."""
     within: float = 0
     """How long to wait for an answer of PostgreSQL before its connection is closed, where that differs from
-    the time that a statement may run.
-    """
+    the time that a statement may run."""
 
     @property
     def answer(self) -> float | None:
@@ -57,8 +56,7 @@ COMMAND: Final = Timeouts(lock=60, statement=0)
 """Commands: they read whole logs, and their user can end them."""
 
 MIGRATION: Final = Timeouts(lock=0.5, statement=0, parallel=False)
-"""Migrations may take long. But while one waits for a table, all others wait behind it, so it retries.
-"""
+"""Migrations may take long. But while one waits for a table, all others wait behind it, so it retries."""
 
 
 _ONE_PROCESS: Final = {"max_parallel_maintenance_workers": "0", "max_parallel_workers_per_gather": "0"}

@@ -27,8 +27,7 @@ PUBLIC_PREFIXES: Final = (
     TRANSFER_PAGES,
 )
 """Requests that are counted, and answered soon: the public interfaces, without health checks, console and
-feed.
-"""
+feed."""
 
 _OF_ANY_ORIGIN: Final = (f"{PREFIX}/", f"{LEGACY_PREFIX}/", "/openapi.json")
 

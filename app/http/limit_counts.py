@@ -17,8 +17,7 @@ from app.observability.outages import FAILURES
 
 MOST_COUNTERS: Final = 100_000
 """Some 25 MB. Beyond that the oldest half is removed: a limit for each address does not stop a caller with so
-many addresses, and memory needs a limit.
-"""
+many addresses, and memory needs a limit."""
 
 
 class Limit(NamedTuple):

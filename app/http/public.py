@@ -38,8 +38,7 @@ _ALLOWED_HEADERS: Final = (
 )
 """Headers that pages may send. No operation reads ``x-requested-with``, but some pages send it with every
 request, and without this a browser would not send the request at all. The same holds for ``authorization``
-without an API key.
-"""
+without an API key."""
 
 _PREFLIGHT: Final = (
     ANY_ORIGIN,

@@ -18,8 +18,7 @@ from app.http.limit_counts import Limit
 
 TIMEOUT_SECONDS: Final = 0.5
 """For a connection, for the answer, and for a connection to be free: at worst the last two after each other.
-An answer takes a millisecond.
-"""
+An answer takes a millisecond."""
 
 MOST_CONNECTIONS: Final = 32
 """Of one process. Each is in use for one command, so they are enough for thousands of requests a second."""
@@ -41,8 +40,7 @@ end
 return counted
 """
 """All limits of a request in one round trip. Redis runs it atomically, by its own clock: no count is lost
-between processes, and all see the same end of the window. A counter without an end gets one.
-"""
+between processes, and all see the same end of the window. A counter without an end gets one."""
 
 _HASH: Final = sha1(_SCRIPT.encode(), usedforsecurity=False).hexdigest()
 """The name of the script in Redis after it was sent."""

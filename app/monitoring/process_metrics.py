@@ -61,8 +61,7 @@ _KNOWN_LATER: Final = {
     "gateway_audit_heads_noted": ("1 while every place has each head of the audit log", "livemin"),
 }
 """Reported only where there is such a thing, or once it is known: the description, and which worker's value
-counts.
-"""
+counts."""
 
 _log = logging.getLogger(__name__)
 

@@ -12,8 +12,7 @@ from app.values.identifiers import BlockNumber, ChainId
 
 LATE_AFTER: Final = timedelta(seconds=60)
 """A chain whose last step is older than this, and than ``LATE_POLLS``, is not read, even if its lease is
-held.
-"""
+held."""
 
 LATE_POLLS: Final = 5
 

@@ -14,8 +14,7 @@ RESAMPLES: Final = 4_000
 CONFIDENCE: Final = 0.95
 FEWEST: Final = 6
 """Of fewer ratios not even the range from the lowest to the highest covers the median with 95 % confidence:
-it misses it when all lie on one side, which is twice ``2**-n``.
-"""
+it misses it when all lie on one side, which is twice ``2**-n``."""
 
 _SEED: Final = 14
 

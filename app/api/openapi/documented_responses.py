@@ -182,8 +182,7 @@ _HINTS: Final = {401: "WWW-Authenticate", 405: "Allow", 429: "Retry-After", 503:
 
 EXAMPLES_FILE: Final = Path(__file__).with_name("examples.json")
 """Examples of each operation by name: recorded answers of the sandbox. A test requests them again, and
-``python -m tests.contract.documented_examples`` records them.
-"""
+``python -m tests.contract.documented_examples`` records them."""
 
 
 @cache

@@ -49,8 +49,7 @@ _MOST: Final = {
 
 MAX_MEMORY: Final = 18 * MIB
 """That parsing an answer may take: three bytes, such as ``[],``, become ninety. It is enough for 6,000 logs,
-or for the receipts of 1,000 transactions.
-"""
+or for the receipts of 1,000 transactions."""
 
 _COSTS: Final = {b"{": 160, b"[": 76, b",": 88, b":": 48}
 """Bytes of memory at most for each of these: an object, an array, and their entries."""
