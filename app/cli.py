@@ -32,7 +32,8 @@ class CommandLine(AppGroup):
     """
 
     def __init__(self, name: str, modules: Mapping[str, str], known: Mapping[str, click.Command]) -> None:
-        """:param modules: of commands that are imported when they are called, or listed with their help.
+        """
+        :param modules: of commands that are imported when they are called, or listed with their help.
         :param known: commands that are already imported.
         """
         super().__init__(name, commands=dict(known))

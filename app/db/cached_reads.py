@@ -57,7 +57,8 @@ class CachedReads:
         monotonic: Callable[[], float] = time.monotonic,
         most: int = MOST,
     ) -> None:
-        """:param max_age_seconds: 0 caches nothing: every call reads.
+        """
+        :param max_age_seconds: 0 caches nothing: every call reads.
         :param writes: of the engines by which this process writes.
         :param most: how many answers are cached; beyond that the oldest are dropped.
         """

@@ -91,7 +91,9 @@ class DirectSelect(Generic[Row]):
 
 
 def _prepared(statement: Select[*tuple[Any, ...]], dialect: Dialect, kinds: list[Any]) -> _Ready:
-    """:param kinds: the driver's types of the columns, which some conversions depend on."""
+    """
+    :param kinds: the driver's types of the columns, which some conversions depend on.
+    """
     compiled = statement.compile(dialect=dialect)
     order = compiled.positiontup if compiled.positional else None
     binds = {

@@ -67,7 +67,8 @@ def wants_pegged(inputs: EstimateInputs) -> bool:
 
 
 def is_pegged(asked: bool | None, *, joined: bool, routed: bool) -> bool:
-    """:func:`wants_pegged`, of what it depends on.
+    """
+    :func:`wants_pegged`, of what it depends on.
 
     :param asked: what the request says; None where it says nothing.
     :param joined: whether a pair joins the two chains.

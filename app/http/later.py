@@ -192,7 +192,9 @@ def _pieces(later: Later, start_response: Any, has_left: HasLeft | None) -> Iter
 
 
 def _wait(woken: Event, seconds: float | None, has_left: HasLeft | None) -> None:
-    """:raises ClientGone: the client closed the connection meanwhile."""
+    """
+    :raises ClientGone: the client closed the connection meanwhile.
+    """
     until = math.inf if seconds is None else monotonic() + seconds
     while not woken.wait(min(LOOK_SECONDS, max(0.0, until - monotonic()))) and monotonic() < until:
         if has_left is not None and has_left():

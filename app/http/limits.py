@@ -58,7 +58,9 @@ class Windows:
     """Counts one kind of request for each caller."""
 
     def __init__(self, kind: str, store: LimitStore) -> None:
-        """:param kind: what is counted, in one word: each kind has its own counters in a store."""
+        """
+        :param kind: what is counted, in one word: each kind has its own counters in a store.
+        """
         self._kind = kind
         self._store = store
 

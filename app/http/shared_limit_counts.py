@@ -53,7 +53,9 @@ class SharedCounts:
     """What :meth:`count` and :meth:`check` raise where it cannot be used."""
 
     def __init__(self, url: str) -> None:
-        """:param url: ``redis://``, ``rediss://`` or ``unix://``; options in its query override ours."""
+        """
+        :param url: ``redis://``, ``rediss://`` or ``unix://``; options in its query override ours.
+        """
         # The pool opens a connection again that was closed while idle. A command without an answer is not
         # sent twice: it may have been counted.
         self._pool = BlockingConnectionPool.from_url(

@@ -56,7 +56,8 @@ class Cached(Generic[T]):
         every: float,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """:param what: the name of what is read, for the log.
+        """
+        :param what: the name of what is read, for the log.
         :param read: what it raises is logged, and the former value stays.
         :param every: the least seconds from the beginning of one reading to that of the next.
         """
@@ -275,7 +276,8 @@ class Exposition:
         version: str,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """:param files: what workers count into; None where nothing is counted.
+        """
+        :param files: what workers count into; None where nothing is counted.
         :param ready: whether the gateway can serve. It answers soon.
         :param version: of this code.
         :param monotonic: the clock of the workers' times: one for all processes of a machine.

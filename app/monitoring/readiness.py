@@ -49,7 +49,8 @@ class Readiness:
     """The readiness of one process."""
 
     def __init__(self, answers: Answers, look: Callable[[], Verdict]) -> None:
-        """:param answers: of the primary, to any request of this process.
+        """
+        :param answers: of the primary, to any request of this process.
         :param look: checks whether the gateway can serve.
         """
         self._answers = answers
@@ -86,7 +87,8 @@ class ClockSkew:
     def __init__(
         self, engine: Engine, clock: Callable[[], datetime], monotonic: Callable[[], float] = time.monotonic
     ) -> None:
-        """:param engine: of the primary, for single-statement reads.
+        """
+        :param engine: of the primary, for single-statement reads.
         :param clock: this machine's own, which no test and no replay replaces.
         """
         self._engine = engine
@@ -159,7 +161,8 @@ class FeedAges:
     """The limits, and the feeds that were over them at the last check of one process."""
 
     def __init__(self, reads: Engine, limits: Iterable[tuple[int, int]], *, fails: bool) -> None:
-        """:param reads: of the primary, for single-statement reads.
+        """
+        :param reads: of the primary, for single-statement reads.
         :param limits: seconds by chain, 0 for none; those of ``OTHERS`` for all that are not named.
         :param fails: whether a gateway with a stale feed gets no requests.
         """

@@ -49,7 +49,9 @@ class ConfigIndex:
     __slots__ = ("_chains", "_pair_tokens", "_pairs", "_tokens")
 
     def __init__(self, answer: Json) -> None:
-        """:param answer: of getTransferConfigs, as plain data."""
+        """
+        :param answer: of getTransferConfigs, as plain data.
+        """
         self._chains: dict[int, Json] = {
             chain["id"]: {name: chain[name] for name in _NO_CHAIN} for chain in answer["chains"]
         }

@@ -51,7 +51,9 @@ class Served:
     __slots__ = ("_environ", "_operation", "began", "id", "public_id", "trace_id")
 
     def __init__(self, request_id: str, environ: dict[str, Any], public_id: str | None = None) -> None:
-        """:param public_id: the id in the answer, where the log must not have it."""
+        """
+        :param public_id: the id in the answer, where the log must not have it.
+        """
         self.id = request_id
         """In the log."""
         self.public_id = public_id or request_id

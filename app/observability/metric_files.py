@@ -44,7 +44,9 @@ class MetricFiles:
     """The directory of one server, which its workers count into and read from."""
 
     def __init__(self, directory: Path) -> None:
-        """:param directory: made by :func:`begin`."""
+        """
+        :param directory: made by :func:`begin`.
+        """
         self.directory = directory
 
     def count_here(self) -> None:

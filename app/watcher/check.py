@@ -185,7 +185,7 @@ def _range(node: Node, wanted: Wanted, first: BlockNumber, head: BlockNumber) ->
 
 
 def _receipts(node: Node, wanted: Wanted, head: Header) -> Finding:
-    """Whether the node can prove blocks. The block below the newest is used: that one may be replaced."""
+    """Whether the node can prove blocks. Not tried on the newest block, which may be replaced."""
     try:
         below = node.headers([BlockNumber(max(head.number - 1, 0))])
         header = next(iter(below.values()))

@@ -61,7 +61,8 @@ class Chain:
     """The answers to all requests of a reader of logs."""
 
     def __init__(self, blocks: int, logs: int) -> None:
-        """:param blocks: that may have logs; the last of those on top has the present time.
+        """
+        :param blocks: that may have logs; the last of those on top has the present time.
         :param logs: so many, spread over the blocks at random.
         """
         self.bridges = bridges()

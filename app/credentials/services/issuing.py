@@ -173,7 +173,8 @@ def issued_again(connection: Connection, database: Database, proposal: Proposal)
 def _planned(
     connection: Connection, database: Database, command: str, given: Mapping[str, Any], digest: bytes
 ) -> PlannedChange:
-    """:param given: the columns of the new row, times as text.
+    """
+    :param given: the columns of the new row, times as text.
     :raises CredentialRefused: as :func:`_require_place`.
     """
     kind, verb = KEYS if command == API_KEY else TOKENS, "rotate" if command == SECOND_TOKEN else "create"

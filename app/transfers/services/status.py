@@ -234,7 +234,9 @@ def transfer_not_found(
 def _not_found(
     database: Database, snapshots: SnapshotSource, transfer_ids: Sequence[TransferId]
 ) -> dict[TransferId, GatewayError]:
-    """:func:`transfer_not_found` of several, in a few reads however many they are."""
+    """
+    :func:`transfer_not_found` of several, in a few reads however many they are.
+    """
     pruned = database.public.run_read(pruned_statuses, transfer_ids)
     others = [transfer_id for transfer_id in transfer_ids if transfer_id not in pruned]
     meant = database.public.run_read(_transfers_of_transactions, others) if others else {}

@@ -1,7 +1,7 @@
 """Reorganisations: whether there is one or the node only lags, and how far back it goes.
 
-Next to a node that returned blocks which never existed, every other node seems to lag. Blocks that no URL has
-for a minute are rolled back like a reorganisation, and an anomaly names the node
+Next to a node with blocks that never existed, every other node seems to lag. Blocks that no URL has
+for a minute are rolled back like a reorganisation, and the node is reported
 (docs/decisions/0024-reading-chains.md).
 """
 
@@ -35,7 +35,7 @@ class Branch(Struct, frozen=True):
     :param anchor: the highest block known to be canonical: reading goes on above it.
     :param replaced: the hash of a block that was read and is orphaned.
     :param from_block: what was reported is retracted from this block on.
-    :param made_up: the blocks never existed; what is counted of them.
+    :param made_up: the counts of the old blocks where they never existed; else None.
     """
 
     anchor: BlockId
@@ -165,7 +165,7 @@ def _rolled_back(
 
 
 def raise_made_up(view: View, made_up: Missed) -> None:
-    """Exclude the URL that returned blocks which never existed, where another URL was believed instead."""
+    """Report the URL of blocks that never existed, and exclude it where another was believed instead."""
     words = f"no URL has had its blocks {made_up.first} to {made_up.last} for a minute: they were rolled back"
     liar = view.nodes.named(made_up.source)
     if liar is None or made_up.source == made_up.reread_source:
