@@ -36,7 +36,7 @@ GUARDABLE = (
 """What TWO_PERSONS may name: sections of the network document, accounts, tokens of reporters, API keys."""
 
 WAITING_ONLY, WAITING_WITH_OTHERS = 5_000, 200
-"""The default number of waiting requests in a process that serves nothing else, and in one that does."""
+"""How many requests may wait by default, in a process that serves nothing else, and in one that does."""
 
 FROM_FILES = (
     "database_url", "database_replica_url", "secret_key", "secret_keys_old", "audit_key", "audit_keys_old",

@@ -120,7 +120,7 @@ Write = Callable[..., Any]
 def load(schema: Schema, data: dict[str, Any]) -> dict[str, Any]:
     """The same as ``schema.load``, without the optional fields that are null.
 
-    Marshmallow itself reads schemas that have lists, and everything that is wrong: it has the messages.
+    Marshmallow itself reads schemas that have lists, and everything that is wrong, for its messages.
 
     :raises ValidationError: the data do not match the schema.
     """

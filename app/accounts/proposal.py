@@ -72,7 +72,7 @@ class ProposalState(StrEnum):
 
 
 class Person(Struct, frozen=True):
-    """An account, with what decides about its proposals."""
+    """What an account's right to decide about proposals depends on."""
 
     email: str
     role: Role

@@ -242,12 +242,12 @@ class StateMetrics:
     def collect(self) -> list[Metric]:
         """All known metrics, and the age of each part, after ``TIMEOUT_SECONDS`` at most."""
         until = self._monotonic() + TIMEOUT_SECONDS
-        for newest in self._parts.values():
-            newest.refresh()
+        for cached in self._parts.values():
+            cached.refresh()
         metrics: list[Metric] = []
         ages = []
-        for name, newest in self._parts.items():
-            found = newest.current(until, newest.every + TOO_OLD)
+        for name, cached in self._parts.items():
+            found = cached.current(until, cached.every + TOO_OLD)
             if found is not None:
                 ages.append(((name,), self._monotonic() - found.at))
                 metrics += found.value

@@ -53,7 +53,7 @@ class AccountRequest(Struct, frozen=True):
     """What is requested for an account.
 
     ``email`` is in its one spelling. ``values`` are the new ones of role, active and second_factor_required.
-    ``hashed`` is a new password's hash. ``passed_on``: not the owner chose it, so the owner must change it
+    ``hashed`` is a new password's hash. ``passed_on``: another person chose it, so the owner must change it
     first of all.
     """
 
