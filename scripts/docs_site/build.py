@@ -1,7 +1,8 @@
 """``make docs``: the pages of the repository as the site that the gateway serves at ``/docs``.
 
-``ensure_site`` builds it when one of its sources has changed. The generator is Zensical: it reads the settings
-of mkdocs-material, searches without a server, and refuses broken links. Only this module and ``theme/`` use it.
+``ensure_site`` builds it when one of its sources has changed. The generator is Zensical: it reads the
+settings of mkdocs-material, searches without a server, and refuses broken links. Only this module and
+``theme/`` use it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The keys that encrypt the secrets of one-time codes, and moving those secrets to the newest one.
 
-They are derived from ``SECRET_KEY`` and from its predecessors. Each encrypted secret names its key, by an HMAC
-of the key: a number would have to be the same on every machine. The cipher has no check sum, so the wrong key
-gives a wrong secret and no error.
+They are derived from ``SECRET_KEY`` and from its predecessors. Each encrypted secret names its key, by an
+HMAC of the key: a number would have to be the same on every machine. The cipher has no check sum, so the
+wrong key gives a wrong secret and no error.
 """
 
 from __future__ import annotations
