@@ -15,7 +15,7 @@ from app.credentials.ingest_token import EnvironmentTokens, environment_token
 from app.credentials.key_uses import KeyUses
 from app.db.database import Database
 from app.estimates.counts import EstimateCounts
-from app.feed.projection.transfers import PROJECTED
+from app.feed.projection.transfers import STATUSES_CHANGED
 from app.feed.services.ingest import Intake
 from app.feed.services.reprojection import follow_network_changes, follow_refund_request
 from app.http.limit_counts import LimitStore
@@ -77,4 +77,4 @@ def _share(database: Database, snapshots: NetworkSnapshots) -> None:
         HEAD_WRITTEN.hand_in(engine, publish_head)
         NETWORK_CHANGED.hand_in(engine, follow_network_changes)
         REQUEST_STORED.hand_in(engine, follow_refund_request)
-        PROJECTED.hand_in(engine, publish_changes)
+        STATUSES_CHANGED.hand_in(engine, publish_changes)

@@ -17,7 +17,7 @@ from app.db.engine import run_read
 from app.db.queries import applied_migrations, is_read_only, schema_floors
 from app.db.writes import writes_of
 
-OLDEST_SCHEMA: Final = "0042"
+OLDEST_SCHEMA: Final = "0043"
 """The oldest revision of a database that this code runs on. Raised by the release whose code needs more,
 with a test that runs it there."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -108,6 +109,19 @@ class ChainIds(TypeDecorator[frozenset[int]]):
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> frozenset[int] | None:
         return None if value is None else frozenset(map(int, filter(None, value.split(","))))
+
+
+class Accounts(TypeDecorator[frozenset[str]]):
+    """A set of accounts, as the text of a JSON list. Rows with it are appended as any others."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: frozenset[str] | None, dialect: Dialect) -> str | None:
+        return None if value is None else json.dumps(sorted(value))
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> frozenset[str] | None:
+        return None if value is None else frozenset(json.loads(value))
 
 
 class exact_sum(GenericFunction[int]):  # noqa: N801  named as it is called in a query

@@ -1,4 +1,5 @@
-"""The highest blocks of transfers, what is left of pruned events, and the mark of a grown database."""
+"""The highest blocks of transfers, the journal of their statuses, what is left of pruned events, and the mark
+of a grown database."""
 
 from __future__ import annotations
 
@@ -9,11 +10,13 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     LargeBinary,
+    SmallInteger,
+    text,
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db.base import Base
-from app.db.types import Hash32, Uint64, UtcTime
+from app.db.types import Accounts, Hash32, Uint64, UtcTime
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 
 
@@ -28,6 +31,42 @@ class TransferBlock(Base):
     )
     chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
     highest: Mapped[BlockNumber] = mapped_column(BigInteger)
+
+
+_RELISTED = text("accounts_before IS NOT NULL")
+
+
+class JournalRow(Base):
+    """A change of a field that is answered of a transfer, in the transaction of what caused it.
+
+    ``sequence`` is the order of commits (one writer). What only alters how an answer is shown, such as the
+    URL of an explorer or a block delay, writes no row for each transfer: who caches answers follows the
+    version of the network as well. It is no projection: a replay leaves it. It goes when its transfer is
+    pruned.
+
+    A row without a transfer says where the journal begins, if not with the log: ``seq`` is how far that
+    reached. Its ``sequence`` is no lower than that of any row that is gone, so none is given twice.
+    """
+
+    __tablename__ = "status_changes"
+    __table_args__ = (
+        Index("ix_status_changes_transfer_id_sequence", "transfer_id", "sequence"),
+        Index("ix_status_changes_seq", "seq"),
+        Index("ix_status_changes_relisted", "seq", sqlite_where=_RELISTED, postgresql_where=_RELISTED),
+    )
+
+    sequence: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    transfer_id: Mapped[TransferId | None] = mapped_column(Hash32)
+    seq: Mapped[int] = mapped_column(BigInteger, doc="of the entry of the log that it follows from")
+    is_later: Mapped[bool] = mapped_column(doc="it came later than that entry, and another way")
+    status: Mapped[int] = mapped_column(SmallInteger)
+    previous_status: Mapped[int] = mapped_column(SmallInteger, doc="0 where the transfer was not known")
+    refund_reason: Mapped[int] = mapped_column(SmallInteger)
+    taken_back: Mapped[bool] = mapped_column(doc="what the previous status rested on holds no more")
+    at: Mapped[datetime] = mapped_column(UtcTime, doc="when the gateway learned of it")
+    accounts_before: Mapped[frozenset[str] | None] = mapped_column(
+        Accounts, doc="account keys that a known transfer was listed under until then; null: the same as now"
+    )
 
 
 class PrunedEvent(Base):

@@ -150,14 +150,20 @@ def used_by_events(
     return {row.event_id: UsedId(bytes(row.withdraw_id), row.ref_id) for row in rows}
 
 
-def transfers_with_ids(connection: Connection, ids: Collection[bytes]) -> set[TransferId]:
-    """The transfers that have a request with one of these ids."""
-    found: set[TransferId] = set()
+def transfers_by_id(connection: Connection, ids: Collection[bytes]) -> dict[bytes, set[TransferId]]:
+    """By withdraw id the transfers that have a request with it, of those that any has."""
+    found: dict[bytes, set[TransferId]] = defaultdict(set)
     wanted = sorted(ids)
     for start in range(0, len(wanted), CHUNK):
         asked = WithdrawId.withdraw_id.in_(wanted[start : start + CHUNK])
-        found.update(connection.scalars(select(WithdrawId.transfer_id).where(asked)))
+        for row in connection.execute(select(WithdrawId.withdraw_id, WithdrawId.transfer_id).where(asked)):
+            found[bytes(row.withdraw_id)].add(row.transfer_id)
     return found
+
+
+def transfers_with_ids(connection: Connection, ids: Collection[bytes]) -> set[TransferId]:
+    """The transfers that have a request with one of these ids."""
+    return {each for transfers in transfers_by_id(connection, ids).values() for each in transfers}
 
 
 def refunded_by_one_of_several(connection: Connection, src_chain_ids: Collection[int]) -> Sequence[bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from msgspec import Struct
 
@@ -133,6 +133,32 @@ def refund_standing(
     return _judge(history, standing, facts).standing
 
 
+AnswerFields = tuple[Any, ...]
+"""What is answered about a transfer beside its status: kind, chains, symbol, hashes and evidence."""
+
+
+def answer_fields(state: TransferState) -> AnswerFields:
+    """Those of a projection."""
+    return (
+        state.kind, state.src_chain_id, state.dst_chain_id, state.symbol,
+        state.src_tx_hash, state.dst_tx_hash, state.evidence,
+    )  # fmt: skip
+
+
+def answer_of(
+    history: TransferHistory, standing: StandingEvents, facts: NetworkFacts
+) -> tuple[StatusAnswer, AnswerFields]:
+    """What :func:`transfer_state` says of the status and beside it, and nothing else."""
+    refund = _judge(history, standing, facts)
+    answer = status_of(standing, refund.standing)
+    origin = _of_origin(history.origin_event(standing), facts)
+    fields = (
+        origin["kind"], origin["src_chain_id"], origin["dst_chain_id"], origin["symbol"],
+        _src_tx_hash(standing), _dst_tx_hash(standing), _served(refund, answer),
+    )  # fmt: skip
+    return answer, fields
+
+
 def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferState:
     """Fold one transfer.
 
@@ -149,7 +175,6 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
     standing_send = standing.first(TransferSent)
     origin = history.origin()
     counted = history.counted(origin)
-    refundable = answer.status is TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED
     return TransferState(
         transfer_id=history.transfer_id,
         status=answer.status,
@@ -161,7 +186,7 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
         **_hashes(standing, counting(history.log, origin)),
         sent_at=standing_send.at if standing_send else None,
         began_at=_began_at(counted, origin),
-        evidence=refund.evidence if refundable else None,
+        evidence=_served(refund, answer),
         anomalies=tuple(
             anomalies_of_transfer(
                 standing, refund.uncontradicted, facts, history.paid_ids, history.misplaced(origin)
@@ -270,6 +295,11 @@ class _Refund(Struct, frozen=True):
     sound: Sequence[RequestValidation] = ()
     """The requests that no fact about this transfer contradicts, whatever was paid for others."""
     basis: frozenset[str] = frozenset()
+
+
+def _served(refund: _Refund, answer: StatusAnswer) -> RefundEvidence | None:
+    is_served = answer.status is TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED
+    return refund.evidence if is_served else None
 
 
 def _judge(history: TransferHistory, standing: StandingEvents, facts: NetworkFacts) -> _Refund:

@@ -11,7 +11,12 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from app.network.facts import NetworkFacts
+from app.transfers.events import TransferSent
+from app.transfers.reported import TransferHistory
+from app.transfers.state import AnswerFields, TransferState, answer_fields, answer_of
 from app.transfers.status import TABLE, StatusAnswer
 from app.values.codes import TransferHistoryStatus, XferStatus
 from app.values.identifiers import TransferId, account_key
@@ -25,20 +30,21 @@ _ID: Final = re.compile(r"(\d{1,19})(?:\.(\d{1,9})|\+(\d{1,19}))?", re.ASCII)
 
 
 class Position(NamedTuple):
-    """Behind an entry of the log, or behind an ask for a refund that came after it.
+    """Behind an entry of the log, or behind a change that came after it and that no entry reports.
 
-    Asks are kept beside the log and counted by themselves, so one has a place between two entries.
+    Refund requests are such changes, and those of the network. They have a place between two entries.
     """
 
     seq: int
-    ask: int = 0
+    later: int = 0
+    """The number of the change among all (``sequence``); 0 for the entry itself."""
     part: int = WHOLE
     """How many of the changes that the entry made at once; ``WHOLE`` for all of them."""
 
     def __str__(self) -> str:
-        """The id of an event: ``12``, ``12.1`` for the first of several changes, ``12+3`` for an ask."""
-        if self.ask:
-            return f"{self.seq}+{self.ask}"
+        """The id of an event: ``12``, ``12.1`` for the first of several changes, ``12+3`` for a later one."""
+        if self.later:
+            return f"{self.seq}+{self.later}"
         return str(self.seq) if self.part == WHOLE else f"{self.seq}.{self.part}"
 
 
@@ -53,10 +59,10 @@ def parse_position(text: str) -> Position:
     found = _ID.fullmatch(text)
     if found is None:
         raise ValueError("must be the id of an event of this stream, such as 1200")
-    seq, part, ask = found.groups()
-    if max(int(seq), int(ask or 0)) > MAX_SEQ:
+    seq, part, later = found.groups()
+    if max(int(seq), int(later or 0)) > MAX_SEQ:
         raise ValueError("must be the id of an event of this stream, such as 1200")
-    return Position(int(seq), int(ask or 0), int(part) if part else WHOLE)
+    return Position(int(seq), int(later or 0), int(part) if part else WHOLE)
 
 
 STATUS_EVENT: Final = "transfer.status"
@@ -72,11 +78,31 @@ _NOTHING: Final = len(_STATUSES)
 
 
 class StatusThen(Struct, frozen=True):
-    """A status, the ``account_key`` of each account that it was listed under, and whether its send stood."""
+    """A status, the ``account_key`` of each account that it was listed under, whether its send stood, and
+    what else was answered."""
 
     answer: StatusAnswer
     accounts: frozenset[str]
     is_sent: bool
+    fields: AnswerFields = ()
+
+    @classmethod
+    def of(cls, state: TransferState) -> StatusThen:
+        """That of a projection."""
+        answer = StatusAnswer(state.status, state.refund_reason, state.status_since)
+        accounts = account_keys(state.sender, state.receiver)
+        return cls(answer, accounts, state.sent_at is not None, answer_fields(state))
+
+    @classmethod
+    def of_history(cls, history: TransferHistory, facts: NetworkFacts) -> StatusThen | None:
+        """What a projection of the history would say; None where it would be of no known transfer."""
+        if not history.is_known:
+            return None
+        standing = history.standing()
+        origin = history.origin_event(standing)
+        accounts = account_keys(origin.sender, origin.receiver) if origin else frozenset[str]()
+        answer, fields = answer_of(history, standing, facts)
+        return cls(answer, accounts, standing.first(TransferSent) is not None, fields)
 
     @property
     def rank(self) -> int:
@@ -84,37 +110,67 @@ class StatusThen(Struct, frozen=True):
 
         A status of a lower line follows only when none of the signs of the former holds any more.
         """
-        if self.answer.status is TransferHistoryStatus.TRANSFER_SUBMITTING and not self.is_sent:
-            return _ANNOUNCED
-        return _RANKS.get(self.answer.status, _NOTHING)
+        return _rank(self.answer.status, is_sent=self.is_sent)
+
+    def is_answered_otherwise(self, later: StatusThen) -> bool:
+        """Whether anything else is answered later, or other accounts list the transfer."""
+        before, after = self.answer, later.answer
+        is_same = before.status is after.status and before.refund_reason is after.refund_reason
+        return not is_same or self.accounts != later.accounts or self.fields != later.fields
+
+
+def _rank(status: TransferHistoryStatus, *, is_sent: bool) -> int:
+    if status is TransferHistoryStatus.TRANSFER_SUBMITTING and not is_sent:
+        return _ANNOUNCED
+    return _RANKS.get(status, _NOTHING)
 
 
 class StatusChange(Struct, frozen=True):
-    """A status that follows another one.
+    """A status that follows another one, which may be the same.
 
-    ``accounts``: what it is and was listed under. ``taken_back``: what the previous status rested on does not
-    hold any more.
+    ``seq`` is the position of the event log that it follows from. ``taken_back``: what the previous status
+    rested on does not hold any more.
     """
 
     transfer_id: TransferId
+    seq: int
     status: TransferHistoryStatus
     previous_status: TransferHistoryStatus
     refund_reason: XferStatus
-    accounts: frozenset[str]
     taken_back: bool
 
-    def event(self, at: datetime, seq: int) -> dict[str, Any]:
-        """What is told, as JSON writes it.
+    @classmethod
+    def between(
+        cls, transfer_id: TransferId, seq: int, before: StatusThen | None, after: StatusThen
+    ) -> StatusChange:
+        """The change from one moment to a later one.
+
+        :param before: None where there was no transfer, which counts as one whose status is not known.
+        """
+        answer = after.answer
+        previous = TransferHistoryStatus.TRANSFER_UNKNOWN if before is None else before.answer.status
+        taken_back = before is not None and after.rank > before.rank
+        return cls(transfer_id, seq, answer.status, previous, answer.refund_reason, taken_back)
+
+    def since(self, previous: TransferHistoryStatus, *, is_sent: bool) -> StatusChange:
+        """The same, from a status before that.
+
+        :param is_sent: whether its send stands now. It counts as sent before.
+        """
+        taken_back = _rank(self.status, is_sent=is_sent) > _rank(previous, is_sent=True)
+        return replace(self, previous_status=previous, taken_back=taken_back)
+
+    def event(self, at: datetime) -> dict[str, Any]:
+        """What is published, as JSON writes it.
 
         :param at: when the gateway learned of the change.
-        :param seq: the position of the event log that the status follows from.
         """
         data: dict[str, Any] = {
             "transfer_id": f"0x{self.transfer_id.hex()}",
             "status": int(self.status),
             "previous_status": int(self.previous_status),
             "refund_reason": int(self.refund_reason),
-            "seq": seq,
+            "seq": self.seq,
         }
         if self.taken_back:
             data["taken_back"] = True
@@ -124,26 +180,6 @@ class StatusChange(Struct, frozen=True):
 def account_keys(*accounts: str | None) -> frozenset[str]:
     """The ``account_key`` of each account that is known."""
     return frozenset(account_key(account) for account in accounts if account)
-
-
-def change_between(
-    transfer_id: TransferId, before: StatusThen | None, after: StatusThen
-) -> StatusChange | None:
-    """The change from one moment to a later one; None where the status is the same.
-
-    :param before: None where there was no transfer, which counts as one whose status is not known.
-    """
-    previous = TransferHistoryStatus.TRANSFER_UNKNOWN if before is None else before.answer.status
-    if previous is after.answer.status:
-        return None
-    return StatusChange(
-        transfer_id,
-        after.answer.status,
-        previous,
-        after.answer.refund_reason,
-        after.accounts if before is None else before.accounts | after.accounts,
-        before is not None and after.rank > before.rank,
-    )
 
 
 def event_of(type_: str, at: datetime, data: Mapping[str, Any]) -> dict[str, Any]:

@@ -178,6 +178,8 @@ class Known(Struct, kw_only=True):
     latest: dict[EventKey, LatestAcceptance] = field(default_factory=dict)
     histories: dict[bytes, TransferHistory] = field(default_factory=dict)
     """Of every transfer that an event of the segment is about."""
+    steps: dict[bytes, list[TransferHistory]] = field(default_factory=dict)
+    """By transfer, in the order of the log, its history after each entry that the segment added of it."""
     fallen: Set[EventKey] = frozenset()
     """Events about no transfer whose latest acceptance does not stand."""
     not_needed: Set[EventKey] = frozenset()
@@ -203,7 +205,8 @@ class Known(Struct, kw_only=True):
             log: Sequence[Logged[TransferEvent]] = [*history.log, Logged(entry.seq, event, entry.chains)]
             if entry.occurrence:  # the first of a key has nothing to add to others
                 log = as_reported_last(log)
-            self.histories[event.transfer_id] = history.with_log(log)
+            self.histories[event.transfer_id] = history = history.with_log(log)
+            self.steps.setdefault(event.transfer_id, []).append(history)
         if self.told is not None and isinstance(event, TransferEvent | ValidatorsUpdated):
             about = event.transfer_id if isinstance(event, TransferEvent) else event.chain_id
             self.told[about, event.type] = self.told.get((about, event.type), 0) + 1

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from app.network.facts import NetworkFacts
-from app.transfers.status_changes import MAX_SEQ, WHOLE, Position, StatusChange, StatusThen, change_between
+from app.transfers.status_changes import MAX_SEQ, WHOLE, Position, StatusChange, StatusThen
 from app.transfers.status_history import Forward, Past
 
 
@@ -66,8 +66,8 @@ def _steps(
         now = forward.status(position)
         if now is not None and (_is_published(before, account) or _is_published(now, account)):
             told_before = before if _is_published(before, account) else None
-            change = change_between(past.transfer_id, told_before, now)
-            if change is not None:
+            change = StatusChange.between(past.transfer_id, position.seq, told_before, now)
+            if change.status is not change.previous_status:
                 yield PlacedChange(position, past.learned[position], change)
         before = now
 

@@ -63,9 +63,7 @@ def reset(position: Position) -> bytes:
 
 def told(changes: Iterable[PlacedChange]) -> bytes:
     """Changes of statuses, each an event with its id."""
-    return b"".join(
-        _event(each.position, STATUS_EVENT, each.change.event(each.at, each.position.seq)) for each in changes
-    )
+    return b"".join(_event(each.position, STATUS_EVENT, each.change.event(each.at)) for each in changes)
 
 
 def _event(position: Position, name: str, document: dict[str, Any]) -> bytes:

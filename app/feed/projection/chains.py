@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import cast
 
@@ -138,20 +138,25 @@ def project_withdraws(connection: Connection, chain_id: ChainId, part: Part | No
         project_again(connection, sorted(affected), load_network_facts(connection), now)
 
 
-def validate_open_refunds(connection: Connection, chain_ids: Iterable[int], now: datetime) -> None:
-    """Fold again the refunds whose answer depends on these chains' validators or contracts.
+def has_open_refunds(connection: Connection, chain_ids: Collection[int]) -> bool:
+    """Whether any refund's answer depends on these chains' validators or contracts."""
+    return bool(_open_refunds(connection, chain_ids))
 
-    Of refunds that are over: those paid by one of several requests. Which one that was says what others are
-    answered that have the same withdraw id.
-    """
-    chains = list(chain_ids)
-    affected = [
-        *transfers_in_status(connection, chains, _REFUND_OPEN),
-        *transfers_with_aside(connection, chains),
-        *refunded_by_one_of_several(connection, chains),
-    ]
-    if affected:
+
+def validate_open_refunds(connection: Connection, chain_ids: Collection[int], now: datetime) -> None:
+    """Fold again the refunds whose answer depends on these chains' validators or contracts."""
+    if affected := _open_refunds(connection, chain_ids):
         project_again(connection, affected, load_network_facts(connection), now)
+
+
+def _open_refunds(connection: Connection, chain_ids: Collection[int]) -> list[bytes]:
+    """Of refunds that are over: those paid by one of several requests. Which one that was says what others
+    are answered that have the same withdraw id."""
+    return [
+        *transfers_in_status(connection, chain_ids, _REFUND_OPEN),
+        *transfers_with_aside(connection, chain_ids),
+        *refunded_by_one_of_several(connection, chain_ids),
+    ]
 
 
 def project_reorganisation(connection: Connection, reorg: ChainReorged, seq: int, now: datetime) -> None:

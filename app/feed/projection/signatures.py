@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
-from msgspec.structs import replace
 from sqlalchemy import Connection, delete, insert
 
+from app.feed.projection.journal import Place, Step
 from app.feed.queries.log import latest_acceptances
 from app.feed.queries.pruned import load_positions
 from app.feed.queries.transfers import AsideRow, count_aside, load_aside
 from app.feed.services.log import append
 from app.network.facts import NetworkFacts
 from app.refunds.models import SignatureAside, SignatureNotNeeded
-from app.transfers.events import RefundPrepared, RefundSigned
+from app.transfers.events import RefundSigned
 from app.transfers.reorganisations import Logged
 from app.transfers.reported import TransferHistory
 from app.transfers.signatures import MAX_ASIDE, not_needed, signature_refusal, without
 from app.transfers.validation import LogEntry
-from app.values.identifiers import TransferId
 
 
 def quarantine(
@@ -51,16 +50,48 @@ def quarantine(
         connection.execute(insert(SignatureAside), rows)
 
 
-def with_signatures_now(
+def with_signatures_aside(
+    connection: Connection, transfers: Sequence[Sequence[Step]], facts: NetworkFacts
+) -> list[Sequence[Step]]:
+    """The steps of transfers, and one more for each signature that was kept aside and is right by now.
+
+    These are taken into the log. The caller is the only writer.
+    """
+    # Nothing can be said of a signature before its request is known: most transfers have none.
+    asked = [steps[-1].history.transfer_id for steps in transfers if steps[-1].history.has_request]
+    aside: dict[bytes, list[AsideRow]] = defaultdict(list)
+    for row in load_aside(connection, asked) if asked else ():
+        aside[row.transfer_id].append(row)
+    return [
+        [*steps, *_take_aside(connection, rows, steps[-1].history, facts)]
+        if (rows := aside.get(steps[-1].history.transfer_id))
+        else steps
+        for steps in transfers
+    ]
+
+
+def _take_aside(
+    connection: Connection, rows: Iterable[AsideRow], history: TransferHistory, facts: NetworkFacts
+) -> Iterator[Step]:
+    for row in rows:
+        event = RefundSigned(id=row.event_id, at=row.at, transfer_id=row.transfer_id, signature=row.signature)
+        if any(logged.event.id == event.id and logged.chains is None for logged in history.log):
+            _forget(connection, row)
+        elif signature_refusal(event, history, facts) is None:
+            seq = load_positions(connection).last_seq + 1
+            latest = latest_acceptances(connection, [event.key]).get(event.key)
+            entry = LogEntry(seq, 0 if latest is None else latest.occurrence + 1, event)
+            append(connection, [entry], row.reporter, row.received_at)
+            _forget(connection, row)
+            history = history.with_log([*history.log, Logged(seq, event)])
+            yield Step(Place(seq), history)
+
+
+def without_needless(
     connection: Connection, histories: Iterable[TransferHistory], facts: NetworkFacts
 ) -> list[TransferHistory]:
-    """The histories with the signatures that are right by now, and without those that are not needed.
-
-    What was kept aside and is right is taken into the log. The caller is the only writer.
-    """
-    by_id = {history.transfer_id: history for history in histories}
-    taken = _take_aside(connection, by_id, facts)
-    found = [taken.get(transfer_id, history) for transfer_id, history in by_id.items()]
+    """The histories without the signatures that are not needed, which is noted."""
+    found = list(histories)
     left_out = {history.transfer_id: not_needed(history, facts) for history in found}
     rows = [
         {"seq": seq, "transfer_id": transfer_id}
@@ -70,37 +101,6 @@ def with_signatures_now(
     if rows:
         connection.execute(insert(SignatureNotNeeded), rows)
     return [without(history, left_out[history.transfer_id]) for history in found]
-
-
-def _take_aside(
-    connection: Connection, histories: Mapping[TransferId, TransferHistory], facts: NetworkFacts
-) -> dict[bytes, TransferHistory]:
-    # Nothing can be said of a signature before its request is known: most transfers have none.
-    asked = [i for i, history in histories.items() if _has_request(history)]
-    rows = load_aside(connection, asked) if asked else ()
-    if not rows:
-        return {}
-    changed: dict[bytes, TransferHistory] = {}
-    seq = load_positions(connection).last_seq
-    for row in rows:
-        history = changed.get(row.transfer_id, histories[row.transfer_id])
-        if not history.log:
-            continue
-        event = RefundSigned(id=row.event_id, at=row.at, transfer_id=row.transfer_id, signature=row.signature)
-        if any(logged.event.id == event.id and logged.chains is None for logged in history.log):
-            _forget(connection, row)
-        elif signature_refusal(event, history, facts) is None:
-            seq += 1
-            latest = latest_acceptances(connection, [event.key]).get(event.key)
-            entry = LogEntry(seq, 0 if latest is None else latest.occurrence + 1, event)
-            append(connection, [entry], row.reporter, row.received_at)
-            _forget(connection, row)
-            changed[row.transfer_id] = replace(history, log=[*history.log, Logged(seq, event)])
-    return changed
-
-
-def _has_request(history: TransferHistory) -> bool:
-    return any(isinstance(logged.event, RefundPrepared) for logged in history.log)
 
 
 def _forget(connection: Connection, row: AsideRow) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from operator import attrgetter
 from typing import Any, Final
@@ -17,12 +17,14 @@ from app.db.types import is_one_of
 from app.db.upserts import append, upsert
 from app.feed.models import TransferBlock
 from app.feed.projection.anomalies import sync_transfer_anomalies
+from app.feed.projection.journal import Journal, Place, Published, Step
 from app.feed.projection.latencies import write_latencies
-from app.feed.projection.signatures import with_signatures_now
+from app.feed.projection.signatures import with_signatures_aside, without_needless
 from app.feed.projection.sums import advance, apply_shared, find_progress
-from app.feed.queries.transfers import STATE_COLUMNS, load_states, refund_basis
+from app.feed.queries.transfers import STATE_COLUMNS, load_states, refund_basis, with_evidence
 from app.network.facts import NetworkFacts
 from app.refunds.queries import load_histories
+from app.refunds.request import PaidIds
 from app.refunds.used_ids import WithdrawIds
 from app.transfers.effects import AccountEntry, Latency, SharedChange, account_entries, latency_of
 from app.transfers.models import Refund, RefundBasis, Transfer, TransferAccount, TransferHash
@@ -40,8 +42,8 @@ CHUNK = 500
 
 States = Mapping[TransferId, TransferState]
 
-PROJECTED: Final = HandedIn[[States, States, datetime]]("projected")
-"""Transfers are projected. Told: how they were, how they are now, and the time."""
+STATUSES_CHANGED: Final = HandedIn[[Sequence[Published], datetime]]("statuses_changed")
+"""Transfers are projected. Told: those that are at another status, and the time."""
 
 _SILENT: Final = "gateway_tells_nothing"
 
@@ -76,24 +78,39 @@ def project_again(
 ) -> None:
     """Fold transfers anew from their logs and write what changed."""
     ids = list(dict.fromkeys(transfer_ids))
+    if not ids:
+        return
+    place = Place.now(connection)
     for start in range(0, len(ids), CHUNK):
-        chunk = ids[start : start + CHUNK]
-        project(connection, load_histories(connection, chunk).values(), Projections(facts), now)
+        histories = load_histories(connection, ids[start : start + CHUNK]).values()
+        steps = [[Step(place, history)] for history in histories]
+        project(connection, steps, Projections(facts), now, again=True)
 
 
 def project(
-    connection: Connection, histories: Iterable[TransferHistory], folds: Projections, now: datetime
+    connection: Connection,
+    transfers: Iterable[Sequence[Step]],
+    folds: Projections,
+    now: datetime,
+    *,
+    again: bool = False,
 ) -> None:
-    """Fold these histories and write what changed, sums included."""
-    known = [history for history in histories if history.is_known]
-    logged = with_signatures_now(connection, known, folds.facts)
+    """Fold the last of the steps of each transfer and write what changed, sums included.
+
+    :param again: the log's last entry may have changed them already.
+    """
+    known = [steps for steps in transfers if steps[-1].history.is_known]
+    told = with_signatures_aside(connection, known, folds.facts)
+    logged = without_needless(connection, (steps[-1].history for steps in told), folds.facts)
     new = {history.transfer_id: folds.state_of(history) for history in in_turns(logged)}
     if not new:
         return
-    old = load_states(connection, new)
+    old = with_evidence(connection, load_states(connection, new))
     withdraw_ids = WithdrawIds.of(connection, logged, new)
+    paid_elsewhere: dict[TransferId, PaidIds] = {}
     for history in logged:
         if history.paid_ids != (paid_ids := withdraw_ids.paid_elsewhere(history.transfer_id)):
+            paid_elsewhere[history.transfer_id] = paid_ids
             new[history.transfer_id] = folds.state_of(replace(history, paid_ids=paid_ids))
     _write_transfers(connection, old, new)
     withdraw_ids.write(connection)
@@ -108,9 +125,17 @@ def project(
     apply_shared(connection, change, now)
     sync_transfer_anomalies(connection, new.values())
     _advance_chains(connection, new.values())
-    _settle_chains(connection, known, new)
+    _settle_chains(connection, (steps[-1].history for steps in known), new)
     if not connection.get_execution_options().get(_SILENT):
-        PROJECTED(connection, old, new, now)
+        journal = Journal(folds.facts)
+        for steps in in_turns(told):
+            i = steps[-1].history.transfer_id
+            as_paid = (
+                [each.with_paid_ids(paid_elsewhere[i]) for each in steps] if i in paid_elsewhere else steps
+            )
+            journal.take(as_paid, old.get(i), new[i])
+        journal.write(connection, now, again=again)
+        STATUSES_CHANGED(connection, journal.published, now)
     project_again(connection, sorted(withdraw_ids.others_to_project(connection)), folds.facts, now)
 
 

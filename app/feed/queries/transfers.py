@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from base64 import b64decode
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, Row, func, select, tuple_
 
 from app.cooperation import in_turns
@@ -15,8 +17,8 @@ from app.transfers.anomalies import AnomalyKind
 from app.transfers.codec import decode_event
 from app.transfers.effects import AccountEntry
 from app.transfers.events import RefundSigned
-from app.transfers.models import Anomaly, Event, RefundBasis, Transfer, TransferAccount
-from app.transfers.state import TransferState
+from app.transfers.models import Anomaly, Event, Refund, RefundBasis, Transfer, TransferAccount
+from app.transfers.state import RefundEvidence, TransferState
 from app.transfers.subjects import EventKey
 from app.transfers.validation import LatestAcceptance
 from app.values.codes import SendKind, TransferHistoryStatus, XferStatus
@@ -42,6 +44,28 @@ def load_states(connection: Connection, transfer_ids: Collection[bytes]) -> dict
         select(Transfer.__table__).where(is_one_of(connection, Transfer.transfer_id, transfer_ids))
     )
     return {row.transfer_id: _state(row) for row in in_turns(rows)}
+
+
+def with_evidence(
+    connection: Connection, states: Mapping[TransferId, TransferState]
+) -> dict[TransferId, TransferState]:
+    """The states, those at status 8 with the evidence that is served."""
+    served = [
+        i for i, s in states.items() if s.status is TransferHistoryStatus.TRANSFER_REFUND_TO_BE_CONFIRMED
+    ]
+    if not served:
+        return dict(states)
+    rows = connection.execute(
+        select(Refund.__table__).where(is_one_of(connection, Refund.transfer_id, served))
+    )
+    evidence = {
+        row.transfer_id: RefundEvidence(
+            bytes(row.wd_onchain),
+            *(tuple(map(b64decode, texts)) for texts in (row.sorted_sigs, row.signers, row.powers)),
+        )
+        for row in rows
+    }
+    return {**states, **{i: replace(states[i], evidence=each) for i, each in evidence.items()}}
 
 
 def states_where(connection: Connection, *conditions: ColumnElement[bool]) -> Iterator[TransferState]:

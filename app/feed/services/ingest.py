@@ -23,7 +23,7 @@ from app.feed.lines import ReadLine, RefusedLine, read_line, validated_by_time
 from app.feed.projection.latencies import follow_window
 from app.feed.services.ahead import settle
 from app.feed.services.load import load_known
-from app.feed.services.write import write
+from app.feed.services.write import divided, write
 from app.observability.counters import NOTHING_COUNTED, Counters
 from app.transfers.events import REPORTED, Event, ValidatorsUpdated
 from app.transfers.validation import Accepted, Refused, Repeated, Verdict, is_barrier, validate_segment
@@ -252,6 +252,10 @@ def _take(
         admitted = Scope(chains=limited_to, is_exported=True) if is_exported else scope
         known = load_known(connection, events, admitted, intake.max_reorg_blocks, reporter)
         verdicts = validate_segment(in_turns(events), known)
+        if len(numbers := divided(connection, events, known)) > 1:
+            lines = iter(segment)
+            parts.extendleft(reversed([list(islice(lines, number)) for number in numbers]))
+            continue
         write(connection, events, verdicts, known, reporter=reporter, now=now)
         result.count(segment, verdicts)
         if time.monotonic() >= until:

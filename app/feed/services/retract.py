@@ -15,6 +15,7 @@ from app.audit.services import record
 from app.credentials.ingest_token import FROM_FILES
 from app.db.database import Database
 from app.db.engine import writing
+from app.feed.projection.journal import note_cause
 from app.feed.queries.log import first_acceptances, keys_reported, load_events
 from app.feed.queries.pruned import last_pruned_of, load_positions, pruned_targets
 from app.feed.queries.retractions import affected_by, every_retraction, named_by, retractions_naming
@@ -120,13 +121,15 @@ def _retract(
     actor: Actor,
 ) -> list[str]:
     now = database.clock()
-    seq = load_positions(connection).last_seq
-    entries = [
-        LogEntry(seq + number, 0, event)
-        for number, event in enumerate(retractions_of(keys, reason, now), start=1)
-    ]
-    append(connection, entries, REPORTERS[actor.source], now)
-    if pruned := pruned_targets(connection, project_retractions(connection, entries, now)):
+    changed: set[EventKey] = set()
+    entries: list[LogEntry] = []
+    for event in retractions_of(keys, reason, now):
+        entry = LogEntry(load_positions(connection).last_seq + 1, 0, event)
+        entries.append(entry)
+        append(connection, [entry], REPORTERS[actor.source], now)
+        note_cause(connection, entry.seq)
+        changed |= project_retractions(connection, entry, now)
+    if pruned := pruned_targets(connection, changed):
         raise NothingToRetract(
             f"this would change {min(pruned)!r}, which was pruned and cannot change any more"
         )
@@ -175,14 +178,14 @@ def _record(
     )
 
 
-def project_retractions(connection: Connection, entries: Iterable[LogEntry], now: datetime) -> set[EventKey]:
+def project_retractions(connection: Connection, entry: LogEntry, now: datetime) -> set[EventKey]:
     """Fold again every event that is retracted now and was not before, or the reverse.
 
-    :param entries: retractions that were just appended to the log. Of the others those are read that name the
+    :param entry: the retraction that was just appended to the log. Of the others those are read that name the
         same events.
     :returns: the keys of the events that were folded.
     """
-    named = named_by(connection, retractions_among(entries))
+    named = named_by(connection, retractions_among([entry]))
     affected = affected_by(connection, {target for each in named for target in each.targets})
     retracted = retracted_by(retractions_naming(connection, affected))
     wanted = {key: retracted[key] for key in affected & retracted.keys()}

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
+from itertools import groupby
 
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
 from app.feed.projection import chains, pools
 from app.feed.projection.anomalies import raise_two_contents
+from app.feed.projection.journal import Place, Step, note_cause
 from app.feed.projection.signatures import quarantine
 from app.feed.projection.transfers import Projections, project
 from app.feed.services import retract
 from app.feed.services.heads import drop_heads
 from app.feed.services.log import append
+from app.refunds.queries import transfers_by_id
+from app.refunds.request import withdraw_ids_of
 from app.transfers.events import (
     ChainEvent,
     ChainReorged,
@@ -29,8 +33,9 @@ from app.transfers.events import (
     ValidatorsUpdated,
 )
 from app.transfers.reorganisations import is_ahead
+from app.transfers.reported import TransferHistory
 from app.transfers.validation import Accepted, Known, LogEntry, Refused, Verdict
-from app.values.identifiers import ChainId
+from app.values.identifiers import ChainId, TransferId
 
 
 def write(
@@ -55,20 +60,75 @@ def write(
         elif verdict.entry is not None:
             entries.append(verdict.entry)
     quarantine(connection, _may_turn_out_right(reported, verdicts), reporter, now)
-    touched = dict.fromkeys(e.event.transfer_id for e in entries if isinstance(e.event, TransferEvent))
     ahead = {entry.seq for entry in entries if is_ahead(entry.event, now)}
-    histories = [known.histories[transfer_id] for transfer_id in touched]
-    if ahead:
-        histories = [replace(history, ahead=history.ahead | ahead) for history in histories]
+    transfers = [[_step(history, ahead) for history in steps] for steps in known.steps.values()]
     new = [verdict.entry.event for verdict in verdicts if isinstance(verdict, Accepted)]
     append(connection, entries, reporter, now)
-    if histories:
-        project(connection, histories, Projections(known.facts), now)
+    if entries:
+        note_cause(connection, entries[-1].seq)
+    if transfers:
+        project(connection, transfers, Projections(known.facts), now)
     if ahead:
         entries = [entry for entry in entries if entry.seq not in ahead]
         new = [event for event in new if not is_ahead(event, now)]
     _project(connection, entries, new, now)
     drop_heads(connection, entries, reporter, known.max_reorg_blocks)
+
+
+def divided(connection: Connection, events: Sequence[Event], known: Known) -> list[int]:
+    """How many of the events of a judged segment are to be judged and written at once, group after group.
+
+    All, but for those by which transfers change that they do not name: these are written alone. So each
+    entry of the log is told at its place, whatever else comes with it. Seldom is there any: two transfers
+    whose refund requests have one withdraw id, or several validator sets of a chain with open refunds.
+    """
+    reaching = _reaching_others(connection, events, known)
+    return [
+        number
+        for alone, group in groupby(reaching)
+        for number in ([1] * len(list(group)) if alone else [len(list(group))])
+    ]
+
+
+def _reaching_others(connection: Connection, events: Sequence[Event], known: Known) -> list[bool]:
+    rotated = {event.chain_id for event in events if isinstance(event, ValidatorsUpdated)}
+    if rotated:
+        return [chains.has_open_refunds(connection, rotated)] * len(events)
+    ids = {
+        each.transfer_id: set(withdraw_ids_of(each.requests))
+        for each in (steps[-1] for steps in known.steps.values())
+        if each.has_request
+    }
+    used = [
+        event.withdraw_id
+        for event in events
+        if isinstance(event, chains.WITHDRAWS) and event.withdraw_id is not None
+    ]
+    if not ids and not used:
+        return [False] * len(events)
+    holders = transfers_by_id(connection, {*used, *(each for of in ids.values() for each in of)})
+    for transfer_id, of_transfer in ids.items():
+        for each in of_transfer:
+            holders.setdefault(each, set()).add(transfer_id)
+    return [_reaches_others(event, ids, holders) for event in events]
+
+
+def _reaches_others(
+    event: Event, ids: Mapping[TransferId, Set[bytes]], holders: Mapping[bytes, Set[TransferId]]
+) -> bool:
+    own: bytes | None = None
+    uses: Iterable[bytes] = ()
+    if isinstance(event, TransferEvent):
+        own, uses = event.transfer_id, ids.get(event.transfer_id, ())
+    elif isinstance(event, chains.WITHDRAWS) and event.withdraw_id is not None:
+        own, uses = getattr(event, "ref_id", None), [event.withdraw_id]
+    return any(holders.get(each, set()) - {own} for each in uses)
+
+
+def _step(history: TransferHistory, ahead: Set[int]) -> Step:
+    """The step to a history by its last entry."""
+    place = Place(history.log[-1].seq)
+    return Step(place, replace(history, ahead=history.ahead | ahead) if ahead else history)
 
 
 def _may_turn_out_right(reported: Sequence[Event], verdicts: Sequence[Verdict]) -> Iterator[RefundSigned]:
@@ -102,7 +162,7 @@ def _project(
         if isinstance(event, ChainReorged):
             chains.project_reorganisation(connection, event, entry.seq, now)
         elif isinstance(event, EventsRetracted):
-            retract.project_retractions(connection, [entry], now)
+            retract.project_retractions(connection, entry, now)
 
 
 def _project_rotations(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection
 
 from app.db.upserts import append
-from app.feed.queries.pruned import load_positions
-from app.transfers.state import TransferState
+from app.feed.projection.journal import Published
 from app.transfers.status_changes import STATUS_EVENT, StatusChange
-from app.values.identifiers import TransferId
 from app.webhooks.models import Delivery, delivery_row
 from app.webhooks.queries import Listeners, by_subject, listeners, of_alerts
 from app.webhooks.subscription import (
@@ -21,44 +19,33 @@ from app.webhooks.subscription import (
     account_subject,
     change_body,
     event_body,
-    status_changes,
     transfer_subject,
 )
 
 
-def publish_changes(
-    connection: Connection,
-    old: Mapping[TransferId, TransferState],
-    new: Mapping[TransferId, TransferState],
-    now: datetime,
-) -> None:
-    """Write what subscribers are to hear of transfers that were folded. The caller is the only writer.
+def publish_changes(connection: Connection, changes: Sequence[Published], now: datetime) -> None:
+    """Write what subscribers are to hear of transfers that were projected. The caller is the only writer.
 
     Without any subscription this is one look-up, and without a change of a status nothing.
     """
-    changes = list(status_changes(old, new))
     if not changes:
         return
     heard = listeners(connection)
     if not heard.of_everything and not heard.of_subjects:
         return
-    told = _told(connection, changes, heard)
-    if not told:
-        return
-    seq = load_positions(connection).last_seq
     rows: list[dict[str, Any]] = []
-    for change, subscriptions in told:
-        body = change_body(change, now, seq)
+    for change, subscriptions in _told(connection, changes, heard):
+        body = change_body(change, now)
         subject = f"0x{change.transfer_id.hex()}"
         rows += [delivery_row(i, STATUS_EVENT, subject, body, now) for i in subscriptions]
     append(connection, Delivery, rows)
 
 
 def _told(
-    connection: Connection, changes: Iterable[StatusChange], heard: Listeners
+    connection: Connection, changes: Iterable[Published], heard: Listeners
 ) -> list[tuple[StatusChange, list[int]]]:
     """The changes that somebody hears of, each with the subscriptions, ascending."""
-    subjects = {change: _subjects(change) for change in changes}
+    subjects = {each.change: _subjects(each) for each in changes}
     naming = (
         by_subject(connection, {s for each in subjects.values() for s in each}) if heard.of_subjects else {}
     )
@@ -70,8 +57,8 @@ def _told(
     return told
 
 
-def _subjects(change: StatusChange) -> list[str]:
-    return [transfer_subject(change.transfer_id), *map(account_subject, change.accounts)]
+def _subjects(published: Published) -> list[str]:
+    return [transfer_subject(published.change.transfer_id), *map(account_subject, published.accounts)]
 
 
 def publish_head(connection: Connection, head: str, now: datetime) -> None:

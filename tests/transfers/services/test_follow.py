@@ -179,8 +179,8 @@ def test_an_ask_is_told_behind_all_that_came_before_it(gateway: Gateway) -> None
     changes = tell_all(gateway, ACCOUNT)
     assert [int(each.change.status) for each in changes] == [1, 6, 1, 7, 5]
     assert [each.position.seq for each in changes] == [1, 2, 3, 3, 4]
-    assert str(changes[3].position) == f"3+{changes[3].position.ask}"
-    assert changes[3].position.ask > 0
+    assert str(changes[3].position) == f"3+{changes[3].position.later}"
+    assert changes[3].position.later > 0
     assert_cut_anywhere(gateway, ACCOUNT, changes)
     refused = tell_all(gateway, IDS[0])[1]
     assert refused.change.refund_reason == 4

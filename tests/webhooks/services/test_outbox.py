@@ -57,6 +57,14 @@ def test_an_account_hears_of_its_transfers_alone(gateway: Gateway, account: str)
     assert [each["transfer_id"] for each in told(gateway)] == [transfer_id(1), transfer_id(3)]
 
 
+def test_an_account_hears_that_its_transfer_is_no_longer_listed(gateway: Gateway) -> None:
+    to_subjects(gateway, [SENDER])
+    feed(gateway, sent(1, event_id="not theirs"))
+    retract_ids(*gateway.audited, ["not theirs"], "was another's", actor=TESTER)
+    feed(gateway, sent(1, sender=OTHER, receiver=OTHER))
+    assert steps(gateway) == [(0, 1), (1, 0)]
+
+
 def test_a_transfer_is_told_once_however_often_a_subscription_names_it(gateway: Gateway) -> None:
     first = kept(gateway, to_subjects(gateway, [SENDER], [1])).id
     second = kept(gateway, to_subjects(gateway, [OTHER], [1, 2])).id

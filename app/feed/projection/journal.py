@@ -1,0 +1,192 @@
+"""The journal of statuses: a row for each change of an answer, in the transaction of what causes it.
+
+Every entry of the log has a row of its own for each transfer that it changes, however many entries come at
+once. So the rows are the same in any batches (docs/decisions/0067-a-journal-of-statuses.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+from sqlalchemy import Connection, Row, func, select, update
+
+from app.db.types import is_one_of
+from app.db.upserts import append
+from app.feed.models import JournalRow
+from app.feed.queries.pruned import load_positions
+from app.network.facts import NetworkFacts
+from app.refunds.request import PaidIds
+from app.transfers.reported import TransferHistory
+from app.transfers.state import TransferState
+from app.transfers.status_changes import StatusChange, StatusThen
+from app.values.codes import TransferHistoryStatus
+from app.values.identifiers import TransferId
+
+_CAUSE: Final = "gateway_cause"
+
+
+def note_cause(connection: Connection, seq: int) -> None:
+    """From here on what this transaction changes follows from this entry of the log, which it appended."""
+    connection.execution_options(**{_CAUSE: seq})
+
+
+class Place(NamedTuple):
+    """An entry of the log; or what came later than that entry, and another way."""
+
+    seq: int
+    is_later: bool = False
+
+    @classmethod
+    def now(cls, connection: Connection) -> Place:
+        """What this transaction follows from: an entry that it appended, else later than the log's last."""
+        cause = connection.get_execution_options().get(_CAUSE)
+        return cls(load_positions(connection).last_seq, is_later=True) if cause is None else cls(cause)
+
+
+class Step(Struct, frozen=True):
+    """What a transfer's history has become by what is at a place."""
+
+    place: Place
+    history: TransferHistory
+
+    def with_paid_ids(self, paid_ids: PaidIds) -> Step:
+        """The same where other withdraw ids were paid for other transfers."""
+        return Step(self.place, replace(self.history, paid_ids=paid_ids))
+
+
+_ANSWERED: Final = attrgetter(
+    "status", "refund_reason", "kind", "src_chain_id", "dst_chain_id", "symbol", "src_tx_hash", "dst_tx_hash",
+    "sender", "receiver", "evidence",
+)  # fmt: skip
+"""Of a projection all by which a change of the answer shows, quickly."""
+
+
+class Published(Struct, frozen=True):
+    """What one projection made of a transfer, from the status before it; ``accounts``: of then and now."""
+
+    change: StatusChange
+    accounts: frozenset[str]
+
+
+class _Entry(Struct, frozen=True):
+    """A row to be written."""
+
+    change: StatusChange
+    place: Place
+    accounts_before: frozenset[str] | None
+    is_sent: bool
+
+
+class Journal:
+    """Takes in what a projection made of transfers, one after the other, and writes what it changed."""
+
+    def __init__(self, facts: NetworkFacts) -> None:
+        """
+        :param facts: by which they were projected.
+        """
+        self._facts = facts
+        self._entries: list[_Entry] = []
+        self.published: list[Published] = []
+
+    def take(self, steps: Sequence[Step], old: TransferState | None, new: TransferState) -> None:
+        """Note what the steps of a transfer changed.
+
+        :param old: with evidence.
+        :param new: what follows from the last of them.
+        """
+        if len(steps) == 1 and old is not None and _ANSWERED(old) == _ANSWERED(new):
+            return
+        first = then = None if old is None else StatusThen.of(old)
+        for step in steps[:-1]:
+            reached = StatusThen.of_history(step.history, self._facts)
+            if reached is not None and (then is None or then.is_answered_otherwise(reached)):
+                self._note(new.transfer_id, step, then, reached)
+                then = reached
+        last = StatusThen.of(new)
+        if then is None or then.is_answered_otherwise(last):
+            self._note(new.transfer_id, steps[-1], then, last)
+        change = StatusChange.between(new.transfer_id, steps[-1].place.seq, first, last)
+        if change.status is not change.previous_status:
+            accounts = last.accounts if first is None else first.accounts | last.accounts
+            self.published.append(Published(change, accounts))
+
+    def _note(
+        self, transfer_id: TransferId, step: Step, before: StatusThen | None, after: StatusThen
+    ) -> None:
+        change = StatusChange.between(transfer_id, step.place.seq, before, after)
+        is_relisted = before is not None and before.accounts != after.accounts
+        accounts_before = before.accounts if before is not None and is_relisted else None
+        self._entries.append(_Entry(change, step.place, accounts_before, after.is_sent))
+
+    def write(self, connection: Connection, now: datetime, *, again: bool) -> None:
+        """Write the rows. The caller is the only writer.
+
+        :param now: when the gateway learned of what changed.
+        :param again: the log's last entry may have changed the transfers already: its changes are one.
+        """
+        if again:
+            self._merge_with_rows(connection)
+        if not self._entries:
+            return
+        newest = connection.scalar(select(func.max(JournalRow.sequence))) or 0
+        self._entries.sort(key=lambda each: (each.change.seq, each.change.transfer_id))
+        append(
+            connection,
+            JournalRow,
+            [_row(each, sequence, now) for sequence, each in enumerate(self._entries, start=newest + 1)],
+        )
+
+    def _merge_with_rows(self, connection: Connection) -> None:
+        """Have what this transaction has told of a transfer already lead to where it is now."""
+        firsts: dict[TransferId, _Entry] = {}
+        for each in self._entries:
+            if not each.place.is_later:
+                firsts.setdefault(each.change.transfer_id, each)
+        if not firsts:
+            return
+        rows = connection.execute(
+            select(JournalRow.__table__)
+            .where(
+                JournalRow.seq >= min(each.place.seq for each in firsts.values()),
+                JournalRow.is_later.is_(False),
+                is_one_of(connection, JournalRow.transfer_id, firsts),
+            )
+            .order_by(JournalRow.seq)
+        )
+        for transfer_id, row in {row.transfer_id: row for row in rows}.items():
+            first = firsts[transfer_id]
+            if first.place.seq <= row.seq:
+                self._entries.remove(first)
+                _go_on(connection, row, first)
+
+
+def _go_on(connection: Connection, row: Row[*tuple[Any, ...]], entry: _Entry) -> None:
+    """Have a row lead to where an entry leads."""
+    place = Place(row.seq)
+    change = replace(entry.change, seq=row.seq).since(
+        TransferHistoryStatus(row.previous_status), is_sent=entry.is_sent
+    )
+    accounts = entry.accounts_before if row.accounts_before is None else row.accounts_before
+    written = _row(replace(entry, change=change, place=place, accounts_before=accounts), row.sequence, row.at)
+    connection.execute(update(JournalRow).where(JournalRow.sequence == row.sequence).values(written))
+
+
+def _row(entry: _Entry, sequence: int, now: datetime) -> dict[str, Any]:
+    change = entry.change
+    return {
+        "sequence": sequence,
+        "transfer_id": change.transfer_id,
+        "seq": change.seq,
+        "is_later": entry.place.is_later,
+        "status": int(change.status),
+        "previous_status": int(change.previous_status),
+        "refund_reason": int(change.refund_reason),
+        "taken_back": change.taken_back,
+        "at": now,
+        "accounts_before": entry.accounts_before,
+    }

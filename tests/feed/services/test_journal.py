@@ -1,0 +1,103 @@
+"""The journal of statuses: a row for each entry of the log that changes an answer, in any batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import select
+
+from app.db.engine import reading
+from app.feed.models import JournalRow
+from app.feed.services.replay import replay
+from app.feed.services.retract import retract_ids
+from app.transfers.models import Event, Transfer
+from tests.actors import TESTER
+from tests.everyday import volume
+from tests.feed.services.any_order import EVERYTHING, REORGS, Events
+from tests.feed.services.world import about, event, feed, forget_events, released, sent
+from tests.gateway import Gateway
+
+Rows = list[tuple[Any, ...]]
+
+STORIES = [*EVERYTHING, *REORGS * 4]
+
+
+def rows(gateway: Gateway) -> Rows:
+    """By transfer and in their order, without the numbers that say it."""
+    table = JournalRow
+    query = select(
+        table.transfer_id, table.seq, table.is_later, table.previous_status, table.status,
+        table.refund_reason, table.taken_back, table.accounts_before,
+    ).order_by(table.transfer_id, table.sequence)  # fmt: skip
+    with reading(gateway.engine) as connection:
+        return [tuple(row) for row in connection.execute(query)]
+
+
+def steps(gateway: Gateway) -> list[tuple[int, int, int]]:
+    """Position, status before and status."""
+    return [(row[1], row[3], row[4]) for row in rows(gateway)]
+
+
+def log(gateway: Gateway) -> Rows:
+    with reading(gateway.engine) as connection:
+        return [tuple(row) for row in connection.execute(select(Event.seq, Event.subject, Event.event_id))]
+
+
+def statuses(gateway: Gateway) -> dict[bytes, tuple[int, int]]:
+    with reading(gateway.engine) as connection:
+        found = connection.execute(select(Transfer.transfer_id, Transfer.status, Transfer.refund_reason))
+        return {row.transfer_id: (row.status, row.refund_reason) for row in found}
+
+
+def fed(gateway: Gateway, batches: list[Events]) -> tuple[Rows, Rows]:
+    forget_events(gateway)
+    for batch in batches:
+        feed(gateway, *batch)
+    last = {row[0]: (row[4], row[5]) for row in rows(gateway)}
+    assert last == statuses(gateway)
+    return log(gateway), rows(gateway)
+
+
+@settings(max_examples=volume(200, 12))
+@given(data=st.data())
+def test_rows_are_the_same_in_any_batches(gateway: Gateway, data: st.DataObject) -> None:
+    told = data.draw(st.lists(st.sampled_from(STORIES), min_size=1, max_size=40))
+    cuts = sorted(data.draw(st.sets(st.integers(1, len(told)), max_size=4)))
+    in_some = [told[a:b] for a, b in zip([0, *cuts], [*cuts, len(told)], strict=True) if a < b]
+    log_of_one, one_by_one = fed(gateway, [[each] for each in told])
+    for batches in (in_some, [told]):
+        log_of_batches, in_batches = fed(gateway, batches)
+        # Signatures that were aside come into the log at the end of what makes them right.
+        assume(log_of_batches == log_of_one)
+        assert in_batches == one_by_one
+
+
+def test_each_entry_of_a_batch_is_told_by_itself(gateway: Gateway) -> None:
+    told = [sent(1), about(1, "transfer.confirmed"), sent(2), released(1), about(2, "transfer.confirmed")]
+    feed(gateway, *told)
+    assert steps(gateway) == [(1, 0, 1), (2, 1, 3), (4, 3, 5), (3, 0, 1), (5, 1, 3)]
+
+
+def test_what_changes_no_answer_has_no_row(gateway: Gateway) -> None:
+    feed(gateway, sent(1), about(1, "network.status", at=-40, xfer_status=1))
+    before = rows(gateway)
+    feed(gateway, about(1, "transfer.confirmed"), sent(1), event("chain.head", chain_id=1, block=400))
+    assert rows(gateway) == before
+
+
+@pytest.mark.every_database
+def test_an_entry_that_reaches_several_transfers_has_a_row_for_each(gateway: Gateway) -> None:
+    feed(gateway, *(sent(n) for n in (3, 1, 2)), event("chain.reorged", chain_id=1, from_block=100))
+    assert [row for row in steps(gateway) if row[0] == 4] == [(4, 1, 0)] * 3
+
+
+def test_a_replay_changes_no_row(gateway: Gateway) -> None:
+    feed(gateway, sent(1), released(1, event_id="paid"))
+    retract_ids(*gateway.audited, ["paid"], "was another's", actor=TESTER)
+    before = rows(gateway)
+    assert [row[6] for row in before] == [False, False, True]
+    replay(*gateway.audited, actor=TESTER)
+    assert rows(gateway) == before
