@@ -57,7 +57,7 @@ def add_features(app: Flask, settings: Settings, database: Database, counters: C
     add_part(app, KeyUses, KeyUses(database.engine, database.clock, counted_every))
     add_part(app, EstimateCounts, EstimateCounts(database.engine, database.clock, counted_every, counters))
     add_part(app, Intake, Intake(settings.max_reorg_blocks, counters))
-    add_part(app, Waiting, Waiting(database.public, snapshots, settings.most_waiting))
+    add_part(app, Waiting, Waiting(database.public, settings.most_waiting))
     add_part(app, AllowedNetworks, parse_networks(settings.webhook_allow_networks))
     add_part(app, LimitStore, limit_store)
     add_part(app, RequestLimits, RequestLimits(settings.rate_limit, limit_store))

@@ -120,19 +120,6 @@ def validate_transfer_refund(
     return context, verdict
 
 
-def status_answer(history: TransferHistory, facts: NetworkFacts) -> StatusAnswer:
-    """What :func:`transfer_state` says of the status."""
-    standing = history.standing()
-    return status_of(standing, _judge(history, standing, facts).standing)
-
-
-def refund_standing(
-    history: TransferHistory, standing: StandingEvents, facts: NetworkFacts
-) -> RefundStanding:
-    """What the refund requests among the standing events mean for the status."""
-    return _judge(history, standing, facts).standing
-
-
 AnswerFields = tuple[Any, ...]
 """What is answered about a transfer beside its status: kind, chains, symbol, hashes and evidence."""
 

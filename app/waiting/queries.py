@@ -1,99 +1,64 @@
-"""What has come into the log, for those who wait?"""
+"""What has changed, for those who wait, by the journal of statuses?"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from msgspec import Struct, field
-from sqlalchemy import ColumnElement, Connection, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, false, func, or_, select
 
 from app.db.types import is_one_of
-from app.feed.models import TransferBlock
-from app.refunds.models import UserRefundRequest
-from app.transfers.codec import decode_event
-from app.transfers.events import (
-    ChainReorged,
-    EventsRetracted,
-    LiquidityWithdrawn,
-    ValidatorsUpdated,
-    WithdrawDone,
-)
+from app.feed.models import JournalRow
 from app.transfers.models import Event, Transfer, TransferAccount
 from app.transfers.status_changes import Position
-from app.transfers.subjects import transfer_of_subject
-from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import TransferId, account_key
-
-MOST_NEWS: Final = 5_000
-"""Entries of the log that are looked at in one question. Where there are more, anything may have changed."""
-
-REACH_FAR: Final = (
-    ChainReorged.type,
-    ValidatorsUpdated.type,
-    EventsRetracted.type,
-    WithdrawDone.type,
-    LiquidityWithdrawn.type,
-)
-"""Events that change the statuses of transfers that they do not name."""
 
 
 class Heads(NamedTuple):
-    """How far the log of events and the list of asks for refunds reach; 0 where there is nothing."""
+    """How far the log of events and the journal of statuses reach; 0 where there is nothing."""
 
     seq: int
-    asks: int
+    changes: int
+    later: int = 0
+    """The number of the newest change where it came later than the log's last entry; else 0."""
     taken_in_at: datetime | None = None
     """When the newest event was accepted."""
 
 
+def _of_newest(column: Any) -> Any:
+    return select(column).order_by(JournalRow.sequence.desc()).limit(1).scalar_subquery()
+
+
 _HEADS: Final = select(
     select(func.max(Event.seq)).scalar_subquery(),
-    select(func.max(UserRefundRequest.seq)).scalar_subquery(),
+    _of_newest(JournalRow.sequence),
+    _of_newest(JournalRow.seq),
+    _of_newest(JournalRow.is_later),
     select(Event.received_at).order_by(Event.seq.desc()).limit(1).scalar_subquery(),
 )
 
 
-class News(Struct, frozen=True):
-    """What came between two heads."""
-
-    transfer_ids: set[TransferId] = field(default_factory=set)
-    """Transfers that an event or an ask names."""
-    anything: bool = False
-    """Whether the status of any transfer may have changed."""
-
-
 def load_heads(connection: Connection) -> Heads:
     """All of it, in one statement."""
-    seq, asks, taken_in_at = connection.execute(_HEADS).one()
-    return Heads(seq or 0, asks or 0, taken_in_at)
+    last, changes, seq, is_later, taken_in_at = connection.execute(_HEADS).one()
+    later = changes if is_later and seq >= (last or 0) else 0
+    return Heads(max(last or 0, seq or 0), changes or 0, later, taken_in_at)
 
 
-def load_news(connection: Connection, since: Heads, until: Heads) -> News:
-    """What came after ``since``, up to ``until``."""
-    found: set[TransferId] = set()
-    if until.asks > since.asks:
-        found.update(
-            connection.scalars(
-                select(UserRefundRequest.transfer_id).where(
-                    UserRefundRequest.seq > since.asks, UserRefundRequest.seq <= until.asks
-                )
-            )
-        )
-    if until.seq <= since.seq:
-        return News(found)
-    if until.seq - since.seq > MOST_NEWS:
-        return News(anything=True)
+def changed_since(connection: Connection, since: Heads, until: Heads) -> tuple[set[TransferId], set[str]]:
+    """The transfers that changed, and the accounts that no longer list some of them."""
     rows = connection.execute(
-        select(Event.transfer_id, Event.type).where(
-            Event.seq > since.seq,
-            Event.seq <= until.seq,
-            or_(Event.transfer_id.is_not(None), Event.type.in_(REACH_FAR)),
+        select(JournalRow.transfer_id, JournalRow.accounts_before).where(
+            JournalRow.sequence > since.changes, JournalRow.sequence <= until.changes
         )
-    ).all()
-    found.update(row.transfer_id for row in rows if row.transfer_id is not None)
-    return News(found, any(row.type in REACH_FAR for row in rows))
+    )
+    transfers, accounts = set[TransferId](), set[str]()
+    for row in rows:
+        if row.transfer_id is not None:
+            transfers.add(row.transfer_id)
+            accounts.update(row.accounts_before or ())
+    return transfers, accounts
 
 
 def accounts_of(connection: Connection, transfer_ids: Collection[TransferId]) -> set[str]:
@@ -108,89 +73,88 @@ def accounts_of(connection: Connection, transfer_ids: Collection[TransferId]) ->
     return {account_key(account) for row in rows for account in row if account}
 
 
-MOST_BEHIND: Final = 50_000
-"""Entries of the log that are searched for an account's transfers: what a busy feed takes in a minute."""
+class Beginning(NamedTuple):
+    """Where the journal begins, if not with the log: how far that reached, and when."""
 
-MOST_TRANSFERS: Final = 200
-"""Transfers of an account whose pasts are read for one answer. Anybody may request it, so it takes 50 ms at
-most."""
+    seq: int
+    at: datetime
 
-MOST_TO_READ: Final = 800
-"""Entries of all their pasts together that are read for one answer."""
 
-_OF_A_ROUTE: Final = "route:"
-"""How a subject begins that no status follows from."""
+def beginning(connection: Connection) -> Beginning | None:
+    """None where the journal is as old as the log."""
+    query = select(JournalRow.seq, JournalRow.at).where(JournalRow.transfer_id.is_(None), JournalRow.seq > 0)
+    row = connection.execute(query).first()
+    return None if row is None else Beginning(row.seq, row.at)
 
-_RETRACTED: Final = EventsRetracted.type
-_BY_VALIDATORS: Final = (
-    Status.TRANSFER_TO_BE_REFUNDED,
-    Status.TRANSFER_REQUESTING_REFUND,
-    Status.TRANSFER_REFUND_TO_BE_CONFIRMED,
+
+class StatusBefore(NamedTuple):
+    """At which status a transfer was when the journal began."""
+
+    status: int
+    refund_reason: int
+
+
+def status_before(connection: Connection, transfer_id: TransferId) -> StatusBefore | None:
+    """None where it was not known. The reason is 0 where it has changed since."""
+    of_transfer = JournalRow.transfer_id == transfer_id
+    first = connection.execute(
+        select(JournalRow.previous_status).where(of_transfer).order_by(JournalRow.sequence).limit(1)
+    ).first()
+    if first is not None:
+        return StatusBefore(first.previous_status, 0)
+    query = select(Transfer.status, Transfer.refund_reason).where(Transfer.transfer_id == transfer_id)
+    row = connection.execute(query).first()
+    return None if row is None else StatusBefore(*row)
+
+
+JournalRows = Sequence[Row[*tuple[Any, ...]]]
+"""Rows of the journal, each with the sender and the receiver that its transfer has now."""
+
+_ROWS: Final = (
+    select(*JournalRow.__table__.columns, Transfer.sender, Transfer.receiver)
+    .join_from(JournalRow, Transfer, JournalRow.transfer_id == Transfer.transfer_id, isouter=True)
+    .order_by(JournalRow.sequence)
 )
-"""Where a rotation of the validators may lead to, or from."""
 
 
-def transfers_of_account(
+def changes_of_transfer(connection: Connection, transfer_id: TransferId, since: Position) -> JournalRows:
+    """Those of a transfer from a position's entry of the log on."""
+    query = _ROWS.where(JournalRow.transfer_id == transfer_id, JournalRow.seq >= since.seq)
+    return connection.execute(query).all()
+
+
+MOST_BEHIND: Final = 50_000
+"""Changes that are searched for those of an account: what a busy feed makes in minutes."""
+
+MOST_OF_ACCOUNT: Final = 1_000
+"""Changes of an account's transfers that are told at once."""
+
+
+def changes_of_account(
     connection: Connection, account: str, since: Position, until: Heads
-) -> set[TransferId] | None:
-    """The transfers of an account whose status may have changed from a position on.
+) -> JournalRows | None:
+    """Those of all transfers that an account lists or did, from a position's entry of the log on.
 
-    None where too much came to say which, or something came that may have changed any.
+    None where there are too many.
 
     :param account: as ``account_key`` writes it.
     """
-    if until.seq - since.seq > MOST_BEHIND:
+    came = JournalRow.seq >= since.seq
+    first = connection.scalar(select(func.min(JournalRow.sequence)).where(came))
+    if first is None:
+        return ()
+    if until.changes - first >= MOST_BEHIND:
         return None
-    came = (Event.seq >= since.seq, Event.seq <= until.seq)
-    found = _retracted(connection, came)
-    if found is None:
-        return None
-    named = select(Event.transfer_id).where(*came, Event.transfer_id.is_not(None))
-    asked = select(UserRefundRequest.transfer_id).where(UserRefundRequest.log_seq >= since.seq)
-    touched: list[ColumnElement[bool]] = [Transfer.transfer_id.in_(named), Transfer.transfer_id.in_(asked)]
-    for chain_id, reorged_from in _chains(connection, came).items():
-        by_validators = Transfer.status.in_([int(status) for status in _BY_VALIDATORS])
-        touched.append((Transfer.src_chain_id == chain_id) & by_validators)
-        if reorged_from is not None:
-            reached = (TransferBlock.chain_id == chain_id) & (TransferBlock.highest >= reorged_from)
-            touched.append(Transfer.transfer_id.in_(select(TransferBlock.transfer_id).where(reached)))
-    for condition in touched:
-        listed = select(Transfer.transfer_id).where(condition, _is_listed_under(account))
-        found |= set(connection.scalars(listed.limit(MOST_TRANSFERS + 1)))
-        if len(found) > MOST_TRANSFERS:
-            return None
-    return found
-
-
-def _retracted(connection: Connection, came: tuple[ColumnElement[bool], ...]) -> set[TransferId] | None:
-    """The transfers of which events were retracted; None where others were, or nobody says which."""
-    found: set[TransferId] = set()
-    query = select(Event.event_id, Event.type, Event.body).where(*came, Event.type == _RETRACTED)
-    for row in connection.execute(query):
-        of_transfers = _transfers_named_by(decode_event(row.event_id, row.type, row.body))
-        if of_transfers is None:
-            return None
-        found |= of_transfers
-    return found
-
-
-def _transfers_named_by(retraction: Any) -> set[TransferId] | None:
-    """The transfers whose events it names; None where it names anything else, or does not say."""
-    assert isinstance(retraction, EventsRetracted)  # noqa: S101  they were selected
-    subjects = retraction.subjects or ("",)
-    found = {transfer_of_subject(each) for each in subjects if not each.startswith(_OF_A_ROUTE)}
-    return None if None in found else {TransferId(each) for each in found if each is not None}
-
-
-def _chains(connection: Connection, came: tuple[ColumnElement[bool], ...]) -> dict[int, int | None]:
-    """The chains of which something came that reaches far, with the lowest block that was reorganised."""
-    lowest = func.min(Event.block).filter(Event.type == ChainReorged.type)
-    rows = connection.execute(
-        select(Event.chain_id, lowest.label("block"))
-        .where(*came, Event.type.in_(REACH_FAR), Event.chain_id.is_not(None))
-        .group_by(Event.chain_id)
+    relisted = connection.execute(
+        select(JournalRow.transfer_id, JournalRow.accounts_before).where(
+            came, JournalRow.accounts_before.is_not(None)
+        )
     )
-    return {row.chain_id: row.block for row in rows}
+    was_listed = {row.transfer_id for row in relisted if account in row.accounts_before}
+    named = is_one_of(connection, JournalRow.transfer_id, was_listed) if was_listed else false()
+    query = _ROWS.where(came, or_(_is_listed_under(account), named)).limit(MOST_OF_ACCOUNT + 1)
+    rows = connection.execute(query).all()
+    return None if len(rows) > MOST_OF_ACCOUNT else rows
 
 
 def _is_listed_under(account: str) -> ColumnElement[bool]:

@@ -20,13 +20,12 @@ from sqlalchemy import Connection
 
 from app.cooperation import in_turns
 from app.db.replica import PublicReads
-from app.network.snapshot import SnapshotSource
 from app.observability.outages import FAILURES
 from app.transfers.queries.status import TransferRow, transfer_rows
 from app.values.codes import Reason
 from app.values.errors import GatewayError
 from app.values.identifiers import TransferId
-from app.waiting.queries import Heads, News, accounts_of, load_heads, load_news
+from app.waiting.queries import Heads, accounts_of, changed_since, load_heads
 
 TICK_SECONDS: Final = 0.125
 """How long the thread pauses between two looks."""
@@ -104,7 +103,6 @@ class Waiting:
     def __init__(
         self,
         public_reads: PublicReads,
-        snapshots: SnapshotSource,
         limit: int,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -115,9 +113,6 @@ class Waiting:
         self.limit = limit
         self.monotonic = monotonic
         self._reads = public_reads
-        self._snapshots = snapshots
-        self.reading_pasts = threading.Lock()
-        """Held by the stream that reads what it is to tell: one at a time."""
         self._lock = threading.Lock()
         self._own_reads = 0
         self._waiters: dict[Key, dict[Waiter, None]] = {}
@@ -129,7 +124,6 @@ class Waiting:
         self.looked_to: Heads | None = None
         """Everybody was told of all that came up to here; None while they are being told."""
         self._heads: Heads | None = None
-        self._terms: object = None
 
     def __len__(self) -> int:
         return self._count
@@ -222,23 +216,22 @@ class Waiting:
                 self._fail_those_due(error)
             with self._lock:
                 if not self._count:
-                    self._running_in = None
+                    self._running_in = self._heads = None
                     return
             time.sleep(TICK_SECONDS)
 
     def look(self) -> None:
         """Look once, and tell those whom it concerns. Only its own thread and tests call it."""
-        terms = self._snapshots.current().terms
         with self._lock:
             fresh, self._fresh = self._fresh, {}
         try:
-            look = self._reads.run_read(self._look, fresh, configured_anew=terms is not self._terms)
+            look = self._reads.run_read(self._look, fresh)
         except BaseException:
             with self._lock:
                 self._fresh = {**fresh, **self._fresh}
             raise
         # A replica may be behind what was read before: then what it has still to show is looked at again.
-        self._heads, self._terms = look.heads, terms
+        self._heads = look.heads
         self.looked_to = None
         now = self.monotonic()
         for waiter in in_turns(look.whom):
@@ -248,24 +241,21 @@ class Waiting:
             waiter.wake()
         self.looked_to = look.heads
 
-    def _look(self, connection: Connection, fresh: Collection[Waiter], *, configured_anew: bool) -> _Look:
+    def _look(self, connection: Connection, fresh: Collection[Waiter]) -> _Look:
         heads = load_heads(connection)
-        news = load_news(connection, self._heads, heads) if self._heads else News(anything=True)
-        if configured_anew:
-            # A change of the network's configuration folds transfers again, and no event tells of it.
-            news = News(anything=True)
-        whom = self._whom(self._touched(connection, news), fresh)
+        # In its first look everybody is new.
+        touched = self._touched(connection, self._heads, heads) if self._heads else ()
+        whom = self._whom(touched, fresh)
         return _Look(heads, whom, _rows(connection, {waiter.key for waiter in whom if waiter.reads_row}))
 
-    def _touched(self, connection: Connection, news: News) -> set[Key]:
-        """What is waited for and may have changed."""
+    def _touched(self, connection: Connection, since: Heads, until: Heads) -> set[Key]:
+        """What is waited for and has changed."""
+        transfers, accounts = changed_since(connection, since, until)
         with self._lock:
             waited = set(self._waiters)
-        if news.anything:
-            return waited
-        touched: set[Key] = waited & news.transfer_ids
+        touched: set[Key] = waited & transfers
         if any(isinstance(key, str) for key in waited):
-            touched |= waited & accounts_of(connection, news.transfer_ids)
+            touched |= waited & (accounts | accounts_of(connection, transfers))
         return touched
 
     def _whom(self, touched: Iterable[Key], fresh: Iterable[Waiter]) -> Collection[Waiter]:

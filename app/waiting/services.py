@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Final
+from itertools import groupby
+from typing import Any, Final
 
 from msgspec import Struct
-from sqlalchemy import Connection
+from msgspec.structs import replace
+from sqlalchemy import Connection, Row
 
-from app.cooperation import in_turns
 from app.db.database import Database
-from app.network.facts import NetworkFacts
-from app.network.queries import load_configured_facts
 from app.network.snapshot import SnapshotSource
-from app.transfers.events import RefundPrepared
 from app.transfers.queries.status import TransferRow, transfer_row
 from app.transfers.services.status import (
     TransferStatus,
@@ -25,17 +23,19 @@ from app.transfers.services.status import (
     transfer_not_found,
     transfer_status,
 )
-from app.transfers.status_changes import BEGINNING, Position
-from app.transfers.status_history import Past
+from app.transfers.status_changes import BEGINNING, Position, StatusChange, account_keys
 from app.values.codes import TransferHistoryStatus as Status
+from app.values.codes import XferStatus
 from app.values.identifiers import TransferId
-from app.waiting.past import load_pasts
-from app.waiting.queries import MOST_TO_READ, Heads, load_heads, transfers_of_account
+from app.waiting.queries import (
+    Heads,
+    beginning,
+    changes_of_account,
+    changes_of_transfer,
+    load_heads,
+    status_before,
+)
 from app.waiting.register import Key, Waiter, Waiting
-from app.waiting.status_stream import PlacedChange, changes_after
-
-_NO_FACTS = NetworkFacts(tokens={}, pool_bridges={}, pairs=(), validators={})
-"""Enough for transfers without refund requests: nothing else of the configuration decides a status."""
 
 
 class Follower(Waiter):
@@ -67,7 +67,7 @@ class Follower(Waiter):
     def is_older(self, heads: Heads) -> bool:
         """Whether what was read reaches less far than what there was to be told of: a replica was behind."""
         told_at = self._told_at
-        return told_at is not None and (heads.seq < told_at.seq or heads.asks < told_at.asks)
+        return told_at is not None and (heads.seq < told_at.seq or heads.changes < told_at.changes)
 
     @property
     def was_published(self) -> bool:
@@ -75,8 +75,16 @@ class Follower(Waiter):
         return self._told_at is not None
 
 
+class PlacedChange(Struct, frozen=True):
+    """A change, its place in the stream, and when the gateway learned of it."""
+
+    position: Position
+    at: datetime
+    change: StatusChange
+
+
 class Told(Struct, frozen=True):
-    """What follows a position. ``changes`` is None where nobody can say: statuses are to be read anew."""
+    """What follows a position. ``changes`` is None where there is too much: statuses are to be read again."""
 
     changes: Sequence[PlacedChange] | None
     until: Position
@@ -106,53 +114,110 @@ def nothing_until(waiting: Waiting, follower: Follower) -> Position:
     return BEGINNING if looked_to is None or not follower.was_published else _behind(looked_to)
 
 
-def published_after(database: Database, waiting: Waiting, key: Key, after: Position) -> Told:
+def published_after(database: Database, key: Key, after: Position) -> Told:
     """What is to be told to one who was told everything up to a position.
 
-    One stream of the process at a time: each takes some milliseconds of the processor, gives way to whatever
-    else is to be done, and holds a connection to the database meanwhile. So hundreds of them that are far
-    behind wait for each other, and nobody else waits for them.
+    What one entry of the log changed at once is told in the order of the transfers' ids, each at a position
+    of its own: nothing is lost or told twice to one who heard of the first alone.
     """
-    with waiting.reading_pasts:
-        read = database.public.run_reads(_read_after, key, after)
-        if read.pasts is None:
-            return Told(None, read.until, read.heads)
-        account = key if isinstance(key, str) else None
-        changes = changes_after(read.pasts, read.facts, after, account, in_turns)
-        return Told(changes, read.until, read.heads)
+    return database.public.run_reads(_read_after, key, after)
 
 
-class _Read(Struct, frozen=True):
-    """From what the changes behind a position follow; ``pasts`` is None where there is too much to read."""
-
-    pasts: Sequence[Past] | None
-    until: Position
-    heads: Heads
-    facts: NetworkFacts = _NO_FACTS
-
-
-def _read_after(connection: Connection, key: Key, after: Position) -> _Read:
+def _read_after(connection: Connection, key: Key, after: Position) -> Told:
     heads = load_heads(connection)
     until = max(after, _behind(heads))
-    pasts: Sequence[Past] | None = None
-    if not isinstance(key, str):
-        pasts = load_pasts(connection, [key])
-    elif (found := transfers_of_account(connection, key, after, heads)) is not None:
-        pasts = load_pasts(connection, found, MOST_TO_READ)
-    if pasts is None:
-        return _Read(None, until, heads)
-    return _Read(pasts, until, heads, _facts(connection, pasts))
+    found: list[PlacedChange] | None
+    if isinstance(key, str):
+        found = _of_account(connection, key, after, heads)
+    else:
+        found = _of_transfer(connection, key, after, heads)
+    if found is None:
+        return Told(None, until, heads)
+    return Told([each for each in _in_parts(found) if each.position > after], until, heads)
+
+
+def _of_transfer(
+    connection: Connection, transfer_id: TransferId, after: Position, heads: Heads
+) -> list[PlacedChange]:
+    found = [
+        _placed(row)
+        for row in changes_of_transfer(connection, transfer_id, after)
+        if row.sequence <= heads.changes and row.status != row.previous_status
+    ]
+    # Of what happened before there was a journal, what it came to is told.
+    begun = beginning(connection)
+    if begun is not None and after.seq < begun.seq:
+        before = status_before(connection, transfer_id)
+        if before is not None and before.status:
+            reason = XferStatus(before.refund_reason)
+            change = StatusChange(
+                transfer_id,
+                begun.seq,
+                Status(before.status),
+                Status.TRANSFER_UNKNOWN,
+                reason,
+                taken_back=False,
+            )
+            found.append(PlacedChange(Position(begun.seq), begun.at, change))
+    return found
+
+
+def _of_account(
+    connection: Connection, account: str, after: Position, heads: Heads
+) -> list[PlacedChange] | None:
+    """The changes of an account's transfers; None where there are too many, or the journal begins later.
+
+    A transfer is told of from the change on by which it is listed under the account, with 0 as its status
+    before.
+    """
+    begun = beginning(connection)
+    if begun is not None and after.seq < begun.seq:
+        return None
+    rows = changes_of_account(connection, account, after, heads)
+    if rows is None:
+        return None
+    found, listing = list[PlacedChange](), dict[TransferId, frozenset[str]]()
+    for row in reversed(rows):
+        now = listing.get(row.transfer_id)
+        if now is None:
+            now = account_keys(row.sender, row.receiver)
+        before = now if row.accounts_before is None else row.accounts_before
+        listing[row.transfer_id] = before
+        if row.sequence > heads.changes or not (account in before or account in now):
+            continue
+        placed = _placed(row)
+        if account not in before:
+            unknown = replace(placed.change, previous_status=Status.TRANSFER_UNKNOWN, taken_back=False)
+            placed = replace(placed, change=unknown)
+        if placed.change.status is not placed.change.previous_status:
+            found.append(placed)
+    return found
+
+
+def _placed(row: Row[*tuple[Any, ...]]) -> PlacedChange:
+    change = StatusChange(
+        row.transfer_id,
+        row.seq,
+        Status(row.status),
+        Status(row.previous_status),
+        XferStatus(row.refund_reason),
+        row.taken_back,
+    )
+    return PlacedChange(Position(row.seq, row.sequence if row.is_later else 0), row.at, change)
+
+
+def _in_parts(found: Iterable[PlacedChange]) -> Iterator[PlacedChange]:
+    """The changes in their order; of several by one entry all but the last have a part of its position."""
+    ordered = sorted(found, key=lambda each: (each.position, each.change.transfer_id))
+    for position, group in groupby(ordered, key=lambda each: each.position):
+        *firsts, last = group
+        for part, each in enumerate(firsts, start=1):
+            yield replace(each, position=position._replace(part=part))
+        yield last
 
 
 def _behind(heads: Heads) -> Position:
-    return Position(heads.seq, heads.asks) if heads.seq else BEGINNING
-
-
-def _facts(connection: Connection, pasts: Sequence[Past]) -> NetworkFacts:
-    """The facts by which refunds are judged, with the validators that were configured."""
-    if not any(isinstance(each.event, RefundPrepared) for past in pasts for each in past.log):
-        return _NO_FACTS
-    return load_configured_facts(connection)
+    return Position(heads.seq, heads.later) if heads.seq else BEGINNING
 
 
 def key_of(transfer_id: TransferId | None, account: str | None) -> Key | None:

@@ -29,6 +29,7 @@ from app.waiting.schemas import EventsQuery, WaitQuery
 from app.waiting.services import (
     LONGEST_SECONDS,
     Follower,
+    PlacedChange,
     StatusWaiter,
     follow,
     key_of,
@@ -38,7 +39,6 @@ from app.waiting.services import (
     status_at_last,
     wait_for_status,
 )
-from app.waiting.status_stream import PlacedChange
 
 RETRY_MILLISECONDS: Final = 2_000
 """When a client whose connection broke comes again."""
@@ -191,7 +191,7 @@ class StreamSource:
 
     def _news(self) -> bytes:
         self._follower.behind = False
-        past = published_after(self._database, self._waiting, self._follower.key, self._position)
+        past = published_after(self._database, self._follower.key, self._position)
         self._complete = not self._follower.is_older(past.heads)
         if not self._complete:
             self._waiting.again(self._follower)

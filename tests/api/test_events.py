@@ -138,7 +138,7 @@ def test_a_stream_goes_on_behind_the_last_event(app: Flask, by_header: bool) -> 
 def test_too_far_behind_an_account_reads_its_statuses_anew(
     app: Flask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tell(app, *(event("chain.head", timedelta(seconds=n), chain_id=1, block=n) for n in range(1, 5)))
+    tell(app, *(sent(f"0x{n:064x}", sender="0x" + "22" * 20, receiver="0x" + "33" * 20) for n in range(1, 5)))
     monkeypatch.setattr(touched, "MOST_BEHIND", 3)
     with Stream(app, "1", account=ADDRESS) as stream:
         told = stream.event()

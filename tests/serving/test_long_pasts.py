@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from app.waiting.queries import MOST_TRANSFERS
+from app.waiting.queries import MOST_OF_ACCOUNT
 from tests.api.world import event, released, sent
 from tests.everyday import volume
 from tests.serving.server import ROOT, Server, environment, serving
@@ -42,7 +42,7 @@ def story() -> list[dict[str, Any]]:
 def busy() -> list[dict[str, Any]]:
     """An account with as many transfers as one stream tells at once."""
     found = []
-    for transfer_id in (f"0x{n:064x}" for n in range(1, MOST_TRANSFERS + 1)):
+    for transfer_id in (f"0x{n:064x}" for n in range(1, MOST_OF_ACCOUNT // 4 + 1)):
         found += [
             sent(transfer_id, sender=BUSY, receiver=BUSY),
             event("transfer.confirmed", transfer_id=transfer_id),

@@ -33,8 +33,8 @@ from app.refunds.used_ids import write_used
 from app.transfers.anomalies import anomalies_of_rotations
 from app.transfers.events import ChainEvent, ChainReorged, LiquidityWithdrawn, ValidatorsUpdated, WithdrawDone
 from app.transfers.reorganisations import ChainReading
-from app.transfers.status_history import reported_set
 from app.values.codes import TransferHistoryStatus
+from app.values.crypto import parse_evm_address
 from app.values.identifiers import ChainId
 
 WITHDRAWS = (WithdrawDone, LiquidityWithdrawn)
@@ -89,6 +89,12 @@ def project_new_validators(
     _write_set(connection, *rotations[-1])
     sync_rotation_anomalies(connection, chain_id, anomalies_of_rotations(before, rotations), new)
     validate_open_refunds(connection, {chain_id}, now)
+
+
+def reported_set(event: ValidatorsUpdated, version: int) -> ValidatorSet:
+    """The validators that an event tells of."""
+    addresses = (parse_evm_address(signer) or b"" for signer in event.signers)
+    return ValidatorSet.of(event.chain_id, version, zip(addresses, event.powers, strict=True))
 
 
 def _write_set(connection: Connection, event: ValidatorsUpdated, members: ValidatorSet) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, select
 from app.estimates.models import PoolCounter, ReportedFee
 from app.feed.projection import pools
 from app.feed.projection.anomalies import Subject, anomaly_row
-from app.feed.projection.chains import WITHDRAWS, project_validators, project_withdraws
+from app.feed.projection.chains import WITHDRAWS, project_validators, project_withdraws, reported_set
 from app.feed.projection.sums import find_progress, highest_of, newest_of
 from app.feed.projection.transfers import project_again
 from app.feed.queries.chains import load_chain_events
@@ -29,7 +29,6 @@ from app.transfers.events import LiquidityWithdrawn, ValidatorsUpdated, Withdraw
 from app.transfers.models import ChainProgress, RetractedEvent, RetractionTarget
 from app.transfers.queries.logged import every_retracted_key
 from app.transfers.reorganisations import retracted_by
-from app.transfers.status_history import reported_set
 from app.values.identifiers import ChainId, RouteKey
 
 _USED: Final = (WithdrawDone.type, LiquidityWithdrawn.type)

@@ -29,7 +29,7 @@ ROUTE = {"symbol": "USDT", "src_chain_id": 1, "dst_chain_id": 2}
 
 
 def statuses(gateway: Gateway, key: Any, after: Position = BEGINNING) -> list[int]:
-    changes = published_after(gateway.database, gateway.waiting, key, after).changes
+    changes = published_after(gateway.database, key, after).changes
     assert changes is not None
     return [int(each.change.status) for each in changes]
 

@@ -19,8 +19,7 @@ from app.values.codes import TransferHistoryStatus as Status
 from app.values.identifiers import TransferId, account_key
 from app.waiting import queries as touched
 from app.waiting.register import Key
-from app.waiting.services import present_position, published_after
-from app.waiting.status_stream import PlacedChange
+from app.waiting.services import PlacedChange, present_position, published_after
 from tests.actors import TESTER
 from tests.databases import SharedDatabase
 from tests.everyday import volume
@@ -79,7 +78,7 @@ def happen(gateway: Gateway, step: dict[str, Any]) -> None:
 
 
 def tell_all(gateway: Gateway, key: Key, after: Position = BEGINNING) -> list[PlacedChange]:
-    told = published_after(gateway.database, gateway.waiting, key, after)
+    told = published_after(gateway.database, key, after)
     assert told.changes is not None
     assert told.until >= after
     return list(told.changes)
@@ -103,7 +102,7 @@ def test_what_was_answered_is_told_wherever_it_is_cut(gateway: Gateway) -> None:
             happen(gateway, step)
             answered.append((present_position(gateway.database), statuses(gateway)))
             for key in [key for key in heard if data.draw(st.booleans())]:  # who listens now and then
-                told = published_after(gateway.database, gateway.waiting, key, cursors[key])
+                told = published_after(gateway.database, key, cursors[key])
                 if told.changes is None:  # an event of a chain was retracted: the stream begins anew
                     del heard[key]
                 else:
@@ -111,7 +110,7 @@ def test_what_was_answered_is_told_wherever_it_is_cut(gateway: Gateway) -> None:
                     cursors[key] = told.until
         assert heard.keys() >= set(IDS)
         for key, changes in heard.items():
-            if published_after(gateway.database, gateway.waiting, key, BEGINNING).changes is not None:
+            if published_after(gateway.database, key, BEGINNING).changes is not None:
                 whole = tell_all(gateway, key)
                 assert changes + tell_all(gateway, key, cursors[key]) == whole
                 assert_cut_anywhere(gateway, key, whole)
@@ -195,7 +194,7 @@ def test_a_transfer_is_told_of_from_when_it_is_listed(gateway: Gateway) -> None:
     assert tell_all(gateway, account_key("0x" + "bb" * 20)) == []
 
 
-@pytest.mark.parametrize("most", ["MOST_BEHIND", "MOST_TRANSFERS"])
+@pytest.mark.parametrize("most", ["MOST_BEHIND", "MOST_OF_ACCOUNT"])
 def test_too_far_behind_nothing_is_told_of_an_account(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch, most: str
 ) -> None:
@@ -203,7 +202,7 @@ def test_too_far_behind_nothing_is_told_of_an_account(
     monkeypatch.setattr(touched, most, 2)
     assert len(tell_all(gateway, ACCOUNT)) == 2
     monkeypatch.setattr(touched, most, 1)
-    told = published_after(gateway.database, gateway.waiting, ACCOUNT, BEGINNING)
+    told = published_after(gateway.database, ACCOUNT, BEGINNING)
     assert (told.changes, str(told.until)) == (None, "2")
     assert len(tell_all(gateway, IDS[0])) == 1
 
