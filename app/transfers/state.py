@@ -120,22 +120,11 @@ def validate_transfer_refund(
     return context, verdict
 
 
-AnswerFields = tuple[Any, ...]
-"""What is answered about a transfer beside its status: kind, chains, symbol, hashes and evidence."""
-
-
-def answer_fields(state: TransferState) -> AnswerFields:
-    """Those of a projection."""
-    return (
-        state.kind, state.src_chain_id, state.dst_chain_id, state.symbol,
-        state.src_tx_hash, state.dst_tx_hash, state.evidence,
-    )  # fmt: skip
-
-
 def answer_of(
     history: TransferHistory, standing: StandingEvents, facts: NetworkFacts
-) -> tuple[StatusAnswer, AnswerFields]:
-    """What :func:`transfer_state` says of the status and beside it, and nothing else."""
+) -> tuple[StatusAnswer, tuple[Any, ...]]:
+    """What :func:`transfer_state` says of the status; and what it says of kind, chains, symbol, hashes and
+    evidence, in this order."""
     refund = _judge(history, standing, facts)
     answer = status_of(standing, refund.standing)
     origin = _of_origin(history.origin_event(standing), facts)

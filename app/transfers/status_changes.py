@@ -6,18 +6,25 @@ Streams (docs/waiting.md) and webhooks (docs/webhooks.md#events) tell the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from app.network.facts import NetworkFacts
-from app.transfers.events import TransferSent
+from app.transfers.events import (
+    RefundPrepared,
+    TransferDelayed,
+    TransferReleased,
+    TransferSent,
+    TransferSubmitted,
+)
 from app.transfers.reported import TransferHistory
-from app.transfers.state import AnswerFields, TransferState, answer_fields, answer_of
-from app.transfers.status import TABLE, StatusAnswer
+from app.transfers.state import TransferState, answer_of
+from app.transfers.status import TABLE, RefundStanding, StandingEvents, StatusAnswer, status_of
 from app.values.codes import TransferHistoryStatus, XferStatus
 from app.values.identifiers import TransferId, account_key
 from app.values.times import rfc3339
@@ -77,6 +84,12 @@ _ANNOUNCED: Final = len(_STATUSES) - 1
 _NOTHING: Final = len(_STATUSES)
 
 
+_FIELDS: Final = attrgetter(
+    "kind", "src_chain_id", "dst_chain_id", "symbol", "src_tx_hash", "dst_tx_hash", "evidence"
+)
+"""What is answered beside a status, as ``answer_of`` says it."""
+
+
 class StatusThen(Struct, frozen=True):
     """A status, the ``account_key`` of each account that it was listed under, whether its send stood, and
     what else was answered."""
@@ -84,25 +97,52 @@ class StatusThen(Struct, frozen=True):
     answer: StatusAnswer
     accounts: frozenset[str]
     is_sent: bool
-    fields: AnswerFields = ()
+    fields: tuple[Any, ...]
 
     @classmethod
     def of(cls, state: TransferState) -> StatusThen:
         """That of a projection."""
         answer = StatusAnswer(state.status, state.refund_reason, state.status_since)
         accounts = account_keys(state.sender, state.receiver)
-        return cls(answer, accounts, state.sent_at is not None, answer_fields(state))
+        return cls(answer, accounts, state.sent_at is not None, _FIELDS(state))
 
     @classmethod
     def of_history(cls, history: TransferHistory, facts: NetworkFacts) -> StatusThen | None:
         """What a projection of the history would say; None where it would be of no known transfer."""
-        if not history.is_known:
-            return None
-        standing = history.standing()
+        return cls._of_standing(history, history.standing(), facts) if history.is_known else None
+
+    @classmethod
+    def _of_standing(
+        cls, history: TransferHistory, standing: StandingEvents, facts: NetworkFacts
+    ) -> StatusThen:
         origin = history.origin_event(standing)
         accounts = account_keys(origin.sender, origin.receiver) if origin else frozenset[str]()
         answer, fields = answer_of(history, standing, facts)
         return cls(answer, accounts, standing.first(TransferSent) is not None, fields)
+
+    @classmethod
+    def along(cls, histories: Sequence[TransferHistory], facts: NetworkFacts) -> Iterator[StatusThen | None]:
+        """What projections of a history would say that grows by one entry after the other.
+
+        Where each entry only adds an event that stands, which is nearly always, only the status is found
+        again.
+        """
+        if len(histories) < 2 or not _only_adds(histories[-1]):
+            yield from (cls.of_history(history, facts) for history in histories)
+            return
+        first, *further = histories
+        standing = StandingEvents.of(logged.event for logged in first.log)
+        then = cls._of_standing(first, standing, facts)
+        yield then
+        for history in further:
+            event = history.log[-1].event
+            standing.add(event)
+            if isinstance(event, _DESCRIBING):
+                then = cls._of_standing(history, standing, facts)
+            else:
+                answer = status_of(standing, RefundStanding(asked_at=history.asked_at))
+                then = cls(answer, then.accounts, then.is_sent, then.fields)
+            yield then
 
     @property
     def rank(self) -> int:
@@ -117,6 +157,24 @@ class StatusThen(Struct, frozen=True):
         before, after = self.answer, later.answer
         is_same = before.status is after.status and before.refund_reason is after.refund_reason
         return not is_same or self.accounts != later.accounts or self.fields != later.fields
+
+
+_NAMING: Final = (TransferSent, TransferSubmitted)
+_DESCRIBING: Final = (*_NAMING, TransferReleased, TransferDelayed)
+"""What changes more of an answer than the status, beside refund requests."""
+
+
+def _only_adds(history: TransferHistory) -> bool:
+    """Whether every event stands and counts, and no refund is prepared; so it was of each earlier history."""
+    if history.reorgs or history.retracted or history.ahead:
+        return False
+    events = [logged.event for logged in history.log]
+    if any(logged.chains is not None for logged in history.log) or len({e.id for e in events}) < len(events):
+        return False
+    if sum(isinstance(event, _NAMING) for event in events) > 1:
+        return False
+    origin = history.origin()
+    return not any(isinstance(event, RefundPrepared) or origin.is_misplaced(event) for event in events)
 
 
 def _rank(status: TransferHistoryStatus, *, is_sent: bool) -> int:

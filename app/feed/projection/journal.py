@@ -6,19 +6,20 @@ once. So the rows are the same in any batches (docs/decisions/0067-a-journal-of-
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from app.db.types import is_one_of
 from app.db.upserts import append
 from app.feed.models import JournalRow
 from app.feed.queries.pruned import load_positions
+from app.feed.queries.transfers import last_rows
 from app.network.facts import NetworkFacts
 from app.refunds.request import PaidIds
 from app.transfers.reported import TransferHistory
@@ -66,6 +67,9 @@ _ANSWERED: Final = attrgetter(
 """Of a projection all by which a change of the answer shows, quickly."""
 
 
+_NEWEST: Final = select(func.max(JournalRow.sequence))
+
+
 class Published(Struct, frozen=True):
     """What one projection made of a transfer, from the status before it; ``accounts``: of then and now."""
 
@@ -102,8 +106,9 @@ class Journal:
         if len(steps) == 1 and old is not None and _ANSWERED(old) == _ANSWERED(new):
             return
         first = then = None if old is None else StatusThen.of(old)
-        for step in steps[:-1]:
-            reached = StatusThen.of_history(step.history, self._facts)
+        before = steps[:-1]
+        along = StatusThen.along([step.history for step in before], self._facts)
+        for step, reached in zip(before, along, strict=True):
             if reached is not None and (then is None or then.is_answered_otherwise(reached)):
                 self._note(new.transfer_id, step, then, reached)
                 then = reached
@@ -123,6 +128,12 @@ class Journal:
         accounts_before = before.accounts if before is not None and is_relisted else None
         self._entries.append(_Entry(change, step.place, accounts_before, after.is_sent))
 
+    def catch_up(self, row: Row[*tuple[Any, ...]], place: Place, now: StatusThen) -> None:
+        """Note that a transfer is no longer at the status of its last row."""
+        change = StatusChange.between(row.transfer_id, place.seq, None, now)
+        change = change.since(TransferHistoryStatus(row.status), is_sent=now.is_sent)
+        self._entries.append(_Entry(change, place, None, now.is_sent))
+
     def write(self, connection: Connection, now: datetime, *, again: bool) -> None:
         """Write the rows. The caller is the only writer.
 
@@ -133,7 +144,7 @@ class Journal:
             self._merge_with_rows(connection)
         if not self._entries:
             return
-        newest = connection.scalar(select(func.max(JournalRow.sequence))) or 0
+        newest = connection.scalar(_NEWEST) or 0
         self._entries.sort(key=lambda each: (each.change.seq, each.change.transfer_id))
         append(
             connection,
@@ -190,3 +201,36 @@ def _row(entry: _Entry, sequence: int, now: datetime) -> dict[str, Any]:
         "at": now,
         "accounts_before": entry.accounts_before,
     }
+
+
+def catch_up(
+    connection: Connection,
+    transfer_ids: Collection[bytes],
+    states: Mapping[TransferId, TransferState],
+    now: datetime,
+) -> None:
+    """Write what the journal lacks of transfers, as later than the log's last entry. It has been published.
+
+    :param states: of those that are known, with evidence.
+    """
+    place = Place(load_positions(connection).last_seq, is_later=True)
+    journal = Journal(NetworkFacts())
+    for row in last_rows(connection, transfer_ids):
+        state = states.get(row.transfer_id)
+        if state is not None and (row.status, row.refund_reason) != (state.status, state.refund_reason):
+            journal.catch_up(row, place, StatusThen.of(state))
+    journal.write(connection, now, again=False)
+
+
+def remove_rows(connection: Connection, transfer_ids: Collection[bytes], now: datetime) -> None:
+    """Remove the rows of transfers. The caller is the only writer."""
+    newest = connection.scalar(_NEWEST)
+    connection.execute(delete(JournalRow).where(JournalRow.transfer_id.in_(transfer_ids)))
+    if newest is None or connection.scalar(_NEWEST) == newest:
+        return
+    # Who reads on behind a number waits for higher ones: it must not be given again.
+    of_beginning = JournalRow.transfer_id.is_(None)
+    if not connection.execute(update(JournalRow).where(of_beginning).values(sequence=newest)).rowcount:
+        nothing = {"seq": 0, "status": 0, "previous_status": 0, "refund_reason": 0}
+        flags = {"is_later": False, "taken_back": False}
+        connection.execute(insert(JournalRow), {"sequence": newest, "at": now, **nothing, **flags})

@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Row, func, select, tuple_
 
 from app.cooperation import in_turns
 from app.db.types import is_one_of
+from app.feed.models import JournalRow
 from app.refunds.models import SignatureAside, SignatureNotNeeded
 from app.transfers.anomalies import AnomalyKind
 from app.transfers.codec import decode_event
@@ -66,6 +67,15 @@ def with_evidence(
         for row in rows
     }
     return {**states, **{i: replace(states[i], evidence=each) for i, each in evidence.items()}}
+
+
+def last_rows(connection: Connection, transfer_ids: Collection[bytes]) -> Sequence[Row[*tuple[Any, ...]]]:
+    """The last row that the journal of statuses has of each of the transfers that has any."""
+    of_these = is_one_of(connection, JournalRow.transfer_id, transfer_ids)
+    newest = select(func.max(JournalRow.sequence)).where(of_these).group_by(JournalRow.transfer_id)
+    return connection.execute(
+        select(JournalRow.__table__).where(JournalRow.sequence.in_(newest)).order_by(JournalRow.transfer_id)
+    ).all()
 
 
 def states_where(connection: Connection, *conditions: ColumnElement[bool]) -> Iterator[TransferState]:

@@ -17,6 +17,7 @@ from app.db.upserts import upsert
 from app.estimates.models import PoolVolume
 from app.feed import models as table
 from app.feed.models import TransferBlock
+from app.feed.projection.journal import remove_rows
 from app.feed.projection.latencies import write_latencies
 from app.feed.projection.sums import apply_trends, apply_volumes
 from app.feed.projection.transfers import latencies_of, write_account_entries
@@ -65,6 +66,7 @@ def remove_transfers(
     write_account_entries(connection, states.values(), ())
     _withdraw_volumes(connection, moved)
     apply_trends(connection, moved.courses, -1)
+    remove_rows(connection, ids, now)
     for model in (
         Event, SignatureAside, SignatureNotNeeded, Anomaly, UserRefundRequest, StuckAcknowledgement,
         TransferNote, TransferBlock, TransferHash, Transfer,

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, delete, select
 
 from app.db.types import is_one_of
-from app.feed.models import TransferBlock
+from app.feed.models import JournalRow, TransferBlock
 from app.feed.projection.anomalies import Subject, anomaly_row, sync_anomalies
+from app.feed.projection.journal import catch_up
 from app.feed.projection.latencies import latency_row, write_latencies
 from app.feed.projection.sums import take_out
 from app.feed.projection.transfers import (
@@ -23,7 +24,7 @@ from app.feed.projection.transfers import (
     transfer_row,
     write_account_entries,
 )
-from app.feed.queries.transfers import anomalies_of_subjects, load_states, stored_entries
+from app.feed.queries.transfers import anomalies_of_subjects, last_rows, load_states, stored_entries
 from app.feed.verifying.mismatches import Difference, Values, differences, rows_of
 from app.latency.models import LatencyRecord
 from app.network.facts import NetworkFacts
@@ -74,6 +75,7 @@ def compare_transfers(connection: Connection, transfer_ids: Sequence[TransferId]
     there = [entry._asdict() for entry in stored_entries(connection, account_entries(states.values()))]
     found += differences(TransferAccount, there, entries)
     found += _anomalies(connection, transfer_ids, states)
+    found += _journal(connection, transfer_ids, states)
     return found + list(_left_out(connection, histories, states, facts))
 
 
@@ -119,6 +121,20 @@ def _anomalies(connection: Connection, ids: Sequence[TransferId], states: States
     return differences(table.Anomaly, there, expected, key=_OF_SUBJECT)
 
 
+def _journal(connection: Connection, ids: Sequence[TransferId], states: States) -> Iterator[Difference]:
+    """Whether the last row of each transfer has its status. Those from before the journal may have none."""
+    for row in last_rows(connection, ids):
+        state = states.get(row.transfer_id)
+        expected = (0, 0) if state is None else (int(state.status), int(state.refund_reason))
+        if (row.status, row.refund_reason) != expected:
+            yield Difference(
+                JournalRow.__tablename__,
+                {"transfer_id": row.transfer_id},
+                {"status": row.status, "refund_reason": row.refund_reason},
+                dict(zip(("status", "refund_reason"), expected, strict=True)),
+            )
+
+
 def _left_out(
     connection: Connection,
     histories: Mapping[bytes, TransferHistory],
@@ -161,6 +177,7 @@ def repair_transfers(connection: Connection, found: Iterable[Difference], now: d
     project_again(connection, ids, facts, now)
     sync_anomalies(connection, {Subject.transfer(i): () for i in ids if i not in new})
     project_again(connection, sorted(transfers_with_ids(connection, shared) - set(ids)), facts, now)
+    catch_up(connection, ids, new, now)
 
 
 def _transfer(difference: Difference) -> TransferId:

@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
-from app.db.engine import reading
+from app.db.engine import reading, writing
 from app.feed.models import JournalRow
+from app.feed.services.prune import prune
 from app.feed.services.replay import replay
 from app.feed.services.retract import retract_ids
+from app.feed.verifying.mismatches import Difference
+from app.feed.verifying.run import verify
+from app.network.document import import_network
 from app.transfers.models import Event, Transfer
+from app.waiting.queries import Heads, load_heads
 from tests.actors import TESTER
+from tests.builders import network as build
 from tests.everyday import volume
-from tests.feed.services.any_order import EVERYTHING, REORGS, Events
-from tests.feed.services.world import about, event, feed, forget_events, released, sent
+from tests.feed.services.any_order import EVERYTHING, REORGS, Events, members
+from tests.feed.services.world import (
+    KEYS,
+    NOW,
+    about,
+    event,
+    feed,
+    forget_events,
+    network,
+    prepared,
+    released,
+    request,
+    sent,
+    signature,
+    signed,
+    transfer_id,
+)
 from tests.gateway import Gateway
 
 Rows = list[tuple[Any, ...]]
@@ -31,7 +53,7 @@ def rows(gateway: Gateway) -> Rows:
     query = select(
         table.transfer_id, table.seq, table.is_later, table.previous_status, table.status,
         table.refund_reason, table.taken_back, table.accounts_before,
-    ).order_by(table.transfer_id, table.sequence)  # fmt: skip
+    ).where(table.transfer_id.is_not(None)).order_by(table.transfer_id, table.sequence)  # fmt: skip
     with reading(gateway.engine) as connection:
         return [tuple(row) for row in connection.execute(query)]
 
@@ -101,3 +123,58 @@ def test_a_replay_changes_no_row(gateway: Gateway) -> None:
     assert [row[6] for row in before] == [False, False, True]
     replay(*gateway.audited, actor=TESTER)
     assert rows(gateway) == before
+
+
+def test_what_the_last_row_lacks_is_found_and_told(gateway: Gateway) -> None:
+    """As beside code from before there was a journal, which writes none."""
+    feed(gateway, sent(1), sent(2), released(1))
+    with writing(gateway.engine) as connection:
+        connection.execute(delete(JournalRow).where(JournalRow.seq == 3))
+    found: list[Difference] = []
+    verify(gateway.database, found.append)
+    assert [(each.table, each.key) for each in found] == [("status_changes", {"transfer_id": id_of(1)})]
+    assert str(found[0]).endswith("status is 1 and should be 5")
+    replay(*gateway.audited, actor=TESTER)
+    verify(gateway.database, lambda found: pytest.fail(str(found)))
+    assert rows(gateway)[1][1:5] == (3, True, 1, 5)
+
+
+def id_of(n: int) -> bytes:
+    return bytes.fromhex(transfer_id(n)[2:])
+
+
+def heads(gateway: Gateway) -> Heads:
+    with reading(gateway.engine) as connection:
+        return load_heads(connection)
+
+
+@pytest.mark.every_database
+def test_rows_go_with_their_transfer_and_no_number_is_given_again(gateway: Gateway) -> None:
+    feed(gateway, sent(1), released(1))
+    before = heads(gateway)
+    for number in (2, 3):
+        later = gateway.but(clock=lambda: NOW + timedelta(days=30))
+        prune(later.database, later.audit_keys, later.intake, NOW + timedelta(days=1), actor=TESTER)
+        assert rows(gateway) == []
+        assert heads(gateway).changes >= before.changes
+        feed(gateway, sent(number), released(number))
+        assert heads(gateway).changes == before.changes + 2
+        before = heads(gateway)
+
+
+def test_what_only_shows_answers_otherwise_has_no_row(gateway: Gateway) -> None:
+    feed(gateway, sent(1))
+    before = rows(gateway)
+    document = network()
+    changed = [each | {"explore_url": "https://other.example/"} for each in document["chains"]]
+    import_network(*gateway.editing, build.text(document | {"chains": changed}), actor=TESTER)
+    assert rows(gateway) == before
+
+
+def test_evidence_that_others_signed_has_a_row(gateway: Gateway) -> None:
+    """The status is 8 before and after: nobody is told, and the answer is another one."""
+    wd = request(1)
+    feed(gateway, sent(1), prepared(1, wd), *(signed(1, signature(wd, key)) for key in KEYS[:4]))
+    rotated = event("validators.updated", chain_id=1, block=130, **members(0, 1, 2))
+    feed(gateway, rotated)
+    assert rows(gateway)[-1][1:5] == (7, False, 8, 8)
