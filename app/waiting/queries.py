@@ -88,20 +88,24 @@ def beginning(connection: Connection) -> Beginning | None:
 
 
 class StatusBefore(NamedTuple):
-    """At which status a transfer was when the journal began."""
+    """At which status a transfer was when the journal began, and the position of its first change since."""
 
     status: int
     refund_reason: int
+    changed_at: int | None = None
 
 
 def status_before(connection: Connection, transfer_id: TransferId) -> StatusBefore | None:
     """None where it was not known. The reason is 0 where it has changed since."""
     of_transfer = JournalRow.transfer_id == transfer_id
     first = connection.execute(
-        select(JournalRow.previous_status).where(of_transfer).order_by(JournalRow.sequence).limit(1)
+        select(JournalRow.previous_status, JournalRow.seq)
+        .where(of_transfer)
+        .order_by(JournalRow.sequence)
+        .limit(1)
     ).first()
     if first is not None:
-        return StatusBefore(first.previous_status, 0)
+        return StatusBefore(first.previous_status, 0, first.seq)
     query = select(Transfer.status, Transfer.refund_reason).where(Transfer.transfer_id == transfer_id)
     row = connection.execute(query).first()
     return None if row is None else StatusBefore(*row)

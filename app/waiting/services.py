@@ -149,16 +149,10 @@ def _of_transfer(
     if begun is not None and after.seq < begun.seq:
         before = status_before(connection, transfer_id)
         if before is not None and before.status:
-            reason = XferStatus(before.refund_reason)
-            change = StatusChange(
-                transfer_id,
-                begun.seq,
-                Status(before.status),
-                Status.TRANSFER_UNKNOWN,
-                reason,
-                taken_back=False,
-            )
-            found.append(PlacedChange(Position(begun.seq), begun.at, change))
+            seq = begun.seq if before.changed_at is None else min(begun.seq, before.changed_at - 1)
+            status, reason = Status(before.status), XferStatus(before.refund_reason)
+            change = StatusChange(transfer_id, seq, status, Status.TRANSFER_UNKNOWN, reason, taken_back=False)
+            found.append(PlacedChange(Position(seq), begun.at, change))
     return found
 
 

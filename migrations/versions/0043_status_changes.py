@@ -53,4 +53,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    op.execute("DELETE FROM backfills WHERE name = 'recorded-statuses'")  # there will be changes again
     op.drop_table("status_changes")

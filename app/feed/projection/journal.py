@@ -208,18 +208,27 @@ def catch_up(
     transfer_ids: Collection[bytes],
     states: Mapping[TransferId, TransferState],
     now: datetime,
-) -> None:
-    """Write what the journal lacks of transfers, as later than the log's last entry. It has been published.
+) -> int:
+    """Write what the journal lacks of transfers, as later than the log's last entry; of how many.
 
-    :param states: of those that are known, with evidence.
+    :param states: of those that are known.
     """
     place = Place(load_positions(connection).last_seq, is_later=True)
-    journal = Journal(NetworkFacts())
+    journal, number = Journal(NetworkFacts()), 0
     for row in last_rows(connection, transfer_ids):
         state = states.get(row.transfer_id)
         if state is not None and (row.status, row.refund_reason) != (state.status, state.refund_reason):
             journal.catch_up(row, place, StatusThen.of(state))
+            number += 1
     journal.write(connection, now, again=False)
+    return number
+
+
+def begin_now(connection: Connection, now: datetime) -> None:
+    """Have the journal begin with the log's end, where it is younger than the log."""
+    values = {"seq": load_positions(connection).last_seq, "at": now}
+    begun = JournalRow.transfer_id.is_(None) & (JournalRow.seq > 0)
+    connection.execute(update(JournalRow).where(begun).values(**values))
 
 
 def remove_rows(connection: Connection, transfer_ids: Collection[bytes], now: datetime) -> None:

@@ -8,14 +8,16 @@ from datetime import datetime
 from typing import Any, Final
 
 from msgspec import Struct
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, false, select
 
 from app.db.database import Database
 from app.db.engine import reading, writing
 from app.db.models import BackfillProgress
 from app.db.upserts import upsert
+from app.feed.projection.journal import begin_now, catch_up
 from app.feed.projection.transfers import project_again, publish_nothing
 from app.feed.queries.retractions import targets_are_noted
+from app.feed.queries.transfers import load_states
 from app.feed.queries.verifying import IS_UNLISTED, IS_UNSETTLED, next_incomplete
 from app.feed.services.log import note_every_target, refuse_grown
 from app.network.queries import load_network_facts
@@ -60,6 +62,17 @@ def _project(connection: Connection, found: Sequence[tuple[bytes, bool]], now: d
     return Range(found[-1][0], len(found), len(missing))
 
 
+def record_statuses(connection: Connection, after: bytes, rows: int, now: datetime) -> Range | None:
+    """Write what the journal of statuses lacks, which code from before revision 0043 changed while that was
+    running. The journal begins now: who comes again from before is told what each status is."""
+    if not after:
+        begin_now(connection, now)
+    ids = [transfer_id for transfer_id, _ in next_incomplete(connection, after, rows, false())]
+    if not ids:
+        return None
+    return Range(ids[-1], len(ids), catch_up(connection, ids, load_states(connection, ids), now))
+
+
 def note_retractions(connection: Connection, after: bytes, _rows: int, _now: datetime) -> Range | None:
     """Note what retractions from before revision 0041 name; in one step, for they are few and small."""
     if after:
@@ -76,6 +89,7 @@ KNOWN: Final = (
     Backfill("listed-transfers", "transfers that are in no list, since an upgrade over 0017", list_transfers),
     Backfill("retraction-targets", "what retractions from before 0041 name", note_retractions),
     Backfill("settled-transfers", "the blocks of ends, since an upgrade over 0042", settle_transfers),
+    Backfill("recorded-statuses", "changes of statuses, since an upgrade over 0043", record_statuses),
 )
 """In the order in which they run."""
 

@@ -8,9 +8,11 @@ import pytest
 from flask import Flask
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import select
+from sqlalchemy import delete, insert, select
 
 from app.db.engine import reading, writing
+from app.feed.models import JournalRow
+from app.feed.services.backfills import KNOWN, run_backfill
 from app.feed.services.retract import retract_ids
 from app.refunds import services
 from app.transfers.models import Event, Transfer
@@ -192,6 +194,53 @@ def test_a_transfer_is_told_of_from_when_it_is_listed(gateway: Gateway) -> None:
     assert shown(tell_all(gateway, ACCOUNT)) == [(IDS[0], 0, 3), (IDS[0], 3, 5)]
     assert [str(each.position) for each in tell_all(gateway, ACCOUNT)] == ["2", "3"]
     assert tell_all(gateway, account_key("0x" + "bb" * 20)) == []
+
+
+def begin_journal(gateway: Gateway, seq: int) -> None:
+    """As after an upgrade from before there was a journal, when the log reached so far."""
+    with writing(gateway.engine) as connection:
+        connection.execute(delete(JournalRow).where(JournalRow.seq <= seq))
+        numbers = {"sequence": 1, "seq": seq, "status": 0, "previous_status": 0, "refund_reason": 0}
+        rest = {"is_later": False, "taken_back": False, "at": NOW}
+        connection.execute(insert(JournalRow), numbers | rest)
+
+
+@pytest.mark.every_database
+def test_what_was_before_the_journal_is_told_as_one_change(gateway: Gateway) -> None:
+    feed(gateway, sent(1), sent(2), about(2, "network.status", at=-40, xfer_status=4), released(1))
+    begin_journal(gateway, 4)
+    first = tell_all(gateway, IDS[0])
+    assert (shown(first), str(first[0].position)) == ([(IDS[0], 0, 5)], "4")
+    assert tell_all(gateway, IDS[0], Position(4)) == []
+    assert [each.change.refund_reason for each in tell_all(gateway, IDS[1])] == [4]
+    feed(gateway, sent(3), about(1, "refund.completed"), released(3))
+    assert shown(tell_all(gateway, IDS[0])) == [(IDS[0], 0, 5), (IDS[0], 5, 10)]
+    assert shown(tell_all(gateway, IDS[2])) == [(IDS[2], 0, 1), (IDS[2], 1, 5)]
+
+
+@pytest.mark.every_database
+def test_an_account_reads_its_statuses_again_where_the_journal_begins_later(gateway: Gateway) -> None:
+    feed(gateway, sent(1), sent(2))
+    begin_journal(gateway, 2)
+    feed(gateway, released(1))
+    assert published_after(gateway.database, ACCOUNT, Position(1)).changes is None
+    assert shown(tell_all(gateway, ACCOUNT, Position(2))) == [(IDS[0], 1, 5)]
+
+
+@pytest.mark.every_database
+def test_what_code_without_the_journal_changed_is_told_by_the_backfill(gateway: Gateway) -> None:
+    feed(gateway, sent(1), sent(2))
+    begin_journal(gateway, 2)
+    feed(gateway, sent(3), released(1), released(2), released(3))
+    with writing(gateway.engine) as connection:
+        connection.execute(delete(JournalRow).where(JournalRow.seq.in_([4, 6])))
+    heard = {n: tell_all(gateway, IDS[n - 1])[-1].position for n in (1, 2, 3)}
+    run_backfill(gateway.database, next(each for each in KNOWN if each.name == "recorded-statuses"))
+    assert [shown(tell_all(gateway, IDS[n - 1], heard[n])) for n in (1, 2, 3)] == [
+        [(IDS[0], 0, 5)],
+        [],
+        [(IDS[2], 1, 5)],
+    ]
 
 
 @pytest.mark.parametrize("most", ["MOST_BEHIND", "MOST_OF_ACCOUNT"])
