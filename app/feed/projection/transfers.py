@@ -112,13 +112,7 @@ def project(
         if history.paid_ids != (paid_ids := withdraw_ids.paid_elsewhere(history.transfer_id)):
             paid_elsewhere[history.transfer_id] = paid_ids
             new[history.transfer_id] = folds.state_of(replace(history, paid_ids=paid_ids))
-    _write_transfers(connection, old, new)
-    withdraw_ids.write(connection)
-    write_account_entries(connection, old.values(), new.values())
-    _write_hashes(connection, old, new)
-    _write_refunds(connection, old, new)
-    _write_basis(connection, logged, new)
-    write_latencies(connection, latencies_of(old), latencies_of(new), new.keys() - old.keys())
+    _write_rows(connection, old, new, withdraw_ids, logged)
     change = SharedChange()
     for transfer_id, state in in_turns(new.items()):
         change.replace(old.get(transfer_id), state)
@@ -127,16 +121,49 @@ def project(
     _advance_chains(connection, new.values())
     _settle_chains(connection, (steps[-1].history for steps in known), new)
     if not connection.get_execution_options().get(_SILENT):
-        journal = Journal(folds.facts)
-        for steps in in_turns(told):
-            i = steps[-1].history.transfer_id
-            as_paid = (
-                [each.with_paid_ids(paid_elsewhere[i]) for each in steps] if i in paid_elsewhere else steps
-            )
-            journal.take(as_paid, old.get(i), new[i])
-        journal.write(connection, now, again=again)
-        STATUSES_CHANGED(connection, journal.published, now)
+        as_paid = [_as_paid(steps, paid_elsewhere) for steps in told]
+        _record(connection, as_paid, old, new, folds.facts, now, again=again)
     project_again(connection, sorted(withdraw_ids.others_to_project(connection)), folds.facts, now)
+
+
+def _as_paid(steps: Sequence[Step], paid_elsewhere: Mapping[TransferId, PaidIds]) -> Sequence[Step]:
+    paid_ids = paid_elsewhere.get(steps[-1].history.transfer_id)
+    return steps if paid_ids is None else [each.with_paid_ids(paid_ids) for each in steps]
+
+
+def _record(
+    connection: Connection,
+    transfers: Iterable[Sequence[Step]],
+    old: States,
+    new: States,
+    facts: NetworkFacts,
+    now: datetime,
+    *,
+    again: bool,
+) -> None:
+    """Write what the steps of transfers changed into the journal, and have it published."""
+    journal = Journal(facts)
+    for steps in in_turns(transfers):
+        transfer_id = steps[-1].history.transfer_id
+        journal.take(steps, old.get(transfer_id), new[transfer_id])
+    journal.write(connection, now, again=again)
+    STATUSES_CHANGED(connection, journal.published, now)
+
+
+def _write_rows(
+    connection: Connection,
+    old: dict[TransferId, TransferState],
+    new: dict[TransferId, TransferState],
+    withdraw_ids: WithdrawIds,
+    histories: Iterable[TransferHistory],
+) -> None:
+    _write_transfers(connection, old, new)
+    withdraw_ids.write(connection)
+    write_account_entries(connection, old.values(), new.values())
+    _write_hashes(connection, old, new)
+    _write_refunds(connection, old, new)
+    _write_basis(connection, histories, new)
+    write_latencies(connection, latencies_of(old), latencies_of(new), new.keys() - old.keys())
 
 
 def _write_transfers(
