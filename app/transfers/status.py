@@ -185,10 +185,14 @@ def status_of(events: StandingEvents, refund: RefundStanding) -> StatusAnswer:
     refund moves a transfer from 6 to 7, and nothing else (docs/interface.md#refund-ask).
     """
     for status, signs in TABLE:
-        times = [time for sign in signs if (time := sign(events, refund)) is not None]
-        if times:
+        first: datetime | None = None
+        for sign in signs:  # a comprehension takes twice as long, and this is looked at for every event
+            time = sign(events, refund)
+            if time is not None and (first is None or time < first):
+                first = time
+        if first is not None:
             if status is _S.TRANSFER_TO_BE_REFUNDED and refund.asked_at is not None:
-                since = max(refund.asked_at, min(times))
+                since = max(refund.asked_at, first)
                 return StatusAnswer(_S.TRANSFER_REQUESTING_REFUND, _X.UNKNOWN, since)
             network_status = events.network_status
             reason = (
@@ -196,5 +200,5 @@ def status_of(events: StandingEvents, refund: RefundStanding) -> StatusAnswer:
                 if network_status and status is _S.TRANSFER_TO_BE_REFUNDED
                 else _X.UNKNOWN
             )
-            return StatusAnswer(status, reason, min(times))
+            return StatusAnswer(status, reason, first)
     return StatusAnswer(_S.TRANSFER_UNKNOWN, _X.UNKNOWN, None)
