@@ -21,7 +21,10 @@ from hypothesis.stateful import (
     precondition,
     rule,
 )
+from sqlalchemy import select
 
+from app.db.engine import reading
+from app.feed.models import JournalRow
 from app.feed.services.retract import retract_ids
 from app.http.limits import RefundRequestLimit
 from app.network.document import NetworkRefused, import_network
@@ -238,6 +241,19 @@ class Histories(RuleBasedStateMachine):
         found = transfer_statuses(self.gateway.database, self.gateway.snapshots, keys)
         for n, told in zip(TRANSFERS, found, strict=True):
             assert _answer(told) == self.table.answer(transfer_id(n)), n
+
+    @invariant()
+    def the_journal_leads_to_every_status(self) -> None:
+        """Each row goes on where the one before ended."""
+        last: dict[bytes, tuple[int, int]] = {}
+        with reading(self.gateway.engine) as connection:
+            for row in connection.execute(select(JournalRow.__table__).order_by(JournalRow.sequence)):
+                assert row.previous_status == last.get(row.transfer_id, (0, 0))[0], row
+                last[row.transfer_id] = row.status, row.refund_reason
+        for n in TRANSFERS:
+            answer = self.table.answer(transfer_id(n)) or Answer(0)
+            found = last.get(bytes.fromhex(transfer_id(n)[2:]), (0, 0))
+            assert found == (answer.status, answer.refund_reason), n
 
 
 def _answer(told: TransferStatus | GatewayError) -> Answer | None:
