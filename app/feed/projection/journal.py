@@ -1,7 +1,7 @@
 """The journal of statuses: a row for each change of an answer, in the transaction of what causes it.
 
 Every entry of the log has a row of its own for each transfer that it changes, however many entries come at
-once. So the rows are the same in any batches (docs/decisions/0067-a-journal-of-statuses.md).
+once. So the rows are the same in any batches (docs/decisions/0043-waiting.md).
 """
 
 from __future__ import annotations
