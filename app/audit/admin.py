@@ -22,7 +22,7 @@ from app.console.caller import read_id
 from app.console.formats import csv_line
 from app.console.views import ConsoleView
 from app.db.database import Database
-from app.network.admin.change_words import restore_page, told
+from app.network.admin.change_words import described_change, restore_page
 from app.parts import current
 from app.values.amounts import grouped
 from app.values.json_values import read_time
@@ -157,13 +157,13 @@ def _page_of(subject: str) -> str | None:
 
 def _change(record: AuditRow, number: int, change: AuditedChange) -> dict[str, Any]:
     """A change with its links: to its row, the row's history, and back to the values before."""
-    found = told(change)
+    found = described_change(change)
     if not found.section and change.subject.startswith(_ADMINISTERED):
         found = replace(found, lines=administered(found.lines))
     made = found.section and changes_network(record.action)
     numbers = {"record_id": record.id, "number": number}
     return {
-        "told": found,
+        "described": found,
         "row": url_for("history.row", **numbers) if made else None,
         "restore": restore_page(found.section, record.id, number, before=True)
         if made and change.before

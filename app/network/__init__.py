@@ -1,1 +1,1 @@
-"""What operators configure: chains, tokens, pools, routes, pairs, blocks, validators; and edits of it."""
+"""What operators configure: chains, tokens, pools, routes, pairs, blocks, validators; and its edits."""

@@ -17,7 +17,7 @@ _FAMILIES = ((4, socket.AF_INET, 32), (6, socket.AF_INET6, 128))
 
 
 class BlockedAddresses:
-    """Accounts of any chain, compared without regard to letter case. Never changes once built."""
+    """Accounts of any chain, compared in any letter case. Never changes once built."""
 
     __slots__ = ("_until",)
 

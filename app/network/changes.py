@@ -1,4 +1,4 @@
-"""What a document or an edit changes in the tables: in words, as statements, and in the versions."""
+"""The changes that a document or an edit makes to the tables: in words, as statements, in the versions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from app.network.sections import SECTIONS, Part, Row, Section
 from app.values.amounts import tokens_text
 
 NETWORK_CHANGED: Final = HandedIn[["Sequence[Change]", datetime]]("network_change")
-"""Rows of the network were changed. Told: the changes, and the time."""
+"""The moment when rows of the network were changed. Receivers get the changes and the time."""
 
 
 def raise_versions(connection: Connection, parts: Iterable[Part], now: datetime) -> None:
@@ -73,7 +73,7 @@ class Change(Struct, frozen=True):
 
     @property
     def audited(self) -> AuditedChange:
-        """The change as the audit log keeps it: whole rows as the document writes them."""
+        """The change as the audit log stores it: whole rows as the document writes them."""
         before, after = (
             None if row is None else self.section.documented(row) for row in (self.before, self.after)
         )
@@ -147,7 +147,7 @@ def _in_a_message(value: Any) -> str | None:
 
 
 def audited(changes: Iterable[Change]) -> list[AuditedChange]:
-    """Changes as the audit log keeps them; of very many, others have their turn meanwhile."""
+    """Changes as the audit log stores them. With very many, other requests run meanwhile."""
     return [change.audited for change in in_turns(changes)]
 
 
@@ -177,7 +177,7 @@ def compare(section: Section, present: Iterable[Row], wanted: Iterable[Row]) -> 
 
 
 def apply(connection: Connection, changes: Sequence[Change], now: datetime) -> None:
-    """Write the changes, raise the versions of what they are in, and have done what follows from them.
+    """Write the changes, raise the versions of their parts, and call what follows from them.
 
     Rows are removed from the last section to the first, then added in the document's order.
     """
@@ -215,7 +215,7 @@ def _write(connection: Connection, section: Section, changes: Iterable[Change], 
 
 
 def _times(section: Section, written: Mapping[str, Any], now: datetime) -> dict[str, datetime | None]:
-    """The times that run from the last change of a column: the age of a configured base fee
+    """The times of the last change of a column: for the age of a configured base fee
     (docs/interface.md#base-fee-age), and since when a chain is stopped.
     """
     if section.name == "routes" and "base_fee" in written:

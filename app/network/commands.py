@@ -77,7 +77,7 @@ def import_(
 
 
 def _say_outcome(outcome: ImportResult, *, dry_run: bool) -> None:
-    """Say what changed, or would change, and whether that would need a second person."""
+    """Print what changed, or would change, and whether that would need a second person."""
     for change in outcome.changes:
         say(f"would {change}" if dry_run else _made(change))
     if not outcome.changes:
@@ -99,7 +99,7 @@ def _made(change: str) -> str:
 
 
 def _from_configs(file: BinaryIO | None) -> bytes:
-    """The document of an answer; on standard error what it cannot know, and what is answered differently."""
+    """The document of an answer. Standard error has what it cannot know, and what is answered differently."""
     made = document_from_configs(file.read() if file is not None else b"")
     for line in UNKNOWN:
         click.echo(line, err=True)

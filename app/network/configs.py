@@ -25,7 +25,7 @@ from app.network.sections import Row
 from app.network.snapshot import TransferConfigs
 
 MAX_WITHOUT_ROUTE: Final = 2000
-"""Ways without a route that are listed. Where there are more, tokens are marked at their chains instead."""
+"""So many ways without a route are listed. Where there are more, tokens of chains are marked instead."""
 
 Token = tuple[int, str]
 """Chain id and symbol."""
@@ -42,9 +42,9 @@ class OfferedWays(Struct, frozen=True):
 
 
 def offered_ways(rows: Mapping[str, Sequence[Row]]) -> OfferedWays:
-    """What to close and to block, so that exactly the ways with a route can be derived.
+    """What to close and to block, so that exactly the ways with a route are derived.
 
-    Only where more than ``MAX_WITHOUT_ROUTE`` ways have no route, a few that have one are closed with them.
+    Where more than ``MAX_WITHOUT_ROUTE`` ways have no route, a few ways with a route are closed, too.
     """
     routes = {_way(row) for row in rows["routes"]}
     blocked = set(_blocked(rows["route_blocks"]))
@@ -101,11 +101,11 @@ class _Tally:
                 self._known[token].add(way)
 
     def missing(self, token: Token) -> int:
-        """The ways that go when the token is closed."""
+        """The ways that are removed when the token is closed."""
         return 2 * (len(self._chains[token[1]]) - 1) - len(self._known[token])
 
     def close(self, token: Token) -> None:
-        """Take the token, and the ways from and to it, out of the count."""
+        """Remove the token, and the ways from and to it, from the count."""
         self.total -= self.missing(token)
         self._chains[token[1]].discard(token[0])
         for way in self._known.pop(token):
@@ -214,7 +214,7 @@ def _token(row: Row, pool: Row | None, *, disabled: bool, closed: bool) -> Json:
     """A token of a chain, with the caps of its pool.
 
     :param disabled: whether its chain is.
-    :param closed: whether it cannot be sent through the pool, which ``xfer_disabled`` tells clients here.
+    :param closed: whether it cannot be sent through the pool: ``xfer_disabled`` says so to clients here.
     """
     stops = {"xfer_disabled": closed, "transfer_disabled": row["transfer_disabled"] or disabled}
     answered = _answered({**(pool or _NO_POOL), **row, **stops}, TokenTable, Pool)
@@ -224,7 +224,7 @@ def _token(row: Row, pool: Row | None, *, disabled: bool, closed: bool) -> Json:
 
 
 def _pair(chains: Mapping[int, Row], tokens: Mapping[Token, Row], row: Row) -> dict[str, Any]:
-    """A pair. ``xfer_disabled`` of both its tokens tells clients whether it works."""
+    """A pair. ``xfer_disabled`` of both its tokens says to clients whether it works."""
     symbol, ids = row["symbol"], (row["org_chain_id"], row["pegged_chain_id"])
     listed = [tokens.get((chain_id, symbol)) for chain_id in ids]
     own = row["org_token"], row["pegged_token"]
@@ -262,16 +262,16 @@ _OF_PAIRS: Final = frozenset(
 _ZERO: Final = {
     column: each.default for column, each, _ in published_columns(TokenTable).values() if each.left_out
 }
-"""What a pair's token has in the fields that say something of the pool, or of the chain's own token; and no
-bounds, where its chain does not list it."""
+"""The values of a pair's token in the fields about the pool or the chain's own token. It has no bounds where
+its chain does not list it."""
 
 
 def _pair_token(
     symbol: str, listed: Row | None, own: Mapping[str, Any], *, disabled: bool, stopped: bool
 ) -> Json:
-    """A pair's token: the chain's, as far as the pair says nothing else. What is of the pool is zero.
+    """A pair's token: the chain's, unless the pair has its own values. Fields of the pool are zero.
 
-    :param own: what the pair says, its bounds included.
+    :param own: the values of the pair, its bounds included.
     """
     of_chain = {"name": symbol, "icon": ""} if listed is None else {key: listed[key] for key in _OF_PAIRS}
     of_pair = {key: value for key, value in own.items() if key in _OF_PAIRS}

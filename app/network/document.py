@@ -36,7 +36,7 @@ _LONGEST_KEY: Final = 80
 
 
 class NetworkRefused(ValueError):
-    """A document that was not taken. ``errors`` are sentences, each after the JSON path it is about."""
+    """A refused document. ``errors`` are sentences, each after the JSON path it is about."""
 
     def __init__(self, errors: tuple[str, ...]) -> None:
         super().__init__("\n".join(errors))
@@ -104,7 +104,7 @@ _SUBJECT: Final = "network document"
 class ImportResult(Struct, frozen=True):
     """What an import changed, or would change: a sentence for each row, in the order of the document.
 
-    ``guarded`` are the sections among them that one person alone may not change.
+    ``guarded`` are the changed sections that need a second person.
     """
 
     changes: tuple[str, ...]
@@ -125,10 +125,10 @@ def import_network(
 ) -> ImportResult:
     """Make the document the whole configuration, all or nothing, in one transaction, and record it.
 
-    Rows that agree with it are not written. So unchanged parts keep their versions, and unchanged routes
-    the age of their base fee.
+    Rows that agree with it are not written. So the versions of unchanged parts stay, and
+    the age of the base fee of unchanged routes.
 
-    :param break_glass: why one person alone changes sections that ``TWO_PERSONS`` names.
+    :param break_glass: why one person changes sections that ``TWO_PERSONS`` names without a second.
     :param only_first: refuse it unless the configuration is empty.
     :raises NetworkRefused: with every error; then nothing has changed.
     :raises SecondPersonNeeded: it changes such sections, and ``break_glass`` is not given.
@@ -181,7 +181,7 @@ def written(document: Mapping[str, object]) -> bytes:
 
 
 def _planned(connection: Connection, document: Document, now: datetime, *, only_first: bool) -> NetworkChange:
-    """What the import comes to. No page previews it, so its effects are not worked out."""
+    """The change that the import makes. No page previews it, so its effects are not computed."""
     present = {section.name: load_rows(connection, section.model) for section in SECTIONS}
     if only_first and any(present.values()):
         raise NetworkRefused((_NOT_EMPTY,))
@@ -193,7 +193,7 @@ def _planned(connection: Connection, document: Document, now: datetime, *, only_
 
 
 def changes_between(present: Document, document: Document) -> list[Change]:
-    """What the document would change in the rows of now, whether or not it would be taken."""
+    """What the document would change in the present rows, whether or not it would be accepted."""
     return [
         change
         for section in SECTIONS

@@ -26,8 +26,8 @@ class TokenFacts(Struct, frozen=True):
 class PairFacts(Struct, frozen=True):
     """A pegged pair's contracts: vaults on the original chain, bridges on the pegged one.
 
-    The first of each is the pair's own, the others serve it beside that. One that is not an EVM address is
-    None. ``org_token`` and ``pegged_token`` are set where the pair has a token of its own, not the chain's.
+    The first of each is the pair's own, the others are its further ones. One that is not an EVM address is
+    None. ``org_token`` and ``pegged_token`` are set where the pair has its own token, not the chain's.
     """
 
     symbol: str
@@ -52,10 +52,10 @@ class PairFacts(Struct, frozen=True):
 
 
 class Taken(NamedTuple):
-    """What a send says of the funds taken: from it follow the token, and the contract that has them.
+    """The data of a send that determine the token, and the contract that has the funds.
 
-    ``symbol`` is None where the send names the token's address alone, ``token`` where it names the symbol
-    alone. ``contract`` is None where it names none.
+    ``symbol`` is None where the send names only the token's address, ``token`` where it names only the
+    symbol. ``contract`` is None where it names none.
     """
 
     kind: SendKind
@@ -67,7 +67,7 @@ class Taken(NamedTuple):
 
 
 class NetworkFacts(Struct, frozen=True):
-    """The configuration that folding a transfer looks at, as of one transaction."""
+    """The configuration that the projection of a transfer reads, as of one transaction."""
 
     tokens: Mapping[PoolKey, TokenFacts] = field(default_factory=dict)
     pool_bridges: Mapping[ChainId, bytes] = field(default_factory=dict)
@@ -112,7 +112,7 @@ class NetworkFacts(Struct, frozen=True):
     def paired_symbol(
         self, kind: SendKind, address: bytes, src: ChainId, dst: ChainId, contract: bytes | None
     ) -> str | None:
-        """The symbol of a token that was deposited or burned; None while the pairs do not say it alike.
+        """The symbol of a token that was deposited or burned; None while the pairs do not agree.
 
         The pairs of the destination count, where there are any.
 
@@ -143,7 +143,7 @@ class NetworkFacts(Struct, frozen=True):
     def _taking(self, taken: Taken, symbol: str | None = None) -> list[PairFacts]:
         """The pairs of which the source is the chain that takes such a deposit or burn.
 
-        :param symbol: of these alone; None for any.
+        :param symbol: only pairs of this symbol; None for any.
         """
         return [
             pair
@@ -314,7 +314,7 @@ def route_key(row: Row) -> RouteKey:
 
 
 def build_facts(rows: Rows) -> NetworkFacts:
-    """What the core sections say, by section name: without the validators."""
+    """The facts of the core sections, given by section name: without the validators."""
     tokens = {
         pool_key(row): TokenFacts(parse_evm_address(row["address"]), row["decimal"]) for row in rows["tokens"]
     }
@@ -352,18 +352,18 @@ def _pair(row: Row, listed: Mapping[PoolKey, TokenFacts]) -> PairFacts:
     )
 
 
-def _own(said: Row, listed: TokenFacts | None) -> TokenFacts | None:
-    """The token that a pair has of its own; None where it is the chain's."""
-    address = parse_evm_address(said["address"]) if "address" in said else None
+def _own(own: Row, listed: TokenFacts | None) -> TokenFacts | None:
+    """The pair's own token; None where it is the chain's."""
+    address = parse_evm_address(own["address"]) if "address" in own else None
     if listed is None:
-        return TokenFacts(address, said["decimal"]) if "decimal" in said else None
-    if "address" not in said and "decimal" not in said:
+        return TokenFacts(address, own["decimal"]) if "decimal" in own else None
+    if "address" not in own and "decimal" not in own:
         return None
-    return TokenFacts(address if "address" in said else listed.address, said.get("decimal", listed.decimals))
+    return TokenFacts(address if "address" in own else listed.address, own.get("decimal", listed.decimals))
 
 
 def _agreed(found: list[TokenFacts | None], listed: TokenFacts | None) -> TokenFacts | None:
-    """The one token that all pairs mean; the chain's where there is no pair, None where they differ."""
+    """The token on which all pairs agree; the chain's where there is no pair, None where they differ."""
     if not found:
         return listed
     return found[0] if all(token == found[0] for token in found) else None

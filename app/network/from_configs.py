@@ -1,6 +1,6 @@
-"""Makes a network document of the transfer configs that another gateway answers.
+"""Makes a network document of the transfer configs that another gateway returns.
 
-Such an answer says what there is, not what it costs: rates are 1, and every fee is not known
+Such an answer has no prices: rates are 1, and no fee is known
 (docs/network.md#from-configs).
 """
 
@@ -21,7 +21,7 @@ from app.network.models.route_tables import known_of_pairs
 from app.network.schemas import DOCUMENT_VERSION, TOP_FIELDS
 
 EPOCH_SECONDS: Final = 3600
-"""The length of an epoch is not told. This one is written, for the operator to correct."""
+"""The answer has no length of an epoch. This one is written, for the operator to correct."""
 
 UNKNOWN: Final = (
     "The answer does not contain the following; an operator has to add it:",
@@ -45,7 +45,7 @@ Way = tuple[str, int, int]
 
 
 class FromConfigs(Struct, frozen=True):
-    """The document, and in sentences what of the answer this gateway answers in another way."""
+    """The document, and sentences about what this gateway answers differently."""
 
     document: Json
     different: tuple[str, ...]
@@ -54,7 +54,7 @@ class FromConfigs(Struct, frozen=True):
 def document_from_configs(text: bytes) -> FromConfigs:
     """The document of an answer of ``getTransferConfigsForAll``.
 
-    :raises NetworkRefused: it is no such answer, or says what a document cannot.
+    :raises NetworkRefused: it is no such answer, or has what a document cannot have.
     """
     try:
         answer = loads(text)
@@ -146,7 +146,7 @@ def _token(chain_id: int, token: Json) -> Json:
 
 
 def _passed(token: Json) -> Iterator[tuple[str, Any]]:
-    """What of a token may be left out, in the document's order."""
+    """The keys of a token that may be omitted, in the document's order."""
     for column, each in declared(Token).items():
         if each.published and isinstance(each.shape, Amount):
             yield column, token.get(column) or None
@@ -210,17 +210,17 @@ def _pair(pair: Json, tokens: Mapping[tuple[int, str], Json]) -> Json:
 
 
 def _bounds(send: str, token: Json, listed: Json | None) -> Json:
-    """What a pair bounds otherwise than its chain does; as here, "at least" and "at most"."""
-    told = {end: token.get(f"{end}_send") for end in ("min", "max")}
+    """The bounds of a pair that differ from its chain's: least and greatest amounts, as in this gateway."""
+    sends = {end: token.get(f"{end}_send") for end in ("min", "max")}
     return {
         f"{end}_{send}": amount
-        for end, amount in told.items()
+        for end, amount in sends.items()
         if amount and (listed is None or amount != listed.get(f"{end}_send"))
     }
 
 
 def _pair_token(token: Json, listed: Json | None) -> Json:
-    """What a pair says of its token that its chain does not."""
+    """What a pair sets for its token that differs from its chain."""
     flat, of_chain = _flat(token), {} if listed is None else _flat(listed)
     own = {name: value for name, value in flat.items() if of_chain.get(name) != value}
     return own | {"xfer_disabled": token["token"]["xfer_disabled"]} | _extra(token, known_of_tokens())
@@ -238,18 +238,18 @@ def _flat(token: Json) -> Json:
 
 def _extra(row: Json, known: Iterable[str]) -> Json:
     """Fields that this gateway does not know."""
-    beside = row.keys() - set(known)
-    extra = {field: value for field, value in row.items() if field in beside}
+    unknown = row.keys() - set(known)
+    extra = {field: value for field, value in row.items() if field in unknown}
     return {"extra": extra} if extra else {}
 
 
 def differences(theirs: Json, ours: Json) -> Iterator[str]:
-    """Where our answer says something else, a sentence each; what they do not say is no difference."""
+    """A sentence for each difference of our answer. What theirs omits is no difference."""
     yield from _different(_keyed(theirs), _keyed(ours), "")
 
 
 def _keyed(answer: Json) -> Json:
-    """The answer with its lists as objects, so that rows are compared with their like."""
+    """The answer with its lists as objects, so that equal rows are compared with each other."""
     return answer | {
         "chains": {str(row["id"]): row for row in answer["chains"]},
         "chain_token": {

@@ -1,4 +1,4 @@
-"""What is refused: rows that contradict each other, and changes of what transfers use."""
+"""Refuses rows that contradict each other, and changes of what transfers use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAIR_CONTRACTS: Final = (
     ("pegged_deposit_contract_addr", "deposit_contracts"),
     ("pegged_burn_contract_addr", "burn_contracts"),
 )
-"""The columns of a pair's contract and of the further ones beside it, by side."""
+"""The columns of a pair's contract and of its further contracts, by side."""
 
 PAIR_TOKENS: Final = (("org_chain_id", "org_token"), ("pegged_chain_id", "pegged_token"))
 """The columns of a pair's chain and of what the pair says of its token there, by side."""
@@ -141,7 +141,7 @@ def _powers(validators: Iterable[Row]) -> Iterator[str]:
 class PairSide(Struct, frozen=True):
     """One side of a pegged pair: the columns of its contracts, and the sends that these take.
 
-    ``destination`` is set where the sends of the pair alone use it; a burn may go to a third chain.
+    ``destination`` is set where only sends of the pair use this side; a burn may go to a third chain.
     ``token`` is what the pair says of the token that they send.
     """
 
@@ -236,22 +236,22 @@ def _of_pair(connection: Connection, change: Change) -> Iterator[str]:
                 return
             continue
         for column in _changed_under(connection, side, before, after):
-            kept = _kept(before[column])
+            contract = _as_text(before[column])
             listed = f'; list further contracts under "{side.further}"' if column == side.own else ""
             yield (
                 f"pegged_pairs[{change.index}].{column}: open {side.kind.value} transfers of "
                 f"{before['symbol']} from chain {before[side.source]} use it, and refunds are signed for it; "
-                f"keep {kept}{listed}"
+                f"keep {contract}{listed}"
             )
 
 
-def _kept(value: Any) -> str:
+def _as_text(value: Any) -> str:
     """The value of a column, in words."""
     if isinstance(value, list):
         return ", ".join(value)
     if isinstance(value, dict):
-        said = (f"{key} {value[key]}" for key in ("address", "decimal") if key in value)
-        return " and ".join(said) or "the chain's own token"
+        parts = (f"{key} {value[key]}" for key in ("address", "decimal") if key in value)
+        return " and ".join(parts) or "the chain's own token"
     return str(value)
 
 
@@ -260,8 +260,8 @@ def _changed_under(connection: Connection, side: PairSide, before: Row, after: R
     own = before[side.own]
     still = {after[side.own], *after[side.further]}
     if after[side.own] != own:
-        # Sends that name no contract were taken by the pair's own one. Where there was none yet, nothing
-        # can have been signed for it.
+        # Sends that name no contract were taken by the pair's own contract. Where there was none yet,
+        # nothing can have been signed for it.
         if own and sent_through(connection, side, before, {None} if own in still else {None, own}):
             yield side.own
     elif after[side.version] != before[side.version] and sent_through(connection, side, before, {None, own}):
@@ -288,7 +288,8 @@ def sent_through(
 def pins_too_long(changes: Iterable[Change], now: datetime) -> Iterator[str]:
     """The reason for each pin that would last too long, after its JSON path.
 
-    A pin that stands is not judged again, and one that has ended may be imported: an export has both.
+    A pin that is already stored is not validated again. One that has ended may be imported, as an export
+    contains both.
     """
     for change in changes:
         row = change.after
@@ -304,13 +305,13 @@ def pins_too_long(changes: Iterable[Change], now: datetime) -> Iterator[str]:
 
 
 def makes_ended_pin(section: Section, before: Row | None, row: Row, now: datetime) -> bool:
-    """Whether a row gets a pin that has ended: it may come with a document, but not be made."""
+    """Whether a row gets a pin that has ended. A document may contain one, but an edit may not make one."""
     if section.name != "routes" or row["pinned_until"] is None or row["pinned_until"] > now:
         return False
     return before is None or any(row[column] != before[column] for column in PIN)
 
 
 def without_ended_pin(documented: Mapping[str, Any], now: datetime) -> dict[str, None]:
-    """No pin instead of one that has ended since: it would not count, and cannot be made again."""
+    """Null for the columns of a pin that has ended: it would not count, and cannot be made again."""
     until = documented.get("pinned_until")
     return {} if until is None or read_time(until) > now else dict.fromkeys(PIN)

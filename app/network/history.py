@@ -1,4 +1,4 @@
-"""What the configuration was: of a time, of a row, and since when a chain is stopped."""
+"""The past of the configuration: at a time, of a row, and since when a chain is stopped."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _MOST_GAPS: Final = 50
 class NetworkAt(Struct, frozen=True):
     """The configuration at a time.
 
-    :ivar document: it as a network document.
-    :ivar changes: every row that is another one now: then and now, in the document's order.
+    :ivar document: that configuration as a network document.
+    :ivar changes: every row that differs now: then and now, in the document's order.
     :ivar records: how many audit records were taken back.
-    :ivar gaps: rows whose changes the log does not tell completely. They may have been others than it says.
+    :ivar gaps: rows whose changes are not all in the log. Their values at that time may have been others.
     """
 
     at: datetime
@@ -46,7 +46,7 @@ class NetworkAt(Struct, frozen=True):
 
 
 class _Place(Struct, frozen=True):
-    """Where the row that changes tell of is: its section and its identity, which come of these values."""
+    """Identifies a changed row: its section, and the values that its key is made of."""
 
     section: Section
     identity: tuple[Any, ...]
@@ -60,7 +60,7 @@ class _Place(Struct, frozen=True):
 class _Rows:
     """The documented rows of every section by their keys.
 
-    :ivar gaps: rows that a change does not fit to, in the order in which they were found.
+    :ivar gaps: rows that a change does not fit, in the order in which they were found.
     """
 
     def __init__(self, rows: Mapping[str, Iterable[Documented]]) -> None:
@@ -72,7 +72,7 @@ class _Rows:
         self._places: dict[str, _Place] = {}
 
     def take_back(self, change: AuditedChange) -> None:
-        """Make a row what it was before the change; note one that was not what the change had made of it."""
+        """Restore a row to its state before the change. A row that differs from its result is a gap."""
         place = self._place_of(change.subject, change.after or change.before or {})
         if place is None:
             return
@@ -80,7 +80,7 @@ class _Rows:
         rows = self.by_section[section.name]
         if change.subject not in self.gaps:
             known = rows.get(identity)
-            # As a rule the texts are the same: the defaults of what they leave out are asked for only if not.
+            # The texts are mostly the same. Only where they differ, the defaults of omitted keys are added.
             if known != change.after and _whole(section, known) != _whole(section, change.after):
                 self.gaps[change.subject] = None
         if change.before is None:
@@ -89,7 +89,7 @@ class _Rows:
             rows[identity] = change.before
 
     def _place_of(self, subject: str, documented: Documented) -> _Place | None:
-        """Found once for all the changes of a row, which may be thousands; None where it is about no row."""
+        """Looked up once for all changes of a row, which may be thousands. None where it is about no row."""
         place = self._places.get(subject)
         if place is None or not place.is_of(documented):
             section = section_of(subject, documented)
@@ -103,7 +103,7 @@ class _Rows:
 
 
 def network_at(database: Database, at: datetime) -> NetworkAt:
-    """The configuration as it was at a time, and what is different now."""
+    """The configuration at a time, and what differs now."""
     count = 0
     with reading_consistently(database.engine) as connection:
         present = {
@@ -139,7 +139,7 @@ def _identity(section: Section, documented: Documented) -> tuple[Any, ...]:
 
 
 def _whole(section: Section, documented: Documented | None) -> Documented | None:
-    """The row with the defaults of what it leaves out: a later release may leave out more."""
+    """The row with the defaults of the keys that it omits: a later release may omit more."""
     return None if documented is None else section.with_defaults(documented)
 
 
@@ -158,7 +158,7 @@ class RowChange(Struct, frozen=True):
 class RowHistory(Struct, frozen=True):
     """The changes of one row, newest first.
 
-    There may be a row and no change of it: then it came by a way that the log does not see, such as SQL.
+    A row may have no change: then it was written in a way that is not logged, such as SQL.
 
     :ivar section: that of the row; None where neither the log nor the configuration has such a row.
     :ivar row_id: the number of the row; None where it is not there now.
@@ -175,9 +175,9 @@ class RowHistory(Struct, frozen=True):
 
 
 class Restoring(Struct, frozen=True):
-    """A version of a row that shall come back: the edit that does it, and what the row is now.
+    """A version of a row to restore: the edit that does it, and the row as it is now.
 
-    ``edit`` is None where the row was not there in that version: then it is to be removed.
+    ``edit`` is None where that version has no row: then the row is to be removed.
     """
 
     section: Section
@@ -223,9 +223,9 @@ def row_of_change(database: Database, change: AuditedChange) -> tuple[Section, R
 
 
 def restoring(database: Database, record_id: int, number: int, *, before: bool) -> Restoring | None:
-    """How a row gets the values that a record tells; None where there is no such change of a row.
+    """How to give a row the values of an audit record. None where the record has no such change of a row.
 
-    What was only proposed is no version: nobody may have approved it.
+    A change that was only proposed is no version: it may never have been approved.
 
     :param number: which change of the record is meant.
     :param before: whether the values before the change are wanted, otherwise those after it.
@@ -246,26 +246,26 @@ def restoring(database: Database, record_id: int, number: int, *, before: bool) 
     row_id = row["id"] if row else None
     edit = None
     if wanted is not None:
-        values = _every_value(section, wanted, kept=now) | without_ended_pin(wanted, database.clock())
+        values = _every_value(section, wanted, replaced=now) | without_ended_pin(wanted, database.clock())
         edit = Edit(section.name, row_id, values, None if now is None else fingerprint(now))
     return Restoring(section, change.subject, row_id, now, edit)
 
 
 def _every_value(
-    section: Section, wanted: Mapping[str, Any], kept: Mapping[str, Any] | None
+    section: Section, wanted: Mapping[str, Any], replaced: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """The values of the version with the defaults of what it leaves out, so that none of now stays.
+    """The values of the version, with the defaults of the keys that it omits: no present value stays.
 
-    A row that is there keeps its opening values (``Section.opening``).
+    The opening values (``Section.opening``) of an existing row do not change.
     """
     values = section.with_defaults(wanted)
-    if kept is not None:
+    if replaced is not None:
         values = {key: each for key, each in values.items() if key not in section.opening}
     return values
 
 
 def _row_named(connection: Connection, subject: str) -> tuple[Section, Row] | tuple[None, None]:
-    """The row that the log would name so, which is looked for by the first column of its section's key."""
+    """The row that the log names so. It is searched by the first column of its section's key."""
     for section in SECTIONS:
         column = section.model.__table__.c[section.key[0]]
         pattern = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+)", re.escape(section.label))
@@ -293,9 +293,9 @@ def _row_now(connection: Connection, section: Section | None, documented: Mappin
 
 
 class StoppedChain(Struct, frozen=True):
-    """A stopped chain. ``at``, ``by`` and ``record_id`` are None where the audit log does not tell.
+    """A stopped chain. ``at``, ``by`` and ``record_id`` are None where the audit log does not have them.
 
-    ``ago`` is how long ago it was stopped in the largest unit, empty where that is not known.
+    ``ago`` is the time since it was stopped in its largest unit, empty where that is not known.
     """
 
     chain_id: int
@@ -324,7 +324,7 @@ def chains_stopped_now(database: Database) -> list[StoppedChain]:
 def _stopped_by(
     connection: Connection, chain_id: int, at: datetime | None
 ) -> tuple[str, int] | tuple[None, None]:
-    """Who stopped the chain, and the record of it: that of the same time, which was written with the row."""
+    """Who stopped the chain, and the audit record. It has the row's time, as both were written together."""
     made = None if at is None else maker_of_row_at(connection, f"chain {chain_id}", at)
     return made or (None, None)
 

@@ -147,25 +147,25 @@ _OPTION: Final = "gateway_facts"
 
 
 class FactsInMemory(Protocol):
-    """Where a process has the configuration in memory."""
+    """The configuration that a process has in memory."""
 
     def facts_of(self, versions: Mapping[str, PartVersion]) -> NetworkFacts | None:
-        """What the configuration of these versions says, with the validators that are configured; None where
-        that of other versions is in memory."""
+        """The facts of the configuration of these versions, with the configured validators. None where other
+        versions are in memory."""
 
     def renew(self) -> None:
-        """Load the newest, where another is in memory. A failure is only logged."""
+        """Load the newest versions where others are in memory. A failure is only logged."""
 
 
 def share_facts(engine: Engine, in_memory: FactsInMemory) -> None:
-    """Let the transactions of an engine use what is in memory."""
+    """Let the transactions of an engine use the configuration in memory."""
     engine.update_execution_options(**{_OPTION: in_memory})
 
 
 def load_network_facts(connection: Connection) -> NetworkFacts:
-    """Everything that folding depends on, the validator sets included.
+    """Everything that the projection depends on, the validator sets included.
 
-    Each chain's latest standing ``validators.updated`` outranks its opening set.
+    Each chain's latest canonical ``validators.updated`` takes precedence over its opening set.
     """
     configured, table = load_configured_facts(connection), ReportedValidatorSet
     rows = connection.execute(select(table.chain_id, table.version, cast(table.members, Text)))
@@ -177,10 +177,10 @@ def load_network_facts(connection: Connection) -> NetworkFacts:
 
 
 def load_configured_facts(connection: Connection) -> NetworkFacts:
-    """What the configuration says, with the validators that are configured.
+    """The facts of the configuration, with the configured validators.
 
-    It is that of the versions that the transaction sees, whatever is in memory: a transaction that changes
-    the configuration, or a replica that is behind, reads the tables.
+    They are of the versions that the transaction sees. Where other versions are in memory the tables are
+    read: in a transaction that changes the configuration, or on a replica that is behind.
     """
     in_memory: FactsInMemory | None = connection.get_execution_options().get(_OPTION)
     if in_memory is not None:
@@ -188,7 +188,7 @@ def load_configured_facts(connection: Connection) -> NetworkFacts:
         if facts is not None:
             return facts
         if is_writing(connection):
-            # A process that only writes has nobody else to renew it. Not before the transaction ends: the
+            # In a process that only writes, nothing else renews it. It runs after the transaction: the
             # writer's lock is not held for that, and what is rolled back was never the configuration.
             after_commit(connection, in_memory.renew)
     rows = {model.__tablename__: load_rows(connection, model) for model in _OF_FACTS}
@@ -201,12 +201,12 @@ _OF_FACTS: Final = (Chain, Token, Pool, Route, PeggedPair)
 def load_opening_sets(connection: Connection, chain_id: ChainId | None = None) -> dict[ChainId, ValidatorSet]:
     """Each chain's configured set, in force until a rotation is reported.
 
-    :param chain_id: of this chain alone; None: of all.
+    :param chain_id: only of this chain; None: of all.
     """
     opening: dict[ChainId, list[tuple[bytes, int]]] = {}
     table = OpeningValidator
-    asked = select(table.chain_id, table.signer, table.power)
-    for row in connection.execute(asked if chain_id is None else asked.where(table.chain_id == chain_id)):
+    wanted = select(table.chain_id, table.signer, table.power)
+    for row in connection.execute(wanted if chain_id is None else wanted.where(table.chain_id == chain_id)):
         opening.setdefault(row.chain_id, []).append((_address(row.signer), row.power))
     return {chain_id: ValidatorSet.of(chain_id, 0, members) for chain_id, members in opening.items()}
 

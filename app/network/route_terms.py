@@ -1,6 +1,6 @@
-"""What the network says about transfers between two chains: tokens, tiers, rates, routes, pairs, base fees.
+"""The terms of transfers between two chains: tokens, tiers, rates, routes, pairs, base fees.
 
-Which base fee of a route counts, the pinned one, the reported one or the configured one, and for how long:
+Which base fee of a route counts (pinned, reported or configured), and for how long:
 docs/interface.md#base-fee-age.
 """
 
@@ -19,7 +19,7 @@ from app.values.identifiers import ChainId
 
 
 class ChainTerms(Struct, frozen=True):
-    """What a chain says about transfers from or to it.
+    """The terms of transfers from or to a chain.
 
     ``minimal_max_slippage`` is in parts per million and counts where the chain is the source,
     ``drop_gas_amt`` where it is the destination.
@@ -50,7 +50,7 @@ class TokenTerms(Struct, frozen=True):
 
     @property
     def stopped(self) -> bool:
-        """Whether no transfer of it is taken, of either kind."""
+        """Whether no transfer of it is accepted, of either kind."""
         return self.xfer_disabled or self.transfer_disabled
 
 
@@ -118,13 +118,13 @@ class RouteBlock(Enum):
 
 
 LONGEST_PIN: Final = timedelta(days=30)
-"""How far ahead a pin may end: forgotten, it would hide the feed for ever."""
+"""How far ahead a pin may end. A forgotten one would otherwise hide the feed for ever."""
 
 
 class BaseFee(Struct, frozen=True):
     """The fee that pays the destination chain's gas, in destination units.
 
-    ``since``: when it was set, None where that is not known. ``reported``: a standing ``fee.updated`` event
+    ``since``: when it was set, None where that is not known. ``reported``: a canonical ``fee.updated`` event
     set it, which takes precedence over the configured value. ``pinned_until``: an operator set it until then;
     it takes precedence over both, and is never too old.
     """
@@ -143,7 +143,7 @@ class PinnedFee(Struct, frozen=True):
 
 
 Reported = tuple[int, datetime]
-"""The fee of the latest standing ``fee.updated`` of a route, in destination units, and its time."""
+"""The fee of the latest canonical ``fee.updated`` of a route, in destination units, and its time."""
 
 
 def base_fee_now(
@@ -164,7 +164,7 @@ def outranking(pin: PinnedFee | None, reported: Reported | None, now: datetime) 
 
 
 def overdue_by_limit(fee: BaseFee | None, limit_seconds: int | None, now: datetime) -> int | None:
-    """The seconds that a route allows its base fee, where it is older; an unknown age is too old.
+    """The greatest age of a route's base fee in seconds, where the fee is older. An unknown age is too old.
 
     A pinned fee has no age.
 

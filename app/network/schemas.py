@@ -57,7 +57,7 @@ class _RouteSchema(_BoundRow):
 
 
 class _ConfigFieldSchema(Strict):
-    """``config_fields``: fields beside the lists of the transfer configs."""
+    """``config_fields``: fields next to the lists of the transfer configs."""
 
     @validates_schema
     def _check_known(self, data: dict[str, Any], **_kwargs: Any) -> None:

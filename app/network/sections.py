@@ -65,7 +65,7 @@ class Section:
 
     @property
     def opening(self) -> tuple[str, ...]:
-        """Given with a new row, and not edited afterwards, as the feed counts what follows."""
+        """Set in a new row and not edited afterwards, as the feed counts what follows."""
         return tuple(name for name, each in self.columns.items() if each.opening)
 
     def identity(self, row: Row) -> tuple[Any, ...]:

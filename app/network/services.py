@@ -35,7 +35,7 @@ from app.values.errors import Unavailable
 from app.values.times import Clock, system_clock
 
 MAX_STALE_SECONDS: Final = 30.0
-"""How old a view may be served while it cannot be renewed. After that requests are refused."""
+"""How old a served view may be while it cannot be renewed. After that, requests are refused."""
 
 RETRY_SECONDS: Final = 1.0
 """The least time between a failed renewal and the next, to spare a database in trouble."""
@@ -97,8 +97,8 @@ class NetworkSnapshots:
         """
         :param engine: loads what has changed, in one transaction.
         :param clock: says which route blocks have ended.
-        :param reads: asks whether anything has. Without one of its own, public answers would wait for the
-            connections of the console, all of which whoever tries to sign in can keep waiting.
+        :param reads: reads the versions. It has its own connections: those of the console can all be held by
+            sign-in attempts, and public answers would wait for them.
         """
         self._engine = engine
         self._reads = reads or engine
@@ -106,19 +106,19 @@ class NetworkSnapshots:
         self._monotonic = monotonic
         self._clock = clock
         self._lock = threading.Lock()
-        self._kept: _CachedSnapshot | None = None
+        self._cached: _CachedSnapshot | None = None
         self._failed_at: float | None = None
 
     @property
     def good_at(self) -> float | None:
-        """When what is kept was last known to be the newest, in monotonic seconds."""
-        kept = self._kept
-        return None if kept is None else kept.good_at
+        """When the cached configuration was last known to be the newest, in monotonic seconds."""
+        cached = self._cached
+        return None if cached is None else cached.good_at
 
     def current(self) -> NetworkSnapshot:
         """The configuration as it was at most ``max_age_seconds`` ago.
 
-        While the database does not answer, the last known one, at most ``MAX_STALE_SECONDS`` old.
+        While the database does not answer it is the last known one, at most ``MAX_STALE_SECONDS`` old.
 
         :raises Unavailable: there is none, or it is older than that.
         """
@@ -132,51 +132,51 @@ class NetworkSnapshots:
         return self._within(0)
 
     def facts_of(self, versions: Mapping[str, PartVersion]) -> NetworkFacts | None:
-        """What the configuration of these versions says, with the validators that are configured; None where
-        that of other versions is in memory."""
-        held = self._kept.snapshot if self._kept else _NOTHING
+        """The facts of the configuration of these versions, with the configured validators. None where other
+        versions are in memory."""
+        held = self._cached.snapshot if self._cached else _NOTHING
         if Part.CORE not in versions or any(held.versions.get(p) != versions.get(p) for p in _OF_FACTS):
             return None
         return replace(held.facts, validators=held.opening_sets)
 
     def renew(self) -> None:
-        """Load the newest, where another is in memory. A failure is only logged."""
+        """Load the newest versions where others are in memory. A failure is only logged."""
         self._renewed(self._monotonic(), 0)
 
     def _within(self, max_age: float) -> NetworkSnapshot:
         now = self._monotonic()
-        kept = self._kept
-        if kept is None or now - kept.good_at > max_age:
-            kept = self._renewed(now, max_age)
-        if kept is None or now - kept.good_at > MAX_STALE_SECONDS:
+        cached = self._cached
+        if cached is None or now - cached.good_at > max_age:
+            cached = self._renewed(now, max_age)
+        if cached is None or now - cached.good_at > MAX_STALE_SECONDS:
             raise Unavailable("the gateway cannot read its configuration: try again in a few seconds")
-        return kept.snapshot
+        return cached.snapshot
 
     def _renewed(self, now: float, max_age: float) -> _CachedSnapshot | None:
-        """What is kept after an attempt to renew it."""
+        """The cached configuration after an attempt to renew it."""
         with Waiting(TIMEOUT_SECONDS) as seconds:
             if not self._lock.acquire(timeout=seconds or 0):
-                return self._kept
+                return self._cached
         try:
             # Another thread may have renewed it, or failed to, while this one waited.
-            fresh = self._kept is not None and now - self._kept.good_at <= max_age
+            fresh = self._cached is not None and now - self._cached.good_at <= max_age
             failing = self._failed_at is not None and now - self._failed_at < RETRY_SECONDS
             if not fresh and not failing:
                 self._renew()
         finally:
             self._lock.release()
-        return self._kept
+        return self._cached
 
     def _renew(self) -> None:
         started = self._monotonic()
-        before = self._kept.snapshot if self._kept else _NOTHING
+        before = self._cached.snapshot if self._cached else _NOTHING
         try:
-            self._kept = _CachedSnapshot(
+            self._cached = _CachedSnapshot(
                 load_snapshot(self._engine, self._clock(), before, self._reads), started
             )
             self._failed_at = None
         except Exception as error:
-            # For a while the old view is served whatever the error is. The log has it.
+            # Whatever the error, the old view is served for a while. The error is logged.
             self._failed_at = started
             text = "the network configuration could not be read"
             FAILURES.report(_log, logging.ERROR, text, error=error)

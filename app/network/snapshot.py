@@ -43,7 +43,7 @@ class ConfigIndex:
 
     Never changed once built.
 
-    What the configs do not have gets the same fields, each at its zero value.
+    A chain or token that the configs do not have gets the same fields, each with its zero value.
     """
 
     __slots__ = ("_chains", "_pair_tokens", "_pairs", "_tokens")
@@ -77,7 +77,7 @@ class ConfigIndex:
         return self._chains.get(number) or {**_NO_CHAIN, "id": number}
 
     def unlisted_token(self, address: str) -> Json:
-        """A token that only its address names, which stands for its symbol."""
+        """A token that is known only by its address, which is used as its symbol."""
         return {**_NO_TOKEN, "symbol": address, "address": address}
 
     def tokens(
@@ -129,7 +129,7 @@ class NetworkSnapshot(Struct, frozen=True):
 
 
 class SnapshotSource(Protocol):
-    """Where use cases ask for the configuration."""
+    """Where use cases read the configuration."""
 
     @property
     def good_at(self) -> float | None:

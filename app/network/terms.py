@@ -115,7 +115,7 @@ def build_terms(rows: Mapping[str, Sequence[Row]]) -> NetworkTerms:
 
 
 def in_any_case(key: PoolKey) -> PoolKey:
-    """What is equal of tokens of a chain whose symbols differ in letter case alone."""
+    """What tokens of a chain have in common whose symbols differ only in letter case."""
     return PoolKey(key.chain_id, key.symbol.casefold())
 
 
@@ -173,10 +173,10 @@ def _token_terms(row: Row) -> TokenTerms:
 
 
 def _pair_tokens(row: Row, tokens: Mapping[PoolKey, TokenTerms]) -> Iterator[tuple[PoolKey, TokenTerms]]:
-    """The original token of a pair and the pegged one: the chain's, as far as the pair says nothing else.
+    """The original token of a pair and the pegged one: the chain's, unless the pair has its own values.
 
-    The pair's switch, on either side, stops both. Its bounds of deposits and burns go before the token's own,
-    each by itself: they are of other contracts than the pool's (docs/network.md#bounds).
+    The pair's switch, on either side, stops both. Each of its bounds of deposits and burns takes
+    precedence over the token's: they are of other contracts than the pool's (docs/network.md#bounds).
 
     :param tokens: those that chains list.
     """

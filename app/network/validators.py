@@ -19,11 +19,11 @@ class BadValidatorSet(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ValidatorSet:
-    """The whole set of one chain, as its contracts keep it: any that they accept, also one that cannot sign.
+    """The whole set of one chain, as its contracts store it: any that they accept, also one that cannot sign.
 
     ``members`` are (20-byte address, power) in ascending order of address; ``version`` grows by one with
     each rotation and is only shown. Build it with :meth:`of` from members in any order.
-    Raises BadValidatorSet for what no contract would keep.
+    Raises BadValidatorSet for a set that no contract would store.
     """
 
     chain_id: ChainId
@@ -91,19 +91,19 @@ class ValidatorSet:
 
     @property
     def contract_hash(self) -> bytes:
-        """What the contract keeps of the set: keccak-256 of the 32-byte-padded signers, then the powers."""
+        """What the contract stores of the set: keccak-256 of the 32-byte-padded signers, then the powers."""
         signers = b"".join(address.rjust(32, b"\0") for address, _ in self.members)
         return keccak256(signers + b"".join(power.to_bytes(32, "big") for _, power in self.members))
 
     def retained_power_share(self, previous: "ValidatorSet") -> Fraction:
-        """Return how much of ``previous``'s power this set keeps, 0 to 1 exactly.
+        """Return the share of ``previous``'s power that is still in this set, 0 to 1 exactly.
 
-        A member who stays keeps the lesser of the old and the new power. 1 when there was no power to keep.
+        A remaining member counts with the lesser of the old and the new power. 1 when there was no power.
         """
         if previous.total_power == 0:
             return Fraction(1)
-        kept = sum(min(power, self._powers.get(address, 0)) for address, power in previous.members)
-        return Fraction(kept, previous.total_power)
+        shared = sum(min(power, self._powers.get(address, 0)) for address, power in previous.members)
+        return Fraction(shared, previous.total_power)
 
 
 def power_bytes(power: int) -> bytes:

@@ -13,16 +13,16 @@ from app.network.snapshot import SnapshotSource, TransferConfigs
 from app.parts import current
 
 _REVALIDATED: Final = ("Cache-Control", "no-cache")
-"""Caches must ask each time whether their copy is current: a disabled token must show at once."""
+"""Caches must check each time whether their copy is current: a disabled token must show at once."""
 
 
-def get_transfer_configs(_asked: dict[str, Any]) -> TransferConfigs:
+def get_transfer_configs(_requested: dict[str, Any]) -> TransferConfigs:
     """What can be transferred where?"""
     return transfer_configs(current(SnapshotSource))
 
 
 def serve_transfer_configs() -> Response:
-    """The body as it was made, or that it has not changed."""
+    """The body, or status 304 where the client has it already."""
     configured = get_transfer_configs({})
     headers = (_REVALIDATED, *AS_IT_IS, ANY_ORIGIN, EXPOSED, ("ETag", f'"{configured.etag}"'))
     if request.if_none_match.contains_weak(configured.etag):

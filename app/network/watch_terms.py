@@ -1,4 +1,4 @@
-"""The configuration as one who watches chains looks at it: on what terms, which tokens, which contracts."""
+"""The configuration for watching chains: terms, tokens and contracts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.values.codes import SendKind
 from app.values.identifiers import BlockNumber, ChainId, TransferId
 
 FINALIZED: Final = "finalized"
-"""The finality of chains whose nodes know it themselves: the tag that they answer for it."""
+"""The finality of chains whose nodes know it: the block tag that they answer."""
 
 Finality = int | Literal["finalized"]
 """How many blocks deep a block is final, or the node's own word for it."""
@@ -36,12 +36,12 @@ class WatchTerms(Struct, frozen=True, kw_only=True):
     :param block_delay: blocks until a send is confirmed.
     :param from_block: the first block that is read.
     :param finality: when a range is read for the second time.
-    :param poll_seconds: from one look at the newest blocks to the next.
+    :param poll_seconds: between two reads of the newest blocks.
     :param rpc: names of the environment variables that hold the nodes' URLs, the preferred one first.
     :param pool_bridge: the contract of the chain's pools; None where it has none, or none of the EVM.
     :param vaults: contracts on this chain that take deposits of pegged pairs.
     :param bridges: contracts on this chain that mint and burn for pegged pairs.
-    :param disabled: the chain takes no new transfers. It is read all the same: those under way go on.
+    :param disabled: the chain takes no new transfers. It is still read, as transfers under way continue.
     """
 
     chain_id: ChainId
@@ -66,29 +66,29 @@ class WatchTerms(Struct, frozen=True, kw_only=True):
 def default_finality(block_delay: int) -> int:
     """The finality of a chain for which none is configured: twice as deep as a send must be.
 
-    A reorganisation that goes deeper makes the ranges above it be read, and read again, anew, so a value
-    that is too small costs calls and no truth.
+    After a deeper reorganisation the ranges above it are read twice again. So a value that is too small
+    costs calls, but gives no wrong facts.
     """
     return 2 * block_delay
 
 
 class KnownSend(NamedTuple):
-    """What is known of a transfer that comes from a chain, as far as it decides what pays it back."""
+    """The facts of a transfer from a chain that decide which contract pays a refund."""
 
     kind: SendKind | None = None
     dst_chain_id: ChainId | None = None
 
 
 SendsOf = Callable[[ChainId, Collection[TransferId]], Mapping[TransferId, KnownSend]]
-"""Of these ids, those of transfers that are known and not known to come from another chain."""
+"""The given ids of known transfers, without those known to come from another chain."""
 
 
 class WatchedNetwork(Struct, frozen=True):
-    """What translating logs into events looks at.
+    """What translating logs into events depends on.
 
     :param version: changes whenever anything in ``facts`` does; what waits for the configuration is tried
         again then.
-    :param sends_of: looks transfers up; None where nobody can, and every reference counts as a transfer's.
+    :param sends_of: looks transfers up. Where it is None every reference counts as a transfer's.
     """
 
     version: str

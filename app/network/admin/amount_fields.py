@@ -1,7 +1,7 @@
-"""Amounts as people write them: in whole tokens, or in smallest units where that is chosen beside the field.
+"""Amounts as people write them: in whole tokens, or in smallest units where that unit is chosen.
 
-Nothing is rounded: what a token cannot hold is refused. So is an amount without its unit, for a page from
-before the units would have its smallest units read as tokens.
+Nothing is rounded: more decimals than the token has are refused. So is an amount without a unit: a page from
+before there were units sends smallest units, which would be read as tokens.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LONGEST_CHAIN: Final = 19
 
 
 class Counted(Struct, frozen=True):
-    """What an amount counts: a token's symbol, empty while none is chosen, and its decimals where known."""
+    """The unit of an amount: a token's symbol, empty while none is chosen, and its decimals where known."""
 
     symbol: str
     decimals: int | None
@@ -45,7 +45,7 @@ class Counted(Struct, frozen=True):
 
 
 def unit_in(form: Form, of: Unit) -> Counted:
-    """What the form says now that an amount counts."""
+    """The unit that the form has chosen now."""
     symbol = _text(form, of.symbol)
     own = _text(form, of.decimals)
     if is_ascii_digits(own) and len(own) < 3 and int(own) <= MAX_DECIMALS:
@@ -80,7 +80,7 @@ class UnitField(ChoiceField):
 
 
 class WithUnit(TextValueField):
-    """A value whose amounts have a unit, which is chosen beside it.
+    """A value with amounts, and an input next to it for their unit.
 
     :param unit_of: which fields say what is counted.
     """
@@ -113,7 +113,7 @@ class WithUnit(TextValueField):
             self.complain(*self.unit.process_errors)
 
     def choose_unit(self, amounts: Iterable[str | None], *, typed: bool) -> None:
-        """Find the unit. What is not typed is shown in tokens, where their decimals are known.
+        """Find the unit. An amount that was not typed is shown in tokens where their decimals are known.
 
         :param amounts: those that are shown, in smallest units.
         """
@@ -154,14 +154,14 @@ class WithUnit(TextValueField):
         return format_units(int(smallest), decimals)
 
     def both(self, text: str) -> tuple[str, str]:
-        """A kept amount in words; other texts as they are, null as none."""
+        """A stored amount in words; other texts as they are, null as none."""
         if text == "null":
             return "none", ""
         return unit_in(self.its_form, self.unit_of).words(int(text)) if is_ascii_digits(text) else (text, "")
 
 
 class AmountField(WithUnit):
-    """An amount. Its data are smallest units, as the document writes them; without ``needed``, or none."""
+    """An amount. Its data are smallest units, as the document writes them. Optional without ``needed``."""
 
     attributes: Mapping[str, str] = {**TextValueField.attributes, "inputmode": "decimal"}
     typed = False

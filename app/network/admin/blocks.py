@@ -67,7 +67,7 @@ class BlockedView(NetworkView):
 
     @expose("/new", methods=("GET", "POST"))
     def new(self) -> ResponseReturnValue:
-        """Block one or many, after a preview of each line. It waits for nobody."""
+        """Block one or many, after a preview of each line. It never needs a second person."""
         given = {"text": request.args.get(self.of.key[0], "")[:LONGEST_GIVEN]}
         names = f"{self.many.capitalize()}, one per line"
         inputs = {

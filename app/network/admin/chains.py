@@ -95,7 +95,7 @@ class StopSeveral:
     def _page(self, form: SwitchChainsForm, switch: Switch) -> ResponseReturnValue:
         """The page with the effects of now; the list where no chain would be switched."""
         try:
-            # The effects do not depend on the reason, but the plan requires one.
+            # The plan requires a reason, on which the effects do not depend.
             preview = previewed(form, replace(switch, reason=switch.reason or "to be given"))
         except EditRefused as refused:
             text = str(refused)
@@ -200,10 +200,10 @@ class ChainsView(StopSeveral, NetworkView):
         return int(values["id"])
 
     def attempt(self, on: Attempt, *, save: bool = False) -> ResponseReturnValue:
-        """Ask who it is again before a chain is stopped, by its button or by its form."""
+        """Require a new proof of identity before a chain is stopped, by its button or by its form."""
         stops = (on.edit.values or {}).get("disabled") and on.row and not on.row.values["disabled"]
-        asks = step_up(needed=True) if stops and (save or on.form.confirm.data) else None
-        return asks or super().attempt(on, save=save)
+        step = step_up(needed=True) if stops and (save or on.form.confirm.data) else None
+        return step or super().attempt(on, save=save)
 
     @expose("/<int:key>/stop", methods=("GET", "POST"))
     def stop(self, key: int) -> ResponseReturnValue:
@@ -225,7 +225,7 @@ class ChainsView(StopSeveral, NetworkView):
         return self.attempt(Attempt(edit, form, row, again), save=True)
 
     def _stop_page(self, form: PreviewedForm, row: ShownRow) -> str:
-        # The effects do not depend on the reason, but the service requires one.
+        # The service requires a reason, on which the effects do not depend.
         values = {"disabled": True, "disabled_reason": "to be given"}
         return self.render(
             "console/network/stop.html",
@@ -241,7 +241,7 @@ class ChainsView(StopSeveral, NetworkView):
         if not row.values["disabled"]:
             flash(f"{row.values['name']} is already running.", "warning")
             return redirect(url_for("chains.edit", key=key))
-        # Nothing is typed on this page, so nothing is handed on.
+        # Nothing is typed on this page, so the preview has nothing to send again.
         form = self.row_form(row=row.values, locked=dict.fromkeys(row.values, ""))
         if request.method == "GET":
             form.fingerprint.data = row.fingerprint

@@ -1,4 +1,4 @@
-"""How the rows of each section are called, and their changes in the words of their own forms."""
+"""Names of the rows of each section, and their changes in the words of their forms."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BY_SECTION: Final = {view.model_class.__tablename__: view for view in EDITED_VIE
 class DescribedChange(Struct, frozen=True):
     """A change of a row for a page.
 
-    ``what`` is Added, Changed or Removed; ``history`` is the address of that of the row.
+    ``what`` is Added, Changed or Removed; ``history`` is the address of the row's history.
     """
 
     what: str
@@ -43,8 +43,8 @@ class DescribedChange(Struct, frozen=True):
     section: str
 
 
-def told(change: AuditedChange) -> DescribedChange:
-    """A change with its fields as the section's form calls them."""
+def described_change(change: AuditedChange) -> DescribedChange:
+    """A change, with its fields as the section's form names them."""
     what = "Added" if change.before is None else "Removed" if change.after is None else "Changed"
     row = {**(change.before or {}), **(change.after or {})}
     section = section_of(change.subject, row)
@@ -58,7 +58,7 @@ def told(change: AuditedChange) -> DescribedChange:
 
 
 def lines_of(change: AuditedChange, section: Section | None) -> Sequence[DiffLine]:
-    """The fields that differ, as far as the section has a form in its words."""
+    """The fields that differ, in the words of the section's form where it has one."""
     before, after = change.before, change.after
     if section is not None and before is not None and after is not None:
         before, after = section.with_defaults(before), section.with_defaults(after)
@@ -68,9 +68,9 @@ def lines_of(change: AuditedChange, section: Section | None) -> Sequence[DiffLin
 def in_words_of(
     change: AuditedChange, section: Section | None, differences: Iterable[FieldDifference]
 ) -> Sequence[DiffLine]:
-    """Differences of the changed row as its form calls its fields, with units and names beside the values.
+    """Differences of the changed row. Its form names the fields and adds units and names to the values.
 
-    A section that is edited by the document alone has no form.
+    A section that is edited only by the document has no form.
     """
     view = BY_SECTION.get(section.name) if section else None
     if view is None:
@@ -80,8 +80,8 @@ def in_words_of(
 
 
 def restore_page(section: str, record_id: int, number: int, *, before: bool) -> str | None:
-    """The page that brings back the values before or after a change; None where that cannot be done here."""
+    """The page that restores the values before or after a change; None where they cannot be restored here."""
     if section not in BY_SECTION or not may(BY_SECTION[section].access["restore"].change):
         return None
-    asked = 1 if before else None
-    return url_for(f"{section}.restore", record_id=record_id, number=number, before=asked)
+    parameter = 1 if before else None
+    return url_for(f"{section}.restore", record_id=record_id, number=number, before=parameter)

@@ -23,7 +23,7 @@ from app.console.forms.numbers import number_text, without_spaces
 from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
 from app.network.admin.amount_fields import SMALLEST, TOKENS, UnitField
-from app.network.admin.change_words import told
+from app.network.admin.change_words import described_change
 from app.network.admin.forms import row_inputs
 from app.network.admin.names import chain_choices, name_for_this_page
 from app.network.admin.previewed import saved_or_previewed
@@ -49,7 +49,7 @@ from app.values.identifiers import ChainId, PoolKey
 
 
 class UnitsField(TextValueField):
-    """An amount, such as 12.5, in the unit that is chosen for all of its kind; empty is None."""
+    """An amount, such as 12.5, in the unit that is chosen for all amounts of its kind. Empty is None."""
 
     attributes = {"autocomplete": "off", "inputmode": "decimal"}
 
@@ -60,7 +60,7 @@ class UnitsField(TextValueField):
 
 
 class _TokenLine(Form):
-    """A token that the example has."""
+    """A token of the example."""
 
     Meta = FieldIds
     partial = True
@@ -87,7 +87,7 @@ _COPIED: Final = tuple(name for name, each in declared(Chain).items() if each.co
 
 
 class NewRow(Struct, frozen=True):
-    """A row of the new chain: what messages call it, and the inputs of its keys."""
+    """A row of the new chain: its name in messages, and the inputs of its keys."""
 
     section: str
     row: Mapping[str, Any]
@@ -96,7 +96,7 @@ class NewRow(Struct, frozen=True):
 
 
 class ConnectForm(RowForm):
-    """A new chain, with what it has like the example. Fields of lines are called ``token0``, ``route0`` …"""
+    """A new chain, and what is copied from the example. Fields of lines are named ``token0``, ``route0`` …"""
 
     validators = ValidatorsField(
         "Opening validators",
@@ -111,7 +111,7 @@ class ConnectForm(RowForm):
         super().__init__(row={key: example.chain[key] for key in _COPIED if key in example.chain}, **kwargs)
 
     def sent_without_lines(self) -> MultiDict[str, str]:
-        """What was sent about the chain itself: tokens and routes may have other numbers now."""
+        """What was sent about the chain itself. Tokens and routes may have other numbers now."""
         own = {field.name for field in (*self.chain_inputs(), self.validators)}
         pairs = request.form.items(multi=True)
         return MultiDict([pair for pair in pairs if pair[0] in own])
@@ -136,13 +136,13 @@ class ConnectForm(RowForm):
         return [self[name] for name in _CHAIN_INPUTS]
 
     def later_inputs(self) -> list[TextValueField]:
-        """Those among them that a chain can do without."""
+        """The optional ones among them."""
         columns = {name: each for name, each in declared(Chain).items() if not each.shape.required}
         return [field for field in self.chain_inputs() if field.short_name in columns]
 
     def rows(self) -> list[NewRow]:
-        """The rows of the new chain, its own first. Errors stand beside their inputs afterwards: look at
-        ``errors``.
+        """The rows of the new chain, its own first. What is wrong is added to ``errors``; the page shows it
+        next to the inputs.
         """
         chain_id = self.id.data
         tokens: list[NewRow] = []
@@ -192,7 +192,7 @@ class ConnectForm(RowForm):
                         yield NewRow("routes", row, f"Route of {route.symbol} {way} {route.peer_name}")
 
     def add_errors_of(self, rows: Sequence[NewRow], errors: Sequence[FieldError]) -> None:
-        """Put errors of the service beside the inputs of the row that each is about."""
+        """Add each error of the service to the inputs of the row that it is about."""
         for error in errors:
             of = rows[error.edit] if error.edit < len(rows) else NewRow("", {}, "")
             if error.edit == 0:
@@ -232,8 +232,8 @@ def connect_form(example: Example, **kwargs: Any) -> ConnectForm:
 def _smallest(field: UnitsField, decimals: int, unit: UnitField, *, up: bool = False) -> int | None:
     """The amount in smallest units.
 
-    :param unit: whether it was typed in tokens or in these.
-    :param up: round it up; otherwise an amount with too many decimals is an error beside the input.
+    :param unit: whether it was typed in tokens or in smallest units.
+    :param up: round it up; otherwise an amount with too many decimals is an error of the input.
     """
     if field.data is None or isinstance(field.data, str):
         return None
@@ -259,12 +259,12 @@ _CHANGED: Final = (
     "they are now."
 )
 _NOTHING: Final = "nothing"
-"""In the address: a chain by itself."""
+"""In the address: a chain without an example."""
 _CONNECT: Final = Access(Audience.OPERATOR, Audience.OPERATOR, grave=True)
 
 
 class ConnectView(ConsoleView):
-    """A new chain, by itself or after another one's example, saved at once or proposed at once."""
+    """A new chain, with or without another one as its example. All of it is saved or proposed together."""
 
     section = "Network"
     access = {"index": _CONNECT}
@@ -278,7 +278,7 @@ class ConnectView(ConsoleView):
 
     @expose("/", methods=("GET", "POST"))
     def index(self) -> ResponseReturnValue:
-        """Choose an example, fill in the form, look at what it will do, save it."""
+        """Choose an example, fill in the form, preview the effects, save."""
         like = request.args.get("like", "") or ("" if chain_choices() else _NOTHING)
         example = _example(like)
         if example is None:
@@ -318,7 +318,7 @@ class ConnectView(ConsoleView):
             form=form,
             preview=outcome,
             name=name,
-            told=[told(change) for change in outcome.audited],
+            described=[described_change(change) for change in outcome.audited],
         )
 
     def _form_page(self, form: ConnectForm) -> ResponseReturnValue:
@@ -327,14 +327,14 @@ class ConnectView(ConsoleView):
 
 
 def _example(like: str) -> Example | None:
-    """The chain that the address names, or none to copy from; None where there is no such chain."""
+    """The chain that the address names, or no example; None where there is no such chain."""
     if like == _NOTHING:
         return NO_EXAMPLE
     return None if (chain_id := read_id(like)) is None else example_of(current(Database), chain_id)
 
 
 def _next_page(chain_id: int, rows: Sequence[NewRow]) -> str:
-    """Where one goes on: an estimate from the new chain, or its own page where it has no route.
+    """The next page: an estimate from the new chain, or its own page where it has no route.
 
     A route on which something is stopped, or with a fee that is not known, is the last choice.
     """
@@ -348,7 +348,7 @@ def _next_page(chain_id: int, rows: Sequence[NewRow]) -> str:
 
 
 def _may_pass(route: Mapping[str, Any]) -> bool:
-    """Whether an estimate can come of the route, as far as its other end tells."""
+    """Whether the route has a base fee and nothing at its other end is stopped."""
     terms = current(SnapshotSource).current().terms
     end = PoolKey(ChainId(route["dst_chain_id"]), route["symbol"])
     token, chain = terms.tokens.get(end), terms.chains.get(end.chain_id)

@@ -1,4 +1,4 @@
-"""The network document: exported, compared with the configuration, and taken over in part or as a whole."""
+"""The network document: exported, compared with the configuration, and applied in part or as a whole."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.console.forms.fields import NoteField
 from app.console.forms.numbers import written_time
 from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
-from app.network.admin.change_words import told
+from app.network.admin.change_words import described_change
 from app.network.admin.previewed import PreviewedForm, saved_or_previewed
 from app.network.document import export_network
 from app.network.edits.compare import NetworkRefused, Picked, compare_document, picked_edits
@@ -31,7 +31,7 @@ LARGEST_DOCUMENT: Final = 8 * 1024 * 1024
 """Bytes of a document: a hundred thousand blocked addresses take about as much."""
 
 LARGEST_FORM: Final = 4 * LARGEST_DOCUMENT
-"""Bytes of a form that hands a document on: each quotation mark takes three."""
+"""Bytes of a form that sends a document again: each quotation mark takes three."""
 
 
 class DocumentForm(PreviewedForm):
@@ -41,7 +41,7 @@ class DocumentForm(PreviewedForm):
     text = NoteField("Or paste the document")
 
     def validate_text(self, field: NoteField) -> None:
-        """Take the file where there is one."""
+        """Use the file where there is one."""
         if self.file.data:
             content = self.file.data.stream.read(LARGEST_DOCUMENT + 1)
             try:
@@ -83,7 +83,7 @@ _LONGEST: Final = 64
 
 
 def typed_time() -> tuple[str, datetime | None]:
-    """The time in the address as it was typed, and as it is read; None, with a message, where it is none."""
+    """The time in the address: as typed, and as read. None, with a message, where it is not a time."""
     text = request.args.get("time", "").replace("\0", "").strip()[:_LONGEST]
     written = written_time(text)
     if written is None:
@@ -100,12 +100,12 @@ def typed_time() -> tuple[str, datetime | None]:
 
 
 _ONE_BY_ONE: Final = 100
-"""Of so many rows of a section each is picked by itself; more are picked as one, and the first are shown."""
+"""Up to so many rows of a section are picked one by one. More are picked together; the first are shown."""
 _MOST_ERRORS: Final = 50
 
 
 class DocumentView(ConsoleView):
-    """The whole configuration as a file. Everybody may read and compare it; administrators take one over."""
+    """The whole configuration as a file. Everybody may read and compare it; administrators may apply one."""
 
     section = "Network"
     largest_form = LARGEST_FORM
@@ -136,7 +136,7 @@ class DocumentView(ConsoleView):
 
     @expose("/compare", methods=("POST",))
     def compare(self) -> ResponseReturnValue:
-        """What a document has otherwise than the configuration."""
+        """The differences between a document and the configuration."""
         form = DocumentForm()
         if not form.validate():
             return self.render("console/document/index.html", form=form), 400
@@ -144,7 +144,7 @@ class DocumentView(ConsoleView):
 
     @expose("/at")
     def at(self) -> ResponseReturnValue:
-        """What the configuration of a time has otherwise than that of now."""
+        """The differences between the configuration at a time and that of now."""
         text, at = typed_time()
         if at is None:
             return redirect(url_for("history.at", time=text))
@@ -156,7 +156,7 @@ class DocumentView(ConsoleView):
 
     @expose("/apply", methods=("POST",))
     def apply(self) -> ResponseReturnValue:
-        """Take over what was picked, after a preview."""
+        """Apply what was picked, after a preview."""
         form = ApplyForm()
         if not form.validate():
             flash("The form could not be read. Nothing was changed. Compare the document again.", "error")
@@ -192,7 +192,7 @@ class DocumentView(ConsoleView):
             found=found,
             text=document.decode(),
             source=source,
-            described=told,
+            described=described_change,
             most=_ONE_BY_ONE,
             picked=picked if picked is not None and (picked.subjects or picked.sections) else None,
         )
@@ -202,7 +202,7 @@ class DocumentView(ConsoleView):
             "console/document/preview.html",
             form=form,
             preview=preview,
-            told=[told(change) for change in preview.audited[: 2 * _ONE_BY_ONE]],
+            described=[described_change(change) for change in preview.audited[: 2 * _ONE_BY_ONE]],
             rows=[
                 *((name, "row") for name in form.picked.subjects),
                 *((n, "whole") for n in form.picked.sections),

@@ -38,7 +38,7 @@ from app.values.differences import FieldDifference, difference
 
 
 def concerned_transfers(effects: Iterable[Effect]) -> Mapping[bytes, TransferLine]:
-    """What a page says of the transfers that the effects name, by their ids."""
+    """What a page shows about the transfers that the effects name, by their ids."""
     wanted = [transfer_id for effect in effects for transfer_id in effect.transfer_ids]
     if not wanted:
         return {}
@@ -49,7 +49,7 @@ def concerned_transfers(effects: Iterable[Effect]) -> Mapping[bytes, TransferLin
 
 
 def links_of_users() -> Callable[[str], tuple[str, str | None]]:
-    """Gives title and page of what uses a row, by its name; None where it has no page."""
+    """Returns title and page of what uses a row, by its name; None where it has no page."""
     pages = _pages()
     return lambda name: pages.get(name) or (name, _transfer_page(name))
 
@@ -81,11 +81,11 @@ def _transfer_page(name: str) -> str | None:
 LONGEST_GIVEN: Final = 256
 """Characters of a value that the address of a new row's page gives."""
 _NO_ROW: Final = 0
-"""The number of no row: an edit of it is refused, since the row was removed."""
+"""The number of no row. An edit of it is refused, as of a row that was removed."""
 
 
-class Beside(Struct, frozen=True):
-    """A small table of facts beside a form, which cannot be edited."""
+class SideTable(Struct, frozen=True):
+    """A small table of facts next to a form, which cannot be edited."""
 
     title: str
     explanation: str
@@ -96,7 +96,7 @@ class Beside(Struct, frozen=True):
 class Attempt(Struct, frozen=True):
     """An edit that is previewed or saved: its form, the row as it is now, and how to show the form again.
 
-    ``filled_in`` is false where the values do not come from the form: then there is no way back to it.
+    ``filled_in`` is false where the values do not come from the form: then the page does not lead back to it.
     """
 
     edit: Edit
@@ -153,8 +153,8 @@ class NetworkView(ListView):
         """The page of the row's history, with what it was at any time."""
         return url_for("history.index", subject=self.subject(row))
 
-    def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
-        """Facts to show beside the form of this row (as the document writes it)."""
+    def side_tables(self, row: Mapping[str, Any]) -> Sequence[SideTable]:
+        """Facts to show next to the form of this row (as the document writes it)."""
         return ()
 
     def title_of(self, values: Mapping[str, Any]) -> str:
@@ -211,7 +211,7 @@ class NetworkView(ListView):
 
     @expose("/restore/<int:record_id>/<int:number>", methods=("GET", "POST"))
     def restore(self, record_id: int, number: int) -> ResponseReturnValue:
-        """Give a row the values that it had after a change, or before it, as the audit log tells them."""
+        """Restore the values of a row from after a change, or before it, as the audit log has them."""
         before = request.args.get("before") == "1"
         found = restoring(current(Database), record_id, number, before=before)
         if found is None or found.section is not self.of:
@@ -226,7 +226,7 @@ class NetworkView(ListView):
                 )
                 return redirect(history)
             return redirect(self.get_url(".remove", key=self.key_of(row.values, row.row_id)))
-        # Nothing is typed on this page, so nothing is handed on.
+        # Nothing is typed on this page, so the preview has nothing to send again.
         form = self.row_form(row=found.now, locked=dict.fromkeys(found.edit.values or (), ""))
         edit = found.edit
         if request.method == "POST":
@@ -278,7 +278,7 @@ class NetworkView(ListView):
     def attempt(self, on: Attempt, *, save: bool = False) -> ResponseReturnValue:
         """Preview the edit, or save it where it is confirmed; where it is refused, say why.
 
-        :param save: save it without a preview: the page of the form has shown the effects already.
+        :param save: save without a preview, as the page of the form has shown the effects already.
         """
         try:
             if (made := saved(on.form, on.edit, at_once=save)) is not None:
@@ -310,7 +310,7 @@ class NetworkView(ListView):
             row=row,
             key=self.key_of(row.values, row.row_id) if row else None,
             decimals=decimals_by_pool(),
-            facts=self.beside(row.values) if row else (),
+            facts=self.side_tables(row.values) if row else (),
         )
 
     def _preview_page(self, preview: Preview, on: Attempt) -> ResponseReturnValue:
@@ -334,12 +334,12 @@ class NetworkView(ListView):
         now = self.of.with_defaults(on.row.values) if on.row else {}
         own, seen = on.edit.values or {}, shown_values(on.edit.shown)
         shown = self.of.with_defaults(seen or {})
-        kept = {key: now[key] for key in own if on.row and own[key] not in (now[key], shown.get(key, ...))}
+        changed = {key: now[key] for key in own if on.row and own[key] not in (now[key], shown.get(key, ...))}
         return self.render(
             "console/network/conflict.html",
             refused=refused,
             meanwhile=self._in_words(now, refused.meanwhile),
-            own=self._in_words(now, difference(kept, {key: own[key] for key in kept})),
+            own=self._in_words(now, difference(changed, {key: own[key] for key in changed})),
             row=on.row,
             key=self.key_of(now, on.row.row_id) if on.row else None,
             again=None if seen is None else self._own_texts(on, shown),
@@ -347,12 +347,12 @@ class NetworkView(ListView):
 
     @staticmethod
     def _own_texts(on: Attempt, shown: Mapping[str, Any]) -> dict[str, str]:
-        """What was typed in the fields that the operator changed, to be applied to the row of now."""
+        """The typed texts of the fields that the operator changed, to be applied to the present row."""
         own = on.edit.values or {}
         changed = {key for key, value in own.items() if value != shown.get(key, ...)}
         inputs = (field for key in changed if key in on.form for field in inputs_of(on.form[key]))
         return {field.name: field.text for field in inputs} if on.filled_in else {}
 
     def _in_words(self, values: Mapping[str, Any], differences: Iterable[FieldDifference]) -> list[DiffLine]:
-        """Differences in the words of the form; ``values`` say which chains and token the row is about."""
+        """Differences in the words of the form. ``values`` have the chains and the token of the row."""
         return self.row_form(formdata=None, row=values).in_words(differences)

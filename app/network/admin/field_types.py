@@ -33,7 +33,7 @@ _RATE_MODELS: Final = [("fixed", "Fixed value"), ("stableswap", "StableSwap curv
 
 
 class FinalityField(WholeField):
-    """A number of blocks, or the nodes' own word."""
+    """A number of blocks, or the name that nodes use."""
 
     attributes = TextValueField.attributes
     complaint = f"Enter a whole number of blocks, or {FINALIZED}."
@@ -50,7 +50,7 @@ class PpmField(WholeField):
 
 
 class ChainField(ChoiceField):
-    """One of the chains. Whether it is configured is for the document's rules."""
+    """One of the chains. The document's rules check whether it is configured."""
 
     choices = staticmethod(chain_choices)
     complaint = "choose a chain"
@@ -127,7 +127,7 @@ class AnyChainField(ChainField):
         return (self.other,)
 
     def choices(self) -> Choices:
-        """The chains, and the way to another one."""
+        """The chains, and the choice of another one."""
         return [*chain_choices(), (OTHER, "another chain, by its ID …")]
 
     def process(self, formdata: Any, data: Any = unset_value, extra_filters: Any = None) -> None:
@@ -142,7 +142,7 @@ class AnyChainField(ChainField):
         return f"chain {self.other.text}" if self.text == OTHER else super().called
 
     def settle(self) -> None:
-        """Show an id that is not in the list beside it."""
+        """Show an id that is not in the list in the other input."""
         if is_ascii_digits(self.text) and self.text not in dict(chain_choices()):
             self.text, self.other.text = OTHER, self.text
 
@@ -164,7 +164,7 @@ class ContractsField(TextValueField):
 
 
 class _PairTokenForm(Form):
-    """The inputs of a pair's token; an empty one is as the chain's token has it."""
+    """The inputs of a pair's token. For an empty one the chain's token counts."""
 
     Meta = FieldIds
     partial = True
@@ -182,7 +182,7 @@ class _PairTokenForm(Form):
 
 
 class PairTokenField(FormField):
-    """The keys that a pair has of its own for a token.
+    """The keys of a token that the pair sets itself.
 
     :param whose: such as ``Original token``, which begins the label of each input.
     """
@@ -200,11 +200,13 @@ class PairTokenField(FormField):
 
     @property
     def data(self) -> dict[str, Any]:
-        """What was typed, with what the row has that no input is for. An icon may be empty on purpose."""
+        """What was typed, and the row's keys that have no input. An icon may be empty on purpose."""
         typed = {field.short_name: field.data for field in self.form}
-        said = {key: value for key, value in typed.items() if not (value is None or value is False)}
-        kept = {key: value for key, value in self._given.items() if key not in typed}
-        return kept | {key: value for key, value in said.items() if value != "" or self._given.get(key) == ""}
+        given = {key: value for key, value in typed.items() if not (value is None or value is False)}
+        without_input = {key: value for key, value in self._given.items() if key not in typed}
+        return without_input | {
+            key: value for key, value in given.items() if value != "" or self._given.get(key) == ""
+        }
 
 
 MOST_TIERS: Final = 100
@@ -233,12 +235,12 @@ class TierRow(Struct):
 
     @property
     def is_blank(self) -> bool:
-        """Whether nothing is typed in it."""
+        """Whether nothing is typed in the row."""
         return not (self.start.text.strip() or self.fee.text.strip())
 
 
 class TiersField(WithUnit):
-    """Fee tiers. Rows that are left blank do not count; without any, the fees are not known."""
+    """Fee tiers. Blank rows do not count; without any row the fees are not known."""
 
     is_input = False
 
@@ -332,7 +334,7 @@ class TiersField(WithUnit):
         return TierRow(*cells)
 
     def pre_validate(self, form: Form) -> None:
-        """What is wrong with the rows was found when they were read."""
+        """The rows were validated when they were read."""
 
     def place(self, path: str) -> str:
         item = _ITEM.match(path)

@@ -15,7 +15,7 @@ from app.console.access import READ
 from app.console.caller import read_id
 from app.console.views import ConsoleView
 from app.db.database import Database
-from app.network.admin.change_words import BY_SECTION, restore_page, told
+from app.network.admin.change_words import BY_SECTION, described_change, restore_page
 from app.network.admin.document import typed_time
 from app.network.admin.editing import page_of
 from app.network.admin.names import row_title
@@ -33,7 +33,7 @@ _AGO: Final = (
 
 
 class HistoryView(ConsoleView):
-    """What the audit log tells of the configuration's rows."""
+    """The pages of what the audit log says about the configuration's rows."""
 
     section = "Records"
     access = {"index": READ, "row": READ, "at": READ, "at_document": READ}
@@ -59,7 +59,7 @@ class HistoryView(ConsoleView):
             entries=[
                 {
                     "record": each.record,
-                    "told": told(each.change),
+                    "described": described_change(each.change),
                     "is_now": each.change.after == found.now and number == 0 and before is None,
                     "restore": _restore(found, each.record.id, each.number, before=False),
                     "restore_before": _restore(found, each.record.id, each.number, before=True),
@@ -69,12 +69,14 @@ class HistoryView(ConsoleView):
                 for number, each in enumerate(found.changes)
             ],
             first_page=before is None,
-            unseen=told(AuditedChange(subject, None, found.now)).lines if not found.changes else (),
+            unseen=described_change(AuditedChange(subject, None, found.now)).lines
+            if not found.changes
+            else (),
         )
 
     @expose("/record/<int:record_id>/<int:number>")
     def row(self, record_id: int, number: int) -> ResponseReturnValue:
-        """From a change in the log to its row; to its history where the row is gone or has no page."""
+        """Redirects from a change in the log to its row; to the history where the row has no page now."""
         entry = show_audit(current(Database), record_id)
         if entry is None or number >= len(entry.changes):
             abort(404)
@@ -89,7 +91,7 @@ class HistoryView(ConsoleView):
 
     @expose("/at")
     def at(self) -> str:
-        """The configuration at a time, beside that of now."""
+        """The configuration at a time, compared with that of now."""
         text, at = typed_time()
         found = None if at is None else network_at(current(Database), at)
         now = current(Database).clock()
@@ -97,7 +99,7 @@ class HistoryView(ConsoleView):
             "console/history/at.html",
             text=text,
             found=found,
-            told=[told(change) for change in found.changes[:_MOST_ROWS]] if found else (),
+            described=[described_change(change) for change in found.changes[:_MOST_ROWS]] if found else (),
             presets=[(label, f"{now - ago:%Y-%m-%d %H:%M}") for label, ago in _AGO],
         )
 

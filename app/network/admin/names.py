@@ -27,15 +27,15 @@ from app.values.amounts import format_units
 _ENDS = ("src_chain_id", "dst_chain_id", "org_chain_id", "pegged_chain_id", "chain_id")
 
 NOT_KNOWN = "not known"
-"""What stands in place of a fee that nobody has given yet."""
+"""Shown for a fee that is not set yet."""
 
 _PLACES: Final = 6
 _DIGITS: Final = 3
-"""Decimals of an amount in a table; a smaller amount has more of them, so that so many digits are seen."""
+"""Decimals of an amount in a table. Smaller amounts show more, until so many digits are visible."""
 
 
 def chain_names() -> Mapping[int, str]:
-    """Names of the chains by id, in the order of the names."""
+    """Names of the chains by id, sorted by name."""
     if "network_chain_names" not in g:
         with reading(current(Database).reads) as connection:
             found = queries.chain_names(connection)
@@ -45,7 +45,7 @@ def chain_names() -> Mapping[int, str]:
 
 
 def stopped_chains() -> list[StoppedChain]:
-    """The stopped chains, the one that was stopped last at the top; read once per request."""
+    """The stopped chains, the last stopped first; read once per request."""
     if "stopped_chains" not in g:
         g.stopped_chains = chains_stopped_now(current(Database))
     found: list[StoppedChain] = g.stopped_chains
@@ -53,7 +53,7 @@ def stopped_chains() -> list[StoppedChain]:
 
 
 def name_for_this_page(chain_id: int, name: str) -> None:
-    """Let the page call a chain by a name that is not saved yet."""
+    """Give the page a chain's name that is not saved yet."""
     g.network_chain_names = {**chain_names(), chain_id: name}
 
 
@@ -83,7 +83,7 @@ def decimals_by_pool() -> dict[str, int]:
 
 
 def chain_cell(chain_id: int | None) -> Markup:
-    """A chain's name with its id beside it."""
+    """A chain's name followed by its id."""
     if chain_id is None:
         return Markup('<span class="none">–</span>')
     name = chain_names().get(chain_id)
@@ -95,7 +95,7 @@ def chain_cell(chain_id: int | None) -> Markup:
 def row_title(one: str, values: Mapping[str, Any]) -> str:
     """What a row is called in headings and links, by the names of its chains.
 
-    :param one: what such rows are called, such as ``route``.
+    :param one: the name of one such row, such as ``route``.
     :param values: the row as the document writes it, or as much of it as is known.
     """
     if "address" in values and "symbol" not in values:
@@ -133,7 +133,7 @@ def amount_cell(
 
 
 def _for_reading(amount: str) -> str:
-    """An amount with as many decimals as people read; an ellipsis says that there are more."""
+    """An amount with few decimals; an ellipsis shows that there are more."""
     whole, _, fraction = amount.partition(".")
     zeros = len(fraction) - len(fraction.lstrip("0"))
     places = max(_PLACES, zeros + _DIGITS)
@@ -165,7 +165,7 @@ def tiers_cell(
 
 
 def cells(model: type[Base]) -> dict[str, Any]:
-    """How a list shows the columns of a table that are chains, times and parts per million."""
+    """The formats of a list for columns that are chains, times and parts per million."""
     return {
         name: partial(_shown, cell)
         for name, each in declared_columns(model).items()
@@ -186,7 +186,7 @@ def _shown(cell: Callable[[Any], Any], view: Any, context: Any, row: Any, name: 
 
 
 def is_number(column: Declared) -> bool:
-    """Whether a list sets the column as a number. A chain is shown by its name."""
+    """Whether a list shows the column as a number. A chain is shown by its name."""
     return isinstance(column.shape, Amount | Tiers | WholeNumber) and not isinstance(column.shape, AnyChain)
 
 

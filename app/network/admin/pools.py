@@ -16,7 +16,7 @@ from app.console.lists import Present
 from app.db.database import Database
 from app.db.engine import reading
 from app.estimates.queries import counters_of, estimate_facts, pool_counters
-from app.network.admin.editing import Beside, NetworkView
+from app.network.admin.editing import NetworkView, SideTable
 from app.network.admin.names import ChainIs, SymbolIs, amount_cell
 from app.network.models import Pool
 from app.network.pools import PoolCounters, PoolState, opening_counters
@@ -33,10 +33,10 @@ NEAR_PPM: Final = 800_000
 """A cap of which so many millionths are used is nearly reached."""
 
 AHEAD: Final = timedelta(hours=24)
-"""A pool that will be full or empty within this time is warned of."""
+"""A pool that will be full or empty within this time has a warning."""
 
 PACE_HOURS: Final = 24
-"""The pace is that of the transfers that began in so many hours before the current one, and in that."""
+"""The pace is measured over the transfers that began in the current hour and so many hours before it."""
 
 
 class Severity(StrEnum):
@@ -47,7 +47,7 @@ class Severity(StrEnum):
 
 
 class PoolWarning(Struct, frozen=True):
-    """What is the matter with a pool. ``within`` is about how long it lasts at the pace of the last day."""
+    """A warning of a pool. ``within`` is about how long it lasts at the pace of the last day."""
 
     severity: Severity
     words: str
@@ -55,7 +55,7 @@ class PoolWarning(Struct, frozen=True):
 
 
 def pool_warnings(pool: PoolState, came: int, went: int) -> tuple[PoolWarning, ...]:
-    """What to know of a pool before its limits refuse estimates; those that are reached first.
+    """The warnings of a pool whose limits will refuse estimates; limits that are reached come first.
 
     :param pool: as it is now, with the volume of its epoch.
     :param came: what transfers brought into it in ``PACE_HOURS`` hours, in its smallest units.
@@ -109,7 +109,8 @@ def _lasts(amount: int, per_pace: int) -> timedelta:
 
 
 class CapUse(Struct, frozen=True):
-    """How much of a cap is used. ``ppm`` is that share in millionths, rounded down; over 1000000: over it."""
+    """How much of a cap is used. ``ppm`` is that share in millionths, rounded down; above 1000000 the cap is
+    exceeded."""
 
     used: AmountText
     cap: AmountText
@@ -146,7 +147,7 @@ class PoolLine(Struct, frozen=True):
 
 
 def pool_lines(database: Database, snapshots: SnapshotSource) -> tuple[PoolLine, ...]:
-    """Every configured pool, those under zero first, then those to be warned of, then the fullest.
+    """Every configured pool, those under zero first, then those with warnings, then the fullest.
 
     :raises Unavailable: the configuration cannot be read.
     """
@@ -165,7 +166,7 @@ def pool_lines(database: Database, snapshots: SnapshotSource) -> tuple[PoolLine,
 def _in_its_epoch(
     connection: Connection, key: PoolKey, pool: PoolState, now: datetime
 ) -> tuple[PoolState, Epoch | None]:
-    """The pool with the volume of its epoch, and that; None where no epoch caps it."""
+    """The pool with the volume of its epoch, and the volume; None where no epoch caps it."""
     if pool.epoch_cap is None or not pool.epoch_seconds:
         return pool, None
     epoch = Epoch.at(now, pool.epoch_seconds)
@@ -224,7 +225,7 @@ class PoolsView(NetworkView):
         "epoch_seconds": lambda v, c, m, p: grouped(m.epoch_seconds),
     }
 
-    def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
+    def side_tables(self, row: Mapping[str, Any]) -> Sequence[SideTable]:
         """Opening values, what the feed added, and what the pool holds."""
         pool = PoolKey(row["chain_id"], row["symbol"])
         with reading(current(Database).reads) as connection:
@@ -238,7 +239,7 @@ class PoolsView(NetworkView):
         lines = [(name[:1].upper() + name[1:], *cells) for name, *cells in lines]
         lines.append(("Balance", "", "", amount_cell(together.balance, *pool)))
         return [
-            Beside(
+            SideTable(
                 "What the pool holds",
                 "Balance = added + sent − relayed − withdrawn. Only the event feed changes these counters.",
                 ("", "Opening", "From the feed", "Total"),

@@ -21,12 +21,12 @@ from app.parts import current
 
 
 class PreviewedForm(ConsoleForm):
-    """A form whose effects are shown before they are saved: it is sent for the preview, then once more.
+    """A form whose effects are shown before they are saved: it is sent for the preview, then again to save.
 
     ``fingerprint`` is that of what the operator was shown (``audit/services.py``); its data is
-    None where none was sent. ``typed`` is the name that grave changes ask to type, ``proposal_reason`` why
-    a change is proposed that waits for a second operator, ``note`` a remark for the audit log.
-    ``decimals_shown`` are those that the amounts of the preview were read with; empty before there was one.
+    None where none was sent. ``typed`` is the name that sensitive changes require to be typed,
+    ``proposal_reason`` the reason of a change that waits for a second operator, ``note`` a remark for the
+    audit log. ``decimals_shown`` are the decimals used by the preview; empty before the preview.
     """
 
     Meta = FieldIds
@@ -70,9 +70,9 @@ class PreviewedForm(ConsoleForm):
 
 
 def saved(form: PreviewedForm, edit: Command, *, at_once: bool = False) -> Saved | None:
-    """Make an edit whose preview is confirmed. None where it is not, or not as it must be: the form says so.
+    """Make an edit whose preview is confirmed. None where it is not, or with an error: the form has it then.
 
-    :param at_once: it needs no confirmation: the page of the form has shown the effects.
+    :param at_once: no confirmation is needed, as the page of the form has shown the effects.
     :raises EditRefused: why it is refused.
     """
     if not (at_once or _confirmed(form)):
@@ -91,7 +91,7 @@ def saved(form: PreviewedForm, edit: Command, *, at_once: bool = False) -> Saved
 
 
 def previewed(form: PreviewedForm, edit: Command) -> Preview:
-    """What the edit would do; the form asks for the name that has to be typed.
+    """What the edit would do. The form gets the input of a name that has to be typed.
 
     :raises EditRefused: why it would be refused.
     """
@@ -102,7 +102,7 @@ def previewed(form: PreviewedForm, edit: Command) -> Preview:
 
 
 def saved_or_previewed(form: PreviewedForm, edit: Command) -> Saved | Preview:
-    """The edit made, where its preview is confirmed; otherwise what it would do.
+    """The result of the edit, where its preview is confirmed; otherwise what it would do.
 
     :raises EditRefused: why it is refused, or would be.
     """
@@ -110,7 +110,7 @@ def saved_or_previewed(form: PreviewedForm, edit: Command) -> Saved | Preview:
 
 
 def _confirmed(form: PreviewedForm) -> bool:
-    """Whether a preview is confirmed; not where its amounts are others by now, which the next page says."""
+    """Whether a preview is confirmed. Not where its amounts have changed since: the next page says so."""
     if form.confirm.data and not form.as_previewed:
         flash(
             "The decimals of a token were changed while you were editing. "

@@ -21,7 +21,7 @@ from app.console.views import after_saving
 from app.db.database import Database
 from app.db.engine import reading
 from app.estimates.queries import reported_fees
-from app.network.admin.editing import Beside, NetworkView
+from app.network.admin.editing import NetworkView, SideTable
 from app.network.admin.names import (
     NOT_KNOWN,
     ChainIs,
@@ -61,7 +61,7 @@ class FeeNow(Struct, frozen=True):
 
 
 def fee_now(route: Route) -> FeeNow:
-    """What an estimate on the route would be made with at this moment."""
+    """What an estimate on the route would use at this moment."""
     pin = None
     if route.pinned_base_fee is not None and route.pinned_until is not None:
         pin = PinnedFee(route.pinned_base_fee, route.pinned_until)
@@ -79,9 +79,9 @@ def _fee_now(
 
 
 def fee_lines(row: Mapping[str, Any]) -> tuple[tuple[Any, ...], ...]:
-    """The pinned, the reported and the configured fee of a documented route, as far as there are, with marks.
+    """The pinned, the reported and the configured fee of a documented route, where there are, with marks.
 
-    The document does not say since when the configured fee has stood, so whether it is too old is not marked.
+    The document does not have the age of the configured fee, so a fee that is too old is not marked.
     """
     route_key = RouteKey(row["symbol"], row["src_chain_id"], row["dst_chain_id"])
     reported, pin = _reported().get(route_key), None
@@ -184,7 +184,7 @@ def _state(symbol: str, src: int, dst: int) -> Any:
     """Whether estimates are given for a route now."""
     terms = current(SnapshotSource).current().terms
     route_key = RouteKey(symbol, ChainId(src), ChainId(dst))
-    if route_key not in terms.routes:  # just added, and not loaded by this process yet
+    if route_key not in terms.routes:  # just added, and not yet loaded by this process
         return pill("new")
     return pill("open", "good") if is_open(terms, route_key, False) else pill("stopped", "bad")
 
@@ -219,8 +219,8 @@ class RoutesView(BaseFees, NetworkView):
         "perc_fee_tiers": lambda v, c, m, p: tiers_cell(m.perc_fee_tiers, m.src_chain_id, m.symbol),
     }
 
-    def beside(self, row: Mapping[str, Any]) -> Sequence[Beside]:
-        """The base fees of the route, where there is another than the configured one, and which counts."""
+    def side_tables(self, row: Mapping[str, Any]) -> Sequence[SideTable]:
+        """The base fees of the route, and which counts. Empty where there is only the configured one."""
         lines = fee_lines(row)
         if len(lines) < 2:
             return ()
@@ -228,4 +228,4 @@ class RoutesView(BaseFees, NetworkView):
         words = (
             "A pinned fee takes precedence over the reported one, and a reported one over the configured one."
         )
-        return [Beside(title, words, ("", "Base fee", "Time", "State"), lines)]
+        return [SideTable(title, words, ("", "Base fee", "Time", "State"), lines)]

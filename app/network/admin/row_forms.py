@@ -32,7 +32,7 @@ VALUES: Final = (TextValueField, RateField, PairTokenField)
 
 
 class DiffLine(Struct, frozen=True):
-    """A difference in the form's words; human units and names stand beside the bare values."""
+    """A difference in the form's words: the bare values, with human units and names."""
 
     label: str
     before: str | None
@@ -49,7 +49,7 @@ class RowForm(PreviewedForm):
     """
 
     partial = True
-    """A field that is not sent keeps its value."""
+    """A field that is not sent does not change."""
 
     def __init__(
         self, *, row: Mapping[str, Any] | None = None, locked: Mapping[str, str] | None = None, **kwargs: Any
@@ -61,7 +61,7 @@ class RowForm(PreviewedForm):
     def validate(self, extra_validators: Any = None) -> bool:
         if super().validate(extra_validators):
             return True
-        if self.form_errors:  # it says that the page is to be loaded again: show what that would show
+        if self.form_errors:  # the page has to be loaded again: show what it would show then
             for key, field in self._row_fields():
                 field.process(None, self.row.get(key, unset_value))
             self.settle()
@@ -158,7 +158,7 @@ class BaseFeesForm(PreviewedForm):
             raise ValidationError("Choose a token: each token has its own unit.")
 
     def edit(self) -> FeeEdit:
-        """What is asked for. Only after ``validate`` was true."""
+        """The requested fees. Only after ``validate`` was true."""
         by_amount = self.how.data == "amount"
         return FeeEdit(
             self.dst_chain_id.data,
@@ -169,9 +169,9 @@ class BaseFeesForm(PreviewedForm):
 
 
 class BlocksForm(PreviewedForm):
-    """Addresses or networks to block, one per line; a subclass has the inputs of what counts for all of them.
+    """Addresses or networks to block, one per line. A subclass has the inputs that count for all lines.
 
-    :param names: how the lines are called.
+    :param names: what the lines are called.
     """
 
     text = NoteField()
@@ -196,6 +196,6 @@ class BlocksForm(PreviewedForm):
 
 
 class StopChainForm(PreviewedForm):
-    """Stopping a chain: why, and its name typed."""
+    """Stops a chain: the reason, and its name typed."""
 
     disabled_reason = ReasonField("Reason", "Other operators see it on every page. Users never see it.")

@@ -14,14 +14,14 @@ from app.network.models import Token
 
 
 def _state(token: Token) -> Markup:
-    """What of the token is stopped."""
+    """Which transfers of the token are stopped."""
     if token.xfer_disabled or token.transfer_disabled:
         return pill("stopped", "bad")
     return pill("pool stopped", "warn") if token.pool_disabled else pill("active", "good")
 
 
 class _StateIs(Choice):
-    """What of the token is stopped, as its row says it."""
+    """Which transfers of the token its row stops."""
 
     def __init__(self) -> None:
         options = [("1", "stopped"), ("2", "pool stopped"), ("0", "active")]

@@ -21,7 +21,7 @@ from app.values.identifiers import ChainId
 
 
 class SetVersion(Struct, frozen=True):
-    """A set, and when which event reported it; the opening one has version 0 and no event."""
+    """A set, the event that reported it, and when. The opening set has version 0 and no event."""
 
     of: ValidatorSet
     current: bool
@@ -47,7 +47,7 @@ class ChainSets(Struct, frozen=True):
 def validator_sets(database: Database) -> list[ChainSets]:
     """Every chain by name; one without validators has no version.
 
-    Rotations are the standing ``validators.updated``, in the order in which the fold counts them.
+    Rotations are the canonical ``validators.updated``, in the order in which the projection counts them.
     """
     with reading_consistently(database.engine) as connection:
         names = chain_names(connection)

@@ -1,4 +1,4 @@
-"""Validator sets by chain and version. Opening sets are configured; rotations come from the feed alone."""
+"""Validator sets by chain and version. Opening sets are configured; rotations come only from the feed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.console.forms.fields import NoteField
 from app.console.forms.numbers import whole_digits
 from app.console.views import ConsoleView, after_saving
 from app.db.database import Database
-from app.network.admin.change_words import told
+from app.network.admin.change_words import described_change
 from app.network.admin.names import chain_names, percent
 from app.network.admin.previewed import PreviewedForm, saved_or_previewed
 from app.network.admin.validator_sets import validator_sets
@@ -38,7 +38,7 @@ class ValidatorsField(NoteField):
         super().__init__(label, help_text, **kwargs)
 
     def members(self, chain_id: int) -> list[dict[str, Any]]:
-        """The members as the document writes them. What is wrong stands beside the input afterwards."""
+        """The members as the document writes them. What is wrong is added to the errors of the input."""
         rows, errors = [], []
         for number, words in enumerate((line.split() for line in self.text.splitlines()), 1):
             if not words:
@@ -123,6 +123,6 @@ class ValidatorsView(ConsoleView):
             form=form,
             name=chain_names()[chain],
             preview=preview,
-            told=[told(change) for change in preview.audited] if preview else (),
+            described=[described_change(change) for change in preview.audited] if preview else (),
             chain=chain,
         )

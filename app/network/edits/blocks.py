@@ -27,14 +27,14 @@ _SEPARATORS: Final = re.compile(r"[,;\t]")
 
 
 class GoodLine(Struct, frozen=True):
-    """A line that can be taken, and what was typed."""
+    """A valid line, and what was typed."""
 
     row: Row
     typed: str
 
 
 class InvalidLine(Struct, frozen=True):
-    """A line that cannot be taken: its number from 1, its text as far as it is shown, and the reason."""
+    """An invalid line: its number from 1, the part of its text that is shown, and the reason."""
 
     number: int
     text: str
@@ -48,9 +48,9 @@ class BlockEdit(Struct, frozen=True):
     lines: Sequence[GoodLine]
 
     def planned(self, connection: Connection, now: datetime) -> NetworkChange:
-        """What the lines come to, from the rows of now (``saving.Command``). Saving them twice adds nothing.
+        """The change that the lines make to the present rows (``saving.Command``). Saving twice adds nothing.
 
-        One that is blocked at least as long stays as it is. It only ever blocks more, which waits for nobody.
+        What is blocked at least as long stays as it is. As it only blocks more, it needs no second person.
         """
         section = EDITABLE[self.section]
         blocked = blocked_already(connection, section, [line.row for line in self.lines])
@@ -70,28 +70,28 @@ class BlockEdit(Struct, frozen=True):
         return network_change(Description("blocks", {}, "network.block", effects), changes, {}, {})
 
     def by_outcome(self, preview: Preview) -> dict[str, list[str]]:
-        """The lines by what becomes of them.
+        """The lines by their effect.
 
-        ``added`` are not blocked yet; ``extended`` are blocked, but end earlier than is asked for;
-        ``standing`` are blocked at least as long and stay as they are.
+        ``added`` are not blocked yet; ``extended`` are blocked, but end earlier than requested; ``unchanged``
+        are blocked at least as long.
         """
         section = EDITABLE[self.section]
         (key,) = section.key
-        found: dict[str, list[str]] = {"added": [], "extended": [], "standing": []}
+        found: dict[str, list[str]] = {"added": [], "extended": [], "unchanged": []}
         changed = set()
         for change in preview.audited:
             row = dict(change.after or {})
             changed.add(section.identity(row))
             found["extended" if change.before else "added"].append(row[key])
         rows = (line.row for line in self.lines)
-        found["standing"] += (row[key] for row in rows if section.identity(row) not in changed)
+        found["unchanged"] += (row[key] for row in rows if section.identity(row) not in changed)
         return found
 
 
 class BlockLines(Struct, frozen=True):
-    """What was typed: with an invalid line among them, none is saved.
+    """The typed lines. With an invalid one among them, none is saved.
 
-    ``repeated`` counts the lines that name the same as an earlier line.
+    ``repeated`` counts the lines that repeat an earlier one.
     """
 
     good: BlockEdit
@@ -110,9 +110,9 @@ class BlockLines(Struct, frozen=True):
 
 
 def read_blocks(section_name: str, text: str, shared: Mapping[str, Any]) -> BlockLines:
-    """Read what to block, an address or a network a line.
+    """Read what to block: an address or a network on each line.
 
-    Blank lines, and comments that begin with ``#``, are passed over.
+    Blank lines, and comments that begin with ``#``, are skipped.
 
     :param shared: reason, source and end of all of them, as the network document writes them.
     :raises Invalid: a shared value is impossible.
@@ -133,7 +133,7 @@ def read_blocks(section_name: str, text: str, shared: Mapping[str, Any]) -> Bloc
 
 
 def _read_lines(section: Section, text: str, shared: Mapping[str, Any]) -> Iterator[GoodLine | InvalidLine]:
-    # As a form numbers them, without the mark that spreadsheets put before the first.
+    # Numbered as in a form, without the byte order mark that spreadsheets write before the first.
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     for number, line in enumerate(map(str.strip, lines), 1):
         if number > MAX_LINES:
@@ -145,7 +145,7 @@ def _read_lines(section: Section, text: str, shared: Mapping[str, Any]) -> Itera
 
 
 def _read(section: Section, number: int, line: str, shared: Mapping[str, Any]) -> GoodLine | InvalidLine:
-    if _SEPARATORS.search(line):  # "address,reason" could be read as an account of another chain
+    if _SEPARATORS.search(line):  # "address,reason" could be taken for an account of another chain
         return InvalidLine(
             number, line[:LONGEST_SHOWN], "must be a single entry: no commas, semicolons or tabs"
         )
@@ -160,7 +160,7 @@ def _read(section: Section, number: int, line: str, shared: Mapping[str, Any]) -
 
 
 def _check_shared(section: Section, shared: Mapping[str, Any]) -> None:
-    """Check the shared values alone: otherwise every line would report the same mistake."""
+    """Check the shared values by themselves: otherwise every line would report the same error."""
     try:
         section.schema.load(dict(shared), partial=True)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""A network document beside the configuration: what differs, and which of it shall be taken over."""
+"""Compares a network document with the configuration, and makes the edits that apply picked differences."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ __all__ = ["Compared", "Comparison", "NetworkRefused", "Picked", "compare_docume
 
 
 class Compared(Struct, frozen=True):
-    """The rows of a section that the document has otherwise: as they are now, and as it says."""
+    """The rows of a section that differ: as they are now, and as the document has them."""
 
     section: str
     changes: tuple[AuditedChange, ...]
 
 
 class Comparison(Struct, frozen=True):
-    """What differs, by section in the document's order. ``fingerprint`` is that of all of it."""
+    """The differences by section, in the document's order. ``fingerprint`` is of all of them."""
 
     sections: tuple[Compared, ...]
     fingerprint: str
@@ -43,37 +43,37 @@ class Comparison(Struct, frozen=True):
 
 
 class Picked(Struct, frozen=True):
-    """What of the differences is wanted: rows by their names, and whole sections."""
+    """The picked differences: rows by their names, and whole sections."""
 
     subjects: Collection[str]
     sections: Collection[str] = ()
 
     def takes(self, change: Change) -> bool:
-        """Whether this one is wanted."""
+        """Whether this change is picked."""
         subject = change.section.describe(change.row)
         return change.section.name in self.sections or subject in self.subjects
 
 
 def compare_document(database: Database, text: bytes) -> Comparison:
-    """How the document differs from the configuration. Nothing is written.
+    """The differences between the document and the configuration. Nothing is written.
 
     :raises NetworkRefused: it is no network document, with every error of the first stage that has any.
     """
     changes = _changes(database, text)
-    told = audited(changes)
+    changed = audited(changes)
     by_section: dict[str, list[AuditedChange]] = {section.name: [] for section in SECTIONS}
-    for change, each in zip(changes, told, strict=True):
+    for change, each in zip(changes, changed, strict=True):
         by_section[change.section.name].append(each)
     sections = (Compared(name, tuple(found)) for name, found in by_section.items() if found)
-    return Comparison(tuple(sections), _fingerprint(told))
+    return Comparison(tuple(sections), _fingerprint(changed))
 
 
 def picked_edits(database: Database, text: bytes, picked: Picked, *, shown: str) -> Edits:
-    """The edits that take over what is wanted of the document.
+    """The edits that apply the picked differences of the document.
 
     :param shown: the fingerprint of the comparison from which it was picked.
     :raises NetworkRefused: as for the comparison.
-    :raises Conflict: the configuration is another one since then.
+    :raises Conflict: the configuration was changed since then.
     :raises Invalid: nothing is picked.
     """
     changes = _changes(database, text)
@@ -97,5 +97,5 @@ def _changes(database: Database, text: bytes) -> list[Change]:
     return changes_between(present, document)
 
 
-def _fingerprint(told: Sequence[AuditedChange]) -> str:
-    return hashlib.sha256(changes_text(told).encode()).hexdigest()
+def _fingerprint(changed: Sequence[AuditedChange]) -> str:
+    return hashlib.sha256(changes_text(changed).encode()).hexdigest()

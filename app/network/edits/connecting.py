@@ -33,7 +33,7 @@ class OpeningSet(Struct, frozen=True):
 
     @property
     def fingerprint(self) -> str:
-        """That of all members together."""
+        """The fingerprint of all members together."""
         return fingerprint({str(number): dict(row) for number, row in self.members.items()})
 
 
@@ -73,7 +73,7 @@ class TokenExample(Struct, frozen=True):
 
 
 class RouteExample(Struct, frozen=True):
-    """The routes of a token between the new chain and another one, each as the example has one like it.
+    """The routes of a token between the new chain and another one, each copied from a route of the example.
 
     ``there`` leads from the new chain, ``back`` to it; None where the example has no such route. Their base
     fees are in whole tokens, as the new chain may have other decimals; None is not known.
@@ -98,13 +98,13 @@ class Example(Struct, frozen=True):
 
     @property
     def fingerprint(self) -> str:
-        """That of all that is copied, and of its order, by which a form numbers its lines."""
+        """The fingerprint of all that is copied, in the order in which a form numbers its lines."""
         copied = [self.tokens, self.routes, sorted(self.decimals.items())]
         return hashlib.sha256(orjson.dumps(to_builtins(copied), option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 NO_EXAMPLE: Final = Example({}, (), (), {})
-"""Of a chain that is connected by itself: its tokens and routes are added afterwards."""
+"""For a chain without an example: its tokens and routes are added afterwards."""
 
 
 def example_of(database: Database, chain_id: int) -> Example | None:

@@ -48,7 +48,7 @@ class RouteChanges(Struct, frozen=True):
 
     @classmethod
     def between(cls, before: NetworkTerms, after: NetworkTerms) -> RouteChanges:
-        """The routes that are open in one configuration and not in the other."""
+        """The routes that are open in only one of two configurations."""
         was, will = open_routes(before), open_routes(after)
         return cls(was - will, will - was, chain_names(before) | chain_names(after))
 
@@ -80,7 +80,7 @@ class RouteChanges(Struct, frozen=True):
 
 
 def open_routes(terms: NetworkTerms) -> frozenset[OpenRoute]:
-    """Every direction in which the configuration lets a token be sent, whatever pools and fees are."""
+    """Every direction in which the configuration allows a token to be sent. Pools and fees do not matter."""
     every = [OpenRoute(route_key, None) for route_key in terms.routes]
     every += [OpenRoute(route_key, pegged.bridge_type) for route_key, pegged in terms.pegged.items()]
     return frozenset(
@@ -91,7 +91,7 @@ def open_routes(terms: NetworkTerms) -> frozenset[OpenRoute]:
 def is_open(terms: NetworkTerms, route_key: RouteKey, is_pegged: bool | None = None) -> bool:
     """Whether neither chain, token nor block stops the route.
 
-    :param is_pegged: which way is meant; None: either, whichever there is.
+    :param is_pegged: the kind of route; None: either.
     """
     if route_key in terms.blocks or any(
         terms.chains[end.chain_id].disabled for end in (route_key.src, route_key.dst)
@@ -113,7 +113,7 @@ def route_text(route_key: RouteKey, names: Mapping[int, str]) -> str:
 
 
 def summary(openings: Iterable[OpenRoute]) -> str:
-    """``4 routes and 2 pegged pairs``: routes are counted by direction, pairs once for both of theirs."""
+    """``4 routes and 2 pegged pairs``: routes are counted by direction, pairs once for both directions."""
     routes: set[RouteKey] = set()
     pairs: dict[tuple[str, frozenset[ChainId], bool], int] = {}
     for route_key, bridge in openings:
@@ -142,13 +142,13 @@ def _verb(verb: str, openings: frozenset[OpenRoute]) -> str:
 
 
 def watching_effects(before: Mapping[str, list[Row]], after: Mapping[str, list[Row]]) -> Iterator[Effect]:
-    """Chains that are read from now on, no longer, or from their beginning again."""
+    """Chains whose reading begins, ends, or starts again from the first block."""
     was, will = (build_watch_terms(rows, build_facts(rows)) for rows in (before, after))
     for chain_id in sorted(was.keys() | will.keys()):
         old, new = was.get(chain_id), will.get(chain_id)
         if new is None and old is not None:
-            kept = "its transfers keep their status until a reporter sends events"
-            yield Effect(f"{old.name} is no longer watched: {kept}", Severity.GRAVE)
+            status = "its transfers keep their status until a reporter sends events"
+            yield Effect(f"{old.name} is no longer watched: {status}", Severity.GRAVE)
         elif new is not None:
             yield from _read(old, new)
 
@@ -170,7 +170,7 @@ def _read(old: WatchTerms | None, new: WatchTerms) -> Iterator[Effect]:
 
 
 FEE_LEAP: Final = Fraction(5)
-"""A fee that is five times the old one, or a fifth of it, is likely a typing error."""
+"""A fee of five times the old one, or a fifth of it, is likely a typing error."""
 
 RATE_LEAP: Final = Fraction(11, 10)
 
@@ -236,7 +236,7 @@ def fee_effect(
     """What a new configured base fee means for one route.
 
     :param old: None where it was not known; likewise ``new``, without which there is no estimate.
-    :param over: a pinned or reported fee, which counts in its place.
+    :param over: a pinned or reported fee that takes precedence.
     """
     decimals, symbol = unit
     was, will = ("not known" if fee is None else tokens_text(fee, decimals, symbol) for fee in (old, new))
@@ -247,12 +247,12 @@ def fee_effect(
         text += f"; no effect now: {counts} takes precedence"
     elif new is None:
         return Effect(f"{text}: no estimates", Severity.GRAVE)
-    # A slip of the pen is one whether or not the fee counts at once.
+    # A typing error is reported even where the fee does not count yet.
     return Effect(text, Severity.GRAVE if leap else Severity.NOTICE)
 
 
 def _pin_effect(name: str, old: BaseFee | None, new: BaseFee | None, unit: Unit) -> Effect:
-    """What a pin that is made, changed or lifted means, beside the fee that counted before."""
+    """What a pin that is made, changed or removed means, compared with the fee that counted before."""
     was, will = ("not known" if fee is None else tokens_text(fee.amount, *unit) for fee in (old, new))
     if new is None:
         return Effect(
@@ -307,7 +307,7 @@ def _rate_text(rate: FixedRate | StableSwapRate) -> str:
 def _tier_effects(
     name: str, old: tuple[FeeTier, ...] | None, new: tuple[FeeTier, ...] | None, unit: Unit
 ) -> Iterator[Effect]:
-    """Where the protocol fee differs: tiers are compared at every amount at which either begins."""
+    """Where the protocol fee differs. It is compared at each amount where a tier of either list begins."""
     if new is None:
         if old is not None:
             text = f"{name}: the protocol fee is no longer known: no estimates"

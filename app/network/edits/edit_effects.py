@@ -1,4 +1,4 @@
-"""What an edit of the configuration will do, and what to look at twice, worked out before it is saved."""
+"""What an edit of the configuration will do, with warnings, computed before it is saved."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _OF_CHAINS: Final = (
 def account_doubts(connection: Connection, typed: Collection[str]) -> Iterator[Effect]:
     """Warnings about accounts that are to be blocked.
 
-    :param typed: as they were typed: the letter case of an EVM address holds its checksum.
+    :param typed: as they were typed: the checksum of an EVM address is in its letter case.
     """
     own = _own_contracts(connection)
     ours = [f"{text}: {own[account_key(text)]}" for text in typed if account_key(text) in own]
@@ -125,7 +125,7 @@ ENDED: Final = "its end is in the past: it blocks nothing"
 _BLOCKS_ONE_BY_ONE: Final = 20
 
 WIDE: Final = {4: 8, 6: 19}
-"""Prefix lengths by IP version: so short, or shorter, a network takes in whole providers."""
+"""Prefix lengths by IP version: a network with this length or a shorter one covers whole providers."""
 
 
 def effects_of(
@@ -149,7 +149,7 @@ def effects_of(
 def _of_core(
     connection: Connection, changes: Sequence[Change], plan: NetworkChange, now: datetime
 ) -> Iterator[Effect]:
-    """What becomes of chains, tokens, routes and prices."""
+    """The effects on chains, tokens, routes and prices."""
     before, after = (build_terms(_dated(rows, now)) for rows in (plan.before, plan.after))
     for change in changes:
         yield from _of_chain(connection, change)
@@ -169,7 +169,7 @@ def _of_core(
 
 
 def _of_validators(changes: Sequence[Change]) -> Iterator[Effect]:
-    """Who signs refunds, as far as no rotation is reported yet."""
+    """The effects on who signs refunds, where no rotation is reported yet."""
     by_chain: dict[int, list[Change]] = {}
     for change in changes:
         if change.section.part is Part.VALIDATORS:
@@ -190,7 +190,7 @@ def _of_validators(changes: Sequence[Change]) -> Iterator[Effect]:
 
 
 def _dated(rows: Mapping[str, list[Row]], now: datetime) -> Mapping[str, Sequence[Row]]:
-    """The rows that count now, with the time that a new route gets only when it is saved."""
+    """The rows that count now. A new route has a time in them, which it otherwise gets when it is saved."""
     dated: list[Row] = [{"base_fee_changed_at": now} | row for row in rows["routes"]]
     return {**in_force(rows, now), "routes": dated}
 
@@ -211,7 +211,7 @@ def _of_chain(connection: Connection, change: Change) -> Iterator[Effect]:
 
 
 def _of_unknown_fees(change: Change) -> Iterator[Effect]:
-    """A new route or pair that cannot be quoted. What an edit makes unknown is told with the prices."""
+    """A new route or pair without quotes. What an edit makes unknown is among the effects on prices."""
     row = change.after
     if change.before is not None or row is None:
         return
@@ -339,7 +339,7 @@ def network_effects(cidrs: list[str]) -> Iterator[Effect]:
 
 
 def recent_transfers(connection: Connection, addresses: set[str], now: datetime) -> tuple[bytes, ...]:
-    """The transfers of the last 24 hours that have one of the (casefolded) addresses on either side.
+    """The transfers of the last 24 hours from or to one of the (casefolded) addresses.
 
     The newest come first.
     """

@@ -52,7 +52,7 @@ class FeeEdit(Struct, frozen=True):
         }
 
     def planned(self, connection: Connection, now: datetime) -> NetworkChange:
-        """What the edit comes to, from the rows of now (``saving.Command``). Its effects are one a route.
+        """The change that the edit makes to the present rows (``saving.Command``), with one effect a route.
 
         :raises Invalid: impossible values, or no route leads to the chain.
         """
@@ -105,7 +105,7 @@ class FeeEffect(Effect, frozen=True, kw_only=True):
 def _effects(
     connection: Connection, routes: Sequence[Row], edit: FeeEdit, now: datetime
 ) -> Iterator[FeeEffect]:
-    """That on every route that the edit is about, in order, also where the fee stays."""
+    """The change of each route that the edit is about, in order, also where the fee does not change."""
     decimals = token_decimals(connection)
     names: Mapping[Any, str] = chain_names(connection)
     reported = reported_fees(connection)
@@ -121,7 +121,7 @@ def _effects(
 
 
 def _edits(routes: Sequence[Row], edit: FeeEdit) -> Iterator[Edit]:
-    """The routes whose fee would be another."""
+    """The routes whose fee would change."""
     section = EDITABLE["routes"]
     for row in routes:
         if (fee := _new_fee(row, edit)) != row["base_fee"]:
@@ -168,11 +168,11 @@ def _check(edit: FeeEdit) -> None:
 
 
 def _new_fee(row: Row, edit: FeeEdit) -> int | None:
-    """The new fee of a route. What is not known cannot be multiplied, and stays not known."""
+    """The new fee of a route. An unknown fee cannot be multiplied and stays unknown."""
     if edit.factor is not None:
         fee: int | None = row["base_fee"]
         return None if fee is None else multiplied_up(fee, edit.factor)
-    assert edit.amount is not None  # noqa: S101  _check has made sure of it
+    assert edit.amount is not None  # noqa: S101  checked by _check
     return edit.amount
 
 

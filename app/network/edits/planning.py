@@ -46,7 +46,7 @@ _ADVICE: Final = {
 
 
 def require_unused(connection: Connection, section: Section, row: Row, rows: Rows) -> None:
-    """Make sure that neither rows nor transfers use the row.
+    """Refuse where rows or transfers use the row.
 
     :param rows: of every section but the blocked accounts and networks.
     :raises InUse: with what uses it.
@@ -92,7 +92,7 @@ def _transfers(connection: Connection, which: ColumnElement[bool]) -> Iterator[R
 _BY_DOCUMENT: Final = ("validators", "config_fields")
 
 EDITABLE: Final = {section.name: section for section in SECTIONS if section.name not in _BY_DOCUMENT}
-"""The sections that operators edit. Validators come from the chains, further fields by the document."""
+"""The sections that operators edit. Validators come from the chains, further fields from the document."""
 
 _MESSAGE: Final = re.compile(
     r"(?P<row>[a-z_]+(?:\[\d+\])?)(?:\.(?P<path>[^:]+))?: (?P<message>.+)", re.DOTALL
@@ -107,8 +107,8 @@ ByIdentity = dict[tuple[Any, ...], Row]
 class Edit(Struct, frozen=True):
     """One row to add, change or remove.
 
-    ``values`` are fields as the network document writes them; those left out keep what they have,
-    or the document's default in a new row. None removes the row. ``row_id`` is the row's number in
+    ``values`` are fields as the network document writes them. Omitted fields do not change; in a new row they
+    have the document's default. None removes the row. ``row_id`` is the row's number in
     its table, None for a new row. ``shown`` is the fingerprint of the row as the operator was shown it.
     """
 
@@ -123,7 +123,7 @@ class Edit(Struct, frozen=True):
         return given | {"shown": None} if self.row_id is None else given
 
     def planned(self, connection: Connection, now: datetime) -> NetworkChange:
-        """What the edit comes to, from the rows of now (``saving.Command``)."""
+        """The change that the edit makes to the present rows (``saving.Command``)."""
         action = "create" if self.row_id is None else "remove" if self.values is None else "edit"
         effects = partial(effects_of, typed=self.values)
         described = Description(ONE_ROW, self.as_input(), f"network.{action}", effects)
@@ -136,8 +136,8 @@ def plan_edits(
 ) -> NetworkChange:  # fmt: skip
     """The change that several edits make together, checked as if they were one.
 
-    So a route may come with the pools that it needs, and a chain may go with its tokens. Rows that would stay
-    as they are are none of it.
+    So a route may be added together with its pools, and a chain removed together with its tokens. Unchanged
+    rows are not part of it.
 
     :param as_document: whether they come from a network document, which may hold what the console's forms
         refuse: opening values of a pool that is there, a stopped chain without a reason, a pin that has
@@ -145,12 +145,12 @@ def plan_edits(
     :raises EditRefused: ``Invalid``, ``Conflict`` or ``InUse``. The errors say which edit they are about.
     """
     rows = _rows(connection, edits)
-    standing = _edited_rows(connection, edits)
+    current = _edited_rows(connection, edits)
     planned = {name: _by_identity(SECTION_BY_NAME[name], found) for name, found in rows.items()}
     changes: list[tuple[int, Change]] = []
     for number, edit in enumerate(in_turns(edits)):
         section = SECTION_BY_NAME[edit.section]
-        before = _row_to_edit(section, edit, standing)
+        before = _row_to_edit(section, edit, current)
         after = (
             None
             if edit.values is None
@@ -174,7 +174,7 @@ def plan_edits(
 def _checked(
     connection: Connection, changes: list[tuple[int, Change]], after: Rows, now: datetime
 ) -> Sequence[Change]:
-    """The changes, once the rows satisfy every rule together and no transfer depends on what changes."""
+    """The changes, if the rows satisfy every rule together and no transfer depends on what changes."""
     places = {
         name: {SECTION_BY_NAME[name].identity(row): at for at, row in enumerate(rows)}
         for name, rows in after.items()
@@ -191,19 +191,19 @@ def _checked(
 
 
 def _place_of(places: Mapping[str, Mapping[tuple[Any, ...], int]], change: Change) -> int:
-    """Where the changed row stands in its section of the planned document."""
+    """The index of the changed row in its section of the planned document."""
     return places[change.section.name][change.section.identity(cast(Row, change.after))]
 
 
 def _require_unused(connection: Connection, changes: Iterable[Change], rows: Rows) -> None:
-    """Make sure that nothing that stays uses a row that goes."""
+    """Refuse where a remaining row, or a transfer, uses a removed row."""
     for change in changes:
         if change.after is None and change.before is not None:
             require_unused(connection, change.section, change.before, rows)
 
 
 def _edited_rows(connection: Connection, edits: Sequence[Edit]) -> dict[tuple[str, int], Row]:
-    """The rows that are edited as they are now, by section and number."""
+    """The present values of the rows that are edited, by section and number."""
     wanted: dict[str, list[int]] = {}
     for edit in edits:
         if edit.row_id is not None:
@@ -215,7 +215,7 @@ def _edited_rows(connection: Connection, edits: Sequence[Edit]) -> dict[tuple[st
     }
 
 
-def _row_to_edit(section: Section, edit: Edit, standing: Mapping[tuple[str, int], Row]) -> Row | None:
+def _row_to_edit(section: Section, edit: Edit, current: Mapping[tuple[str, int], Row]) -> Row | None:
     """The row that is edited; None for a new one."""
     if edit.row_id is None:
         if edit.values is None:
@@ -223,14 +223,14 @@ def _row_to_edit(section: Section, edit: Edit, standing: Mapping[tuple[str, int]
         if edit.shown:  # of the row that was there when the edit was previewed
             require_unchanged("the row", edit.shown, None)
         return None
-    row = standing.get((section.name, edit.row_id))
+    row = current.get((section.name, edit.row_id))
     name = "the row" if row is None else section.describe(row)
     require_unchanged(name, edit.shown, None if row is None else section.documented(row))
     return row
 
 
 def _rows(connection: Connection, edits: Iterable[Edit]) -> Rows:
-    """The rows that the rules between rows concern: none where only blocked accounts and networks change."""
+    """The rows that the rules between rows apply to: none where only blocked accounts and networks change."""
     if all(SECTION_BY_NAME[edit.section].part in BLOCKED for edit in edits):
         return {of.name: [] for of in SECTIONS}
     return {of.name: [] if of.part in BLOCKED else load_rows(connection, of.model) for of in SECTIONS}
@@ -257,7 +257,7 @@ def _read(
 def _console_rules(
     section: Section, before: Row | None, row: Row, now: datetime, number: int
 ) -> Iterator[FieldError]:
-    """What the console refuses although an imported document may have it."""
+    """Refuse what only an imported document may have."""
     if section.name == "chains" and row["disabled"] and not row["disabled_reason"].strip():
         yield FieldError(
             "disabled_reason",
@@ -291,7 +291,7 @@ def _require_not_blocked(connection: Connection, changes: Sequence[tuple[int, Ch
 
 
 def blocked_already(connection: Connection, section: Section, rows: Iterable[Row]) -> ByIdentity:
-    """The rows of now with the keys of these, in a section of blocked accounts or networks."""
+    """The present rows with the keys of these, in a section of blocked accounts or networks."""
     (column,) = section.key
     values = [row[column] for row in rows]
     return _by_identity(section, rows_with(connection, section.model, column, values))
@@ -316,7 +316,7 @@ def _by_identity(section: Section, rows: Iterable[Row]) -> ByIdentity:
 
 
 def _place(planned: ByIdentity, section: Section, before: Row | None, after: Row | None) -> None:
-    """Make the edit among the planned rows. A changed row keeps its place, a new one comes last."""
+    """Apply the edit to the planned rows. A changed row stays in its place, a new one is last."""
     if after is None:
         planned.pop(section.identity(cast(Row, before)), None)
     else:

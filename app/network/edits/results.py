@@ -14,7 +14,7 @@ from app.values.differences import FieldDifference
 
 
 class Severity(IntEnum):
-    """How much an effect deserves a second look."""
+    """How serious an effect is."""
 
     PLAIN = 0
     NOTICE = 1
@@ -22,7 +22,7 @@ class Severity(IntEnum):
 
 
 class Effect(Struct, frozen=True):
-    """One consequence in words; ``details`` are what it consists of, a line each.
+    """One consequence in words; ``details`` are its parts, a line each.
 
     ``transfer_ids`` are the last transfers that it is about, the newest first.
     """
@@ -52,7 +52,7 @@ class Preview(Struct, frozen=True):
 
     @property
     def severity(self) -> Severity:
-        """That of the gravest effect."""
+        """The severity of the most serious effect."""
         return max((effect.severity for effect in self.effects), default=Severity.PLAIN)
 
 
@@ -88,7 +88,7 @@ class Invalid(EditRefused):
 
 
 class NotConfirmed(EditRefused):
-    """The name that has to be typed was not. ``needs_typed`` is that name."""
+    """The name ``needs_typed`` had to be typed, but was not."""
 
     def __init__(self, needs_typed: str) -> None:
         super().__init__(f"type {needs_typed} to confirm")
@@ -96,7 +96,7 @@ class NotConfirmed(EditRefused):
 
 
 class RowUsers(Struct, frozen=True):
-    """What uses a row: how many of a kind, exactly or at least, and the names of the first of them."""
+    """What uses a row: the number of a kind, exact or at least, and the names of the first of them."""
 
     kind: str
     count: int

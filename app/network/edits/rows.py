@@ -29,7 +29,7 @@ COUNTED_REASON: Final = "opening values are set once; the event feed counts ever
 def locked_fields(database: Database, section: str, documented: Mapping[str, Any]) -> dict[str, str]:
     """The keys of the document that an edit of this row may not change, each with the reason.
 
-    This only helps the form. A save makes its own checks (``plan_edit``).
+    It is only for the form. A save makes its own checks (``plan_edit``).
 
     :param documented: the row as the document writes it.
     """
@@ -99,7 +99,7 @@ class Edits(Struct, frozen=True):
     as_document: bool = False
 
     def planned(self, connection: Connection, now: datetime) -> NetworkChange:
-        """What the edits come to, from the rows of now (``saving.Command``)."""
+        """The change that the edits make to the present rows (``saving.Command``)."""
         described = Description(SEVERAL, to_builtins(self), self.action, effects_of, self.words, self.about)
         return plan_edits(connection, described, self.edits, now, as_document=self.as_document)
 

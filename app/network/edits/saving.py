@@ -1,4 +1,4 @@
-"""The one way of every change into the tables: previewed, saved at once, or proposed to a second operator."""
+"""Every change of the tables is made here: previewed, saved at once, or proposed to a second operator."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SWITCHES: Final = {
     "chains": ({"disabled"}, {"disabled_reason"}),
     "tokens": ({"xfer_disabled", "pool_disabled", "transfer_disabled"}, set[str]()),
 }
-"""By section: the columns that stop more when they are true, and the notes that may change with them."""
+"""By section: the columns that stop something when they are true, and the notes that may change with them."""
 
 _BLOCKS: Final = ("route_blocks", "blocked_addresses", "blocked_networks")
 _NOTES_OF_BLOCKS: Final = {"reason", "source", "expires_at"}
@@ -40,16 +40,16 @@ _NOTES_OF_BLOCKS: Final = {"reason", "source", "expires_at"}
 def sections_that_wait(rule: TwoPersons, changes: Iterable[Change]) -> list[str]:
     """The guarded sections that the changes are about, in the document's order.
 
-    A change that only stops something is none of them: an incident does not wait for a second person.
+    A change that only stops something is not guarded: an incident cannot wait for a second person.
     """
     found = {c.section.name for c in changes if rule.guards(c.section.name) and not only_stops(c)}
     return [section.name for section in SECTIONS if section.name in found]
 
 
 def only_stops(change: Change) -> bool:
-    """Whether all that the change does is to stop a chain or a token, or to block something, or for longer.
+    """Whether the change only stops a chain or a token, or blocks something, or blocks it for longer.
 
-    Together with anything else it is no stop: otherwise a new contract could slip in beside one.
+    With any other change it is no stop: otherwise a stop could hide a new contract from the second person.
     """
     section, before, after = change.section.name, change.before, change.after
     if after is None:
@@ -68,7 +68,7 @@ def only_stops(change: Change) -> bool:
 
 
 def _blocks_more(columns: set[str], before: Row, after: Row) -> bool:
-    """Whether a block lasts longer, or stops the way back, too, and nothing but its notes changed with it."""
+    """Whether a block lasts longer or stops the way back, too, and only its notes changed otherwise."""
     ends, ended = after["expires_at"], before["expires_at"]
     longer = ended is not None and (ends is None or ends > ended)
     shorter = "expires_at" in columns and not longer
@@ -108,7 +108,7 @@ _NOTE: Final = "; note: "
 class Shown(Struct, frozen=True):
     """Values that a change of several rows depends on, and their fingerprint as the operator was shown them.
 
-    ``shown`` is None where the change does not depend on it. ``subject`` names them in a message.
+    ``shown`` is None where the change does not depend on them. ``subject`` names them in a message.
     """
 
     subject: str
@@ -120,11 +120,11 @@ Effects = Callable[[Connection, "NetworkChange", datetime], Iterable[Effect]]
 
 
 class Description(Struct, frozen=True):
-    """A change of the network apart from its rows.
+    """A change of the network, without its rows.
 
     ``kind`` is the name of the command and ``given`` its input, for proposals. ``action`` is what the audit
     log calls it, ``words`` what it does, where its rows do not say all of it, ``about`` the subject of the
-    record; empty: the row, or the number of rows. ``seen`` is what it depends on beside the rows.
+    record; empty: the row, or the number of rows. ``seen`` are other values that it depends on.
     """
 
     kind: str
@@ -137,7 +137,7 @@ class Description(Struct, frozen=True):
 
 
 class NetworkChange(PlannedChange, frozen=True, kw_only=True):
-    """What a change of the network comes to now, from wherever it was requested.
+    """A change of the network, planned from the present rows, wherever it was requested.
 
     ``rows`` are the rows that it changes. ``before`` and ``after`` are those of every section but the blocked
     ones, as far as effects follow from them. ``detail`` is what its audit record says, ``note`` a remark.
@@ -156,7 +156,7 @@ class NetworkChange(PlannedChange, frozen=True, kw_only=True):
     def run(
         self, connection: Connection, database: Database, audit_keys: AuditKeys, actor: Actor, by: str = ""
     ) -> Saved:
-        """Write the rows, raise the versions, judge stored events again, and add one audit record."""
+        """Write the rows, raise the versions, validate stored events again, and add one audit record."""
         now = database.clock()
         apply(connection, self.rows, now)
         record_id = record(
@@ -179,7 +179,7 @@ class NetworkChange(PlannedChange, frozen=True, kw_only=True):
         return self.described.effects(connection, self, now)
 
     def require_seen(self) -> None:
-        """Make sure that what it depends on is still as the operator was shown it.
+        """Check that what the change depends on is still as it was shown to the operator.
 
         :raises Conflict: with what changed meanwhile.
         """
@@ -191,9 +191,9 @@ class NetworkChange(PlannedChange, frozen=True, kw_only=True):
 def network_change(
     described: Description, rows: Sequence[Change], before: Rows, after: Rows
 ) -> NetworkChange:
-    """The change of these rows, once every rule allows them."""
+    """The change of these rows, which every rule allows."""
     decimals = {(row["chain_id"], row["symbol"]): row["decimal"] for row in before.get("tokens", ())}
-    alone, words = (rows[0] if len(rows) == 1 else None), described.words
+    single, words = (rows[0] if len(rows) == 1 else None), described.words
     several = f"{grouped(len(rows))} {rows[0].section.name}" if rows else ""
     return NetworkChange(
         kind=described.kind,
@@ -203,18 +203,18 @@ def network_change(
         before=before,
         after=after,
         changes=audited(rows),
-        subject=described.about or (several if alone is None else alone.section.describe(alone.row)),
-        summary=words if words and alone is None else in_brief(rows, decimals, done=False),
+        subject=described.about or (several if single is None else single.section.describe(single.row)),
+        summary=words if words and single is None else in_brief(rows, decimals, done=False),
         detail=words or in_brief(rows, decimals),
         needs_typed=_needs_typed(rows),
     )
 
 
 class Command(Protocol):
-    """An edit that somebody requests: of one row, of several, of fees, of chains, of what is blocked."""
+    """A requested edit: of one row, of several, of fees, of chains, of blocks."""
 
     def planned(self, connection: Connection, now: datetime) -> NetworkChange:
-        """What it comes to, from the rows of now.
+        """The change that it makes to the present rows.
 
         :param connection: in a transaction with one consistent view; for a save, the writing one.
         :raises EditRefused: why it is refused (``Invalid``, ``Conflict``, ``InUse``).
@@ -246,7 +246,7 @@ def save_edit(
 
     Where it waits for a second operator (``TWO_PERSONS``), it is stored as a proposal instead.
 
-    :param typed: what was typed to confirm, where the preview asks for a name.
+    :param typed: what was typed to confirm, where the preview requires a name.
     :param reason: why, for the second operator.
     :param note: a remark for the audit log; may be empty.
     :raises EditRefused: why it is refused (``Invalid``, ``Conflict``, ``InUse``, ``NotConfirmed``,
@@ -260,7 +260,7 @@ def save_edit(
 
 
 def with_note(words: str, note: str) -> str:
-    """The sentence of an audit record with the operator's note, for which the sentence is cut."""
+    """The sentence of an audit record with the operator's note. The sentence is cut to make room."""
     line = " ".join(note.replace("\0", " ").split())[:LONGEST_NOTE]
     if not line:
         return words

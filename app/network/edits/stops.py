@@ -22,10 +22,10 @@ _CHAINS = SECTION_BY_NAME["chains"]
 
 
 class Switch(Struct, frozen=True):
-    """Chains to stop, or with ``stop`` false to resume. Those in that state already are left alone.
+    """Chains to stop, or with ``stop`` false to resume. Those in that state already do not change.
 
-    :ivar shown: the fingerprint of the preview. A stop does not depend on it: nobody who changes a chain
-        meanwhile delays it.
+    :ivar shown: the fingerprint of the preview. A stop does not depend on it: another change of a chain
+        meanwhile does not delay it.
     """
 
     chain_ids: frozenset[int]
@@ -34,7 +34,7 @@ class Switch(Struct, frozen=True):
     shown: str = ""
 
     def planned(self, connection: Connection, now: datetime) -> NetworkChange:
-        """What the switch comes to, from the rows of now (``saving.Command``).
+        """The change that the switch makes to the present rows (``saving.Command``).
 
         :raises Invalid: no chain would change its state.
         """

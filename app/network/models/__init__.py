@@ -1,7 +1,7 @@
 """What an operator configures: chains, tokens, pools, routes, blocks, pegged pairs and validators.
 
-Every row has an integer ``id`` for the console and keeps the order of its arrival; what a row is about stands
-in its unique constraint.
+Every row has an integer ``id`` for the console, in the order of insertion. Its unique constraint says what
+identifies it.
 """
 
 from app.network.models.account_tables import (

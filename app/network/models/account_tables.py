@@ -70,7 +70,7 @@ class OpeningValidator(Base):
 
 
 class ConfigField(Base):
-    """A field beside the lists of the transfer configs, told to clients as it stands."""
+    """A field next to the lists of the transfer configs, published to clients unchanged."""
 
     __tablename__ = "config_fields"
 
@@ -80,7 +80,7 @@ class ConfigField(Base):
 
 
 class NetworkPart(Base):
-    """The version of one part of the configuration; grows by one with every change of it.
+    """The version of one part of the configuration. Each change of the part adds one.
 
     Readers compare versions to learn which part to read again. A part without a row is at 0.
     """
@@ -93,7 +93,7 @@ class NetworkPart(Base):
 
 
 class ReportedValidatorSet(Base):
-    """The latest standing ``validators.updated`` of a chain; outranks the opening set."""
+    """The latest canonical ``validators.updated`` of a chain. It takes precedence over the opening set."""
 
     __tablename__ = "fed_validator_sets"
 

@@ -301,7 +301,7 @@ _HERE: Final = Unit("chain_id")
 class Pool(Base):
     """A token's liquidity pool on one chain: opening values and caps, in the token's smallest units.
 
-    What the feed adds stands in ``pool_counters``.
+    What the feed adds is in ``pool_counters``.
     """
 
     __tablename__ = "pools"

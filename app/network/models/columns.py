@@ -45,14 +45,14 @@ class Unit(Struct, frozen=True):
 
 
 class Published(Struct, frozen=True):
-    """How a column stands in the transfer configs, which clients get.
+    """How a column is published in the transfer configs.
 
-    :param text: what OpenAPI says of the field, and an example of it.
+    :param text: OpenAPI's description of the field, and an example.
     :param name: of the field, where it is not that of the column.
-    :param after: the field behind which it stands, where that is not the one of the column before.
+    :param after: the field that precedes it, where that is not the one of the column before.
     :param briefly: whether messages that name the row have it, too.
-    :param of_pairs: a pair's token has the chain's value, as far as the pair says nothing else; of any other
-        field of a token it has the default.
+    :param of_pairs: a pair's token has the chain's value unless the pair has its own. In any other field of
+        a token it has the default.
     """
 
     text: str
@@ -68,11 +68,11 @@ class Declared(Struct, frozen=True):
 
     :param shape: how the document writes it: which values, and the default where it may be left out.
     :param label: what operators call it; empty: the console's form does not have it.
-    :param help: what stands below its input.
+    :param help: the text below its input.
     :param name: the document's key of several columns that it writes as one.
     :param unit: of an amount.
     :param start: what the form of a new row starts with, where that is not the default.
-    :param after: the input behind which its input stands, where that is not the one of the column before.
+    :param after: the input that precedes its input, where that is not the one of the column before.
     :param always: the document has it even where it has its default. Without, it is left out there: so
         gateways from before the column read the document, and people only what is special.
     :param opening: given with a new row, and not edited afterwards: the event feed counts what follows.
@@ -98,7 +98,7 @@ class Declared(Struct, frozen=True):
 
     @property
     def default(self) -> Any:
-        """What it is where the document leaves it out; ``missing`` where that must not."""
+        """Its value where the document omits it; ``missing`` where it is required."""
         default = self.shape.load_default
         return default() if callable(default) else default
 
@@ -197,7 +197,7 @@ def published_columns(*models: type[Base]) -> Mapping[str, tuple[str, Declared, 
 
 
 def in_order(after: Mapping[str, str]) -> Iterable[str]:
-    """The names as they are given, but each that names another one behind that."""
+    """The names in the given order, but each that has an ``after`` behind the name given there."""
     order = [name for name, before in after.items() if not before]
     for name, before in after.items():
         if before:

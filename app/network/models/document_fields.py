@@ -1,6 +1,6 @@
-"""What values of the network document look like: marshmallow fields beyond the shared ones.
+"""The values of the network document: marshmallow fields in addition to the shared ones.
 
-A class of its own has what the console's form offers another input for.
+A value with its own kind of input in the console's form has its own class.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SYMBOL_LENGTH: Final = 64
 PATH_LENGTH: Final = 64
 NOTE_LENGTH: Final = 1024
 PASSED_LENGTH: Final = 128
-"""Of texts that clients are told as they stand."""
+"""Of texts that are published to clients unchanged."""
 
 MAX_DECIMALS: Final = 36
 MAX_UINT32: Final = 2**32 - 1
@@ -37,10 +37,10 @@ MAX_CONTRACTS: Final = 32
 DEFAULT_TX_PATH: Final = "/tx/"
 
 MAX_NUMBER: Final = 1_000_000_000
-"""Of a number that is only told to clients."""
+"""Of a number that is only published to clients."""
 
 MAX_EXTRA: Final = 4096
-"""Bytes of JSON that a row may have beside the known fields."""
+"""Bytes of JSON that a row may have in addition to the known fields."""
 
 _HEX_WORD: Final = re.compile(r"0[xX][0-9A-Za-z]*", re.ASCII)
 _LONG_HEX: Final = re.compile(r"0[xX][0-9a-fA-F]{64}", re.ASCII)
@@ -63,7 +63,7 @@ class Strict(Schema):
 
 
 class _InTurns(list[Any]):
-    """A list that gives other requests their turn while it is walked through."""
+    """A list that lets other requests run while it is read."""
 
     def __iter__(self) -> Iterator[Any]:
         return in_turns(super().__iter__())
@@ -91,7 +91,7 @@ class Flag(fields.Field[bool]):
 
 
 class Name(Text):
-    """One line of printable text for people. Spaces at its ends are kept: only the console takes them off."""
+    """One line of printable text for people. Spaces at its ends stay: only the console removes them."""
 
     default_error_messages = {"name": "must be one line of printable text and not only spaces"}
 
@@ -115,11 +115,11 @@ class Label(Name):
 
 
 class ConfiguredAccount(Account):
-    """An account or contract on any chain; an EVM address comes in any letter case and is kept
-    with its checksum.
+    """An account or contract on any chain. An EVM address is accepted in any letter case and stored with its
+    checksum.
 
-    A typing error is refused where it shows: what begins with 0x is an EVM address or 32 bytes
-    (the long form of other chains).
+    Visible typing errors are refused: what begins with 0x must be an EVM address or 32 bytes (the long form
+    of other chains).
     """
 
     default_error_messages = {
@@ -191,7 +191,7 @@ def _is_loopback(host: str) -> bool:
 
 
 class LinkPath(Text):
-    """What stands between an explorer's URL and a transaction's hash, such as ``/tx/``; empty is that."""
+    """The part between an explorer's URL and a transaction's hash, such as ``/tx/``; empty is that."""
 
     default_error_messages = {"path": "must begin and end with a / in visible ASCII, such as /transaction/"}
 
@@ -206,7 +206,7 @@ class LinkPath(Text):
 
 
 class PlainNumber(fields.Field[float]):
-    """A JSON number that is told to clients and in no sum: 0 to a billion. A whole one is kept as such."""
+    """A JSON number that is only published to clients: 0 to a billion. Whole numbers are stored as such."""
 
     default_error_messages = {"invalid": f"must be a number from 0 to {grouped(MAX_NUMBER)}"}
 
@@ -217,9 +217,9 @@ class PlainNumber(fields.Field[float]):
 
 
 class Extra(fields.Field[dict[str, Any]]):
-    """Fields that clients get as they stand: at most 4 KiB of JSON, none of them a known one.
+    """Fields that clients get unchanged: at most 4 KiB of JSON, none with a known name.
 
-    :param known: gives the names of the fields that the answer has beside them.
+    :param known: returns the names of the fields that the answer has in addition to them.
     """
 
     default_error_messages = {
@@ -263,7 +263,7 @@ def require_small_json(field: fields.Field[Any], value: Any) -> None:
 
 
 class Cidr(fields.Field[str]):
-    """An IPv4 or IPv6 network, kept in its canonical spelling."""
+    """An IPv4 or IPv6 network, stored in its canonical spelling."""
 
     default_error_messages = {
         "invalid": "must be a network such as 203.0.113.0/24 or 2001:db8::/32",
@@ -330,7 +330,7 @@ class Contract(ConfiguredAccount):
 
 
 class Passed(Text):
-    """A text that clients are told as it stands."""
+    """A text that is published to clients unchanged."""
 
     def __init__(self, load_default: str = "") -> None:
         super().__init__(PASSED_LENGTH, least=0, load_default=load_default)

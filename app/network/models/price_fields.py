@@ -14,7 +14,7 @@ _RATE: Final = re.compile(r"(0|[1-9][0-9]{0,29})(\.[0-9]{1,36})?", re.ASCII)
 
 
 class RateValue(fields.Field[str]):
-    """A positive decimal number, plainly written, kept as it is written."""
+    """A positive decimal number without an exponent, stored as it is written."""
 
     default_error_messages = {
         "invalid": 'must be a positive decimal string such as "1.000001", '
@@ -71,7 +71,7 @@ class _CurveRate(Strict):
 
 
 class Rate(fields.Field[dict[str, Any]]):
-    """A fixed rate or a StableSwap curve; the other model's keys are unknown to it."""
+    """A fixed rate or a StableSwap curve. Keys of the other model are refused as unknown."""
 
     schemas: Final = {"fixed": _FixedRate(), "stableswap": _CurveRate()}
 

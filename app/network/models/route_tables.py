@@ -123,7 +123,7 @@ class RouteBlock(Base):
 
 
 class PairTokenSchema(shapes.Strict):
-    """What a pair says of one of its tokens. A key that is left out, or null, is as the chain has it."""
+    """What a pair sets for one of its tokens. For a key that is omitted or null the chain's value counts."""
 
     name = shapes.Name(shapes.NAME_LENGTH)
     address = shapes.ConfiguredAccount()

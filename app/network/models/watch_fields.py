@@ -32,7 +32,7 @@ class BlocksOrFinalized(fields.Field[Finality]):
 
 
 class Seconds(fields.Field[float]):
-    """From one look at the newest blocks to the next. A whole number is kept as such."""
+    """The seconds between two reads of the newest blocks. A whole number is stored as such."""
 
     default_error_messages = {
         "invalid": f"must be a number from {MIN_POLL_SECONDS:g} to {MAX_POLL_SECONDS:g}"
@@ -58,8 +58,8 @@ def _whole(value: float) -> float:
 class RpcName(fields.Field[str]):
     """The name of an environment variable that holds a node's URL: never the URL itself.
 
-    Keys in URLs would leak through exports and errors, and whoever edits the configuration could make the
-    server call anything.
+    Keys in URLs would leak through exports and errors, and those who edit the configuration could make the
+    server call any address.
     """
 
     default_error_messages = {

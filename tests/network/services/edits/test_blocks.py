@@ -121,9 +121,9 @@ def test_a_wrong_shared_value_is_told_once() -> None:
 
 def test_networks_and_single_addresses(gateway: Gateway) -> None:
     edit = networks("198.51.100.7\r198.51.100.0/25\r\n2001:DB8::/32\n2001:db8:1::1\n10.0.0.0/8", reason="one")
-    added, _, standing = outcome(gateway, edit)
+    added, _, unchanged = outcome(gateway, edit)
     assert added == ["198.51.100.7/32", "198.51.100.0/25", "2001:db8:1::1/128", "10.0.0.0/8"]
-    assert standing == ["2001:db8::/32"]
+    assert unchanged == ["2001:db8::/32"]
     (wide,) = preview_of(gateway, edit).effects
     assert (wide.severity, wide.details) == (Severity.GRAVE, ("10.0.0.0/8: 16 777 216 addresses",))
     save_edit(*gateway.editing, edit.edit, actor=ALICE)
