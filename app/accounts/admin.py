@@ -47,7 +47,7 @@ from app.accounts.sign_in.passkey_pages import NewPasskeyForm
 from app.approvals.admin import MayWaitForm
 from app.audit.keys import AuditKeys
 from app.audit.services import Saved
-from app.console.access import ADMIN_BUTTON, ADMINISTER, OWN, OWN_GRAVE, READ, Access, Audience
+from app.console.access import ADMIN_BUTTON, ADMINISTER, OWN, OWN_SENSITIVE, READ, Access, Audience
 from app.console.caller import actor
 from app.console.formats import pill, sentence, when
 from app.console.lists import Choice, Flag, ListView
@@ -99,7 +99,7 @@ class AccountView(ConsoleView):
     section = "Account"  # reached from the foot of the menu
     access = {
         "index": READ,
-        "recovery_codes": OWN_GRAVE,
+        "recovery_codes": OWN_SENSITIVE,
         "sign_out_everywhere": Access(Audience.NOBODY, OWN.change),
         "sign_out_one": Access(Audience.NOBODY, OWN.change),
         "kept": READ,

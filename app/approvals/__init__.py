@@ -1,1 +1,1 @@
-"""What can be proposed, previewed again and approved by a second person."""
+"""Changes that are proposed, previewed again and approved by a second person."""

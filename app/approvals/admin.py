@@ -1,4 +1,4 @@
-"""The pages of proposals: what waits for a second person, and what became of the rest."""
+"""The pages of proposals: those that wait for a second person, and how the others were decided."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class MayWaitForm(ConsoleForm):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls.proposal_reason = StringField(**REASON)  # made last: it stands after the form's own fields
+        cls.proposal_reason = StringField(**REASON)  # made last: it is shown after the form's own fields
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -56,18 +56,18 @@ class MayWaitForm(ConsoleForm):
 
     @property
     def why(self) -> str:
-        """The reason, empty where none is asked for."""
+        """The reason, empty where none is required."""
         return (self.proposal_reason.data or "") if self.waits else ""
 
 
 class ApproveForm(ConsoleForm):
-    """Approving a proposal; grave changes ask for a name. The page writes the inputs of both forms."""
+    """Approves a proposal; sensitive ones require a typed name. The page writes the inputs of both forms."""
 
     typed = StringField()
 
 
 class CloseForm(ConsoleForm):
-    """Rejecting a proposal, or withdrawing one's own."""
+    """Rejects a proposal, or withdraws one's own."""
 
     reason = StringField()
 
@@ -95,7 +95,7 @@ _LABELS: Final = {
     "rate_limit": "Limit",
 }
 _VALUES: Final = {"true": "yes", "false": "no", "null": "all"}
-"""How values of accounts, tokens and keys are said; no kind or chain named means all."""
+"""Texts for values of accounts, tokens and keys. Where no kind or chain is named, all are meant."""
 
 
 def title_of(proposal: Proposal) -> str:
@@ -116,7 +116,7 @@ def heading_of(proposal: Proposal) -> str:
 
 
 def changes_in_words(proposal: Proposal) -> list[tuple[str, Sequence[DiffLine]]]:
-    """The changes as they were proposed: what each is about, and its fields."""
+    """The changes as they were proposed: the subject of each, and its fields."""
     return [
         (change.subject, in_words(proposal, difference(change.before, change.after), change))
         for change in read_changes(proposal.changes)
@@ -128,7 +128,7 @@ def in_words(
     differences: Iterable[FieldDifference],
     change: AuditedChange | None = None,
 ) -> Sequence[DiffLine]:
-    """Differences with the labels of the form, units and names beside the values."""
+    """Differences with the labels of the form, and units and names next to the values."""
     if proposal.section in ADMINISTERED:
         return [_line(each) for each in sorted(differences, key=_place)]
     if change is None:
@@ -138,13 +138,13 @@ def in_words(
 
 
 def administered(differences: Iterable[DiffLine]) -> list[DiffLine]:
-    """Fields of an account or a token with their labels, where a table has them by their names."""
+    """Fields of an account or a token with their labels, sorted as in ``_LABELS``."""
     lines = (FieldDifference(each.label, each.before, each.after) for each in differences)
     return [_line(each) for each in sorted(lines, key=_place)]
 
 
 def _place(each: FieldDifference) -> int:
-    """Where a field of an account or a token stands: as in ``_LABELS``."""
+    """The position of a field in ``_LABELS``; other fields are last."""
     key = each.field.partition("[")[0]
     return [*_LABELS, key].index(key)
 
@@ -160,12 +160,12 @@ def _line(each: FieldDifference) -> DiffLine:
 _PAGE: Final = 50
 _MOST_ROWS: Final = 100
 """How many rows of a proposal are shown one by one."""
-_DECIDE: Final = Access(Audience.NOBODY, Audience.OPERATOR, grave=True)
-"""Approving is as grave as the gravest change that can wait."""
+_DECIDE: Final = Access(Audience.NOBODY, Audience.OPERATOR, sensitive=True)
+"""Approving is as sensitive as the most sensitive change that can wait."""
 
 
 class ProposalsView(ConsoleView):
-    """Changes of guarded sections: everybody reads them, a second person decides."""
+    """Changes of guarded sections: everybody may read them, a second person decides."""
 
     section = "Overview"
     access = {
@@ -184,12 +184,12 @@ class ProposalsView(ConsoleView):
         return bool(current(TwoPersons).sections)
 
     def badge(self) -> int:
-        """How many wait."""
+        """How many proposals wait."""
         return waiting_count(current(Database), current(TwoPersons), current_user.role)
 
     @expose("/")
     def index(self) -> str:
-        """What waits, the next to expire first, and what was decided, newest first."""
+        """Waiting proposals, the next to expire first, and decided ones, the newest first."""
         database = current(Database)
         audit_keys = current(AuditKeys)
         two_persons = current(TwoPersons)
@@ -213,7 +213,7 @@ class ProposalsView(ConsoleView):
 
     @expose("/<int:proposal_id>")
     def show(self, proposal_id: int) -> str:
-        """One proposal: what the proposer was shown, from the rows of now; and what can be decided."""
+        """One proposal: its preview, from the present rows, and the possible decisions."""
         note_expired(current(Database), current(AuditKeys), actor())
         proposal, now = _proposal(proposal_id), current(Database).clock()
         state = proposal.state_at(now)
@@ -251,12 +251,12 @@ class ProposalsView(ConsoleView):
 
     @expose("/<int:proposal_id>/withdraw", methods=("POST",))
     def withdraw(self, proposal_id: int) -> ResponseReturnValue:
-        """Take one's own back."""
+        """Withdraw one's own proposal."""
         return _close(proposal_id, withdraw)
 
 
 def _proposal(proposal_id: int) -> Proposal:
-    """The proposal, as far as the one who is signed in may see it.
+    """The proposal, where the current user may see it.
 
     :raises NotFound: there is none for them.
     """
@@ -269,7 +269,7 @@ def _proposal(proposal_id: int) -> Proposal:
 
 
 def _preview(proposal: Proposal) -> dict[str, Any]:
-    """The preview; or why there is none, and what changed since."""
+    """The preview, or why there is none and what changed since."""
     try:
         return {"preview": preview_proposal(current(Database), current(TwoPersons), proposal)}
     except Conflict as refused:
@@ -290,7 +290,7 @@ def _close(proposal_id: int, how: Callable[..., Saved]) -> ResponseReturnValue:
 
 
 def _decide(proposal_id: int, form: ConsoleForm, decide: Callable[[], Saved]) -> ResponseReturnValue:
-    """Decide, and show the proposal with a message about what came of it."""
+    """Decide, and show the proposal with a message about the result."""
     _proposal(proposal_id)
     if not form.validate():
         flash(" ".join(map(str, form.form_errors)) or "The form is incomplete. Nothing was changed.", "error")

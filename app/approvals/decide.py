@@ -1,4 +1,4 @@
-"""A second person decides about a proposal, or its proposer takes it back."""
+"""A second person decides about a proposal, or its proposer withdraws it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _network_again(
     database: Database,
     proposal: Proposal,
 ) -> NetworkChange:
-    """What a proposed change of the network comes to now.
+    """The change of the network that a proposal would make now.
 
     :param edit_of: makes the edit of its input.
     :raises EditRefused: it cannot be made any more: ``Conflict``, ``Invalid`` or ``InUse``.
@@ -77,11 +77,11 @@ _COMMANDS: Final[Mapping[str, Callable[[Connection, Database, Proposal], Planned
     TOKEN: issued_again,
     SECOND_TOKEN: issued_again,
 }
-"""How each is planned again, by what proposals call it."""
+"""How each kind of proposal is planned again, by its name."""
 
 
 def preview_proposal(database: Database, two_persons: TwoPersons, proposal: Proposal) -> Preview:
-    """The preview that the proposer was shown, from the rows of now.
+    """The preview that the proposer was shown, made again from the present rows.
 
     :raises EditRefused: why it could not be made any more: ``Conflict`` where a row was changed since.
     """
@@ -103,7 +103,7 @@ def approve(
 ) -> Saved:
     """Make the proposed change, in one transaction with the records that name both persons.
 
-    :param typed: what was typed to confirm, where the preview asks for a name.
+    :param typed: what was typed to confirm, where the preview requires a name.
     :raises ProposalRefused: this person may not, or it is not open any more.
     :raises EditRefused: why the change cannot be made any more; the proposal stays open.
     """
@@ -135,7 +135,7 @@ def reject(
 def withdraw(
     database: Database, audit_keys: AuditKeys, proposal_id: int, reason: str, *, actor: Actor
 ) -> Saved:
-    """Take one's own proposal back.
+    """Withdraw one's own proposal.
 
     :raises ProposalRefused: it is somebody else's, or it is not open any more.
     :raises ReasonMissing: no reason is given.
@@ -144,7 +144,7 @@ def withdraw(
 
 
 def may_decide(database: Database, proposal: Proposal, email: str) -> dict[str, str | None]:
-    """Why the account may not ``approve``, ``reject`` or ``withdraw`` the proposal; None for what it may."""
+    """Why the account may not ``approve``, ``reject`` or ``withdraw`` the proposal; None where it may."""
     with reading(database.engine) as connection:
         person, proposer = _person(connection, email), _person(connection, proposal.proposed_by)
     return {
@@ -155,7 +155,7 @@ def may_decide(database: Database, proposal: Proposal, email: str) -> dict[str, 
 
 
 def others_who_may(database: Database, proposal: Proposal) -> int:
-    """How many accounts could approve the proposal, by their roles of now."""
+    """How many accounts could approve the proposal, by their present roles."""
     with reading(database.engine) as connection:
         return sum(
             Person(row["email"], Role(row["role"]), row["active"]).may_change(proposal.section)

@@ -32,7 +32,7 @@ READ_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class Audience(StrEnum):
-    """Whom a route is for. Each includes those after it, except NOBODY."""
+    """Who may use a route. Each includes those after it, except NOBODY."""
 
     ANYONE = "anyone"
     VIEWER = "viewer"
@@ -42,14 +42,14 @@ class Audience(StrEnum):
 
 
 class Access(Struct, frozen=True):
-    """Whom a route is for when it is read (GET) and when it changes something (POST)."""
+    """Who may use a route to read (GET) and to change something (POST)."""
 
     read: Audience
     change: Audience = Audience.NOBODY
-    grave: bool = False
-    """Whether a change asks who it is again where the last proof is too long ago."""
+    sensitive: bool = False
+    """Whether a change requires a new proof of identity where the last one is too old."""
     by_itself: bool = False
-    """Whether an open page asks for it by itself: that keeps no session open, and is nothing to return to."""
+    """Whether an open page requests it by itself. That extends no session, and no sign-in returns to it."""
 
     def of(self, method: str) -> Audience:
         """The audience of one method."""
@@ -57,36 +57,36 @@ class Access(Struct, frozen=True):
 
 
 Rules = Mapping[str, Access]
-"""The rule of each endpoint. An endpoint without a rule is for nobody."""
+"""The rule of each endpoint. An endpoint without a rule is refused to all."""
 
 READ: Final = Access(Audience.VIEWER)
 REFRESH: Final = Access(Audience.VIEWER, by_itself=True)
-"""What a page that is open reads again."""
+"""The requests by which an open page refreshes itself."""
 EDIT: Final = Access(Audience.OPERATOR, Audience.OPERATOR)
-ADMINISTER: Final = Access(Audience.ADMIN, Audience.ADMIN, grave=True)
-ADMIN_BUTTON: Final = Access(Audience.NOBODY, Audience.ADMIN, grave=True)
-"""A button on a page of an administrator's."""
+ADMINISTER: Final = Access(Audience.ADMIN, Audience.ADMIN, sensitive=True)
+ADMIN_BUTTON: Final = Access(Audience.NOBODY, Audience.ADMIN, sensitive=True)
+"""A button on an administrator's page."""
 OWN: Final = Access(Audience.VIEWER, Audience.VIEWER)
 """Everybody's own account."""
 OPEN: Final = Access(Audience.ANYONE, Audience.ANYONE)
 """Signing in. What these pages do depends on the state of the sign-in."""
 
-OWN_GRAVE: Final = Access(Audience.VIEWER, Audience.VIEWER, grave=True)
+OWN_SENSITIVE: Final = Access(Audience.VIEWER, Audience.VIEWER, sensitive=True)
 """Changing one's own second factor."""
-OWN_BUTTON: Final = Access(Audience.NOBODY, Audience.VIEWER, grave=True)
-"""A step of it."""
+OWN_BUTTON: Final = Access(Audience.NOBODY, Audience.VIEWER, sensitive=True)
+"""A step of changing it."""
 
 _CODE_PAGE: Final = "security.two_factor_token_validation"
 
 SECURITY_RULES: Final[Rules] = {
     "security.login": OPEN,
-    "security.two_factor_setup": Access(Audience.ANYONE, Audience.ANYONE, grave=True),
-    _CODE_PAGE: Access(Audience.ANYONE, Audience.ANYONE, grave=True),
+    "security.two_factor_setup": Access(Audience.ANYONE, Audience.ANYONE, sensitive=True),
+    _CODE_PAGE: Access(Audience.ANYONE, Audience.ANYONE, sensitive=True),
     "security.two_factor_setup_validate": OWN_BUTTON,
     "security.mf_recovery": OPEN,
     "security.wan_signin": OPEN,
     "security.wan_signin_response": Access(Audience.NOBODY, Audience.ANYONE),
-    "security.wan_register": OWN_GRAVE,
+    "security.wan_register": OWN_SENSITIVE,
     "security.wan_register_response": OWN_BUTTON,
     "security.wan_delete": OWN_BUTTON,
     "security.change_password": OWN,
@@ -118,7 +118,7 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
     if audience is Audience.NOBODY:
         abort(404)
     if request.endpoint == "console.static":
-        return None  # the page of a lost database has its styles, too
+        return None  # the error page of a lost database has its styles, too
     by_itself = rule is not None and rule.by_itself
     ended = leave_ended_session(counts_as_use=not by_itself)
     changes = request.method not in READ_METHODS
@@ -128,7 +128,7 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
             abort(403)
         if changes and (page := save_form_after_end(ended)) is not None:
             return page
-        # Without what was sent, only the address of a read page is worth coming back to.
+        # What was sent is lost, so only the address of a page that is read is worth returning to.
         back = request.full_path.rstrip("?") if request.method == "GET" and not by_itself else None
         why = None if ended is None else (ended.why or "1")
         return redirect(url_for("security.login", next=back, ended=why))
@@ -136,21 +136,21 @@ def guard(rules: Rules, csrf: CSRFProtect) -> ResponseReturnValue | None:
         return redirect(url_for("security.change_password"))
     if audience is not Audience.ANYONE:
         allow_forms()
-    if changes and (kept := _check_token(csrf, audience)) is not None:
-        return kept
+    if changes and (stored := _check_token(csrf, audience)) is not None:
+        return stored
     if request.endpoint == _CODE_PAGE and current_user.is_authenticated and not sets_up_second_factor():
-        # The library would sign out whoever comes here without a reason, and a link can bring anybody.
+        # The library would sign out anyone who opens this page without a reason, and any link can lead here.
         return redirect(url_for("account.index"))
-    return step_up(needed=rule.grave) if changes and rule and current_user.is_authenticated else None
+    return step_up(needed=rule.sensitive) if changes and rule and current_user.is_authenticated else None
 
 
 def _check_token(csrf: CSRFProtect, audience: Audience) -> ResponseReturnValue | None:
-    """Check the CSRF token. What came with one that is out of date is kept, to be sent again.
+    """Check the CSRF token. A form with an outdated token is stored, to be sent again.
 
-    A field without a name is a bad request, which the library cannot read, and so is a file in the place of
-    a text, which forms would take for the text.
+    A field without a name is a bad request: the library cannot read it. So is a file in place of a text:
+    forms would take it for the text.
 
-    :raises CSRFError: it is out of date or missing, and nothing is kept.
+    :raises CSRFError: the token is outdated or missing, and the form is not stored.
     """
     if None in request.form or any(name != FILE_FIELD for name in request.files):
         abort(400)
@@ -160,8 +160,8 @@ def _check_token(csrf: CSRFProtect, audience: Audience) -> ResponseReturnValue |
         if request.endpoint == "security.login" and sent_by_own_page():
             flash("The page had expired. Sign in now.", "warning")
             return redirect(url_for("security.login", next=request.form.get("next") or None))
-        kept = None if audience is Audience.ANYONE else save_form_after_stale_token()
-        if kept is None:
+        stored = None if audience is Audience.ANYONE else save_form_after_stale_token()
+        if stored is None:
             raise
-        return kept
+        return stored
     return None

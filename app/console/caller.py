@@ -15,13 +15,13 @@ from app.http.pages import TRANSFER_PAGES
 from app.values.ip_addresses import IPAddress, counted_network
 
 LARGEST_ID: Final = (1 << 63) - 1
-"""The largest that both databases hold."""
+"""The largest integer that both databases can store."""
 
 _LONGEST: Final = len(str(LARGEST_ID))
 
 
 def read_id(text: str) -> int | None:
-    """The number in a text; None where it is none, or larger than any row has."""
+    """The number in a text; None where it is not a number, or larger than a row number can be."""
     if not (text.isascii() and text.isdecimal()) or len(text) > _LONGEST:
         return None
     number = int(text)
@@ -29,7 +29,7 @@ def read_id(text: str) -> int | None:
 
 
 class IdConverter(IntegerConverter):
-    """A number in an address. Where no row can have it, there is no such page."""
+    """A row number in an address. A number that no row can have is a page that does not exist."""
 
     def to_python(self, value: str) -> Any:
         number = read_id(value)
@@ -39,24 +39,24 @@ class IdConverter(IntegerConverter):
 
 
 def register(app: Flask) -> None:
-    """Let ``<int:…>`` in the console's addresses take numbers of rows alone."""
+    """Let ``<int:…>`` in the console's addresses match only numbers of rows."""
     app.url_map.converters["int"] = IdConverter
 
 
 SIGNED_IN_BYTES: Final = 8 * 1024 * 1024
-"""The largest form of somebody who is signed in: ten thousand base fees take half of it."""
+"""The largest form, in bytes, after signing in: ten thousand base fees take half of it."""
 
 SIGNED_IN_PARTS: Final = 1000
 """Its fields."""
 
 
 def want_forms(largest: int) -> None:
-    """Note that a view takes forms of so many bytes."""
+    """Register that a view accepts forms of so many bytes."""
     g.largest_form = largest
 
 
 def allow_forms() -> None:
-    """Take forms as large as the view wants them. Before that, a form may be as large as a sign-in."""
+    """Accept forms as large as the view registered. Before, only the size of a sign-in is accepted."""
     largest = g.get("largest_form", SIGNED_IN_BYTES)
     request.max_form_memory_size = request.max_content_length = largest
     request.max_form_parts = SIGNED_IN_PARTS
@@ -68,7 +68,7 @@ def caller() -> str:
 
 
 def network() -> str:
-    """What the caller's guesses are counted by; ``-`` on a socket."""
+    """The key by which the caller's guesses are counted; ``-`` on a socket."""
     address = _caller()
     return "-" if address is None else counted_network(address)
 
@@ -97,7 +97,7 @@ def actor_named(email: str) -> Actor:
 
 
 def actor_unknown() -> Actor:
-    """Somebody who tries to sign in. Whose email they typed says nothing about who they are."""
+    """The actor of an attempt to sign in. The typed email does not prove who it is."""
     return Actor("not signed in", Source.CONSOLE, caller())
 
 

@@ -22,7 +22,7 @@ from app.values.times import rfc3339, span_in_words
 
 
 class Tone(StrEnum):
-    """How a status looks: it sets the shape and colour of the pill beside the label."""
+    """How a status looks: the shape and colour of its pill."""
 
     UNKNOWN = "unknown"
     MOVING = "moving"
@@ -56,9 +56,9 @@ UNKNOWN: Final = "Unknown browser"
 
 
 def browser_name(agent: str) -> str:
-    """The browser and its system, as far as its User-Agent tells: that may be any text.
+    """The browser and its system by its User-Agent, which may be any text.
 
-    Versions are left out: browsers freeze them, and nobody tells their own by them.
+    Versions are omitted: browsers freeze them, and people do not know theirs.
     """
     browser = next((name for pattern, name in _BROWSERS if pattern.search(agent)), None)
     system = next((name for pattern, name in _SYSTEMS if pattern.search(agent)), None)
@@ -74,7 +74,7 @@ _SHOWN_WHOLE: Final = 20
 """Texts up to this length are not cut."""
 
 _WORDS: Final = {'""': "empty", "null": "none", "[]": "none", "{}": "none", "true": "yes", "false": "no"}
-"""What differences write as JSON, for people."""
+"""Texts for the JSON words in differences."""
 
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 
@@ -104,17 +104,17 @@ TONES: Final = {
 
 
 def has_endpoint(name: str) -> bool:
-    """Whether the console has a page of this name, so that others may link to it."""
+    """Whether the console has a page with this name, so that others can link to it."""
     return name in current_app.view_functions
 
 
 def asset(name: str) -> str:
-    """The address of a static file. It changes with the content, so caches may keep the file for ever."""
+    """The address of a static file. It changes with the content, so the file may be cached for ever."""
     return url_for("console.static", filename=name, v=digest(STATIC / name))
 
 
 def cut(text: str | bytes | None) -> Markup:
-    """A long hash or address, cut in its middle. Hovering shows all of it, a click copies it."""
+    """A long hash or address with only its beginning and end. Hovering shows all of it, a click copies it."""
     if text is None or text == "":
         return Markup('<span class="none">–</span>')
     whole = f"0x{text.hex()}" if isinstance(text, bytes) else text
@@ -135,7 +135,7 @@ def when(at: datetime | None) -> Markup:
 
 
 def worded(value: str | None) -> str:
-    """A value of a table of differences: times as times, and what is none of people's words in such."""
+    """A value in a table of differences: times as times, JSON words as plain words."""
     if value is None:
         return "–"
     if _TIME.fullmatch(value):
@@ -195,9 +195,9 @@ _NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
 
 
 def neutral_cell(value: Any) -> str:
-    """The value of a CSV cell, so that no spreadsheet runs it as a formula (OWASP, CSV injection).
+    """The value of a CSV cell, safe from being run as a formula by a spreadsheet (OWASP, CSV injection).
 
-    An apostrophe before it makes a spreadsheet take it as text. Numbers stay as they are.
+    A leading apostrophe makes a spreadsheet take it as text. Numbers do not change.
     """
     text = "" if value is None else str(value)
     if text.startswith(_RUN_BY_SPREADSHEETS) and not _NUMBER.fullmatch(text):

@@ -61,14 +61,14 @@ _LAST_PAGE: Final = 1_000_000
 
 
 class ListView(ConsoleView, ModelView):
-    """A list of rows. Writing is left to routes of the subclass; the library's are taken away."""
+    """A list of rows. Only routes of the subclass write; the library's are removed."""
 
     model_class: ClassVar[type[Base]]
     title: ClassVar[str]
     explanation: ClassVar[str] = ""
     """A sentence under the title: what the rows are for."""
     nothing: ClassVar[str] = "No rows yet."
-    """What the page says where there is no row: what to do first."""
+    """The text of the page where there is no row: what to do first."""
     audit_subject: ClassVar[str] = ""
     """How the audit log names a row, such as ``operator {email}``."""
     row_endpoint: ClassVar[str | None] = None
@@ -76,7 +76,7 @@ class ListView(ConsoleView, ModelView):
     new_endpoint: ClassVar[str | None] = None
     new_label: ClassVar[str] = "New"
     numbers: ClassVar[frozenset[str]] = frozenset()
-    """Columns that are set right-aligned, in tabular figures."""
+    """Columns that are right-aligned, in tabular figures."""
 
     access = {"index_view": READ}
     menu_page = "index_view"
@@ -95,7 +95,7 @@ class ListView(ConsoleView, ModelView):
         super().__init__(self.model_class, db, name=self.title, endpoint=self.model_class.__tablename__)
 
     def get_column_name(self, field: str) -> str:
-        """A column's heading: its label, or in sentence case. The library writes each word large."""
+        """A column's heading: its label, or its name in sentence case. The library capitalizes each word."""
         words = field.replace("_", " ")
         return (self.column_labels or {}).get(field, words[:1].upper() + words[1:])
 
@@ -107,11 +107,11 @@ class ListView(ConsoleView, ModelView):
 
     @property
     def has_history(self) -> bool:
-        """Whether the audit log tells the history of a row."""
+        """Whether the audit log has the history of a row."""
         return bool(self.audit_subject)
 
     def subject(self, row: Any) -> str:
-        """The row as the audit log names it."""
+        """The audit log's name of the row."""
         return self.audit_subject.format_map(self.values_of(row))
 
     def values_of(self, row: Any) -> dict[str, Any]:
@@ -145,8 +145,8 @@ class ListView(ConsoleView, ModelView):
         return active
 
     def _get_list_extra_args(self) -> ViewArgs:
-        """The arguments of the URL. Values out of range are ignored, and so are arguments that no list has:
-        the library would hand them on to what builds addresses, as if they were its parameters.
+        """The arguments of the URL. Values out of range are ignored. So are arguments that no list has: the
+        library would pass them to the function that builds addresses, as its parameters.
         """
         args = super()._get_list_extra_args()
         sortable = args.sort is not None and 0 <= args.sort < len(self.get_list_columns())

@@ -26,7 +26,7 @@ CONTENT_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-"""No inline code and nothing from other hosts: even an unescaped text could not run a script."""
+"""No inline code and nothing from other hosts: not even an unescaped text could run a script."""
 
 _HEADERS: Final = {
     "Content-Security-Policy": CONTENT_POLICY,
@@ -59,11 +59,11 @@ _FAILED: Final = (
 
 
 def protect(response: Response) -> Response:
-    """Set the headers. Caches keep styles and scripts, which have versioned addresses, and no pages."""
+    """Set the headers. Styles and scripts are cached, as their addresses are versioned. Pages are not."""
     for name, value in _HEADERS.items():
         response.headers.setdefault(name, value)
-    kept = request.endpoint == "console.static" and "v" in request.args
-    response.headers["Cache-Control"] = IMMUTABLE if kept else "no-store"
+    cached = request.endpoint == "console.static" and "v" in request.args
+    response.headers["Cache-Control"] = IMMUTABLE if cached else "no-store"
     return response
 
 
@@ -87,7 +87,7 @@ def answer_error(error: Exception) -> Response:
 
 
 def _again(status: int) -> str | None:
-    """The address to try again, where that may help and asks for nothing but a page."""
+    """The address to try again, where that may help and the request only read a page."""
     if request.method != "GET" or status not in (429, 500, 503):
         return None
     return request.full_path.rstrip("?")

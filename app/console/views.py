@@ -22,7 +22,7 @@ _LONGEST_FLASH: Final = 240
 
 
 def flash_saved(saved: Saved) -> None:
-    """Say what was done or proposed, with a way to the record of it."""
+    """Show what was done or proposed on the next page, with a link to its record."""
     if saved.record_id is None:
         flash("No differences to the current values. Nothing was saved.", "warning")
         return
@@ -38,7 +38,7 @@ def flash_saved(saved: Saved) -> None:
 
 
 def after_saving(saved: Saved, url: str) -> ResponseReturnValue:
-    """The page that follows a change: where it was proposed, that of the proposal."""
+    """The page after a change: that of the proposal, where the change was proposed."""
     flash_saved(saved)
     if saved.proposal_id is not None:
         return redirect(url_for("proposals.show", proposal_id=saved.proposal_id))
@@ -50,9 +50,9 @@ SECTIONS: Final = ("Overview", "Network", "Records", "People")
 
 
 class ConsoleView(BaseView):
-    """A view whose routes all have a rule in ``access``: a route without one fails the start.
+    """A view whose routes all have a rule in ``access``. A route without one fails the start.
 
-    A route of flask-admin that the console does not have is overridden by None.
+    A route of flask-admin that the console does not use is overridden by None.
     """
 
     section: ClassVar[str] = "Overview"
@@ -60,9 +60,9 @@ class ConsoleView(BaseView):
     menu_page: ClassVar[str] = "index"
     """The route that the menu leads to."""
     tabs: ClassVar[Sequence[tuple[str, str]]] = ()
-    """Endpoint and label of each view that is a tab of the same page. The menu has the first one."""
+    """Endpoint and label of each view that is a tab of the same page. The menu shows only the first one."""
     menu_name: ClassVar[str | None] = None
-    """What the menu calls the view, where it is not its name."""
+    """The view's label in the menu, where it is not its name."""
     largest_form: ClassVar[int | None] = None
     """The most bytes that a form of the view may have, where the framework's limit is too low."""
 
@@ -70,7 +70,7 @@ class ConsoleView(BaseView):
         """Register the routes."""
         blueprint: Blueprint = super().create_blueprint(admin)
         if self.largest_form is not None:
-            # Runs before the guard, which allows it to those who are signed in.
+            # Runs before the guard. The guard then accepts such forms of those who are signed in.
             blueprint.before_request(partial(want_forms, self.largest_form))
         return blueprint
 
@@ -78,7 +78,7 @@ class ConsoleView(BaseView):
         """The rule of each endpoint.
 
         :param app: has the routes of the view.
-        :raises RuntimeError: a route has none.
+        :raises RuntimeError: a route has no rule.
         """
         ways = (rule.endpoint.rpartition(".") for rule in app.url_map.iter_rules())
         routes = {name for of, _, name in ways if of == self.endpoint} - {"static"}
@@ -91,7 +91,7 @@ class ConsoleView(BaseView):
         return not self.tabs or self.tabs[0][0] == self.endpoint
 
     def badge(self) -> int:
-        """How many things wait there for somebody, for the menu; 0 shows no number."""
+        """The number of things that wait for somebody there, for the menu; 0 is not shown."""
         return 0
 
     def _run_view(self, fn: Any, *args: Any, **kwargs: Any) -> Any:

@@ -131,7 +131,7 @@ class WatchingView(ConsoleView):
     access = {
         "index": READ,
         "show": READ,
-        "stop": Access(Audience.NOBODY, Audience.OPERATOR, grave=True),
+        "stop": Access(Audience.NOBODY, Audience.OPERATOR, sensitive=True),
         "start": Access(Audience.NOBODY, Audience.OPERATOR),
     }
 

@@ -44,7 +44,7 @@ LOOKS: Final = {
 """How the pill of each state looks."""
 
 _BUTTON: Final = Access(Audience.NOBODY, Audience.OPERATOR)
-_GRAVE_BUTTON: Final = Access(Audience.NOBODY, Audience.OPERATOR, grave=True)
+_SENSITIVE_BUTTON: Final = Access(Audience.NOBODY, Audience.OPERATOR, sensitive=True)
 
 
 class WebhooksView(ConsoleView):
@@ -53,7 +53,7 @@ class WebhooksView(ConsoleView):
     section = "Records"
     access = {
         "index": Access(Audience.OPERATOR),
-        "new": Access(Audience.OPERATOR, Audience.OPERATOR, grave=True),
+        "new": Access(Audience.OPERATOR, Audience.OPERATOR, sensitive=True),
         "show": Access(Audience.OPERATOR),
         "pause": _BUTTON,
         "resume": _BUTTON,
@@ -61,8 +61,8 @@ class WebhooksView(ConsoleView):
         "replay": _BUTTON,
         "retry": _BUTTON,
         "retry_all": _BUTTON,
-        "rotate": _GRAVE_BUTTON,
-        "remove": _GRAVE_BUTTON,
+        "rotate": _SENSITIVE_BUTTON,
+        "remove": _SENSITIVE_BUTTON,
     }
 
     def __init__(self) -> None:

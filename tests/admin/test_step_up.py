@@ -1,4 +1,4 @@
-"""Grave changes ask who it is again, ten minutes after the last proof; what was typed goes on."""
+"""Sensitive changes require a new proof of identity ten minutes after the last; typed values stay."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_a_passkey_will_do(app: Flask, clock: MovableClock) -> None:
     assert ASKED in go_on(admin, page, credential=answer).text, "an answer counts once, and only for a while"
 
 
-GRAVE = {
+SENSITIVE = {
     "/admin/operators/new": NEW,
     "/admin/operators/{id}": {"role": "admin", "active": "y"},
     "/admin/operators/{id}/end-sessions": {},
@@ -134,7 +134,7 @@ def test_every_grave_change_asks(app: Flask, clock: MovableClock) -> None:
     admin = signed_in(app, Role.ADMIN)
     clock.forward(minutes=11)
     before = len(list_audit(gateway_of(app).database))
-    for path, fields in GRAVE.items():
+    for path, fields in SENSITIVE.items():
         assert ASKED in admin.post(path.format(id=account), fields).text, path
     assert len(list_audit(gateway_of(app).database)) == before, "nothing happened"
 
@@ -143,9 +143,9 @@ def test_no_change_of_accounts_or_tokens_is_left_out(app: Flask) -> None:
     """Also of routes that are added later."""
     rules = app.extensions["console"].rules
     changes = {name: rule for name, rule in rules.items() if rule.change is not Audience.NOBODY}
-    grave = [name for name in changes if name.split(".")[0] in ("operators", "ingest_tokens", "api_keys")]
-    assert len(grave) >= 10
-    assert [name for name in grave if not changes[name].grave] == []
+    sensitive = [name for name in changes if name.split(".")[0] in ("operators", "ingest_tokens", "api_keys")]
+    assert len(sensitive) >= 10
+    assert [name for name in sensitive if not changes[name].sensitive] == []
 
 
 def test_what_is_not_grave_does_not_ask(operator: Visitor, clock: MovableClock) -> None:

@@ -94,7 +94,7 @@ def test_a_passkey_from_its_registration_to_its_use(device: Visit, sandbox: Shar
     page.get_by_role("button", name="Use passkey").click()
     expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()
 
-    # When a grave change asks again: nothing that was typed is lost.
+    # When a sensitive change asks again: nothing that was typed is lost.
     page = device.open("/admin/chains/1/stop")
     page.get_by_label("Reason").fill("a fork is being looked at")
     page.get_by_label("Type “Ethereum").fill("Ethereum")

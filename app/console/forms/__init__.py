@@ -1,1 +1,1 @@
-"""What operators fill in, and how it is read."""
+"""The console's forms, and how they are read."""

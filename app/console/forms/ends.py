@@ -28,8 +28,8 @@ _HOW: Final = [*((key, label) for key, (_, label) in _PRESETS.items()), ("", "at
 class EndField(TextValueField):
     """When something ends, as the network document writes times; an empty text is None.
 
-    The page's script lets it be typed in the reader's zone, like every other time of the console. A span is
-    counted from when the form is sent. The preview then has the time, which confirming keeps.
+    The page's script accepts it in the reader's time zone, like every time of the console. A span is counted
+    from when the form is sent. The preview has the resulting time, and confirming uses the same.
     """
 
     attributes: Mapping[str, str] = {

@@ -1,7 +1,7 @@
 """Fields whose values are typed as text: shown again as typed, read into values of the network document.
 
-What is checked here is only whether a text can be such a value. Whether the value is allowed is decided by
-the document's schema, when a service takes the edit.
+Here it is only checked whether a text can be such a value. Whether the value is allowed is decided by the
+document's schema, when a service plans the edit.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class FieldIds(DefaultMeta):
 
 
 class TextValueField(Field):
-    """A value typed as text. ``text`` is what was typed, or the text of the value that the row has.
+    """A value typed as text. ``text`` is what was typed, or the text of the row's value.
 
     Subclasses read the text with ``parse``, which raises ``ValueError`` with words for the operator, and
     write the value with ``format``. A field that is not sent has an empty text; in a form with ``partial``
-    it keeps its value.
+    its value does not change.
 
     :param needed: whether an empty text is refused.
-    :param only_for: another field of the form, and the choice of it with which this one counts.
+    :param only_for: another field of the form, and its choice with which this one counts.
     """
 
     widget = TextInput()
@@ -54,11 +54,11 @@ class TextValueField(Field):
 
     @property
     def its_form(self) -> Any:
-        """The form that the field is one of."""
+        """The form that the field belongs to."""
         return self._form
 
     is_input = True
-    """Whether the field is itself an input, and not only a table of them."""
+    """Whether the field is itself an input, not only a table of inputs."""
 
     @property
     def companions(self) -> Iterable[TextValueField]:
@@ -101,12 +101,12 @@ class TextValueField(Field):
 
     @property
     def called(self) -> str:
-        """The text, or the label of the choice that it is."""
+        """The text, or the label of the chosen choice."""
         return dict(self.choices()).get(self.text, self.text)
 
     @property
     def under(self) -> str:
-        """What stands under the text of a field that cannot be changed."""
+        """The line under the text of a field that cannot be changed."""
         return f"= {self.hint}" if self.hint else ""
 
     @property
@@ -127,7 +127,7 @@ class TextValueField(Field):
         return ""
 
     def in_words(self, text: str, part: str = "") -> tuple[str, str]:
-        """A value of the field as differences show it: what is said first, and what stands under it."""
+        """A value of the field as differences show it: the main text, and the line under it."""
         return text, self.hint_for(text, part)
 
     def place(self, path: str) -> str:
@@ -137,9 +137,9 @@ class TextValueField(Field):
 
 
 def bound_field(kwargs: Mapping[str, Any], *suffixes: object) -> dict[str, Any]:
-    """What a companion is bound with: the form of its field, and a name and an id made of the field's.
+    """The arguments that bind a companion: the form of its field, and a name and an id made of the field's.
 
-    :param kwargs: those that the field itself is bound with.
+    :param kwargs: the arguments that bind the field itself.
     :param suffixes: parts of the name, each after an underline; of the id, after a hyphen.
     """
     name = "_".join(map(str, (kwargs["name"], *suffixes)))
@@ -176,7 +176,7 @@ class ReasonField(NoteField):
 
 
 class _FlagInput(CheckboxInput):
-    """A checkbox with a hidden input before it, which is what is sent when the box is empty."""
+    """A checkbox with a hidden input before it, whose value is sent when the box is empty."""
 
     def __call__(self, field: Field, **kwargs: Any) -> Markup:
         absent = Markup('<input type="hidden" name="{}" value="0">').format(field.name)
@@ -238,17 +238,17 @@ class SecondsField(TextValueField):
             number = number_text(text, "0.5")
         except ValueError:
             raise ValueError(self.complaint) from None
-        if len(number) > _LONGEST_SECONDS:  # a float would not keep all of them
+        if len(number) > _LONGEST_SECONDS:  # a float would not hold all digits
             raise ValueError(self.complaint)
         return float(number) if "." in number else int(number)
 
 
 class ChoiceField(TextValueField, SelectFieldBase):
-    """One of the ``choices``, which are found when the page is asked for.
+    """One of the ``choices``, which are found when the page is requested.
 
     :param empty: the label of no choice; without one, "Choose …" is offered until something is chosen.
-    :param choices: those that are always the same.
-    :param complaint: what is said of any other value.
+    :param choices: choices that never change.
+    :param complaint: the error for any other value.
     """
 
     widget = Select()
@@ -266,7 +266,7 @@ class ChoiceField(TextValueField, SelectFieldBase):
         self.complaint = complaint or self.complaint
 
     def iter_choices(self) -> Iterator[Choice]:
-        """The choices; before them that of nothing."""
+        """The choices, after that of nothing."""
         choices = self.choices()
         if self.empty is not None or self.text not in dict(choices):
             yield Choice("", self.empty or "Choose …", False, {})
@@ -291,4 +291,4 @@ def locate(field: Field, path: str) -> tuple[Field, str]:
 
 
 Choices = list[tuple[str, str]]
-"""Values of a select and what they are called."""
+"""Values of a select and their labels."""

@@ -1,4 +1,4 @@
-"""The base of the console's forms: no unexpected fields, and errors of the services beside their fields."""
+"""The base of the console's forms: no unexpected fields, and errors of the services next to their fields."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ REASON: Final[Mapping[str, Any]] = {
 
 
 class Fault(Protocol):
-    """What a service finds wrong with a value."""
+    """An error of a service about a value."""
 
     @property
     def field(self) -> str:
-        """The field that it is about; empty for the form as a whole."""
+        """The field that the error is about; empty for the form as a whole."""
 
     @property
     def path(self) -> str:
@@ -49,7 +49,7 @@ class ConsoleForm(FlaskForm):
         csrf = False
 
     locked: Mapping[str, str] = {}
-    """Fields that cannot be changed, with the reason. They are shown, and unexpected when they are sent."""
+    """Fields that cannot be changed, with the reason. They are shown, but refused when they are sent."""
 
     def process(self, *args: Any, **kwargs: Any) -> None:
         super().process(*args, **kwargs)
@@ -83,7 +83,7 @@ class ConsoleForm(FlaskForm):
         return [field for field in self.inputs() if isinstance(field, TextValueField)]
 
     def texts(self) -> dict[str, str]:
-        """What was typed, for a preview to hand on."""
+        """What was typed, which a preview sends again."""
         return {field.name: field.text for field in self.value_inputs()}
 
     def validate(self, extra_validators: Any = None) -> bool:
@@ -93,7 +93,7 @@ class ConsoleForm(FlaskForm):
         return super().validate(extra_validators)
 
     def add_errors(self, errors: Iterable[Fault]) -> None:
-        """Put what a service finds wrong beside the inputs that it is about."""
+        """Add each error of a service to the inputs that it is about."""
         for error in errors:
             key = "id" if error.field == "chain_id" and "id" in self else error.field
             if key not in self:
@@ -104,12 +104,12 @@ class ConsoleForm(FlaskForm):
 
 
 def lines_of(field: Field) -> Iterable[Field]:
-    """The field, or those that a form within the form consists of."""
+    """The field, or the fields of a form within the form."""
     return field.form if isinstance(field, FormField) else (field,)
 
 
 def inputs_of(field: Field) -> Iterator[Field]:
-    """Every input of the field, those beside another one included."""
+    """Every input of the field, including companions of another one."""
     for line in lines_of(field):
         if not isinstance(line, TextValueField):
             yield line

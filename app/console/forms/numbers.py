@@ -1,4 +1,4 @@
-"""Numbers and times as people type them, or copy them from a page: the one reader of all forms.
+"""Reads numbers and times as people type them, or copy them from a page. All forms use it.
 
 Pages group digits by spaces, so every form takes them grouped.
 """
@@ -42,7 +42,7 @@ def without_spaces(text: str) -> str:
 
 
 def whole_digits(text: str) -> str | None:
-    """The digits of a whole number; None where the text is none."""
+    """The digits of a whole number; None where the text is not one."""
     digits = without_spaces(text)
     return digits if is_ascii_digits(digits) else None
 
@@ -79,7 +79,7 @@ def exact(text: str, places: int, whose: str) -> int:
 class CountField(IntegerField):
     """A whole number in a form that is not about a row of the network."""
 
-    widget = TextInput()  # an input of numbers takes no spaces
+    widget = TextInput()  # an input of type number accepts no spaces
 
     def process_formdata(self, valuelist: list[str]) -> None:
         if not valuelist:

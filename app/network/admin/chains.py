@@ -52,7 +52,7 @@ def _picked(given: MultiDict[str, str], *, stop: bool) -> Switch:
     return Switch(frozenset(map(int, texts)), stop)
 
 
-_SWITCH = Access(Audience.OPERATOR, Audience.OPERATOR, grave=True)
+_SWITCH = Access(Audience.OPERATOR, Audience.OPERATOR, sensitive=True)
 
 
 class StopSeveral:

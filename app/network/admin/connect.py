@@ -260,7 +260,7 @@ _CHANGED: Final = (
 )
 _NOTHING: Final = "nothing"
 """In the address: a chain without an example."""
-_CONNECT: Final = Access(Audience.OPERATOR, Audience.OPERATOR, grave=True)
+_CONNECT: Final = Access(Audience.OPERATOR, Audience.OPERATOR, sensitive=True)
 
 
 class ConnectView(ConsoleView):

@@ -114,7 +114,7 @@ class DocumentView(ConsoleView):
         "export": READ,
         "at": READ,
         "compare": Access(Audience.NOBODY, Audience.VIEWER),
-        "apply": Access(Audience.NOBODY, Audience.ADMIN, grave=True),
+        "apply": Access(Audience.NOBODY, Audience.ADMIN, sensitive=True),
     }
 
     def __init__(self) -> None:
