@@ -1,4 +1,4 @@
-"""What became of transfers over time, and what the dashboard draws of it."""
+"""The outcomes of transfers over time, and the values of the dashboard's charts."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from app.values.times import hour_of, hour_start, rfc3339
 
 
 class Period(StrEnum):
-    """What a trend shows."""
+    """The period that a trend shows."""
 
     DAY = "day"
     MONTH = "month"
 
 
 class _Shape(Struct, frozen=True):
-    """``hours`` each span has, and how many ``spans`` there are; the last one is not over yet."""
+    """The ``hours`` of each span and the number of ``spans``. The last span has not ended yet."""
 
     hours: int
     spans: int
@@ -47,7 +47,7 @@ _SHAPES: Final[Mapping[Period, _Shape]] = {
 
 
 class SpanCount(Struct, frozen=True):
-    """Transfers that began in one span, from ``at`` on, and what became of them by now."""
+    """Transfers that began in one span, from ``at`` on, by their present outcome."""
 
     at: datetime
     begun: int
@@ -62,24 +62,24 @@ class SpanCount(Struct, frozen=True):
 
     @property
     def success_ppm(self) -> int | None:
-        """Of those that were paid out or went into a refund, how many were paid out; in millionths, cut.
+        """The share of paid out transfers among those paid out or in a refund, in millionths, rounded down.
 
-        What failed on its source took nothing, so it does not count. None where there is none yet.
+        What failed on its source took nothing, so it does not count. None where there are none yet.
         """
         decided = self.completed + self.refund
         return self.completed * PPM // decided if decided else None
 
 
 class TokenTrend(Struct, frozen=True):
-    """One token in whole tokens, over all chains: what was sent, and of what was paid out what was kept.
+    """One token in whole tokens, over all chains: what was sent, and the fees of what was paid out.
 
-    ``kept`` is what was sent less what was received: fees, and on a curve the difference in price too, so it
-    may be negative. ``paid_for`` is what that is of.
+    ``retained`` is what was sent less what was received: fees, and on a curve the difference in price too, so
+    it may be negative. ``paid_for`` is the sent amount that was paid out.
     """
 
     symbol: str
     sent: tuple[Fraction, ...]
-    kept: tuple[Fraction, ...]
+    retained: tuple[Fraction, ...]
     paid_for: Fraction
 
     @property
@@ -89,19 +89,19 @@ class TokenTrend(Struct, frozen=True):
 
     @property
     def fees(self) -> Fraction:
-        """All that was kept."""
-        return sum(self.kept, Fraction())
+        """All that was retained."""
+        return sum(self.retained, Fraction())
 
     @property
     def fees_ppm(self) -> int | None:
-        """The share that was kept, in millionths, rounded down; None where nothing was paid out."""
+        """The retained share, in millionths, rounded down; None where nothing was paid out."""
         return self.fees * PPM // self.paid_for if self.paid_for else None
 
 
 class Trend(Struct, frozen=True):
-    """The transfers that began since ``spans[0].at``. Tokens have those of the most transfers first.
+    """The transfers that began since ``spans[0].at``. Tokens with the most transfers are first.
 
-    ``unmeasured``: so many are of tokens whose decimals are not configured; they count, their amounts do not.
+    ``unmeasured``: transfers of tokens whose decimals are not configured. They count, their amounts do not.
     """
 
     period: Period
@@ -112,9 +112,9 @@ class Trend(Struct, frozen=True):
 
 
 def trend(database: Database, snapshots: SnapshotSource, period: Period) -> Trend:
-    """What became of the transfers of the last 24 hours, or of the last 30 days of UTC.
+    """The outcomes of the transfers of the last 24 hours, or of the last 30 days of UTC.
 
-    Sums that the feed keeps are read: some rows for each way and span.
+    The feed's stored sums are read: a few rows for each way and span.
 
     :raises Unavailable: the configuration cannot be read.
     """
@@ -152,7 +152,7 @@ class _Units(NamedTuple):
 
 
 def _token_trends(amounts: Mapping[_Units, Mapping[int, Trends]], spans: range) -> tuple[TokenTrend, ...]:
-    """Each token in whole tokens, whatever its decimals are on a chain."""
+    """Each token in whole tokens, with the decimals of each chain."""
     begun: dict[str, int] = defaultdict(int)
     found: dict[str, _TokenSums] = defaultdict(_TokenSums)
     for units, counted in amounts.items():
@@ -163,12 +163,12 @@ def _token_trends(amounts: Mapping[_Units, Mapping[int, Trends]], spans: range) 
             begun[units.symbol] += courses.begun
             token.paid_for += paid_for
             token.sent[span] += Fraction(courses.sent, src)
-            token.kept[span] += paid_for - Fraction(courses.received, dst)
+            token.retained[span] += paid_for - Fraction(courses.received, dst)
     return tuple(
         TokenTrend(
             symbol,
             tuple(found[symbol].sent[span] for span in spans),
-            tuple(found[symbol].kept[span] for span in spans),
+            tuple(found[symbol].retained[span] for span in spans),
             found[symbol].paid_for,
         )
         for symbol in sorted(found, key=lambda symbol: (-begun[symbol], symbol))
@@ -178,7 +178,7 @@ def _token_trends(amounts: Mapping[_Units, Mapping[int, Trends]], spans: range) 
 class _TokenSums(Struct):
     paid_for: Fraction = Fraction()
     sent: dict[int, Fraction] = field(default_factory=lambda: defaultdict(Fraction))
-    kept: dict[int, Fraction] = field(default_factory=lambda: defaultdict(Fraction))
+    retained: dict[int, Fraction] = field(default_factory=lambda: defaultdict(Fraction))
 
 
 def _sum(every: Iterable[Trends]) -> Trends:
@@ -193,9 +193,9 @@ def _count(at: datetime, courses: Trends) -> SpanCount:
 
 
 def _units(terms: NetworkTerms, key: SpanKey) -> _Units | None:
-    """Of the token on the source and on the destination; None while either is not configured.
+    """The token's units on the source and on the destination; None while either is not configured.
 
-    A pegged transfer moves the tokens of its pair, where that has its own.
+    A pegged transfer moves the tokens of its pair, where the pair has its own.
     """
     pegged = terms.pegged.get(RouteKey(key.symbol, key.src_chain_id, key.dst_chain_id))
     src: TokenTerms | None = None
@@ -211,13 +211,13 @@ FULL_BAR: Final = 100
 """Height of the highest bar."""
 
 _PLACES: Final = 2
-"""Decimals of amounts of one token or more; smaller ones show ``_SMALL_PLACES``."""
+"""Decimals of amounts of one token or more. Smaller ones show ``_SMALL_PLACES``."""
 
 _SMALL_PLACES: Final = 6
 
 
 class TokenRow(Struct, frozen=True):
-    """One token's line: amounts as people read them, cut to a few decimals, and bars of 0 to ``FULL_BAR``."""
+    """One token's line: amounts cut to a few decimals, and bars of 0 to ``FULL_BAR``."""
 
     symbol: str
     volume: str
@@ -240,7 +240,7 @@ def estimates_chart(summary: EstimateSummary) -> dict[str, Any]:
 
 
 def trend_chart(trend: Trend) -> dict[str, Any]:
-    """Transfers by the hour or day: what became of them, and the share that went well, in percent."""
+    """Transfers by the hour or day: their outcomes, and the share that was paid out, in percent."""
     return {
         "unit": "hour" if trend.period is Period.DAY else "day",
         "at": [rfc3339(span.at) for span in trend.spans],
@@ -262,7 +262,7 @@ def token_rows(tokens: Iterable[TokenTrend]) -> list[TokenRow]:
             volume=_amount_down(token.volume),
             volume_bars=_heights(token.sent),
             fees=_amount_down(token.fees),
-            fees_bars=_heights(token.kept),
+            fees_bars=_heights(token.retained),
             fees_ppm=token.fees_ppm,
         )
         for token in tokens
@@ -274,7 +274,7 @@ def _bars(label: str, look: str, values: Iterable[int]) -> dict[str, Any]:
 
 
 def _percent(ppm: int | None) -> float | None:
-    """For drawing alone: to a tenth, cut."""
+    """Only for drawing: to a tenth, cut."""
     return None if ppm is None else ppm * 1_000 // PPM / 10
 
 
@@ -285,6 +285,6 @@ def _amount_down(amount: Fraction) -> str:
 
 
 def _heights(values: Sequence[Fraction]) -> tuple[int, ...]:
-    """Each against the largest; what is not nothing is at least 1 high. Under zero counts as nothing."""
+    """Heights relative to the largest value. Values above 0 are at least 1 high, negative ones 0."""
     most = max((*values, Fraction()))
     return tuple(max(1, int(FULL_BAR * value / most)) if value > 0 else 0 for value in values)

@@ -1,4 +1,4 @@
-"""Puts the console together: sign-in, views and access rules. Public requests run none of it."""
+"""Registers the console: sign-in, views and access rules. Public requests run none of it."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Console(Struct, frozen=True):
 
     trusted_proxies: int
     public_origin: str
-    """What browsers open the console under; empty where that is not told."""
+    """The address under which browsers open the console; empty where it is not configured."""
     public_url: str
-    """What users open the page of their transfer under; empty where that is not told."""
+    """The address under which users open their transfer's page; empty where it is not configured."""
     rules: Rules
 
 
@@ -48,7 +48,7 @@ def open_console(
     public_url: str,
     trusted_proxies: int,
 ) -> None:
-    """Serve the console under ``/admin/``. Without a secret key it only says that it needs one."""
+    """Serve the console under ``/admin/``. Without a secret key it only shows that it needs one."""
     if not secret_key:
         app.register_blueprint(_closed())
         return
@@ -73,7 +73,7 @@ def open_console(
     app.add_template_global(lambda: shows_sandbox(current(Database)), "is_sandbox")
     app.context_processor(partial(_for_every_page, (index, *views), rules))
     own = set(app.blueprints) - blueprints
-    _confine(app, before, own - {assets.name})  # styles and scripts ask nobody who they are
+    _confine(app, before, own - {assets.name})  # styles and scripts need no sign-in
     for name in own:
         app.before_request_funcs.setdefault(name, []).append(partial(guard, rules, csrf))
         app.before_request_funcs[name].insert(0, refuse_other_bodies)
@@ -84,8 +84,8 @@ def open_console(
 def _confine(app: Flask, before: dict[str, list[Any]], blueprints: Iterable[str]) -> None:
     """Run the hooks of the extensions around the console's own requests only.
 
-    Around public requests, which have no session, they would cost time and add ``Vary: Cookie`` to
-    answers that depend on no cookie.
+    Public requests have no session: there the hooks would cost time and add ``Vary: Cookie`` to answers that
+    depend on no cookie.
     """
     for name in _CHAINS_OF_HOOKS:
         hooks = getattr(app, name)
@@ -108,7 +108,7 @@ def _for_every_page(views: Iterable[Any], rules: Rules) -> dict[str, Any]:
 
 
 def _may(rules: Rules, endpoint: str, method: str = "GET") -> bool:
-    """Whether the one who is signed in may use a route: buttons that would be refused are not shown."""
+    """Whether the current user may use a route: buttons that would be refused are not shown."""
     rule: Access | None = rules.get(endpoint)
     return rule is not None and may(rule.of(method))
 

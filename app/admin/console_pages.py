@@ -1,4 +1,4 @@
-"""The console's pages: one module for each entity or question."""
+"""The console's pages: one module for each entity or task."""
 
 from app.accounts.admin import AccountView, OperatorsView
 from app.admin.dashboard import HomeView

@@ -1,4 +1,4 @@
-"""The first page: what is going on now, and what needs an operator's attention."""
+"""The first page: the present state, and what needs an operator's attention."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ WEEK: Final = timedelta(days=7)
 
 
 class StatusCount(Struct, frozen=True):
-    """How many transfers came to a status in the last day, and in the last 7, and are still there."""
+    """How many transfers reached a status in the last day, and in the last 7, and still have it."""
 
     status: Status
     words: StatusWords
@@ -72,10 +72,10 @@ class WaitingRefund(Struct, frozen=True):
 
 
 class Dashboard:
-    """Everything on the first page. Each part is read when it is first asked for, so that one which
-    cannot be read takes no other along.
+    """Everything on the first page. Each part is read when it is first used, so that one which cannot be read
+    does not affect the others.
 
-    :raises Unavailable: by a part that needs the configuration, where that cannot be read.
+    :raises Unavailable: from a part that needs the configuration, where that cannot be read.
     """
 
     def __init__(self, database: Database, snapshots: SnapshotSource) -> None:
@@ -85,14 +85,14 @@ class Dashboard:
         self._trends: dict[Period, Trend] = {}
 
     def trend(self, period: Period) -> Trend:
-        """What became of transfers over a period."""
+        """The outcomes of transfers over a period."""
         if period not in self._trends:
             self._trends[period] = trend(self._database, self._snapshots, period)
         return self._trends[period]
 
     @cached_property
     def chains(self) -> tuple[ChainName, ...]:
-        """The chains in service, by name: those that can be stopped. They come from memory."""
+        """The chains in service, sorted by name: those that can be stopped. They are read from memory."""
         terms = self._snapshots.current().terms
         in_service = (chain_id for chain_id, chain in terms.chains.items() if not chain.disabled)
         names = [chain_name(terms.chain_infos, chain_id) for chain_id in in_service]
@@ -100,12 +100,12 @@ class Dashboard:
 
     @cached_property
     def statuses(self) -> tuple[StatusCount, ...]:
-        """How many transfers came to each state."""
+        """How many transfers reached each state."""
         return status_counts(self._database)
 
     @cached_property
     def stuck(self) -> StuckPage:
-        """The transfers that the bridge should have moved on."""
+        """The transfers that the bridge should have processed."""
         return stuck_transfers(self._database, self._snapshots, size=SHOWN, middles=self._middles)
 
     @cached_property
@@ -138,7 +138,7 @@ class Dashboard:
 
     @cached_property
     def anomalies(self) -> tuple[AnomalyLine, ...]:
-        """The newest that nobody has acknowledged."""
+        """The newest anomalies that are not acknowledged."""
         return self._anomalies[0]
 
     @cached_property
@@ -181,7 +181,7 @@ class Dashboard:
 
 
 def status_counts(database: Database) -> tuple[StatusCount, ...]:
-    """How many transfers came to each status lately. Status 0 has no time, so it is not counted."""
+    """How many transfers reached each status lately. Status 0 has no time, so it is not counted."""
     now = database.clock()
     known = [status for status in Status if status is not Status.TRANSFER_UNKNOWN]
     with reading(database.reads) as connection:
@@ -194,26 +194,26 @@ def status_counts(database: Database) -> tuple[StatusCount, ...]:
 def waiting_refunds(
     database: Database, snapshots: SnapshotSource, size: int = SHOWN
 ) -> tuple[WaitingRefund, ...]:
-    """Refunds that have begun and are not ready, the longest waiting first, each judged anew."""
+    """Refunds that have begun and are not ready, the longest waiting first, each computed again."""
     terms = snapshots.current().terms
     with reading_consistently(database.engine) as connection:
         ids = oldest_at_status(connection, int(Status.TRANSFER_REQUESTING_REFUND), size)
         if not ids:
             return ()
         histories, facts = load_histories(connection, ids), load_network_facts(connection)
-        kept = {row.transfer_id: row for row in transfers_with_ids(connection, ids)}
+        stored = {row.transfer_id: row for row in transfers_with_ids(connection, ids)}
     found = []
     for transfer_id in ids:
         history = histories[transfer_id]
-        # Without a log there is nothing to fold: what is kept of the transfer has to do.
-        state = transfer_state(history, facts) if history.log else kept[transfer_id]
+        # Without a log nothing can be projected: the stored row of the transfer is used.
+        state = transfer_state(history, facts) if history.log else stored[transfer_id]
         evidence = evidence_of(history, Status(state.status), facts, terms.chain_infos)
         found.append(WaitingRefund(transfer_line(terms, state), refund_view(evidence)))
     return tuple(found)
 
 
 def anomalies_to_acknowledge(database: Database, size: int = SHOWN) -> tuple[tuple[AnomalyLine, ...], Count]:
-    """The newest that nobody has acknowledged, and how many there are."""
+    """The newest anomalies that are not acknowledged, and how many there are."""
     with reading(database.reads) as connection:
         rows, number = open_anomalies(connection, size), count_open_anomalies(connection)
     return tuple(anomaly_line(row) for row in rows), Count(number)
@@ -222,11 +222,11 @@ def anomalies_to_acknowledge(database: Database, size: int = SHOWN) -> tuple[tup
 _log = logging.getLogger(__name__)
 
 REFRESH_SECONDS: Final = 15
-"""How often an open page asks for its panels again."""
+"""The seconds after which an open page requests its panels again."""
 
 SHARED_FOR: Final = timedelta(seconds=10)
-"""Pages that refresh themselves share what was read within this time. It is shorter than their interval, so
-a page never goes back to before what it shows."""
+"""Pages that refresh themselves share what was read within this time in seconds. It is shorter than their
+interval, so a page never returns to an earlier state."""
 
 
 class HomeView(ConsoleView):
@@ -245,11 +245,11 @@ class HomeView(ConsoleView):
 
     @expose("/refresh")
     def refresh(self) -> str:
-        """The tiles and panels alone, for a page that is open."""
+        """Only the tiles and panels, for a page that is open."""
         return self._rendered(self._recent(), "console/dashboard/parts_alone.html")
 
     def _recent(self) -> Dashboard:
-        """What was read a moment ago, for whoever; each process keeps its own."""
+        """What was read a moment ago, shared by all users. Each process caches its own."""
         now = current(Database).clock()
         if self._shared is None or not timedelta(0) <= now - self._shared.now < SHARED_FOR:
             self._shared = Dashboard(current(Database), current(SnapshotSource))
@@ -276,28 +276,28 @@ class HomeView(ConsoleView):
 
 
 def _period() -> Period:
-    """What the address asks for; a day where it asks for nothing that there is."""
-    asked = request.args.get("period", "")
-    return Period(asked) if asked in set(Period) else Period.DAY
+    """The period in the address; a day where it has no valid one."""
+    name = request.args.get("period", "")
+    return Period(name) if name in set(Period) else Period.DAY
 
 
 def _to_stop(board: Dashboard) -> tuple[ChainName, ...]:
-    """The chains that can be stopped. Where they cannot be told, the menu still leads to their list."""
+    """The chains that can be stopped. Where they cannot be read, the menu still leads to their list."""
     try:
         return board.chains
-    except Exception as error:  # the way to stop a chain stays, whatever fails
+    except Exception as error:  # the link to stop a chain stays, whatever fails
         _report("Stop chain", error)
         return ()
 
 
 def _panel(title: str, name: str, caller: Callable[[], Any], more: str = "") -> Markup:
-    """A panel of the page. One that fails says so in its place, and the others are shown.
+    """A panel of the page. A panel that fails shows that; the others are shown.
 
-    :param more: faint words beside the title.
+    :param more: faint words next to the title.
     """
     try:
         content = caller()
-    except Exception as error:  # one panel must not take the page along
+    except Exception as error:  # one failed panel must not fail the page
         _report(title, error)
         content = _complaint(error)
     beside = Markup(' <span class="faint">{}</span>').format(more) if more else ""
@@ -307,7 +307,7 @@ def _panel(title: str, name: str, caller: Callable[[], Any], more: str = "") -> 
 
 
 def _tile(label: str, target: str, caller: Callable[[], Any]) -> Markup:
-    """A tile of the page; without its number where that cannot be read."""
+    """A tile of the page, without its number where that cannot be read."""
     try:
         content = caller()
     except Exception as error:

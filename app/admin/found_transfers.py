@@ -1,7 +1,7 @@
 """Search by a transfer id, a transaction hash or an account, in any spelling, in part, or in a link.
 
 Only indexes are read: the first digits of an id are a range of its key, the last four an index of their own.
-A search for the middle of an id (``LIKE '%…%'``) would read every row.
+A search for inner digits of an id (``LIKE '%…%'``) would read every row.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from app.values.crypto import checksum_address
 HASH_DIGITS: Final = 64
 ADDRESS_DIGITS: Final = 40
 LEAST_PART: Final = 4
-"""Hex digits that a part needs at one of its ends: of a million ids, about 15 share them."""
+"""The hex digits that a part needs at one of its ends. Of a million ids, about 15 share them."""
 
 MOST_INSIDE: Final = 10
-"""Hashes and addresses of a pasted text that are tried; each costs some reads."""
+"""The most hashes and addresses of a pasted text that are tried; each costs some reads."""
 
 _HEX: Final = re.compile(r"(?:0[xX])?([0-9a-fA-F]+)", re.ASCII)
 _WHOLE: Final = re.compile(
@@ -44,7 +44,7 @@ _WHOLE: Final = re.compile(
 _CUT: Final = re.compile(r"(0[xX])?([0-9a-fA-F]*)(?:…|⋯|\.{2,3})([0-9a-fA-F]*)", re.ASCII)
 _LINK: Final = re.compile(r"(?:https?://|(?:[a-z0-9-]+\.)+[a-z]{2,}/)\S*", re.ASCII | re.IGNORECASE)
 _WORDS_OF_A_LINK: Final = re.compile(r"[0-9A-Za-z_-]{25,128}", re.ASCII)
-"""Shorter ones are names of pages; the accounts of no chain that we know are."""
+"""Shorter words are names of pages. No chain that we know has such short accounts."""
 
 
 class Part(Struct, frozen=True):
@@ -70,9 +70,9 @@ def is_link(text: str) -> bool:
 
 
 def whole_ones(text: str) -> list[str]:
-    """The hashes and addresses that stand in a link or a message, each once, the last first; not too many.
+    """The hashes and addresses in a link or a message, each once, the last first; not too many.
 
-    So of the page of a token for an account, the account is tried before the token.
+    So in a link to a token's page for an account, the account is tried before the token.
     """
     found = [f"0x{match[1]}" for match in _WHOLE.finditer(text)]
     if is_link(text):
@@ -81,9 +81,9 @@ def whole_ones(text: str) -> list[str]:
 
 
 def read_part(text: str) -> Part | None:
-    """The part of an id or account that a text is: as pages show it (``0x0000…0306``), or digits of one end.
+    """Read a text as a part of an id or account: as pages show it (``0x0000…0306``), or digits of one end.
 
-    None for anything else, and for whole ones.
+    None for anything else, and for whole ids and accounts.
     """
     cut = _CUT.fullmatch(text)
     if cut:
@@ -105,7 +105,7 @@ _WORD: Final = re.compile(r"[0-9A-Za-z_-]{1,128}", re.ASCII)
 
 
 class Found(StrEnum):
-    """What the text was found to be."""
+    """What the text turned out to be."""
 
     TRANSFER = "transfer"
     TRANSACTION = "transaction"
@@ -117,9 +117,9 @@ class Found(StrEnum):
 class SearchResult(Struct, frozen=True):
     """What was found.
 
-    ``account`` is the account as the feed keeps it, where one was found: the filter of its whole list,
-    which ``next_page`` continues. ``accounts`` are those of which the text is a part. ``message`` says what
-    was found, or what the text could be and what to try.
+    ``account`` is the account as the feed stores it, where one was found: the filter of its whole list, which
+    ``next_page`` continues. ``accounts`` are those of which the text is a part. ``message`` says what was
+    found, or what the text could be and what to try.
     """
 
     text: str
@@ -134,8 +134,8 @@ class SearchResult(Struct, frozen=True):
 def search(database: Database, snapshots: SnapshotSource, text: str) -> SearchResult:
     """Find transfers by a text that an operator was sent.
 
-    White space is removed. Hex may have 0x or not, in any letter case. Of a link to an explorer, or a message
-    with hashes in it, what stands in it is searched for, until something is found.
+    White space is removed. Hex may have 0x or not, in any letter case. The hashes and accounts in a link
+    to an explorer, or in a message, are tried one by one until something is found.
 
     :raises Unavailable: the configuration cannot be read.
     """
@@ -207,7 +207,7 @@ def _by_account(
 
 
 def _by_part(database: Database, snapshots: SnapshotSource, text: str, part: Part) -> SearchResult | None:
-    """Transfers and accounts that begin and end so; None where there are none, or the part is too short."""
+    """Transfers and accounts with this beginning and end; None if there are none or the part is too short."""
     start, end = part.start, part.end
     ends = [(start, ""), ("", end)] if part.open_ended else [(start, end)]
     with reading(database.reads) as connection:
@@ -241,7 +241,7 @@ def _match_words(part: Part) -> str:
 
 
 def _by_foreign_text(database: Database, snapshots: SnapshotSource, text: str) -> SearchResult | None:
-    """Hashes and accounts of chains that are no EVM, compared letter by letter."""
+    """Hashes and accounts of chains other than EVM chains, compared letter by letter."""
     if _WORD.fullmatch(text):
         with reading(database.reads) as connection:
             rows = transfers_of_hash(connection, text, MOST_FOUND)

@@ -20,16 +20,16 @@ from app.watcher.services.chains import watched_chains
 from app.watcher.watched import WatchedChain, WatchState
 
 UNREAD_AFTER: Final = timedelta(minutes=15)
-"""A chain in service that a reporter reads, and of which nothing was told for longer than this, counts as not
-read: nothing says that its head moves."""
+"""A chain in service that a reporter reads counts as not read when nothing was reported of it for longer than
+this: it is not known whether its head moves."""
 
 
 class Reading(StrEnum):
-    """Whether what the gateway says about a chain can be new."""
+    """Whether what the gateway says about a chain can be current."""
 
     FRESH = "fresh"
     QUIET = "quiet"
-    """It is read and its head moves, but nothing on it was for us for long."""
+    """It is read and its head moves, but it had no event of the bridge for long."""
     NOT_READ = "not read"
     STOPPED = "stopped"
     """Its transfers are stopped, so nothing is expected of it."""
@@ -47,7 +47,7 @@ class ChainFreshness(Struct, frozen=True):
 
 
 class FeedFreshness(Struct, frozen=True):
-    """The newest event of all that was accepted: None while there is none."""
+    """The newest of all accepted events; None while there is none."""
 
     received_at: datetime | None
     age: str
@@ -101,7 +101,7 @@ def freshness(database: Database, snapshots: SnapshotSource) -> Freshness:
 
 
 def _reading(watched: WatchedChain | None, newest_at: datetime | None, now: datetime) -> Reading:
-    """Of a chain that is watched the watcher's own state counts, of any other what was told last."""
+    """For a watched chain the watcher's own state counts, for any other the last reported event."""
     if watched is None:
         unread = newest_at is None or now - newest_at > UNREAD_AFTER
         return Reading.NOT_READ if unread else Reading.FRESH

@@ -25,14 +25,14 @@ from app.values.identifiers import ChainId
 
 MOST_ROWS: Final = 30
 LEAST_LETTERS: Final = 2
-"""With fewer, only a name that is the text is found, and not one that holds it."""
+"""With fewer characters only a name equal to the text is found, not one that contains it."""
 
 MOST_WORDS: Final = 8
-"""A text of more is no name: each word is compared with every token."""
+"""A text of more words is no name: each word is compared with every token."""
 
 
 class NamedRow(Struct, frozen=True):
-    """A row of the network document: its section, the key of its page, what it is called, and more."""
+    """A row of the network document: its section, the key of its page, its title, and more."""
 
     section: str
     key: int
@@ -44,7 +44,7 @@ def network_rows(database: Database, text: str) -> tuple[NamedRow, ...]:
     """The rows that a text names, the best first: chains, then tokens, then blocks; at most ``MOST_ROWS``.
 
     A chain by its id, a part of its name, or the address of its contract. A token by a part of its name or
-    symbol, with its chain's name beside it (``usdc polygon``), or by its address. A block by its account.
+    symbol, with its chain's name after it (``usdc polygon``), or by its address. A block by its account.
     """
     words = text.casefold().split()
     if not 0 < len(words) <= MOST_WORDS:
@@ -57,7 +57,7 @@ def network_rows(database: Database, text: str) -> tuple[NamedRow, ...]:
             *_ranked_tokens(named_tokens(connection), names, words),
         ]
         blocks = _blocks(connection, text.strip())
-    best = sorted(ranked, key=lambda each: each[0])  # stable: equal ones keep their order
+    best = sorted(ranked, key=lambda each: each[0])  # stable: equal ones stay in order
     return (*(row for _, row in best[:MOST_ROWS]), *blocks)
 
 
@@ -82,7 +82,7 @@ def _ranked_tokens(
 
 
 def _rank_of_token(token: NamedToken, chain: str, words: list[str]) -> int | None:
-    """How well the words name it. Some of them may name its chain, but not all."""
+    """How well the words name the token, 0 best. Some of them may name its chain, but not all."""
     if words == [token.address.casefold()]:
         return 0
     symbol, name = token.symbol.casefold(), token.name.casefold()
@@ -94,7 +94,7 @@ def _rank_of_token(token: NamedToken, chain: str, words: list[str]) -> int | Non
 
 
 def _rank(text: str, name: str) -> int | None:
-    """0 where the name is the text, 1 where it begins so, 2 where it holds it."""
+    """0 where the name equals the text, 1 where it begins with it, 2 where it contains it."""
     if text == name:
         return 0
     if len(text) < LEAST_LETTERS or text not in name:
@@ -124,7 +124,7 @@ _KINDS: Final = {"chains": "Chain", "tokens": "Token", "blocked_addresses": "Blo
 
 
 class Hit(Struct, frozen=True):
-    """Something beside transfers: what it is, what it is called, more about it, and its page."""
+    """A result other than a transfer: its kind, its title, more about it, and its page."""
 
     kind: str
     title: str
@@ -133,7 +133,7 @@ class Hit(Struct, frozen=True):
 
 
 class SearchView(ConsoleView):
-    """What the box at the top of each page leads to."""
+    """The page of the search box at the top of each page."""
 
     access = {"index": READ}
 
@@ -146,7 +146,7 @@ class SearchView(ConsoleView):
 
     @expose("/")
     def index(self) -> ResponseReturnValue:
-        """What was found; where that is one thing, its page."""
+        """The results; where there is only one, its page."""
         typed = request.args.get("q", "").replace("\0", "").strip()[:LONGEST_TYPED]
         if not typed:
             return self.render("console/search/index.html", typed="", result=None, hits=[])

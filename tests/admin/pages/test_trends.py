@@ -56,7 +56,7 @@ def test_what_became_of_transfers_of_a_day(gateway: Gateway) -> None:
     assert (day.total.begun, day.total.failed, day.total.success_ppm) == (5, 1, 666_666)
     (usdt,) = day.tokens
     assert (usdt.symbol, usdt.volume, usdt.fees, usdt.fees_ppm) == ("USDT", 4000, 20, 10_000)
-    assert usdt.kept[-2:] == (10, 0)
+    assert usdt.retained[-2:] == (10, 0)
     month = trend(gateway.database, gateway.snapshots, Period.MONTH)
     assert len(month.spans) == 30 and month.total.begun == 6 and month.tokens[0].volume == 5000
 
