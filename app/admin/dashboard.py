@@ -225,8 +225,8 @@ REFRESH_SECONDS: Final = 15
 """The seconds after which an open page requests its panels again."""
 
 SHARED_FOR: Final = timedelta(seconds=10)
-"""Pages that refresh themselves share what was read within this time in seconds. It is shorter than their
-interval, so a page never returns to an earlier state."""
+"""Pages that refresh themselves share what was read within this time. It is shorter than their interval, so a
+page never returns to an earlier state."""
 
 
 class HomeView(ConsoleView):
@@ -249,7 +249,7 @@ class HomeView(ConsoleView):
         return self._rendered(self._recent(), "console/dashboard/parts_alone.html")
 
     def _recent(self) -> Dashboard:
-        """What was read a moment ago, shared by all users. Each process caches its own."""
+        """The parts that were read a moment ago, shared by all users. Each process has its own cache."""
         now = current(Database).clock()
         if self._shared is None or not timedelta(0) <= now - self._shared.now < SHARED_FOR:
             self._shared = Dashboard(current(Database), current(SnapshotSource))
@@ -300,9 +300,9 @@ def _panel(title: str, name: str, caller: Callable[[], Any], more: str = "") -> 
     except Exception as error:  # one failed panel must not fail the page
         _report(title, error)
         content = _complaint(error)
-    beside = Markup(' <span class="faint">{}</span>').format(more) if more else ""
+    note = Markup(' <span class="faint">{}</span>').format(more) if more else ""
     return Markup('<section class="card" id="{}">\n  <h2>{}{}</h2>\n{}</section>').format(
-        name, title, beside, content
+        name, title, note, content
     )
 
 

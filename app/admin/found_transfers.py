@@ -65,7 +65,7 @@ def hex_digits(text: str) -> str:
 
 
 def is_link(text: str) -> bool:
-    """Whether the text is an address of the web, such as that of a transaction in an explorer."""
+    """Whether the text is a web address, such as of a transaction in an explorer."""
     return bool(_LINK.fullmatch(text.strip()))
 
 
@@ -105,7 +105,7 @@ _WORD: Final = re.compile(r"[0-9A-Za-z_-]{1,128}", re.ASCII)
 
 
 class Found(StrEnum):
-    """What the text turned out to be."""
+    """How the text was recognized."""
 
     TRANSFER = "transfer"
     TRANSACTION = "transaction"

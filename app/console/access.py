@@ -26,7 +26,7 @@ from app.console.caller import allow_forms
 _log = logging.getLogger(__name__)
 
 FILE_FIELD: Final = "file"
-"""What each form that takes a file calls it."""
+"""The name of the file in each form that accepts one."""
 
 READ_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 

@@ -108,7 +108,7 @@ TOKEN_FIELD = "csrf_token"  # noqa: S105  its name, not one
 def unexpected_field_complaint(known: Iterable[str]) -> str | None:
     """The message for a request with fields that its form does not have; None where there are none.
 
-    Ignoring such a field would let its sender believe that it counted.
+    If such a field were ignored, its sender would believe that it counted.
     """
     unexpected = sorted({*request.form, *request.files} - {*known, TOKEN_FIELD})
     if not unexpected:

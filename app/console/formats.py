@@ -32,7 +32,7 @@ class Tone(StrEnum):
     WAITING_FOR_USER = "waiting_for_user"
 
 
-# Browsers name those before them, too: Edge says Chrome and Safari, Chrome says Safari. First match counts.
+# Browsers also name older ones: Edge names Chrome and Safari, Chrome names Safari. The first match counts.
 _BROWSERS: Final = (
     (re.compile(r"Edg(?:e|A|iOS)?/"), "Edge"),
     (re.compile(r"OPR/|Opera"), "Opera"),

@@ -22,7 +22,7 @@ class BlockedAddresses:
     __slots__ = ("_until",)
 
     def __init__(self, blocks: Iterable[tuple[str, datetime | None]]) -> None:
-        """Take accounts with the time their block ends, None for never; the longest block counts."""
+        """Add accounts with the end of their block, None for never; the longest block counts."""
         self._until: dict[str, datetime | None] = {}
         for address, until in blocks:
             _latest_only(self._until, account_key(address), until)
@@ -45,9 +45,9 @@ class BlockedNetworks:
     __slots__ = ("_size", "_tables")
 
     def __init__(self, blocks: Iterable[tuple[str, datetime | None]]) -> None:
-        """Take networks such as ``203.0.113.0/24``, without host bits, with the time their block ends.
+        """Add networks such as ``203.0.113.0/24``, without host bits, with the end of their block.
 
-        :raises ValueError: for what is no network.
+        :raises ValueError: a text is not a network.
         """
         tables: dict[tuple[int, int], dict[int, datetime | None]] = {}
         for cidr, until in blocks:

@@ -118,7 +118,7 @@ def _shown(value: Any) -> str:
 
 
 def _in_tokens(change: Change, key: str, value: Any, decimals: Decimals) -> Any:
-    """An amount with its token, as far as the decimals are known; any other value as it is."""
+    """An amount with its token where the decimals are known; any other value unchanged."""
     column = change.section.columns.get(key)
     unit = None if column is None else column.unit
     if not isinstance(value, str) or unit is None or unit.symbol != "symbol":
@@ -166,7 +166,7 @@ def in_words(changes: Sequence[Change]) -> str:
 
 
 def compare(section: Section, present: Iterable[Row], wanted: Iterable[Row]) -> list[Change]:
-    """How the present rows differ from those of the document. Rows that agree are omitted."""
+    """The differences of the present rows from those of the document. Equal rows are omitted."""
     rest = {section.identity(row): row for row in in_turns(present)}
     found = []
     for index, after in enumerate(in_turns(wanted)):

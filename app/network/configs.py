@@ -1,6 +1,6 @@
 """The transfer configs: chains, tokens, pairs and ways for clients (docs/interface.md#transfer-configs).
 
-A client takes a way through the pools to exist for every symbol that two chains list with
+A client assumes a way through the pools for every symbol that two chains list with
 ``token.xfer_disabled`` false, unless ``blocked_bridge_direct`` names it (docs/interface.md#transfer-configs).
 """
 

@@ -1,4 +1,4 @@
-"""What the network's configuration says about transfers: tokens, contracts, validators."""
+"""The facts of the configuration about transfers: tokens, contracts, validators."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class NetworkFacts(Struct, frozen=True):
     """Of the routes with a fixed rate other than 1."""
 
     def symbol_of(self, taken: Taken) -> str | None:
-        """The symbol of what was taken: the one that the send names, else that of its token's address."""
+        """The symbol of the taken token: the one that the send names, else by its token's address."""
         if taken.symbol is not None or taken.token is None:
             return taken.symbol
         address = parse_evm_address(taken.token)
@@ -141,7 +141,7 @@ class NetworkFacts(Struct, frozen=True):
         return own or self.tokens.get(PoolKey(pair.source(kind), pair.symbol))
 
     def _taking(self, taken: Taken, symbol: str | None = None) -> list[PairFacts]:
-        """The pairs of which the source is the chain that takes such a deposit or burn.
+        """The pairs whose source chain takes such a deposit or burn.
 
         :param symbol: only pairs of this symbol; None for any.
         """
@@ -194,7 +194,7 @@ class NetworkFacts(Struct, frozen=True):
         return found.pop() if len(found) == 1 else None
 
     def is_unlisted(self, taken: Taken) -> bool:
-        """Whether contracts are listed for such a send, and the one that it names is none of them."""
+        """Whether contracts are listed for such a send, but not the one that it names."""
         if taken.contract is None:
             return False
         serving = self._serving_symbol(taken)
@@ -211,8 +211,8 @@ class NetworkFacts(Struct, frozen=True):
     def _serving_symbol(self, taken: Taken) -> list[tuple[bytes | None, ...]]:
         """The contracts of the token's pairs.
 
-        They take it for any chain: where no pair has the chain that the send names, those of the others serve
-        it. A burn towards a third chain (burn, then mint) is one of these.
+        They take it for any chain: where no pair has the destination of the send, the contracts of the other
+        pairs count. A burn towards a third chain (burn, then mint) is one of these.
         """
         if taken.kind is SendKind.POOL:
             bridge = self.pool_bridges.get(taken.src_chain_id)
@@ -282,10 +282,10 @@ class NetworkFacts(Struct, frozen=True):
         return amount * int(10**dst.decimals) // int(10**src.decimals)
 
     def worth(self, amount: int, taken: Taken) -> Fraction | None:
-        """What a send's amount buys before fees, in destination units; None while a token is unknown.
+        """A send's amount at its route's rate without fees, in destination units; None for an unknown token.
 
-        At the fixed rate of its route. Where there is none the rate is 1: of pegged pairs, and of a curve,
-        for what a curve gives depends on balances that every event moves (docs/interface.md#anomalies).
+        Without a fixed rate the rate is 1: for pegged pairs, and for a curve, whose price depends on balances
+        that every event changes (docs/interface.md#anomalies).
         """
         src, dst = self.tokens_of(taken)
         symbol = self.symbol_of(taken)

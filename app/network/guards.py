@@ -30,7 +30,7 @@ PAIR_CONTRACTS: Final = (
 """The columns of a pair's contract and of its further contracts, by side."""
 
 PAIR_TOKENS: Final = (("org_chain_id", "org_token"), ("pegged_chain_id", "pegged_token"))
-"""The columns of a pair's chain and of what the pair says of its token there, by side."""
+"""The columns of a pair's chain and of the pair's values for its token there, by side."""
 
 PIN: Final = ("pinned_base_fee", "pinned_until")
 
@@ -74,7 +74,7 @@ def _unknown_tokens(document: Rows) -> Iterator[str]:
     for index, row in enumerate(document["pools"]):
         if (row["chain_id"], row["symbol"]) not in known:
             yield f"pools[{index}]: there is no token {row['symbol']} on chain {row['chain_id']}"
-    for index, row in enumerate(document["routes"]):  # a block may come before what it blocks
+    for index, row in enumerate(document["routes"]):  # a block may name what is not configured yet
         for column in _PAIRS_OF_CHAINS["routes"]:
             if (row[column], row["symbol"]) not in known:
                 yield f"routes[{index}].{column}: there is no token {row['symbol']} on chain {row[column]}"
@@ -142,7 +142,7 @@ class PairSide(Struct, frozen=True):
     """One side of a pegged pair: the columns of its contracts, and the sends that these take.
 
     ``destination`` is set where only sends of the pair use this side; a burn may go to a third chain.
-    ``token`` is what the pair says of the token that they send.
+    ``token`` is the column with the pair's values for the token that they send.
     """
 
     kind: SendKind

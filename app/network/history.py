@@ -213,7 +213,7 @@ def row_history(database: Database, subject: str, *, before: int | None, limit: 
 
 
 def row_of_change(database: Database, change: AuditedChange) -> tuple[Section, Row | None] | None:
-    """The section of the row that the change is about, and the row as it is now, where it is there."""
+    """The section of the row that the change is about, and the present row, where there is one."""
     documented = change.after or change.before or {}
     section = section_of(change.subject, documented)
     if section is None:

@@ -85,12 +85,12 @@ class PoolState(Struct, frozen=True):
 
     @property
     def epoch_rest(self) -> int | None:
-        """What may still be sent from the pool in this epoch; under 0 where the cap was lowered since."""
+        """What can still be sent from the pool in this epoch; under 0 where the cap was lowered since."""
         return None if self.epoch_cap is None else self.epoch_cap - self.epoch_volume
 
     @property
     def total_rest(self) -> int | None:
-        """What the pool takes until it is at its total cap; under 0 where it is over it."""
+        """What the pool accepts until it reaches its total cap; under 0 where it exceeds the cap."""
         return None if self.total_cap is None else self.total_cap - self.balance
 
     def moved_by(self, change: PoolCounters, epoch_volume: int = 0) -> PoolState:

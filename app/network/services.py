@@ -83,7 +83,7 @@ class _CachedSnapshot(Struct, frozen=True):
 
 
 class NetworkSnapshots:
-    """One for each process, shared by its threads. It has no thread of its own, so it survives a fork."""
+    """One for each process, shared by its threads. It starts no thread, so it survives a fork."""
 
     def __init__(
         self,

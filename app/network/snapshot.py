@@ -39,7 +39,7 @@ _NO_TOKEN: Final = _zeroes(Token)
 
 
 class ConfigIndex:
-    """Chain and token objects as the configs' answer has them: what the messages have, and no more.
+    """Chain and token objects as in the configs' answer, with only the fields of the messages.
 
     Never changed once built.
 

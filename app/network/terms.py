@@ -59,8 +59,8 @@ class NetworkTerms(Struct, frozen=True):
     ``pools`` hold opening values, ``routes`` the configured base fee: what events add is read
     with each request. ``pegged`` has burn → mint resolved; a block of both directions has two entries in
     ``blocks``. ``tokens`` are those that chains list, and those that only a pair has. ``symbol_chains``
-    and ``destinations`` are names of chains for messages; ``spellings`` are symbols by what is equal of them
-    in any letter case, for messages, too.
+    and ``destinations`` are names of chains for messages; ``spellings`` are symbols by
+    their form without letter case, also for messages.
     """
 
     chains: Mapping[ChainId, ChainTerms]
@@ -233,7 +233,7 @@ def _tiers(row: Row) -> tuple[FeeTier, ...] | None:
 def _pegged_terms(pairs: Iterable[Row], tokens: Mapping[PoolKey, TokenTerms]) -> dict[RouteKey, PeggedTerms]:
     """Both directions of every pair, and burn → mint between the pegged chains of one original.
 
-    A pair between two chains goes before burn → mint; of several originals the lowest chain id.
+    A pair between two chains takes precedence over burn → mint; of several originals the lowest chain id.
     """
     direct: dict[RouteKey, PeggedTerms] = {}
     siblings: defaultdict[PoolKey, list[tuple[Row, TokenTerms | None]]] = defaultdict(list)

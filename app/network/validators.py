@@ -76,7 +76,7 @@ class ValidatorSet:
         return self.cannot_sign is None and power >= self.quorum
 
     def power_of(self, address: bytes) -> int | None:
-        """Return the member's power, None for one who is not in the set."""
+        """Return the member's power, None for an address that is not in the set."""
         return self._powers.get(address)
 
     @property

@@ -16,7 +16,7 @@ FINALIZED: Final = "finalized"
 """The finality of chains whose nodes know it: the block tag that they answer."""
 
 Finality = int | Literal["finalized"]
-"""How many blocks deep a block is final, or the node's own word for it."""
+"""How many blocks deep a block is final, or the node's tag for it."""
 
 RPC_NAME: Final = re.compile(r"RPC_URL_[A-Z0-9_]+")
 """Names of environment variables that may hold the URL of a node. No other variable can be named."""
@@ -38,7 +38,7 @@ class WatchTerms(Struct, frozen=True, kw_only=True):
     :param finality: when a range is read for the second time.
     :param poll_seconds: between two reads of the newest blocks.
     :param rpc: names of the environment variables that hold the nodes' URLs, the preferred one first.
-    :param pool_bridge: the contract of the chain's pools; None where it has none, or none of the EVM.
+    :param pool_bridge: the contract of the chain's pools; None where it has none, or not an EVM one.
     :param vaults: contracts on this chain that take deposits of pegged pairs.
     :param bridges: contracts on this chain that mint and burn for pegged pairs.
     :param disabled: the chain takes no new transfers. It is still read, as transfers under way continue.

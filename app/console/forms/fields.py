@@ -69,7 +69,7 @@ class TextValueField(Field):
         """Read what depends on other fields of the form, once all of them have their texts."""
 
     def complain(self, *messages: str) -> None:
-        """Note what is wrong with what was typed, before the form is validated."""
+        """Add errors of what was typed, before the form is validated."""
         self.process_errors.extend(messages)
 
     def parse(self, text: str) -> Any:
@@ -116,7 +116,7 @@ class TextValueField(Field):
 
     @property
     def hint(self) -> str:
-        """The text in human units, as far as they are known; shown below the input."""
+        """The text in human units where they are known; shown below the input."""
         return self.hint_for(self.text)
 
     def hint_for(self, text: str, part: str = "") -> str:
@@ -266,7 +266,7 @@ class ChoiceField(TextValueField, SelectFieldBase):
         self.complaint = complaint or self.complaint
 
     def iter_choices(self) -> Iterator[Choice]:
-        """The choices, after that of nothing."""
+        """The choices; the empty one is first."""
         choices = self.choices()
         if self.empty is not None or self.text not in dict(choices):
             yield Choice("", self.empty or "Choose …", False, {})

@@ -33,7 +33,7 @@ class Fault(Protocol):
 
     @property
     def message(self) -> str:
-        """What is wrong, in words."""
+        """The error in words."""
 
 
 class ConsoleForm(FlaskForm):

@@ -1,6 +1,6 @@
 """Reads numbers and times as people type them, or copy them from a page. All forms use it.
 
-Pages group digits by spaces, so every form takes them grouped.
+Pages group digits by spaces, so every form accepts them grouped.
 """
 
 from __future__ import annotations

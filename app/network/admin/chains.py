@@ -64,7 +64,7 @@ class StopSeveral:
 
     @expose("/stop", methods=("GET", "POST"))
     def stop_several(self) -> ResponseReturnValue:
-        """Stop them: the effects, the reason and what to type, on one page."""
+        """Stop them: one page has the effects, the reason and what to type."""
         return self._switch(stop=True)
 
     @expose("/resume", methods=("GET", "POST"))
@@ -93,7 +93,7 @@ class StopSeveral:
         return self._page(form, switch)
 
     def _page(self, form: SwitchChainsForm, switch: Switch) -> ResponseReturnValue:
-        """The page with the effects of now; the list where no chain would be switched."""
+        """The page with the present effects; the list where no chain would be switched."""
         try:
             # The plan requires a reason, on which the effects do not depend.
             preview = previewed(form, replace(switch, reason=switch.reason or "to be given"))
@@ -207,7 +207,7 @@ class ChainsView(StopSeveral, NetworkView):
 
     @expose("/<int:key>/stop", methods=("GET", "POST"))
     def stop(self, key: int) -> ResponseReturnValue:
-        """Stop a chain: the reason, its name typed, and what it will do, on one page."""
+        """Stop a chain: one page has the reason, the typed name and the effects."""
         row = self.shown_row(key)
         if row.values["disabled"]:
             flash(f"{row.values['name']} is already stopped.", "warning")

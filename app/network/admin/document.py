@@ -63,7 +63,7 @@ class DocumentForm(PreviewedForm):
 
 
 class ApplyForm(DocumentForm):
-    """What was picked of a document."""
+    """The picked differences of a document."""
 
     row = HiddenField()
     whole = HiddenField()

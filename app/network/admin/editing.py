@@ -150,7 +150,7 @@ class NetworkView(ListView):
         return self.of.describe(self.values_of(row))
 
     def history_url(self, row: Any) -> str:
-        """The page of the row's history, with what it was at any time."""
+        """The page of the row's history, and the row at any time."""
         return url_for("history.index", subject=self.subject(row))
 
     def side_tables(self, row: Mapping[str, Any]) -> Sequence[SideTable]:
@@ -189,7 +189,7 @@ class NetworkView(ListView):
 
     @expose("/<int:key>", methods=("GET", "POST"))
     def edit(self, key: int) -> ResponseReturnValue:
-        """Look at a row and change it."""
+        """Show a row and change it."""
         row = self._row(key)
         if request.method == "GET":
             if row is None:
@@ -276,7 +276,7 @@ class NetworkView(ListView):
         return self.attempt(Attempt(edit, form, row, again))
 
     def attempt(self, on: Attempt, *, save: bool = False) -> ResponseReturnValue:
-        """Preview the edit, or save it where it is confirmed; where it is refused, say why.
+        """Preview the edit, or save it where it is confirmed. A refused edit shows the reason.
 
         :param save: save without a preview, as the page of the form has shown the effects already.
         """

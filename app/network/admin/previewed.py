@@ -23,7 +23,7 @@ from app.parts import current
 class PreviewedForm(ConsoleForm):
     """A form whose effects are shown before they are saved: it is sent for the preview, then again to save.
 
-    ``fingerprint`` is that of what the operator was shown (``audit/services.py``); its data is
+    ``fingerprint`` identifies what the operator was shown (``audit/services.py``); its data is
     None where none was sent. ``typed`` is the name that sensitive changes require to be typed,
     ``proposal_reason`` the reason of a change that waits for a second operator, ``note`` a remark for the
     audit log. ``decimals_shown`` are the decimals used by the preview; empty before the preview.

@@ -1,4 +1,4 @@
-"""Blocking addresses or networks, one or many at once. It adds to what is blocked and removes nothing."""
+"""Blocks addresses or networks, one or many at once. Blocks are only added, never removed."""
 
 from __future__ import annotations
 

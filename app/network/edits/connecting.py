@@ -1,4 +1,4 @@
-"""Connecting a chain: its tokens, pools, routes and opening validators at once, like those of another."""
+"""Connects a chain: adds its tokens, pools, routes and opening validators together, copied from another."""
 
 from __future__ import annotations
 

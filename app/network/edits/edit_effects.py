@@ -72,7 +72,7 @@ def _effect(lines: list[str], one: str, several: str, severity: Severity) -> Eff
 
 
 def _why_no_account(text: str) -> str:
-    """Why a text looks like no account; empty where it looks like one."""
+    """Why a text does not look like an account; empty where it does."""
     raw = parse_evm_address(text)
     if raw is None:
         if _HASH.fullmatch(text):
@@ -190,7 +190,7 @@ def _of_validators(changes: Sequence[Change]) -> Iterator[Effect]:
 
 
 def _dated(rows: Mapping[str, list[Row]], now: datetime) -> Mapping[str, Sequence[Row]]:
-    """The rows that count now. A new route has a time in them, which it otherwise gets when it is saved."""
+    """The rows that count now. A new route gets its time here, before it is saved."""
     dated: list[Row] = [{"base_fee_changed_at": now} | row for row in rows["routes"]]
     return {**in_force(rows, now), "routes": dated}
 

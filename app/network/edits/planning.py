@@ -139,7 +139,7 @@ def plan_edits(
     So a route may be added together with its pools, and a chain removed together with its tokens. Unchanged
     rows are not part of it.
 
-    :param as_document: whether they come from a network document, which may hold what the console's forms
+    :param as_document: whether they come from a network document, which may have what the console's forms
         refuse: opening values of a pool that is there, a stopped chain without a reason, a pin that has
         ended.
     :raises EditRefused: ``Invalid``, ``Conflict`` or ``InUse``. The errors say which edit they are about.

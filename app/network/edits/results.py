@@ -38,7 +38,7 @@ class Preview(Struct, frozen=True):
 
     ``needs_typed``: a name that has to be typed before the edit is saved. With ``waits`` it is not saved
     but proposed to a second operator. ``audited`` are the rows before and after, where several are edited
-    together; ``fingerprint`` is that of the rows as they are, for the save to hand back.
+    together; ``fingerprint`` is of the present rows, which the save sends back.
     """
 
     subject: str
@@ -57,7 +57,7 @@ class Preview(Struct, frozen=True):
 
 
 class FieldError(Struct, frozen=True):
-    """What is wrong with a value. ``path`` is empty, or such as ``perc_fee_tiers[1].ppm``.
+    """An error of a value. ``path`` is empty, or such as ``perc_fee_tiers[1].ppm``.
 
     ``edit`` is the number of the edit that it is about, where several are made together.
     """

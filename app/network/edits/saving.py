@@ -139,8 +139,9 @@ class Description(Struct, frozen=True):
 class NetworkChange(PlannedChange, frozen=True, kw_only=True):
     """A change of the network, planned from the present rows, wherever it was requested.
 
-    ``rows`` are the rows that it changes. ``before`` and ``after`` are those of every section but the blocked
-    ones, as far as effects follow from them. ``detail`` is what its audit record says, ``note`` a remark.
+    ``rows`` are the rows that it changes. ``before`` and ``after`` are the rows of every section except
+    blocked accounts and networks, where effects depend on them. ``detail`` is the text of its audit record,
+    ``note`` a remark.
     """
 
     described: Description

@@ -28,11 +28,11 @@ _VALIDATES: Final = "validates"
 
 
 class Unit(Struct, frozen=True):
-    """What an amount counts: which keys of the row say it.
+    """The unit of an amount: the keys of the row that define it.
 
     :param chain: holds the chain whose token is meant.
-    :param decimals: holds decimals that go before those of the chain's token; ``pair.decimal`` is the key
-        of an object.
+    :param decimals: holds decimals that count before those of the chain's token; ``pair.decimal`` is the
+        key of an object.
     :param symbol: holds the symbol.
     :param contract: holds a contract. Where it is an EVM address the unit is the coin of an EVM chain, unless
         the chain lists a token of the symbol.
@@ -73,8 +73,8 @@ class Declared(Struct, frozen=True):
     :param unit: of an amount.
     :param start: what the form of a new row starts with, where that is not the default.
     :param after: the input that precedes its input, where that is not the one of the column before.
-    :param always: the document has it even where it has its default. Without, it is left out there: so
-        gateways from before the column read the document, and people only what is special.
+    :param always: the document has it even where it has its default. Otherwise it is omitted there: so older
+        gateways can read the document, and people read only what is special.
     :param opening: given with a new row, and not edited afterwards: the event feed counts what follows.
     :param copied: a chain that is connected after another one's example starts with its value.
     :param least: a column of the same row that it must not be below, where both are given.

@@ -70,7 +70,7 @@ class _InTurns(list[Any]):
 
 
 class ListOf(fields.List[Any]):
-    """A JSON array; that of a section may have a hundred thousand rows."""
+    """A JSON array. A section's array may have a hundred thousand rows."""
 
     default_error_messages = {"invalid": "must be a list"}
 

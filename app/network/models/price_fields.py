@@ -1,4 +1,4 @@
-"""What the document says of prices: rates, tiers of the protocol fee, and bounds of amounts."""
+"""Prices in the document: rates, tiers of the protocol fee, and bounds of amounts."""
 
 from __future__ import annotations
 

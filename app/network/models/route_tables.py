@@ -170,8 +170,8 @@ def known_of_pairs() -> tuple[str, ...]:
 class PeggedPair(Base):
     """A token locked in a vault on its original chain and minted on another.
 
-    Its tokens are those of its chains, as far as ``org_token`` and ``pegged_token`` say nothing else. A chain
-    need not list the token: that they say enough then is for the document's rules.
+    Its tokens are those of its chains, except for the values in ``org_token`` and ``pegged_token``. A chain
+    need not list the token: the document's rules then check that these values suffice.
     """
 
     __tablename__ = "pegged_pairs"

@@ -21,7 +21,7 @@ MAX_DEPTH: Final = 1_000_000
 
 
 class BlocksOrFinalized(fields.Field[Finality]):
-    """A number of blocks, or the word by which nodes name the last block that is final."""
+    """A number of blocks, or the tag by which nodes name the last final block."""
 
     default_error_messages = {"invalid": f'must be an integer from 0 to {MAX_DEPTH} or "{FINALIZED}"'}
 
