@@ -1,5 +1,5 @@
-"""Facts that contradict each other. The events are kept, the status table decides the answer, and
-operators are shown the anomaly (docs/interface.md#anomalies).
+"""Facts that contradict each other. The events stay in the log, the status table decides the answer, and
+operators see the anomaly (docs/interface.md#anomalies).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from app.transfers.status import StandingEvents
 from app.values.codes import XferStatus
 
 LARGEST_PAYOUT = Fraction(105, 100)
-"""A payout of more than this share of what the amount sent buys is not a payout of that transfer."""
+"""A payout above this share of what the amount sent is worth cannot be a payout of that transfer."""
 
-LEAST_KEPT_POWER = Fraction(1, 3)
+LEAST_RETAINED_POWER = Fraction(1, 3)
 
 
 class AnomalyKind(StrEnum):
@@ -58,7 +58,7 @@ class AnomalyKind(StrEnum):
 
 
 class Anomaly(Struct, frozen=True):
-    """One contradiction, the events that make it, and when the first and the last of them happened."""
+    """One contradiction, its events, and when the first and the last of them happened."""
 
     kind: AnomalyKind
     detail: str
@@ -73,7 +73,7 @@ def _of(kind: AnomalyKind, detail: str, events: Iterable[Event]) -> Anomaly:
 
 
 def anomalies_of_transfer(
-    standing: StandingEvents,
+    canonical: StandingEvents,
     uncontradicted: Sequence[RefundPrepared],
     facts: NetworkFacts,
     paid_ids: PaidIds,
@@ -81,31 +81,32 @@ def anomalies_of_transfer(
 ) -> list[Anomaly]:
     """The anomalies of one transfer, at most one of each kind.
 
-    :param uncontradicted: the standing refund requests that no fact proves false.
+    :param canonical: the transfer's canonical events.
+    :param uncontradicted: the canonical refund requests that no fact proves false.
     :param paid_ids: withdraw ids of its requests that were paid for other transfers.
     :param misplaced: events that were read on another chain than the transfer's own.
     """
     found = (
-        _refund_and_release(standing),
-        _released_twice(standing),
-        _different_sends(standing),
-        _payout_too_large(standing, facts),
-        _failed_and_sent(standing),
-        _bad_and_success(standing),
+        _refund_and_release(canonical),
+        _released_twice(canonical),
+        _different_sends(canonical),
+        _payout_too_large(canonical, facts),
+        _failed_and_sent(canonical),
+        _bad_and_success(canonical),
         _different_requests(uncontradicted),
-        _release_before_send(standing),
-        _delay_pays_at_once(standing),
-        _unlisted_contract(standing, facts),
-        _withdraw_id_paid(standing, paid_ids),
+        _release_before_send(canonical),
+        _delay_pays_at_once(canonical),
+        _unlisted_contract(canonical, facts),
+        _withdraw_id_paid(canonical, paid_ids),
         _read_on_another_chain(misplaced),
     )
     return [anomaly for anomaly in found if anomaly is not None]
 
 
-def _refund_and_release(standing: StandingEvents) -> Anomaly | None:
-    refunds: list[Event] = [*standing.withdraws]
-    refunds += [e for e in standing.every(NetworkStatus) if e.xfer_status is XferStatus.REFUND_DONE]
-    releases = standing.every(TransferReleased)
+def _refund_and_release(canonical: StandingEvents) -> Anomaly | None:
+    refunds: list[Event] = [*canonical.withdraws]
+    refunds += [e for e in canonical.every(NetworkStatus) if e.xfer_status is XferStatus.REFUND_DONE]
+    releases = canonical.every(TransferReleased)
     if not refunds or not releases:
         return None
     return _of(
@@ -115,20 +116,20 @@ def _refund_and_release(standing: StandingEvents) -> Anomaly | None:
     )
 
 
-def _released_twice(standing: StandingEvents) -> Anomaly | None:
-    releases = standing.every(TransferReleased)
+def _released_twice(canonical: StandingEvents) -> Anomaly | None:
+    releases = canonical.every(TransferReleased)
     hashes = {release.dst_tx_hash for release in releases}
     if len(hashes) < 2:
         return None
     return _of(AnomalyKind.RELEASED_TWICE, f"released by {len(hashes)} different transactions", releases)
 
 
-def _different_sends(standing: StandingEvents) -> Anomaly | None:
-    sends = standing.every(TransferSent)
+def _different_sends(canonical: StandingEvents) -> Anomaly | None:
+    sends = canonical.every(TransferSent)
     contents = {
         (e.kind, e.src_chain_id, e.dst_chain_id, e.amount, e.sender, e.receiver, e.src_tx_hash) for e in sends
     }
-    # A report that leaves one of these out says nothing else than one that has it.
+    # A report that leaves one of these out does not contradict a report that has it.
     left_out = ({getattr(e, name) for e in sends} - {None} for name in ("symbol", "token", "contract"))
     different = max(len(contents), *map(len, left_out))
     if different < 2:
@@ -136,17 +137,19 @@ def _different_sends(standing: StandingEvents) -> Anomaly | None:
     return _of(AnomalyKind.DIFFERENT_SENDS, f"{different} different sends", sends)
 
 
-def _payout_too_large(standing: StandingEvents, facts: NetworkFacts) -> Anomaly | None:
-    send = standing.first(TransferSent)
+def _payout_too_large(canonical: StandingEvents, facts: NetworkFacts) -> Anomaly | None:
+    send = canonical.first(TransferSent)
     if send is None:
         return None
-    told = [(event, event.amount) for event in standing.every(TransferReleased) if event.amount is not None]
-    if not told:
+    amounts = [
+        (event, event.amount) for event in canonical.every(TransferReleased) if event.amount is not None
+    ]
+    if not amounts:
         return None
     worth = facts.worth(send.amount, send.taken)
     if worth is None:
         return None
-    excessive = [event for event, amount in told if amount > LARGEST_PAYOUT * worth]
+    excessive = [event for event, amount in amounts if amount > LARGEST_PAYOUT * worth]
     if not excessive:
         return None
     return _of(
@@ -156,8 +159,8 @@ def _payout_too_large(standing: StandingEvents, facts: NetworkFacts) -> Anomaly 
     )
 
 
-def _failed_and_sent(standing: StandingEvents) -> Anomaly | None:
-    failures, sends = standing.every(TransferFailed), standing.every(TransferSent)
+def _failed_and_sent(canonical: StandingEvents) -> Anomaly | None:
+    failures, sends = canonical.every(TransferFailed), canonical.every(TransferSent)
     if not failures or not sends:
         return None
     return _of(
@@ -165,8 +168,8 @@ def _failed_and_sent(standing: StandingEvents) -> Anomaly | None:
     )
 
 
-def _bad_and_success(standing: StandingEvents) -> Anomaly | None:
-    statuses = standing.every(NetworkStatus)
+def _bad_and_success(canonical: StandingEvents) -> Anomaly | None:
+    statuses = canonical.every(NetworkStatus)
     bad = [event for event in statuses if event.xfer_status.is_bad]
     success = [event for event in statuses if event.xfer_status is XferStatus.SUCCESS]
     if not bad or not success:
@@ -183,22 +186,22 @@ def _different_requests(uncontradicted: Sequence[RefundPrepared]) -> Anomaly | N
     return _of(AnomalyKind.DIFFERENT_REQUESTS, f"{len(requests)} different refund requests", uncontradicted)
 
 
-def _release_before_send(standing: StandingEvents) -> Anomaly | None:
-    send, release = standing.first(TransferSent), standing.first(TransferReleased)
+def _release_before_send(canonical: StandingEvents) -> Anomaly | None:
+    send, release = canonical.first(TransferSent), canonical.first(TransferReleased)
     if send is None or release is None or release.at >= send.at:
         return None
     return _of(AnomalyKind.RELEASE_BEFORE_SEND, "released before it was sent", [release, send])
 
 
-def _delay_pays_at_once(standing: StandingEvents) -> Anomaly | None:
-    """A delay queue pays in a transaction of its own: who reports both of one took queuing for paying."""
+def _delay_pays_at_once(canonical: StandingEvents) -> Anomaly | None:
+    """One transaction cannot queue and pay: a delay queue pays in a later one. A reporter mixed them up."""
     delays: list[TransferDelayed | RefundDelayed] = [
-        *standing.every(TransferDelayed),
-        *standing.every(RefundDelayed),
+        *canonical.every(TransferDelayed),
+        *canonical.every(RefundDelayed),
     ]
     payouts: list[TransferReleased | RefundCompleted] = [
-        *standing.every(TransferReleased),
-        *standing.every(RefundCompleted),
+        *canonical.every(TransferReleased),
+        *canonical.every(RefundCompleted),
     ]
     found: list[Event] = []
     for delay in delays:
@@ -216,8 +219,8 @@ def _transaction(event: TransferDelayed | TransferReleased | RefundDelayed | Ref
     return event.dst_tx_hash if isinstance(event, TransferDelayed | TransferReleased) else event.tx_hash
 
 
-def _unlisted_contract(standing: StandingEvents, facts: NetworkFacts) -> Anomaly | None:
-    send = standing.first(TransferSent)
+def _unlisted_contract(canonical: StandingEvents, facts: NetworkFacts) -> Anomaly | None:
+    send = canonical.first(TransferSent)
     if send is None or not facts.is_unlisted(send.taken):
         return None
     return _of(
@@ -228,11 +231,11 @@ def _unlisted_contract(standing: StandingEvents, facts: NetworkFacts) -> Anomaly
     )
 
 
-def _withdraw_id_paid(standing: StandingEvents, paid_ids: PaidIds) -> Anomaly | None:
+def _withdraw_id_paid(canonical: StandingEvents, paid_ids: PaidIds) -> Anomaly | None:
     if not paid_ids:
         return None
-    ids = {event.id: withdraw_id_of(event.wd_onchain) for event in standing.every(RefundPrepared)}
-    requests = [event for event in standing.every(RefundPrepared) if ids[event.id] in paid_ids]
+    ids = {event.id: withdraw_id_of(event.wd_onchain) for event in canonical.every(RefundPrepared)}
+    requests = [event for event in canonical.every(RefundPrepared) if ids[event.id] in paid_ids]
     if not requests:
         return None
     paid_id = ids[min(requests, key=lambda e: e.order).id] or b""
@@ -256,14 +259,14 @@ def _read_on_another_chain(misplaced: Sequence[TransferEvent]) -> Anomaly | None
 def anomalies_of_rotations(
     opening: ValidatorSet | None, rotations: Sequence[tuple[ValidatorsUpdated, ValidatorSet]]
 ) -> Iterator[Anomaly]:
-    """Rotations that keep less than a third of the power before them.
+    """Rotations that retain less than a third of the previous power.
 
     :param opening: the set before the first rotation, where one is configured.
-    :param rotations: the standing ones in their order (``ValidatorsUpdated.order``).
+    :param rotations: the canonical ones in their order (``ValidatorsUpdated.order``).
     """
     previous = opening
     for event, members in rotations:
-        if previous is not None and members.retained_power_share(previous) < LEAST_KEPT_POWER:
+        if previous is not None and members.retained_power_share(previous) < LEAST_RETAINED_POWER:
             yield _of(
                 AnomalyKind.ROTATION_KEEPS_TOO_LITTLE,
                 f"the new validator set of chain {event.chain_id} keeps less than a third of the "

@@ -1,8 +1,8 @@
-"""What an event says: whether two reports agree, what they say together, what is left of a pruned one.
+"""The contents of events: whether two reports agree, how they are combined, and digests of pruned events.
 
-Fields that may be missing tell more about a fact where they are there, and nothing where they are not. So
-reports agree unless a field that both have differs, and together they say what either has
-(docs/interface.md#event-ids). Of a pruned event, digests of its id and its content are stored.
+An optional field that is missing says nothing about a fact. So two reports agree unless a field that both
+have differs, and combined they have every field that either has (docs/interface.md#event-ids). Of a pruned
+event, digests of its id and its content are stored.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _REQUIRED_FIELDS: Final = {
 
 
 def agree(one: Event, other: Event) -> bool:
-    """Whether two reports under one key can be of one fact."""
+    """Whether two reports with the same key can be about the same fact."""
     if type(one) is not type(other):
         return False
     if any(getattr(one, name) != getattr(other, name) for name in _REQUIRED_FIELDS[type(one)]):
@@ -45,7 +45,7 @@ def agree(one: Event, other: Event) -> bool:
 
 
 def together(known: E, reported: E) -> E:
-    """What two reports that agree say together; ``known`` itself where the other adds nothing."""
+    """Two reports that agree, combined; ``known`` itself where the other adds nothing."""
     added = {
         name: value
         for name in OPTIONAL_FIELDS[type(known)]
@@ -55,7 +55,7 @@ def together(known: E, reported: E) -> E:
 
 
 def without_optional(event: E) -> E:
-    """The event as a report with nothing but the required fields has it."""
+    """The event with its required fields only."""
     nothing: dict[str, Any] = dict.fromkeys(OPTIONAL_FIELDS[type(event)])
     return replace(event, **nothing)
 
@@ -74,20 +74,19 @@ Canonical = Callable[[Event], str]
 
 
 def id_digest(event_id: str) -> bytes:
-    """What is kept of a pruned event's id: 16 bytes, too many for two ids to meet by chance."""
+    """The stored digest of a pruned event's id: 16 bytes, too many for two ids to collide by chance."""
     return blake2b(event_id.encode(), digest_size=16).digest()
 
 
 def subject_digest(subject: str) -> bytes:
-    """What is kept of what a pruned event was about, to tell events of the same id apart."""
+    """The stored digest of a pruned event's subject, in 8 bytes. It distinguishes events of the same id."""
     return blake2b(subject.encode(), digest_size=8).digest()
 
 
 def content_digest(event: Event, canonical: Canonical) -> bytes:
-    """What is kept of its content: enough to tell another content of the same id.
+    """The stored digest of an event's content: enough to recognise another content of the same id.
 
-    Eight bytes for what every report of the event has, and six for each further field: of its name and
-    of its value.
+    Eight bytes for the required fields, and six for each further field: two for its name, four for its value.
     """
     further = (
         _digest(name, NAME_BYTES) + _digest(f"{name} {value!r}", VALUE_BYTES)
@@ -98,26 +97,26 @@ def content_digest(event: Event, canonical: Canonical) -> bytes:
 
 
 def whole_digest(event: Event, canonical: Canonical) -> bytes:
-    """The eight bytes that were kept of the whole content before fields could be missing."""
+    """The eight bytes that were stored of the whole content before fields could be missing."""
     return _digest(f"{event.type} {canonical(event)}", CONTENT_BYTES)
 
 
-def _agrees(kept: bytes, event: Event, canonical: Canonical) -> bool:
-    """Whether the event can be the one of which this digest was kept."""
+def _agrees(stored: bytes, event: Event, canonical: Canonical) -> bool:
+    """Whether the event can be the one of which this digest was stored."""
     found = content_digest(event, canonical)
-    if kept[:CONTENT_BYTES] != found[:CONTENT_BYTES]:
-        if kept == whole_digest(event, canonical):
+    if stored[:CONTENT_BYTES] != found[:CONTENT_BYTES]:
+        if stored == whole_digest(event, canonical):
             return True
         if isinstance(event, TransferSent) and event.symbol is None and is_proven(event):
-            return True  # what was pruned named a symbol, and what a proven send says follows from its id
-        if kept[:CONTENT_BYTES] != _digest_with_symbol(event, canonical):
+            return True  # the pruned event named a symbol; the content of a proven send follows from its id
+        if stored[:CONTENT_BYTES] != _digest_with_symbol(event, canonical):
             return False
-    known, reported = _further(kept), _further(found)
+    known, reported = _further(stored), _further(found)
     return all(known[name] == reported[name] for name in known.keys() & reported.keys())
 
 
 def _digest_with_symbol(event: Event, canonical: Canonical) -> bytes | None:
-    """What was kept of a send while its symbol was among what every report has."""
+    """The digest that was stored of a send while its symbol was a required field."""
     if not isinstance(event, TransferSent):
         return None
     return whole_digest(replace(without_optional(event), symbol=event.symbol), canonical)
@@ -134,7 +133,7 @@ def _digest(text: str, size: int) -> bytes:
 
 
 class PrunedMatch(Enum):
-    """What of an event was pruned."""
+    """Whether an event, or only its transfer, was pruned."""
 
     NOTHING = auto()
     SAME_EVENT = auto()
@@ -145,20 +144,20 @@ class PrunedMatch(Enum):
 
 
 class Pruned(Struct, frozen=True):
-    """Of some events and their transfers those that were pruned."""
+    """Which of some events and of their transfers were pruned."""
 
     contents: Mapping[EventKey, bytes] = field(default_factory=dict)
     """Digests of contents."""
     transfers: Set[bytes] = frozenset()
     targets: Set[str] = frozenset()
-    """Ids that a retraction names and that were of pruned events."""
+    """Ids of pruned events that a retraction names."""
     canonical: Canonical = repr
 
     def match(self, event: Event) -> PrunedMatch:
-        """What of the event was pruned. Only whole transfers ever are."""
+        """Whether the event or its transfer was pruned. Only whole transfers are."""
         if not isinstance(event, TransferEvent) or event.transfer_id not in self.transfers:
             return PrunedMatch.NOTHING
-        kept = self.contents.get(event.key)
-        if kept is None:
+        stored = self.contents.get(event.key)
+        if stored is None:
             return PrunedMatch.TRANSFER
-        return PrunedMatch.SAME_EVENT if _agrees(kept, event, self.canonical) else PrunedMatch.OTHER_CONTENT
+        return PrunedMatch.SAME_EVENT if _agrees(stored, event, self.canonical) else PrunedMatch.OTHER_CONTENT

@@ -1,8 +1,8 @@
 """A transfer's progress for programs: is it over and final, who acts next, when to request again.
 
-The times follow docs/interface.md#progress: questions get closer as the release gets likely. After the 90th
-percentile they get rarer, for whoever has waited a day does not care about minutes. Where no latencies are
-known they follow the time since the send, for the length of a block is configured nowhere.
+The times follow docs/interface.md#progress: requests get more frequent as the release gets likely. After the
+90th percentile they get rarer: after a day of waiting, minutes do not matter. Where no latencies are known
+they follow the time since the send, because the time between two blocks is not configured.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from app.values.identifiers import BlockNumber
 
 
 class FinalBy(StrEnum):
-    """Why an end is final: its block is, or no block is known and a reporter's word is all there is."""
+    """Why an end is final: its block is final, or no block is known and only a reporter says so."""
 
     BLOCK = "block"
     REPORTED = "reported"
 
 
 class ChainDepth(Struct, frozen=True):
-    """How far a chain has been read: its highest block, None where that is not known.
+    """How far a chain has been read. ``head`` is its highest block, None where that is not known.
 
-    ``finalized``: the newest block that is final by its watcher, -1 before there is one; None where the
+    ``finalized``: the newest block that its watcher found final, -1 before there is one; None where the
     gateway does not read the chain itself.
     """
 
@@ -42,12 +42,12 @@ UNREAD: Final = ChainDepth()
 def is_final(
     block: BlockNumber, depth: ChainDepth, finality: Finality | None, block_delay: int | None
 ) -> bool:
-    """Whether no reorganisation of the chain is to be expected that reaches a block.
+    """Whether no reorganisation is expected to reach a block.
 
-    Where nothing is known of the chain, it is not: who waits for an end waits for a block that tells.
+    False where nothing is known of the chain: then the transfer stays open until a block is reported.
 
-    :param finality: as it is configured. The nodes' own word counts where the gateway reads it itself.
-    :param block_delay: what counts where there is no finality; None where the chain is not configured.
+    :param finality: as configured. ``FINALIZED``: the nodes' own value counts where the gateway reads it.
+    :param block_delay: counts where there is no finality; None where the chain is not configured.
     """
     if finality == FINALIZED and depth.finalized is not None:
         return block <= depth.finalized
@@ -56,19 +56,19 @@ def is_final(
 
 
 SHORTEST: Final = 2
-"""Seconds between two questions at least."""
+"""Seconds between two requests at least."""
 
 LONGEST: Final = 300
-"""Seconds between two questions at most."""
+"""Seconds between two requests at most."""
 
 UNHURRIED: Final = 60
-"""Seconds between two questions while only the user, or nobody that is known, can move the transfer."""
+"""Seconds between two requests while only the user, or no known party, can move the transfer."""
 
 BEFORE_THE_MEDIAN: Final = 4
-"""Before the route's median a question comes after this part of the time that is left to it."""
+"""Before the route's median the next request comes after the time left to it, divided by this."""
 
 AFTER_THE_MEDIAN: Final = 8
-"""From there to the 90th percentile there are this many questions; later, so many parts of the delay."""
+"""From the median to the 90th percentile there are so many requests. Later the delay is divided by this."""
 
 
 class NextActor(StrEnum):
@@ -87,11 +87,11 @@ class RouteTimes(Struct, frozen=True):
 
 
 UNKNOWN_TIMES: Final = RouteTimes(0, 0)
-"""Of a route without transfers: each question comes after a part of the time that has passed."""
+"""Of a route without transfers: the time to the next request is a part of the time that has passed."""
 
 
 class Progress(Struct, frozen=True):
-    """``next_poll_seconds`` is 0 where nothing is expected to change any more: then nobody needs to ask."""
+    """``next_poll_seconds`` is 0 where nothing is expected to change: no further request is needed."""
 
     terminal: bool
     next_actor: NextActor
@@ -117,7 +117,7 @@ _TOWARDS_RELEASE: Final = frozenset(
 
 
 def follows_route(status: TransferHistoryStatus) -> bool:
-    """Whether such a transfer is on its way to its release, for which its route's latencies count."""
+    """Whether a transfer of this status is on its way to its release, so its route's latencies count."""
     return status in _TOWARDS_RELEASE
 
 
@@ -132,10 +132,10 @@ def progress_of(
 ) -> Progress:
     """The progress of a transfer at ``now``.
 
-    :param sent_at: of the standing send, from which latencies count; None where there is none.
-    :param status_since: of the event that decides the status; None where none does.
-    :param times: of its route; looked at only where :func:`follows_route`.
-    :param final_by: why its end is final; None while that is not, or where it is at none.
+    :param sent_at: the time of the canonical send, from which latencies count; None where there is none.
+    :param status_since: the time of the event that decides the status; None where none does.
+    :param times: those of its route; used only where :func:`follows_route`.
+    :param final_by: why its end is final; None where it has not ended or its end is not final.
     """
     if final_by is not None:
         return over(final_by)
@@ -150,9 +150,10 @@ def progress_of(
 
 
 def poll_seconds(elapsed: float, times: RouteTimes) -> int:
-    """When to ask again, in whole seconds from ``SHORTEST`` to ``LONGEST``.
+    """When to request again, in whole seconds from ``SHORTEST`` to ``LONGEST``.
 
-    Who asks by it sees a transfer that takes as long as the median less than ``SHORTEST`` later.
+    A client that follows it sees the release less than ``SHORTEST`` late where a transfer takes as long as
+    the median.
 
     :param elapsed: seconds since the send; under 0, where clocks differ, it counts as 0.
     """

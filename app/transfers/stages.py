@@ -1,4 +1,4 @@
-"""A transfer's course in stages, and which transfers have been at one for too long."""
+"""The stages of a transfer, and which transfers have been at one for too long."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class StageName(StrEnum):
 
 
 class Progress(StrEnum):
-    """Where a transfer is with a stage. ``SKIPPED``: a later one is reached, this one was never reported."""
+    """How far a transfer is with a stage. ``SKIPPED``: it was never reported, but a later one was."""
 
     DONE = "done"
     CURRENT = "current"
@@ -58,7 +58,7 @@ class Progress(StrEnum):
 
 
 class Stage(Struct, frozen=True):
-    """One stage; ``at`` is the time of the earliest standing event that reports it."""
+    """One stage; ``at`` is the time of the earliest canonical event that reports it."""
 
     name: StageName
     progress: Progress
@@ -70,25 +70,25 @@ Sign = Callable[[StandingEvents], list[TransferEvent]]
 
 
 def _of(event_type: type[TransferEvent]) -> Sign:
-    def events(standing: StandingEvents) -> list[TransferEvent]:
-        return standing.every(event_type)
+    def events(canonical: StandingEvents) -> list[TransferEvent]:
+        return canonical.every(event_type)
 
     return events
 
 
 def _network_says(*statuses: XferStatus) -> Sign:
-    def events(standing: StandingEvents) -> list[TransferEvent]:
-        return [event for event in standing.every(NetworkStatus) if event.xfer_status in statuses]
+    def events(canonical: StandingEvents) -> list[TransferEvent]:
+        return [event for event in canonical.every(NetworkStatus) if event.xfer_status in statuses]
 
     return events
 
 
 def _either(one: Sign, other: Sign) -> Sign:
-    return lambda standing: [*one(standing), *other(standing)]
+    return lambda canonical: [*one(canonical), *other(canonical)]
 
 
-def _refund_under_way(standing: StandingEvents) -> list[TransferEvent]:
-    return [*standing.refunds_under_way]
+def _refund_under_way(canonical: StandingEvents) -> list[TransferEvent]:
+    return [*canonical.refunds_under_way]
 
 
 _BAD: Final = tuple(status for status in XferStatus if status.is_bad)
@@ -126,51 +126,53 @@ _REACHED: Final[dict[Status, StageName]] = {
     Status.TRANSFER_CONFIRMING_YOUR_REFUND: StageName.REFUND_SUBMITTED,
     Status.TRANSFER_REFUNDED: StageName.REFUNDED,
 }
-"""The last stage that a status has behind it. For other statuses the reported events decide."""
+"""The last stage that is done at a status. For other statuses the reported events decide."""
 
 
 def stages_of(
-    standing: StandingEvents, status: Status, asked_at: datetime | None = None
+    canonical: StandingEvents, status: Status, requested_at: datetime | None = None
 ) -> tuple[Stage, ...]:
-    """The stages of the course that the transfer takes by its status.
+    """The stages that a transfer of this status goes through.
 
-    The first stage that is not behind it is the current one, unless the transfer is over or nothing of it
-    stands. Signatures short of a quorum are shown, but the stage of signing is not done.
+    The first stage that is not done is the current one, unless the transfer is over or has no canonical
+    event. Signatures short of a quorum are shown, but the stage of signing is not done.
 
-    :param asked_at: when the user asked for the refund, which begins it where no event does.
+    :param requested_at: when the user requested the refund. That begins it where no event does.
     """
-    found = [(name, sorted(sign(standing), key=lambda e: e.order)) for name, sign in _path(standing, status)]
+    found = [
+        (name, sorted(sign(canonical), key=lambda e: e.order)) for name, sign in _path(canonical, status)
+    ]
     reached = _reached(found, status)
-    if asked_at is not None and status is Status.TRANSFER_REQUESTING_REFUND:
+    if requested_at is not None and status is Status.TRANSFER_REQUESTING_REFUND:
         reached = max(reached, [name for name, _ in found].index(StageName.REFUND_REQUESTED) + 1)
     stages = _stages(found, reached, at_rest=status in RESTING_STATUSES)
-    return tuple(_begun(stage, asked_at) for stage in stages)
+    return tuple(_begun(stage, requested_at) for stage in stages)
 
 
-def _begun(stage: Stage, asked_at: datetime | None) -> Stage:
-    """The stage; where no event reports that the refund began, it began when the user asked."""
-    if stage.name is not StageName.REFUND_REQUESTED or stage.at is not None or asked_at is None:
+def _begun(stage: Stage, requested_at: datetime | None) -> Stage:
+    """The stage. Where no event reports that the refund began, it began when the user requested it."""
+    if stage.name is not StageName.REFUND_REQUESTED or stage.at is not None or requested_at is None:
         return stage
     progress = Progress.DONE if stage.progress is Progress.SKIPPED else stage.progress
-    return replace(stage, progress=progress, at=asked_at)
+    return replace(stage, progress=progress, at=requested_at)
 
 
-def _path(standing: StandingEvents, status: Status) -> tuple[tuple[StageName, Sign], ...]:
-    """Its stages: the ordinary ones, and those that something was reported of."""
+def _path(canonical: StandingEvents, status: Status) -> tuple[tuple[StageName, Sign], ...]:
+    """The ordinary stages, and those that have reported events."""
     if status is Status.TRANSFER_FAILED:
         return (*_START[:1], *_FAILURE)
-    delayed = status is Status.TRANSFER_DELAYED or standing.every(TransferDelayed)
+    delayed = status is Status.TRANSFER_DELAYED or canonical.every(TransferDelayed)
     delay = _DELAY if delayed else ()
-    refund_path = (*_REFUND, *(_REFUND_DELAY if standing.every(RefundDelayed) else ()), *_REPAYMENT)
+    refund_path = (*_REFUND, *(_REFUND_DELAY if canonical.every(RefundDelayed) else ()), *_REPAYMENT)
     if status in REFUND_STATUSES:
-        payout = _PAYOUT if standing.every(TransferReleased) else ()
+        payout = _PAYOUT if canonical.every(TransferReleased) else ()
         return (*_START, *_DECISION, *delay, *payout, *refund_path)
-    refund = tuple(stage for stage in refund_path if stage[1](standing))
+    refund = tuple(stage for stage in refund_path if stage[1](canonical))
     return (*_START, *_DECISION, *refund, *delay, *_PAYOUT)
 
 
 def _reached(found: list[tuple[StageName, list[TransferEvent]]], status: Status) -> int:
-    """How many stages are behind the transfer."""
+    """How many stages are done."""
     names = [name for name, _ in found]
     if status is Status.TRANSFER_CONFIRMING_YOUR_REFUND and StageName.REFUND_DELAYED in names:
         return names.index(StageName.REFUND_DELAYED) + 1
@@ -199,11 +201,11 @@ Pair = tuple[int, int]
 
 TIMES_THE_MEDIAN: Final = 3
 WITHOUT_MEDIAN: Final = timedelta(hours=1)
-"""How long a state may last on a route that had no release in the last 7 days, or that is not known."""
+"""How long a state may last where the two chains are not known or had no release in the last 7 days."""
 
 
 class MustAct(StrEnum):
-    """Who has to act before a transfer moves on: each has a list of its own."""
+    """Who has to act before a transfer moves on. Each has its own list."""
 
     BRIDGE = "bridge"
     USER = "user"
@@ -220,7 +222,7 @@ STATUSES: Final[Mapping[MustAct, tuple[Status, ...]]] = {
     ),
     MustAct.USER: (Status.TRANSFER_TO_BE_REFUNDED, Status.TRANSFER_REFUND_TO_BE_CONFIRMED),
 }
-"""The states of each list. To ask for a refund (6) and to claim it (8) is the user's."""
+"""The states of each list. The user has to request a refund (6) and to claim it (8)."""
 
 
 class Thresholds(Struct, frozen=True):
@@ -230,26 +232,26 @@ class Thresholds(Struct, frozen=True):
 
     @classmethod
     def of(cls, twice_medians: Mapping[Pair, int]) -> Thresholds:
-        """Three times each median; an odd microsecond of the product is cut.
+        """Three times each median, rounded down to a microsecond.
 
         :param twice_medians: of each pair, in microseconds.
         """
         return cls({pair: _threshold(twice) for pair, twice in twice_medians.items()})
 
     def allowed(self, src_chain_id: int | None, dst_chain_id: int | None) -> timedelta:
-        """How long it may last there."""
+        """How long a state may last on these two chains."""
         if src_chain_id is None or dst_chain_id is None:
             return WITHOUT_MEDIAN
         return self.by_pair.get((src_chain_id, dst_chain_id), WITHOUT_MEDIAN)
 
     @property
     def least(self) -> timedelta:
-        """The shortest of them: no transfer is stuck before."""
+        """The shortest threshold: no transfer is stuck before."""
         return min([WITHOUT_MEDIAN, *self.by_pair.values()])
 
     @property
     def longest(self) -> timedelta:
-        """The longest of them: after that every transfer is stuck."""
+        """The longest threshold: after that every transfer is stuck."""
         return max([WITHOUT_MEDIAN, *self.by_pair.values()])
 
 

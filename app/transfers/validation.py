@@ -1,7 +1,7 @@
-"""What becomes of a reported event: it is accepted, repeated or refused.
+"""Validates reported events: each is accepted, repeated or refused.
 
-Nothing here reads a database or a clock. Everything that a verdict rests on is in ``Known``, loaded once
-for a segment of the feed; each event is judged with the events accepted before it in the same segment.
+Nothing here reads a database or a clock. Everything that a verdict depends on is in ``Known``, which is
+loaded once for a segment of the feed. Events accepted earlier in the segment count for those after them.
 The rules are in docs/interface.md#event-feed, #event-ids, #standing and #refused-events.
 """
 
@@ -35,7 +35,7 @@ from app.values.identifiers import ChainId
 
 
 class LatestAcceptance(Struct, frozen=True):
-    """What the log has last under a key: position, number of the acceptance, and the event."""
+    """The newest log entry of a key: its position, the number of the acceptance, and the event."""
 
     seq: int
     occurrence: int
@@ -43,9 +43,9 @@ class LatestAcceptance(Struct, frozen=True):
 
 
 class LogEntry(Struct, frozen=True):
-    """One acceptance to be appended to the log. The first acceptance of a key has occurrence 0.
+    """One acceptance to append to the log. The first acceptance of a key has occurrence 0.
 
-    ``chains`` are those that the reporter of an event about a transfer is limited to; None: all.
+    ``chains``, of an event about a transfer: the chains its reporter is limited to; None: all.
     """
 
     seq: int
@@ -61,16 +61,16 @@ class Accepted(Struct, frozen=True):
 
 
 class Repeated(Struct, frozen=True):
-    """The event was accepted before and stands. ``entry`` is set where it is logged all the same."""
+    """The event was accepted before and is canonical. ``entry`` is set where it is logged again."""
 
     entry: LogEntry | None = None
 
 
 class Refused(Struct, frozen=True):
-    """The event is not taken; ``reason`` is what its reporter reads.
+    """The event is not accepted; ``reason`` is the text for its reporter.
 
-    ``two_contents``: the key is known with other content, which is raised as an anomaly. ``aside``: it may
-    turn out right without being sent again.
+    ``two_contents``: the key is known with other content, which becomes an anomaly. ``aside``: the event is
+    quarantined, because it may become acceptable without being sent again.
     """
 
     reason: str
@@ -80,27 +80,27 @@ class Refused(Struct, frozen=True):
 
 Verdict = Accepted | Repeated | Refused
 
-# A transfer has a send, a payout, some statuses. A reporter that sends hundreds of them is broken or means
-# harm: the whole log of a transfer is read with each event about it, and each signature is held against every
-# request. The bounds are each reporter's own, so that nobody uses up another's.
+# A transfer has a send, a payout, some statuses. A reporter that sends hundreds of them is broken or hostile.
+# They cost time: each event reads the transfer's whole log, and each signature is checked against every
+# request. Each reporter has its own bounds, so none can use up another's.
 MAX_REQUESTS: Final = 64
-"""Refund requests of one transfer that are taken from one reporter: there is rarely a second."""
+"""Refund requests of one transfer that one reporter may send. There is rarely a second."""
 
 MAX_OF_A_TYPE: Final = 256
-"""Its other events of one type, acceptances after a reorganisation included."""
+"""Other events of one type of a transfer, including acceptances after a reorganisation."""
 
 MAX_ROTATIONS: Final = 4096
-"""Validator sets of one chain, each as often as it is accepted: eleven years of one a day. All are read where
-one is reported out of the chain's order, and with a reorganisation."""
+"""Acceptances of validator sets of one chain: eleven years of one a day. All are read at a reorganisation and
+where one is reported out of the chain's order."""
 
 MAX_OF_A_LIMITED: Final = 512
-"""All events of one transfer that are taken from one reporter that is limited to some chains."""
+"""All events of one transfer that a reporter limited to some chains may send."""
 
 
 def most_of(event: TransferEvent) -> int | None:
     """How many acceptances of the event's type one reporter may have of one transfer; None: any number.
 
-    Signatures have bounds of their own (``domain.refund.limits``).
+    Signatures have bounds of their own (``app.transfers.signatures``).
     """
     if isinstance(event, RefundSigned):
         return None
@@ -108,16 +108,16 @@ def most_of(event: TransferEvent) -> int | None:
 
 
 Told = dict[tuple[bytes | ChainId, str], int]
-"""By transfer, or of validator sets by chain, and type, how many acceptances a reporter has.
+"""How many acceptances a reporter has, by transfer (of validator sets: by chain) and event type.
 
-What is far from any bound may be missing.
+Counts far below their bounds may be missing.
 """
 
 
 def too_many(event: Event, told: Told, *, is_limited: bool = False) -> str | None:
-    """Why no more of this type is taken about the transfer from this reporter; None where it is.
+    """Why this reporter may send no more events of this type about the transfer; None where it may.
 
-    :param is_limited: the reporter is limited to some chains: its signatures may wait for ever.
+    :param is_limited: the reporter is limited to some chains, so its signatures may wait for ever.
     """
     if isinstance(event, ValidatorsUpdated) and told.get((event.chain_id, event.type), 0) >= MAX_ROTATIONS:
         return (
@@ -154,49 +154,49 @@ class ReporterScope(Protocol):
         """The chains that it is limited to; None: all."""
 
     def refusal(self, event: Event, known: Callable[[], Origin]) -> str | None:
-        """Why the event is outside; None where it is not. ``known``: its transfer's chains."""
+        """Why the event is outside the scope, or None. ``known`` returns the chains of its transfer."""
 
 
 class ChainLimits(Struct, frozen=True):
-    """What bounds a reorg of a chain; None where nothing is known."""
+    """What bounds a reorg of a chain. None: not known."""
 
     highest_block: int | None = None
     """How far the chain has been read."""
     pruned_up_to: int | None = None
-    """The highest block in which a pruned event stood."""
+    """The highest block that had a pruned event."""
 
 
 class Known(Struct, kw_only=True):
-    """Everything that the verdicts about one segment rest on. ``note`` adds what the segment itself adds."""
+    """Everything that the verdicts about one segment depend on. ``note`` adds the segment's own events."""
 
     scope: ReporterScope
     max_reorg_blocks: int
     next_seq: int
     """The position in the log that the next entry gets."""
     last_reversal: int = 0
-    """The position of the newest reorg or retraction: whatever was accepted later stands."""
+    """The position of the newest reorg or retraction. Everything accepted later is canonical."""
     latest: dict[EventKey, LatestAcceptance] = field(default_factory=dict)
     histories: dict[bytes, TransferHistory] = field(default_factory=dict)
     """Of every transfer that an event of the segment is about."""
     steps: dict[bytes, list[TransferHistory]] = field(default_factory=dict)
     """By transfer, in the order of the log, its history after each entry that the segment added of it."""
     fallen: Set[EventKey] = frozenset()
-    """Events about no transfer whose latest acceptance does not stand."""
+    """Events about no transfer whose latest acceptance is not canonical."""
     not_needed: Set[EventKey] = frozenset()
-    """Signatures that stand and are not in the histories: another one of their signer counts."""
+    """Canonical signatures that are not in the histories, because another one of their signer counts."""
     dropped: Set[EventKey] = frozenset()
-    """Heads of chains that the log had and does not need any more."""
+    """Heads of chains that the log had and no longer needs."""
     pruned: Pruned = field(default_factory=Pruned)
-    """With the ids that a retraction of the segment names."""
+    """Includes the ids that retractions of the segment name."""
     facts: NetworkFacts = field(default_factory=NetworkFacts)
     """Loaded where the segment has an event about a transfer."""
     chain_limits: Mapping[int, ChainLimits] = field(default_factory=dict)
-    """Of the chains that the segment has reorgs of."""
+    """Those of the chains that the segment has reorgs of."""
     told: Told | None = None
-    """What the reporter has told about the transfers and chains; None where that has no bound."""
+    """The reporter's acceptances; None where it has no bounds."""
 
     def note(self, entry: LogEntry) -> None:
-        """Let the events that follow be judged with this entry in the log."""
+        """Add the entry to the log that the following events are validated with."""
         event = entry.event
         self.next_seq = entry.seq + 1
         self.latest[event.key] = LatestAcceptance(entry.seq, entry.occurrence, event)
@@ -213,12 +213,12 @@ class Known(Struct, kw_only=True):
 
 
 def is_barrier(event: Event) -> bool:
-    """Whether events after this one are judged by other facts: it is a segment of its own."""
+    """Whether later events are validated by other facts, so that this one is a segment by itself."""
     return isinstance(event, ChainReorged | ValidatorsUpdated | EventsRetracted)
 
 
 def validate_segment(events: Iterable[Event], known: Known) -> list[Verdict]:
-    """Judge events in their order, each with those before it; ``known`` is what it comes to at the end."""
+    """Validate events in their order, each with those before it. Accepted ones are added to ``known``."""
     verdicts: list[Verdict] = []
     for each in events:
         verdict = validate_event(each, known)
@@ -229,9 +229,9 @@ def validate_segment(events: Iterable[Event], known: Known) -> list[Verdict]:
 
 
 def validate_event(event: Event, known: Known) -> Verdict:
-    """The verdict about one event; changes nothing.
+    """The verdict about one event. Changes nothing.
 
-    The scope comes first: an event outside of it must not even raise an anomaly.
+    The scope is checked first: an event outside of it must not even raise an anomaly.
     """
     if (outside := known.scope.refusal(event, lambda: _origin(event, known))) is not None:
         return Refused(outside)
@@ -252,10 +252,10 @@ def validate_event(event: Event, known: Known) -> Verdict:
 
 
 def _comparable(event: Event, known: Known) -> LatestAcceptance | None:
-    """What the log has last under the event's key, of reporters that this one cannot contradict.
+    """The newest acceptance of the event's key that this reporter may be compared with.
 
-    What a limited reporter said about a transfer says nothing to reporters of other limits: it may be about
-    a transfer that is none of its.
+    Reports of a limited reporter are not compared with those of reporters with other limits: the transfer may
+    be outside its chains.
     """
     latest = known.latest.get(event.key)
     if latest is None or not isinstance(event, TransferEvent):
@@ -278,15 +278,15 @@ def _entry(event: Event, known: Known) -> LogEntry:
 
 
 def _validate_again(event: Event, latest: LatestAcceptance, known: Known) -> Verdict:
-    """The verdict about an event that was accepted before: whichever report said more, nothing is lost."""
-    told = together(latest.event, event)
-    entry = _entry(told, known)
-    if _stands(event, latest, known):
-        adds = told is not latest.event
-        if adds and isinstance(told, TransferSent) and (reason := send_refusal(told, known.facts)):
+    """The verdict about an event that was accepted before. The fields of both reports are combined."""
+    combined = together(latest.event, event)
+    entry = _entry(combined, known)
+    if _is_canonical(event, latest, known):
+        adds = combined is not latest.event
+        if adds and isinstance(combined, TransferSent) and (reason := send_refusal(combined, known.facts)):
             return Refused(reason)
-        return Repeated(entry if adds or _is_logged_again(told, latest, known) else None)
-    return _refusal(told, known) or Accepted(entry)
+        return Repeated(entry if adds or _is_logged_again(combined, latest, known) else None)
+    return _refusal(combined, known) or Accepted(entry)
 
 
 def _origin(event: Event, known: Known) -> Origin:
@@ -294,21 +294,21 @@ def _origin(event: Event, known: Known) -> Origin:
     return known.histories[event.transfer_id].origin() if isinstance(event, TransferEvent) else Origin()
 
 
-def _stands(event: Event, latest: LatestAcceptance, known: Known) -> bool:
+def _is_canonical(event: Event, latest: LatestAcceptance, known: Known) -> bool:
     if latest.seq > known.last_reversal or event.key in known.not_needed:
         return True
     if isinstance(event, TransferEvent):
-        standing = known.histories[event.transfer_id].standing()
-        return any(other.id == event.id for other in standing.every(type(event)))
+        canonical = known.histories[event.transfer_id].standing()
+        return any(other.id == event.id for other in canonical.every(type(event)))
     return event.key not in known.fallen
 
 
 def _is_logged_again(event: Event, latest: LatestAcceptance, known: Known) -> bool:
-    """Whether a repetition is logged although the event stands.
+    """Whether a repetition is logged although the event is canonical.
 
     A repeated reorg reverses again, however far the chain has been read by then: a sender that resends
-    everything makes the orphaned events stand first. And an event whose chain is not known yet may turn out
-    to have been reversed since its first acceptance: then this one counts.
+    everything first makes the orphaned events canonical again. Also logged is an event whose chain is not
+    known yet: a reorg may have reversed its first acceptance, and then this one counts.
     """
     if isinstance(event, ChainReorged):
         return True
@@ -341,7 +341,7 @@ def _refusal(event: Event, known: Known) -> Refused | None:
 
 
 def send_refusal(event: TransferSent, facts: NetworkFacts) -> str | None:
-    """Why a send is refused; None where it is taken."""
+    """Why a send is refused; None where it is accepted."""
     if event.symbol is None and event.token is None:
         return "symbol: must be given, or token with the token's address"
     if proof_of(event) is Proof.CONTRADICTED:
