@@ -1,4 +1,4 @@
-"""Refunds in the console: who has signed what, and the list of those that users requested."""
+"""Refunds in the console: who has signed what, and the list of users' requests."""
 
 from __future__ import annotations
 
@@ -26,12 +26,11 @@ class SignerLine(Struct, frozen=True):
 
 
 class RefundView(Struct, frozen=True):
-    """What signatures there are for a refund, and what is missing.
+    """The signatures of a refund, and what is missing.
 
-    ``power_signed`` of the ``quorum`` that is needed of ``power_total``; the latter two are None while
-    the source chain's validators are not known, and the quorum where their set cannot sign. ``valid``: the
-    contract pays when called now. ``missing`` says in words what keeps it from that. ``explanation`` is all
-    of ``getRefundEvidence``.
+    ``power_signed`` must reach ``quorum``, of ``power_total``. The latter two are None while the source
+    chain's validators are not known, and ``quorum`` where their set cannot sign. ``valid``: the contract pays
+    when called now. ``missing`` says in words why not. ``explanation`` is the whole of ``getRefundEvidence``.
     """
 
     valid: bool
@@ -93,7 +92,7 @@ def share_up(part: int, whole: int | None) -> str:
 
 
 class UserRequestsView(ListView):
-    """What users asked for."""
+    """Refund requests of users."""
 
     section = "Overview"
     model_class = UserRefundRequest

@@ -39,8 +39,8 @@ class CallArgument(Struct, frozen=True):
 class ContractCall(Struct, frozen=True):
     """The call that pays the refund.
 
-    ``arguments`` are empty and ``data`` is null unless the contract would take them now. ``data`` is the
-    whole call as it goes into a transaction to the contract: selector and ABI-encoded arguments, 0x hex.
+    ``arguments`` are empty and ``data`` is null unless the contract would accept them now. ``data`` is the
+    whole call for a transaction to the contract: selector and ABI-encoded arguments, 0x hex.
     """
 
     function: str
@@ -50,7 +50,7 @@ class ContractCall(Struct, frozen=True):
 
 
 def open_call(kind: SendKind) -> ContractCall:
-    """Return the call that a refund of this kind is paid by, as long as there is nothing to call it with."""
+    """Return the call that pays a refund of this kind, without arguments."""
     function = _CALL[kind][0]
     return ContractCall(function, f"{function}({','.join(_TYPES)})")
 
@@ -60,7 +60,7 @@ def refund_call(
 ) -> ContractCall:
     """Return the call with its arguments (docs/interface.md#withdraw-call): request, signatures, set.
 
-    ``signed`` are (signer, signature) that reach the quorum; the call carries no more of them than needed.
+    ``signed`` are (signer, signature) that reach the quorum; the call has only as many as needed.
     """
     opened = open_call(kind)
     sorted_sigs = [signature for _, signature in shortest_quorum(signed, validators)]
@@ -95,9 +95,9 @@ def delayed_call(delayed_id: str) -> ContractCall:
 def shortest_quorum(
     signed: Sequence[tuple[bytes, bytes]], validators: ValidatorSet
 ) -> tuple[tuple[bytes, bytes], ...]:
-    """Of (signer, signature) the fewest that reach the quorum, ascending by signer; all if they do not.
+    """The fewest (signer, signature) that reach the quorum, ascending by signer; all if they do not reach it.
 
-    Those with the most power are taken, of equal ones the lower address: each one more costs gas.
+    Those with the most power are used, of equal ones the lower address. Each signature costs gas.
     """
     chosen: list[tuple[bytes, bytes]] = []
     power = 0
@@ -122,7 +122,7 @@ def _encode(wd_onchain: bytes, sorted_sigs: Sequence[bytes], validators: Validat
 
 
 def _dynamic(parts: Sequence[bytes]) -> bytes:
-    """Parts of variable length: where each begins, counted from here, then the parts."""
+    """Encode parts of variable length: first the offset of each from here, then the parts."""
     offset, heads = _WORD * len(parts), b""
     for part in parts:
         heads += _number(offset)
@@ -152,7 +152,7 @@ class Funds(StrEnum):
 class DelayedFunds(Struct, frozen=True):
     """Funds in a delay queue. ``chain_id`` and ``contract`` say where the queue is; null where not known.
 
-    ``delayed_id`` is the contract's id of them, null where it was not reported. ``tx_link`` is the explorer's
+    ``delayed_id`` is the contract's id of the funds, null where not reported. ``tx_link`` is the explorer's
     page of the transaction that queued them, on the same chain; empty while unknown.
     """
 
@@ -183,7 +183,7 @@ def delayed_funds(
     contract: bytes | None,
     tx_hash: str | None,
 ) -> DelayedFunds:
-    """Funds that wait, without the link, which hangs on the chain's explorer."""
+    """Funds that wait. The link is left empty, because it depends on the chain's explorer."""
     return DelayedFunds(
         funds=funds.value,
         delayed_id=delayed_id,

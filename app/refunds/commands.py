@@ -28,7 +28,7 @@ _WIDTH: Final = 100
 
 
 def evidence_lines(shown: RefundExplanation) -> Iterator[str]:
-    """The lines: the verdict, what is missing, then the facts from the transfer to the signers."""
+    """The lines to print: the verdict, what is missing, then the facts from the transfer to the signers."""
     yield _verdict(shown)
     yield from _listed(shown.missing)
     yield ""
@@ -150,7 +150,7 @@ evidence = AppGroup("evidence", help="Evidence of refunds.")
 
 
 class _Unusable(Exception):
-    """There is nothing to judge; the message says what to do."""
+    """There is nothing to verify; the message says what to do."""
 
 
 class _Hash(click.ParamType[bytes]):

@@ -24,7 +24,7 @@ from app.values.identifiers import ChainId
 
 
 class OwnReason(Struct, frozen=True):
-    """One reason of the contract's own: a name for machines, and words for people."""
+    """One reason for which the contract may refuse: a name for machines, and words for people."""
 
     reason: str
     words: str
@@ -79,7 +79,7 @@ _CLOSED: Final[dict[TransferHistoryStatus, str]] = {
     _Is.TRANSFER_COMPLETED: "the transfer was completed",
     _Is.TRANSFER_DELAYED: "the release waits in the contract's delay queue",
 }
-"""Statuses after or beside a refund, whatever the evidence says."""
+"""Statuses at which nothing can be claimed, whatever the evidence says."""
 
 
 class Domain(Struct, frozen=True):
@@ -109,13 +109,13 @@ class OtherRequest(Struct, frozen=True):
 
 
 class RefundExplanation(Struct, frozen=True):
-    """A refund's evidence and the judgement of it.
+    """A refund's evidence and its validation.
 
     ``proven``: exactly one request has a quorum's signatures. ``valid``: it is proven and the contract
     would take it now, that is, the refund has not been paid or overtaken. What is not known is null.
-    ``status`` is the transfer's, null where evidence was judged without its transfer. ``request`` maps the
+    ``status`` is the transfer's, null where evidence was validated without its transfer. ``request`` maps the
     message's field names to values as text; ``withdraw_id`` is the pool kind's. ``may_refuse`` is what the
-    contract can still have against a valid call, ``delayed`` what waits in a delay queue.
+    contract may still object to a valid call, ``delayed`` what waits in a delay queue.
     """
 
     valid: bool
@@ -163,9 +163,9 @@ def explain_refund(
 ) -> RefundExplanation:
     """Explain a verdict for people and machines.
 
-    ``status`` is the transfer's; with another one than 8 a proven refund is not valid, because the
-    contract pays a refund once, and one that was overtaken (released, say) must not be claimed.
-    None leaves the status out of the judgement. ``delayed`` are funds that wait in a delay queue.
+    ``status`` is the transfer's. Unless it is 8, a proven refund is not valid, because the contract pays a
+    refund once, and one that was overtaken (by a release, say) must not be claimed. None: the status does
+    not count. ``delayed`` are funds that wait in a delay queue.
     """
     kind, shown, proven = ctx.kind, verdict.foremost, verdict.served is not None
     valid = proven and status in (None, _Is.TRANSFER_REFUND_TO_BE_CONFIRMED)
@@ -216,7 +216,7 @@ def _of_request(shown: RequestValidation | None) -> _OfRequest:
 
 
 class _OfValidators(TypedDict):
-    """Those that follow from the current validator set."""
+    """The fields that follow from the current validator set."""
 
     power_total: str | None
     quorum: str | None
@@ -234,11 +234,11 @@ def _of_validators(validators: ValidatorSet | None) -> _OfValidators:
 
 
 def against_set_hash(shown: RefundExplanation, set_hash: bytes) -> RefundExplanation:
-    """Judge again, knowing what the contract keeps of its validator set (``ssHash()``, 32 bytes)."""
-    kept = f"0x{set_hash.hex()}"
-    if shown.validator_set_hash in (None, kept):
+    """Validate again, with the hash of the validator set in the contract (``ssHash()``, 32 bytes)."""
+    stored = f"0x{set_hash.hex()}"
+    if shown.validator_set_hash in (None, stored):
         return shown
-    words = f"the signers and powers hash to {shown.validator_set_hash}, but the contract has {kept}"
+    words = f"the signers and powers hash to {shown.validator_set_hash}, but the contract has {stored}"
     call = replace(shown.call, arguments=(), data=None) if shown.call else None
     return replace(
         shown, valid=False, proven=False, call=call, missing=(*shown.missing, words), may_refuse=()
@@ -251,7 +251,7 @@ def _missing(
     status: TransferHistoryStatus | None,
     delayed: DelayedFunds | None,
 ) -> tuple[str, ...]:
-    """Say what keeps the contract from paying now: the transfer's status, else its evidence."""
+    """Why the contract does not pay now, in words: the transfer's status, else its evidence."""
     if delayed is not None:
         return (f"{delayed.words}, so there is nothing to claim",)
     if status in _CLOSED or (verdict.served and status is not None):
@@ -276,7 +276,7 @@ def _not_signed_words(verdict: RefundVerdict, validators: ValidatorSet | None) -
 def _call(
     kind: SendKind | None, shown: RequestValidation | None, validators: ValidatorSet | None
 ) -> ContractCall | None:
-    """The call of a refund of this kind; with arguments where a request is given that is valid."""
+    """The call of a refund of this kind, with arguments where ``shown`` is a valid request."""
     if kind is None:
         return None
     if shown and validators:
@@ -301,13 +301,13 @@ def _signer_rows(shown: RequestValidation | None, validators: ValidatorSet | Non
     )
 
 
-def _other(judgement: RequestValidation) -> OtherRequest:
+def _other(request: RequestValidation) -> OtherRequest:
     return OtherRequest(
-        wd_onchain=b64encode(judgement.wd_onchain).decode("ascii"),
-        digest=_hex(judgement.digest),
-        power_signed=str(judgement.power_signed),
-        reached=judgement.reached,
-        contradictions=judgement.contradictions,
+        wd_onchain=b64encode(request.wd_onchain).decode("ascii"),
+        digest=_hex(request.digest),
+        power_signed=str(request.power_signed),
+        reached=request.reached,
+        contradictions=request.contradictions,
     )
 
 

@@ -13,10 +13,10 @@ from app.values.identifiers import ChainId, TransferId
 
 
 class UserRefundRequest(Base):
-    """One ask for the refund of a transfer, of the first who asked. Who that was is not kept.
+    """The first request for the refund of a transfer. Who made it is not stored.
 
-    It is no projection: a replay leaves it. It goes when its transfer is pruned, so ``seq``, by which
-    reporters read on, must never be given twice.
+    It is no projection, so a replay does not change it. It is deleted when its transfer is pruned. ``seq``,
+    by which reporters read on, must never be used twice.
     """
 
     __tablename__ = "refund_asks"
@@ -31,8 +31,8 @@ class UserRefundRequest(Base):
 
 
 class SignatureAside(Base):
-    """A ``refund.signed`` that was refused and may turn out right: by no current validator, or one too many
-    that waits for its request. It is taken into the log when it does."""
+    """A quarantined ``refund.signed``: refused, because no current validator made it or too many wait for
+    their request. It is logged when it becomes valid."""
 
     __tablename__ = "signatures_aside"
 
@@ -45,7 +45,7 @@ class SignatureAside(Base):
 
 
 class SignatureNotNeeded(Base):
-    """An acceptance of a ``refund.signed`` whose signer signed the same request by another that counts."""
+    """An acceptance of a ``refund.signed`` whose signer has another, counting signature over the request."""
 
     __tablename__ = "signatures_not_needed"
 
@@ -54,7 +54,7 @@ class SignatureNotNeeded(Base):
 
 
 class PrunedWithdraw(Base):
-    """A withdraw id under which the refund of a pruned transfer was paid: nothing is paid under it again."""
+    """A withdraw id under which the refund of a pruned transfer was paid. The contract pays it only once."""
 
     __tablename__ = "pruned_withdraws"
 
@@ -63,7 +63,7 @@ class PrunedWithdraw(Base):
 
 
 class WithdrawId(Base):
-    """The id that a refund request of a transfer has in the pool bridge, and whether it was paid under it.
+    """The withdraw id of a transfer's refund request, and whether the transfer was paid under it.
 
     The contract pays an id once, whatever transfer the request refers to.
     """
@@ -82,7 +82,7 @@ class WithdrawId(Base):
 class WithdrawDone(Base):
     """A withdraw id that was used up in a block, by a refund or a withdrawal of liquidity.
 
-    By the standing event that says so. The same id on another chain is another id.
+    One row for the canonical event that says so. The same id on another chain is another id.
     """
 
     __tablename__ = "withdraws_done"

@@ -1,4 +1,4 @@
-"""What have the log and the requests for refunds about these transfers, and what was paid for which?"""
+"""Reads the logs of transfers, users' refund requests, and the withdraw ids that were paid."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from app.values.codes import TransferHistoryStatus
 from app.values.identifiers import ChainId, TransferId
 
 
-def asked_at(connection: Connection, transfer_ids: Collection[bytes]) -> dict[bytes, datetime]:
-    """When the refund of each of the transfers was asked for; those without an ask are left out."""
+def requested_at(connection: Connection, transfer_ids: Collection[bytes]) -> dict[bytes, datetime]:
+    """When the refund of each of the transfers was requested; those without a request are left out."""
     rows = connection.execute(
         select(UserRefundRequest.transfer_id, UserRefundRequest.at).where(
             UserRefundRequest.transfer_id.in_(transfer_ids)
@@ -43,7 +43,7 @@ def asked_at(connection: Connection, transfer_ids: Collection[bytes]) -> dict[by
 
 
 class UserRequestRow(NamedTuple):
-    """An ask. ``chain_id`` is the source of its transfer's send, None while no send is known."""
+    """A user's request. ``chain_id`` is the source chain of the transfer, None while no send is known."""
 
     seq: int
     transfer_id: TransferId
@@ -52,7 +52,7 @@ class UserRequestRow(NamedTuple):
 
 
 def user_requests_after(connection: Connection, after: int, limit: int) -> Sequence[UserRequestRow]:
-    """The next asks in the order of ``seq``, from the one behind ``after`` on."""
+    """The next requests with a ``seq`` above ``after``, in the order of ``seq``."""
     rows = connection.execute(
         select(
             UserRefundRequest.seq,
@@ -80,13 +80,13 @@ _TAKEN: Final = (
 )
 
 CHUNK: Final = 500
-"""Ids looked for in one statement."""
+"""Ids in one statement."""
 
 
 def ids_of_transfers(
     connection: Connection, transfer_ids: Collection[bytes]
 ) -> dict[TransferId, dict[bytes, bool]]:
-    """By transfer its withdraw ids, each with whether it was paid under it."""
+    """The withdraw ids of each transfer, each with whether the transfer was paid under it."""
     found: dict[TransferId, dict[bytes, bool]] = defaultdict(dict)
     rows = connection.execute(
         select(WithdrawId.transfer_id, WithdrawId.withdraw_id, WithdrawId.paid).where(
@@ -99,18 +99,18 @@ def ids_of_transfers(
 
 
 def paid_for(connection: Connection, ids: Collection[bytes]) -> dict[bytes, set[TransferId]]:
-    """By withdraw id the transfers whose refunds were paid under it, pruned ones included."""
+    """By withdraw id, the transfers whose refunds were paid under it, including pruned ones."""
     found: dict[bytes, set[TransferId]] = defaultdict(set)
     wanted = sorted(ids)
     for start in range(0, len(wanted), CHUNK):
-        asked = wanted[start : start + CHUNK]
+        some = wanted[start : start + CHUNK]
         rows = connection.execute(
             union_all(
                 select(WithdrawId.withdraw_id, WithdrawId.transfer_id).where(
-                    WithdrawId.withdraw_id.in_(asked), WithdrawId.paid
+                    WithdrawId.withdraw_id.in_(some), WithdrawId.paid
                 ),
                 select(PrunedWithdraw.withdraw_id, PrunedWithdraw.transfer_id).where(
-                    PrunedWithdraw.withdraw_id.in_(asked)
+                    PrunedWithdraw.withdraw_id.in_(some)
                 ),
             )
         )
@@ -122,18 +122,18 @@ def paid_for(connection: Connection, ids: Collection[bytes]) -> dict[bytes, set[
 def used_on_chains(
     connection: Connection, ids: Collection[bytes]
 ) -> dict[tuple[bytes, ChainId], set[TransferId]]:
-    """By withdraw id and chain, for which transfers blocks show it used up; NO_TRANSFER for liquidity."""
+    """By withdraw id and chain, the transfers that blocks show it was used for; NO_TRANSFER: liquidity."""
     found: dict[tuple[bytes, ChainId], set[TransferId]] = defaultdict(set)
     wanted = sorted(ids)
     for start in range(0, len(wanted), CHUNK):
-        asked = WithdrawDone.withdraw_id.in_(wanted[start : start + CHUNK])
-        for row in connection.execute(select(WithdrawDone.__table__).where(asked)):
+        is_wanted = WithdrawDone.withdraw_id.in_(wanted[start : start + CHUNK])
+        for row in connection.execute(select(WithdrawDone.__table__).where(is_wanted)):
             found[bytes(row.withdraw_id), row.chain_id].add(row.ref_id or NO_TRANSFER)
     return found
 
 
 class UsedId(NamedTuple):
-    """An id that an event of a chain uses up, and the transfer it was used up for; None for liquidity."""
+    """A withdraw id that an event of a chain uses up, and for which transfer; None for liquidity."""
 
     withdraw_id: bytes
     ref_id: TransferId | None
@@ -142,7 +142,7 @@ class UsedId(NamedTuple):
 def used_by_events(
     connection: Connection, chain_id: ChainId, event_ids: Collection[str]
 ) -> dict[str, UsedId]:
-    """What is noted of events of a chain, by their id."""
+    """The withdraw ids that these events of a chain use up, by event id."""
     of_events = is_one_of(connection, WithdrawDone.event_id, event_ids)
     rows = connection.execute(
         select(WithdrawDone.__table__).where(WithdrawDone.chain_id == chain_id, of_events)
@@ -196,13 +196,13 @@ def load_histories(
 ) -> dict[bytes, TransferHistory]:
     """The whole log of each transfer, with the reorgs that may reach it; empty for unknown ones.
 
-    Without the signatures that are not needed: those beside which another one of their signer counts.
+    Signatures that are not needed, because another one by their signer counts, are left out.
 
-    :param arriving: events that may be logged next. They may tell on which chains a transfer is, so the
-        reorgs of those chains are loaded, too.
-    :param every_signature: with those that are not needed, too.
-    :param basis_only: of the refund requests and signatures only those that the refund rests on. Status and
-        evidence follow from these alone.
+    :param arriving: events that may be logged next. They may name further chains of a transfer, so the reorgs
+        of those chains are loaded, too.
+    :param every_signature: include the signatures that are not needed.
+    :param basis_only: of the refund requests and signatures load only the basis of the refund. Status and
+        evidence need no others.
     """
     ids = set(transfer_ids)
     logs, ahead = _logs(
@@ -210,7 +210,7 @@ def load_histories(
     )
     reorgs = _reorgs_reaching(connection, logs, arriving)
     paid_ids = paid_ids_of(connection, logs)
-    asked = _asked_at(connection, logs, arriving)
+    requested = _requested_at(connection, logs, arriving)
     retracted = retracted_of_transfers(connection, ids)
     return {
         transfer_id: TransferHistory(
@@ -219,7 +219,7 @@ def load_histories(
             reorgs[transfer_id],
             retracted[transfer_id],
             paid_ids.get(transfer_id, {}),
-            asked.get(transfer_id),
+            requested.get(transfer_id),
             frozenset(ahead.get(transfer_id, ())),
         )
         for transfer_id, events in logs.items()
@@ -229,7 +229,7 @@ def load_histories(
 def _logged(
     connection: Connection, ids: Collection[bytes], *, basis_only: bool, every_signature: bool
 ) -> Select[*tuple[Any, ...]]:
-    """The events of these transfers, in the order of the log; the parameters as of :func:`load_histories`."""
+    """The events of these transfers, in the order of the log; parameters as in :func:`load_histories`."""
     query: Select[*tuple[Any, ...]] = (
         select(
             Event.seq,
@@ -266,25 +266,25 @@ def _logs(
     return logs, ahead
 
 
-def _asked_at(
+def _requested_at(
     connection: Connection,
     logs: dict[bytes, list[Logged[TransferEvent]]],
     arriving: Collection[TransferEvent],
 ) -> dict[bytes, datetime]:
-    """When refunds were asked for. Nothing counts of an ask for a transfer that the network never refused."""
+    """When refunds were requested. A request does not count for a transfer that the network never refused."""
     logged = (each.event for events in logs.values() for each in events)
     refused = {
         event.transfer_id
         for event in chain(logged, arriving)
         if isinstance(event, NetworkStatus) and event.xfer_status.is_bad
     }
-    return asked_at(connection, refused) if refused else {}
+    return requested_at(connection, refused) if refused else {}
 
 
 def paid_ids_of(
     connection: Connection, logs: Mapping[bytes, Sequence[Logged[TransferEvent]]]
 ) -> dict[bytes, PaidIds]:
-    """Of the transfers with refund requests the withdraw ids that were paid for others."""
+    """By transfer with refund requests, its withdraw ids that were paid for other transfers."""
     ids: dict[bytes, dict[bytes, ChainId]] = {}
     for transfer_id, events in logs.items():
         requests = {each.event.wd_onchain for each in events if isinstance(each.event, RefundPrepared)}
@@ -337,9 +337,9 @@ def _reorgs_reaching(
 def _highest_blocks(
     logged: dict[bytes, list[Logged[TransferEvent]]], arriving: Collection[TransferEvent]
 ) -> dict[bytes, int]:
-    """The highest block that each transfer may have an event in, on whatever chain; none without a block.
+    """The highest block of each transfer's events, on either chain; transfers without a block are left out.
 
-    An event that arrives may tell the block of one that is logged.
+    An arriving event may have the block of a logged one.
     """
     blocks: dict[bytes, int] = {}
     for event in chain((each.event for events in logged.values() for each in events), arriving):
@@ -349,7 +349,7 @@ def _highest_blocks(
 
 
 def chains_named_by(events: Iterable[TransferEvent]) -> set[int]:
-    """Every chain that one of the events may turn out to be on: those that any of them names."""
+    """Every chain that the events name, so that one of them may be on it."""
     chains: set[int | None] = set()
     for event in events:
         if isinstance(event, TransferSent | TransferSubmitted):

@@ -1,9 +1,9 @@
-"""Whether a refund would be accepted by the bridge's contract: requests, signatures, quorum.
+"""Whether the bridge's contract would accept a refund: requests, signatures, quorum.
 
 The rules are the contract's (docs/interface.md#contracts): it takes the request's bytes, signatures in
-strictly ascending order of signer, and the whole validator set whose hash it keeps; the power of those who
-signed must reach the quorum. Everything here is a pure function of its arguments, in any order and with any
-repetition, so a transfer can be judged again whenever a fact about it is added or removed.
+strictly ascending order of signer, and the whole validator set whose hash it stores. The power of the signers
+must reach the quorum. All functions are pure, and order and repetition of requests and signatures do not
+matter, so a transfer can be validated again whenever a fact about it is added or removed.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -41,18 +41,18 @@ __all__ = [
 
 
 SHOWN_REQUESTS: Final = 16
-"""Requests of one transfer that are shown, beside further ones that are signed: there is rarely a second."""
+"""Requests of one transfer that are shown; signed ones are shown in any case. There is rarely a second."""
 
 SHOWN_SIGNERS: Final = 4
-"""Of a refused signature: one for each request over which it might have been made."""
+"""Signers shown of a refused signature: one for each request that it may have been made over."""
 
 
 class RequestValidation(Struct, frozen=True):
     """One refund request of a transfer and who has signed it.
 
-    ``provable``: everything needed is known and nothing contradicts, so signatures count. ``digest`` is
-    what validators sign, None while kind, chain or contract are unknown. ``signed`` holds (signer,
-    signature) of current validators, ascending by signer, one each.
+    ``provable``: everything needed is known and nothing contradicts the request, so signatures count.
+    ``digest`` is what validators sign, None while kind, chain or contract are unknown. ``signed`` has
+    (signer, signature) of current validators, ascending by signer, one each.
     """
 
     wd_onchain: bytes
@@ -66,16 +66,16 @@ class RequestValidation(Struct, frozen=True):
 
     @property
     def sorted_sigs(self) -> tuple[bytes, ...]:
-        """The signatures in the order the contract asks for: ascending by their signer."""
+        """The signatures in the order that the contract requires: ascending by their signer."""
         return tuple(signature for _, signature in self.signed)
 
 
 class RefundVerdict(Struct, frozen=True):
     """All refund requests of a transfer, and the one that may be served.
 
-    ``served`` is the request with a quorum, when exactly one has it. ``missing`` says in words what keeps
-    the refund from being served, ``not_signed`` are the validators who have not signed the foremost
-    request; both are empty when nothing is missing, but for those whose power was not needed.
+    ``served`` is the request with a quorum, when exactly one has it. ``missing`` says in words why the refund
+    is not served; it is empty when one is. ``not_signed`` are the validators who have not signed the foremost
+    request, also those whose power is not needed.
     """
 
     requests: tuple[RequestValidation, ...]
@@ -85,8 +85,8 @@ class RefundVerdict(Struct, frozen=True):
 
     @property
     def requested(self) -> bool:
-        """Whether there is a request that nothing contradicts (status 7 at least)."""
-        return any(not judgement.contradictions for judgement in self.requests)
+        """Whether there is a request that nothing contradicts (then the status is 7 at least)."""
+        return any(not each.contradictions for each in self.requests)
 
     @property
     def foremost(self) -> RequestValidation | None:
@@ -100,41 +100,42 @@ def validate_refund(
     signatures: Iterable[bytes],
     validators: ValidatorSet | None,
 ) -> RefundVerdict:
-    """Judge every request of a transfer under every signature, by the source chain's current set.
+    """Validate every request of a transfer with all signatures, by the source chain's current set.
 
     A pure function of the sets of requests and signatures: order and repetition change nothing. A
     signature counts for the request it was made over, if its signer is a current validator. Of several
-    signatures by one signer the smallest bytes are taken. Two requests at quorum: none is served.
+    signatures by one signer the one with the smallest bytes counts. If two requests have a quorum, none is
+    served.
     Raises ValueError when ``validators`` is another chain's set.
     """
     _refuse_other_chain(ctx, validators)
     distinct = {bytes(signature) for signature in signatures}
-    judged = tuple(
+    validated = tuple(
         _validate_request(wd_onchain, ctx, distinct, validators)
         for wd_onchain in sorted({bytes(request) for request in requests})
     )
-    at_quorum = [judgement for judgement in judged if judgement.reached]
+    at_quorum = [each for each in validated if each.reached]
     served = at_quorum[0] if len(at_quorum) == 1 else None
-    foremost = served or _foremost(judged)
+    foremost = served or _foremost(validated)
     not_signed: tuple[bytes, ...] = ()
     if foremost is not None and foremost.provable and validators is not None and not validators.cannot_sign:
         signers = {signer for signer, _ in foremost.signed}
         not_signed = tuple(address for address in validators.signers if address not in signers)
     missing = () if served else _missing(ctx, foremost, len(at_quorum), validators)
-    return RefundVerdict(judged, served, missing, not_signed)
+    return RefundVerdict(validated, served, missing, not_signed)
 
 
 def basis_of(verdict: RefundVerdict) -> tuple[tuple[RequestValidation, ...], frozenset[bytes]]:
-    """The requests and signatures from which the same verdict follows, and which are shown.
+    """The requests and signatures that are shown, and that give the same verdict.
 
-    All requests that somebody who counts has signed, and of the others a few, the foremost first; of the
-    signatures those that count.
+    These are all requests signed by current validators, a few of the others, the foremost first, and the
+    signatures that count.
     """
     ordered = sorted(verdict.requests, key=_rank)
-    signed = [judged for judged in ordered if judged.signed]
-    unsigned = [judged for judged in ordered if not judged.signed]
-    kept = (*signed, *unsigned[: max(1, SHOWN_REQUESTS - len(signed))])
-    return kept, frozenset(signature for judged in kept for _, signature in judged.signed)
+    signed = [each for each in ordered if each.signed]
+    unsigned = [each for each in ordered if not each.signed]
+    basis = (*signed, *unsigned[: max(1, SHOWN_REQUESTS - len(signed))])
+    return basis, frozenset(signature for each in basis for _, signature in each.signed)
 
 
 def signature_is_provably_false(
@@ -143,18 +144,18 @@ def signature_is_provably_false(
     signature: bytes,
     validators: ValidatorSet | None,
 ) -> str | None:
-    """Return why ``signature`` can be refused, or None when it may (still) turn out right.
+    """Return why ``signature`` can be refused, or None when it is valid or may become so.
 
     Malformed and malleable ones are always refused. One that no current validator made over any known
     request is refused once a provable request and the validator set are known; until then it waits.
-    One made over a contradicted request is kept: it is genuine, it just counts for nothing.
+    One made over a contradicted request is not refused: it is genuine, although it does not count.
     Raises ValueError when ``validators`` is another chain's set.
     """
     _refuse_other_chain(ctx, validators)
     known = sorted({bytes(request) for request in requests})
     digests = [digest for wd_onchain in known if (digest := digest_in(wd_onchain, ctx)) is not None]
     try:
-        # Without a digest, any will do to see whether a signer can be recovered at all.
+        # Without a digest, any digest shows whether a signer can be recovered at all.
         signers = [recover_signer(digest, signature) for digest in digests or (bytes(HASH_BYTES),)]
     except BadSignature as bad:
         return str(bad)
@@ -171,14 +172,14 @@ def signature_is_provably_false(
 
 
 def signature_waits(ctx: RefundContext, requests: Iterable[bytes], validators: ValidatorSet | None) -> bool:
-    """Whether nothing can be said yet of a signature over one of these requests."""
+    """Whether it is too early to decide about a signature over one of these requests."""
     return validators is None or not any(_is_provable(wd_onchain, ctx) for wd_onchain in requests)
 
 
 def signers_of(
     ctx: RefundContext, requests: Iterable[bytes], signature: bytes
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Who would have made the signature over each of the requests: (request, address)."""
+    """For each request the address that the signature would be by: (request, address)."""
     for wd_onchain in requests:
         digest = digest_in(wd_onchain, ctx)
         if digest is not None:
@@ -191,7 +192,7 @@ def collect_signed(
 ) -> tuple[tuple[bytes, bytes], ...]:
     """Return (signer, signature) of the set's members over ``digest``, ascending by signer, one each.
 
-    Malformed signatures and those of others are left out; of two by one signer the smaller is kept.
+    Malformed signatures and those of others are left out; of two by one signer the smaller counts.
     """
     found: dict[bytes, bytes] = {}
     for signature in sorted(signatures):
@@ -242,15 +243,15 @@ def _readable(wd_onchain: bytes, kind: SendKind | None) -> RefundRequest | None:
         return None
 
 
-def _foremost(judged: Sequence[RequestValidation]) -> RequestValidation | None:
-    if not judged:
+def _foremost(requests: Sequence[RequestValidation]) -> RequestValidation | None:
+    if not requests:
         return None
-    return min(judged, key=_rank)
+    return min(requests, key=_rank)
 
 
-def _rank(judged: RequestValidation) -> tuple[bool, int, bytes]:
-    """By what the request to show is found, the lowest first."""
-    return bool(judged.contradictions), -judged.power_signed, judged.wd_onchain
+def _rank(request: RequestValidation) -> tuple[bool, int, bytes]:
+    """The sort key of the requests; the one to show has the lowest."""
+    return bool(request.contradictions), -request.power_signed, request.wd_onchain
 
 
 def _refuse_other_chain(ctx: RefundContext, validators: ValidatorSet | None) -> None:
@@ -266,7 +267,7 @@ def _missing(
     at_quorum: int,
     validators: ValidatorSet | None,
 ) -> tuple[str, ...]:
-    """Say what keeps the refund from being served, given that it is not."""
+    """Why the refund is not served, in words, given that it is not."""
     if foremost is None:
         return ("no refund request is known yet: the validator network is preparing it",)
     if at_quorum > 1:

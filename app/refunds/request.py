@@ -4,9 +4,9 @@ One message per kind of send (docs/interface.md#withdraw-request): ``WithdrawMsg
 ``Withdraw`` for a deposit, ``Mint`` for a burn. All three hold the receiver, the token, the amount and the
 transfer id; the rest differs.
 
-It leaves the reference out: requests of two transfers that agree in seqnum, receiver, token and amount share
-one, and the contract pays it once. The requests of vaults and pegged bridges have no seqnum; they are told
-apart by the reference, which is the transfer's own.
+The withdraw id of a pool's request leaves the transfer id out: requests of two transfers that agree in
+seqnum, receiver, token and amount share one id, and the contract pays it once. The requests of vaults and
+pegged bridges have no seqnum; they differ by the transfer id.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _UINT64_MAX: Final = 2**64 - 1
 
 
 class UnreadableRequest(ValueError):
-    """These bytes are no refund request of the kind asked for; the message says why."""
+    """These bytes are no refund request of the requested kind; the message says why."""
 
 
 class RefundRequest(Struct, frozen=True):
@@ -64,12 +64,12 @@ class RefundRequest(Struct, frozen=True):
 def decode_request(kind: SendKind, wd_onchain: bytes) -> RefundRequest:
     """Decode ``wd_onchain`` as the request that pays a send of ``kind`` back. Raises UnreadableRequest.
 
-    Only the canonical encoding is taken: encoding the decoded request again must give the same bytes.
-    That is more than protobuf asks. But the contract has a decoder of its own, which goes by field
-    numbers alone: it does not look at the wire type of a field it knows, lets the last of repeated
-    fields win, cuts integers to 64 bits and skips what it does not know. Bytes that are not canonical
-    can therefore mean one thing here and another there. The validators' encoder writes fields in
-    ascending order, each once, in the shortest form, so nothing they sign is lost by being strict.
+    Only the canonical encoding is accepted: encoding the decoded request again must give the same bytes.
+    Protobuf does not require that. But the contract has its own decoder, which reads only field numbers:
+    it ignores the wire type of a field it knows, uses the last of repeated fields, cuts integers to 64
+    bits and skips unknown fields. So other encodings may mean one thing here and another there. The
+    validators' encoder writes fields in ascending order, each once, in the shortest form, so nothing that
+    they sign is refused.
     """
     if len(wd_onchain) > MAX_REQUEST_BYTES:
         raise UnreadableRequest(f"it has {len(wd_onchain)} bytes, more than a refund request can have")
@@ -96,7 +96,7 @@ def encode_request(request: RefundRequest) -> bytes:
 
 
 def _fault(request: RefundRequest) -> str | None:
-    """Say what the contract would not take, or what cannot be a refund, whatever the transfer."""
+    """Why the contract would not accept it, or why it cannot be a refund of any transfer, or None."""
     for name, address in (("receiver", request.receiver), ("token", request.token)):
         if len(address) != ADDRESS_BYTES:
             return f"its {name} has {len(address)} bytes, not 20"
@@ -204,14 +204,14 @@ _ENCODERS: Final[dict[SendKind, Callable[[RefundRequest], bytes]]] = {
 
 
 NO_TRANSFER: Final = TransferId(b"")
-"""In place of the transfer, of an id that a withdrawal of liquidity used up."""
+"""Replaces the transfer id where a withdrawal of liquidity used up the withdraw id."""
 
 PaidIds = Mapping[bytes, TransferId]
 """Withdraw ids that were paid for another transfer, each with one such transfer, or NO_TRANSFER."""
 
 
 def withdraw_id(request: RefundRequest) -> bytes | None:
-    """The 32-byte id of a pool's request; None of the other kinds."""
+    """The 32-byte id of a pool's request; None for the other kinds."""
     if request.chain_id is None or request.seqnum is None:
         return None
     return pool_withdraw_id(
@@ -224,7 +224,7 @@ def withdraw_id(request: RefundRequest) -> bytes | None:
 
 
 def withdraw_id_of(wd_onchain: bytes) -> bytes | None:
-    """The id of these bytes where they are a pool's request, whatever is known of the transfer."""
+    """The id of these bytes where they are a pool's request. Does not depend on the transfer."""
     try:
         return withdraw_id(decode_request(SendKind.POOL, wd_onchain))
     except UnreadableRequest:
@@ -232,7 +232,7 @@ def withdraw_id_of(wd_onchain: bytes) -> bytes | None:
 
 
 def withdraw_ids_of(requests: Iterable[bytes]) -> dict[bytes, ChainId]:
-    """The ids of those of the requests that are a pool's, each with the chain that the request names."""
+    """The ids of the pool requests, each with the chain that the request names."""
     found: dict[bytes, ChainId] = {}
     for wd_onchain in requests:
         with suppress(UnreadableRequest):
@@ -248,11 +248,11 @@ def paid_elsewhere(
     paid: Mapping[bytes, Collection[TransferId]],
     used: Mapping[tuple[bytes, ChainId], Collection[TransferId]],
 ) -> PaidIds:
-    """Of a transfer's withdraw ids those that were paid for others, each with the lowest of these.
+    """A transfer's withdraw ids that were paid for other transfers, each with the lowest of these.
 
-    :param ids: with the chain of each.
-    :param paid: by withdraw id the transfers whose refunds were paid under it.
-    :param used: by id and chain, for what it was used up in a block of that chain.
+    :param ids: the transfer's withdraw ids, each with its chain.
+    :param paid: by withdraw id, the transfers whose refunds were paid under it.
+    :param used: by id and chain, the transfers for which a block of that chain used it up.
     """
     found: dict[bytes, TransferId] = {}
     for each, chain_id in ids.items():
@@ -262,5 +262,5 @@ def paid_elsewhere(
 
 
 def paid_for_words(other: TransferId) -> str:
-    """For what an id was paid, in words."""
+    """What an id was paid for, in words."""
     return f"for transfer 0x{other.hex()}" if other else "for a withdrawal of liquidity"

@@ -36,12 +36,12 @@ _SIGNED_MESSAGE_PREFIX: Final = b"\x19Ethereum Signed Message:\n32"
 
 
 class RefundContext(Struct, frozen=True):
-    """What is known of a transfer when its refund is judged; None is not known (yet).
+    """What is known of a transfer when its refund is validated. None: not known (yet).
 
     ``contract`` is the one that pays a refund of this kind on the source chain, ``token`` the source
     token's address, ``receiver`` the send's sender, to whom a refund goes (20 bytes each); ``amount`` is
-    what was sent, in the source token's smallest unit. ``unlisted_contract`` is what the send names as its
-    contract, where other contracts are configured and that one is not; ``paid_ids`` are withdraw ids that
+    what was sent, in the source token's smallest unit. ``unlisted_contract`` is the contract that the send
+    names, where contracts are configured and that one is not among them. ``paid_ids`` are withdraw ids that
     were paid for others. Raises ValueError for a wrong length.
     """
 
@@ -64,7 +64,7 @@ class RefundContext(Struct, frozen=True):
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """What has to become known, in words, before a request can be proven for this transfer."""
+        """The facts that are missing, in words, before a request can be proven for this transfer."""
         role = CONTRACT_ROLE[self.kind] if self.kind else "paying contract"
         contract = f"the address of the source chain's {role}"
         if self.unlisted_contract is not None:
@@ -101,10 +101,10 @@ def signing_digest(kind: SendKind, chain_id: ChainId, contract: bytes, wd_onchai
 
 
 def contradictions(wd_onchain: bytes, ctx: RefundContext) -> tuple[str, ...]:
-    """Say in words what the facts known now prove false about the request; () when nothing does.
+    """What the known facts prove false about the request, in words; () when nothing does.
 
-    While the kind is not known, only a request that is readable as no kind at all is contradicted by it:
-    a deposit's and a burn's request have the same shape, and the compared fields the same numbers.
+    While the kind is not known, only a request that cannot be read as any kind is contradicted by it: the
+    requests of deposits and burns have the same shape, and the compared fields the same numbers.
     """
     reason = ""
     for kind in (ctx.kind,) if ctx.kind else SendKind:

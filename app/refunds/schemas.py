@@ -1,9 +1,9 @@
 """The public shapes of a requested refund, and of a refund's evidence.
 
-Tools that make up requests from the document cannot make up a protobuf message, and what they send at
-random is refused. So the document describes the message that has nothing but what is read: ``xfer_id`` in
+Tools that generate requests from the document cannot generate a protobuf message, and random texts are
+refused. So the document has a pattern for the message with only the fields that are read: ``xfer_id`` in
 64 hex digits, ``req_id`` (a time in seconds, 5 bytes as a varint) or none, ``withdraw_type`` 1. Every text
-of this form is read; so is any other encoding of the message (``domain.refund.ask``).
+of this form is accepted; so is any other encoding of the message (``app.refunds.user_request``).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 _DIGITS: Final = b"0123456789"
 _LETTERS: Final = b"ABCDEFabcdef"
 _HEX_TRIPLES: Final = 21
-"""After the tag, the length and the first digit, the other 63 digits fill whole groups of base64."""
+"""Groups of base64 for the 63 digits after the tag, the length and the first digit."""
 
 
 def _one_of(values: Iterable[int]) -> str:
@@ -54,7 +54,7 @@ def _one_of(values: Iterable[int]) -> str:
 
 
 def _last(digits: bytes, before: Iterable[int]) -> str:
-    """The end of a group of three bytes, the third a hex digit: ``before`` are low halves of the second."""
+    """The end of a group of three bytes, the third a hex digit. ``before``: low halves of the second byte."""
     return _one_of(low << 2 | digits[0] >> 6 for low in before) + _one_of(each & 63 for each in digits)
 
 
@@ -64,7 +64,7 @@ def _ends(before: Iterable[int]) -> str:
 
 
 def _starts(high: Iterable[int]) -> str:
-    """The beginning of a group whose first byte is a hex digit: ``high`` are high halves of the second."""
+    """The beginning of a group whose first byte is a hex digit. ``high``: high halves of the second byte."""
     halves = list(high)
     by_first: dict[int, set[int]] = {}
     for digit in _DIGITS + _LETTERS:
@@ -95,12 +95,12 @@ def _req_id() -> str:
     )
 
 
-PLAIN_ASK: Final = f"^Ck{_ends([0])}(?:{_hex_triple()}){{{_HEX_TRIPLES}}}(?:{_req_id()})?KAE=$"
+PLAIN_REQUEST: Final = f"^Ck{_ends([0])}(?:{_hex_triple()}){{{_HEX_TRIPLES}}}(?:{_req_id()})?KAE=$"
 """Base64 of tag 0x0a and length 64 begins with ``Ck``; of tag 0x28 and the type 1 it is ``KAE=``."""
 
 
 class WithdrawBody(Question):
-    """Body of a refund ask, as clients of several services send it. The other fields are not read."""
+    """Body of a refund request, as clients of several services send it. The other fields are not read."""
 
     withdraw_req = WithdrawRequestText(
         required=True,
@@ -112,7 +112,7 @@ class WithdrawBody(Question):
             "more fields, with 0x or without padding is accepted as well.",
             "CkA3N2Q3ZTIzMWIwODEyMDIxNzk2OWRlZDNmZjFlZDJiNDBjMDAyOGNhMWUyMzliMjI1ZjUzNWM1NzgwOGEyM2Y2"
             "IIDiz6oGKAE=",
-            pattern=PLAIN_ASK,
+            pattern=PLAIN_REQUEST,
         ),
     )
     estimated_received_amt = fields.Raw(allow_none=True, metadata=describe("Ignored."))
@@ -120,7 +120,7 @@ class WithdrawBody(Question):
 
 
 class WithdrawAnswer(Answer):
-    """That the refund was asked for."""
+    """The answer to a refund request."""
 
     seq_num = Uint64Text(
         dump_default="0",
@@ -133,7 +133,7 @@ _LIST: Final[dict[str, Any]] = {"dump_default": list}
 
 
 class EvidenceQuery(StatusBody):
-    """Which transfer's refund: named as for its status."""
+    """The transfer whose refund it is, named as for its status."""
 
 
 class CallArgument(Shape):
@@ -200,7 +200,7 @@ class OtherRequest(Shape):
 
 
 class OwnReason(Shape):
-    """One thing that the contract may have against a call whose evidence is valid."""
+    """One reason for which the contract may refuse a call whose evidence is valid."""
 
     reason = fields.String(
         metadata=describe(
@@ -242,7 +242,7 @@ class DelayedFunds(Shape):
 
 
 class EvidenceAnswer(Answer):
-    """Whether the contract would pay a refund, and everything that follows from."""
+    """Whether the contract would pay a refund, and all the facts that decide it."""
 
     valid = fields.Boolean(
         dump_default=False,

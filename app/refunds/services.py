@@ -1,4 +1,4 @@
-"""Refunds: requested by users, and their evidence judged and explained."""
+"""Refunds: users request them; their evidence is validated and explained."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from app.values.ip_addresses import IPAddress
 from app.values.times import rfc3339
 
 REQUEST_STORED: Final = HandedIn[[TransferId, datetime]]("refund_request")
-"""A refund was requested. Told: of which transfer, and when."""
+"""A refund was requested. Arguments: the transfer, and the time of the request."""
 
 PAGE: Final = 500
-"""Asks that one answer looks at."""
+"""Requests that one page reads."""
 
-_ASKED: Final = REFUND_STATUSES - {Status.TRANSFER_TO_BE_REFUNDED}
-"""The refund has begun: asking again changes nothing."""
+_BEGUN: Final = REFUND_STATUSES - {Status.TRANSFER_TO_BE_REFUNDED}
+"""The refund has begun: another request changes nothing."""
 
 
 def request_refund(
@@ -55,14 +55,14 @@ def request_refund(
     request: WithdrawRequest,
     caller: IPAddress | None,
 ) -> int:
-    """Take a user's ask for the refund of a transfer at status 6 (docs/interface.md#refund-ask).
+    """Accept a user's request for the refund of a transfer at status 6 (docs/interface.md#refund-ask).
 
-    The first ask is kept, and the status is 7 when this returns; from 7 to 10 nothing is written. The
-    status is read from the primary: a replica may be behind.
+    The first request is stored, and the status is 7 when this returns. At statuses 7 to 10 nothing is
+    written. The status is read from the primary, because a replica may be behind.
 
-    :param caller: counted, and not kept.
-    :returns: the request's own number.
-    :raises GatewayError: too many asks, an unknown transfer, or nothing to refund; the reason tells which.
+    :param caller: counted, and not stored.
+    :returns: ``req_id`` of the request.
+    :raises GatewayError: too many requests, an unknown transfer, or nothing to refund; ``reason`` says which.
     """
     refund_request_limit.count(caller)
     transfer_id = request.refund_of
@@ -76,16 +76,16 @@ def request_refund(
         raise transfer_not_found(database, snapshots, transfer_id)
     if _is_new(Status(status)):
         with writing(database.engine) as connection:
-            _keep(connection, transfer_id, database.clock())
+            _store(connection, transfer_id, database.clock())
     return request.req_id
 
 
 def _is_new(status: Status) -> bool:
-    """Whether there is something to ask for.
+    """Whether the request is the first one.
 
-    :raises GatewayError: at another status than 6 to 10.
+    :raises GatewayError: the status is not one of 6 to 10.
     """
-    if status in _ASKED:
+    if status in _BEGUN:
         return False
     if status is not Status.TRANSFER_TO_BE_REFUNDED:
         raise GatewayError(
@@ -96,10 +96,10 @@ def _is_new(status: Status) -> bool:
     return True
 
 
-def _keep(connection: Connection, transfer_id: TransferId, now: datetime) -> None:
-    """Keep the ask unless another came first. The caller is the only writer.
+def _store(connection: Connection, transfer_id: TransferId, now: datetime) -> None:
+    """Store the request unless another came first. The caller is the only writer.
 
-    Of two who ask at once the second finds status 7.
+    The second of two simultaneous requests finds status 7.
     """
     status = status_of(connection, transfer_id)
     if status is not None and _is_new(Status(status)):
@@ -111,8 +111,9 @@ def _keep(connection: Connection, transfer_id: TransferId, now: datetime) -> Non
 
 
 class UserRequestPage(Struct, frozen=True):
-    """Asks in the order in which they came; ``next`` is where to read on, and equal to what was asked at the
-    end."""
+    """Users' requests in their order. ``next`` is the ``after`` of the next page; at the end it does not
+    change.
+    """
 
     requests: tuple[UserRequestRow, ...]
     next: int
@@ -127,9 +128,9 @@ class UserRequestPage(Struct, frozen=True):
 
 
 def user_requests(database: Database, scope: Scope, after: int) -> UserRequestPage:
-    """The asks behind one, as far as they are of the scope's chains: of the next ``PAGE`` those.
+    """Of the next ``PAGE`` requests after ``after`` those from the scope's chains.
 
-    So a page may have none, and still ``next`` leads on.
+    A page may have none, although more follow ``next``.
     """
     rows = run_read(database.reads, user_requests_after, after, PAGE)
     return UserRequestPage(
@@ -140,11 +141,11 @@ def user_requests(database: Database, scope: Scope, after: int) -> UserRequestPa
 def refund_evidence(
     database: Database, snapshots: SnapshotSource, transfer_id: TransferId
 ) -> RefundExplanation:
-    """Judge a transfer's refund anew from its log and explain the judgement. Writes nothing.
+    """Validate a transfer's refund again from its log and explain the result. Writes nothing.
 
-    It folds the log as the feed does, with log and network read at one moment: so it is ``valid`` exactly
+    It projects the log as the feed does, with log and network read at one moment. So it is ``valid`` exactly
     while the status is 8, and shows the evidence that the status answer serves. Of thousands of signatures
-    it looks at those alone that were found to count when they came in.
+    it reads only those that counted when they came in.
 
     :param transfer_id: 32 bytes.
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
@@ -165,36 +166,36 @@ def evidence_of(
     facts: NetworkFacts,
     chain_infos: Mapping[ChainId, ChainInfo],
 ) -> RefundExplanation:
-    """Judge the refund of a transfer whose log, status and network are at hand.
+    """Validate the refund of a transfer whose log, status and network are loaded.
 
     :param chain_infos: of the configured chains, for links.
     """
-    standing = history.standing()
-    context, verdict = validate_transfer_refund(history.transfer_id, standing, facts, history.paid_ids)
+    canonical = history.standing()
+    context, verdict = validate_transfer_refund(history.transfer_id, canonical, facts, history.paid_ids)
     validators = facts.validators.get(context.src_chain_id) if context.src_chain_id is not None else None
-    delayed = _delayed(standing, context, status, facts)
+    delayed = _delayed(canonical, context, status, facts)
     if delayed is not None and (chain := chain_infos.get(delayed.chain_id or ChainId(0))) is not None:
         delayed = replace(delayed, tx_link=chain.tx_link(delayed.tx_hash))
-    return explain_refund(verdict, context, validators, status, delayed, notes=_asked(history, status))
+    return explain_refund(verdict, context, validators, status, delayed, notes=_requested(history, status))
 
 
-def _asked(history: TransferHistory, status: TransferHistoryStatus) -> tuple[str, ...]:
-    """That the user asked, while the refund is under way."""
+def _requested(history: TransferHistory, status: TransferHistoryStatus) -> tuple[str, ...]:
+    """A note of when the user requested the refund, while it is under way."""
     if history.asked_at is None or status not in REFUND_STATUSES:
         return ()
     return (f"the refund was requested at {rfc3339(history.asked_at)}",)
 
 
 def _delayed(
-    standing: StandingEvents, context: RefundContext, status: TransferHistoryStatus, facts: NetworkFacts
+    canonical: StandingEvents, context: RefundContext, status: TransferHistoryStatus, facts: NetworkFacts
 ) -> DelayedFunds | None:
-    """What waits in a delay queue by the status: the refund at 9, the payout at 11."""
-    refund, payout = standing.first(RefundDelayed), standing.first(TransferDelayed)
+    """The funds in a delay queue: the refund at status 9, the payout at 11."""
+    refund, payout = canonical.first(RefundDelayed), canonical.first(TransferDelayed)
     if status is TransferHistoryStatus.TRANSFER_CONFIRMING_YOUR_REFUND and refund is not None:
         chain_id, contract = context.src_chain_id, context.contract
         return delayed_funds(Funds.REFUND, refund.delayed_id, chain_id, contract, refund.tx_hash)
     if status is TransferHistoryStatus.TRANSFER_DELAYED and payout is not None:
-        send = standing.first(TransferSent)
+        send = canonical.first(TransferSent)
         if send is None:
             return delayed_funds(Funds.PAYOUT, payout.delayed_id, None, None, payout.dst_tx_hash)
         contract = facts.payout_contract(send.taken)
@@ -203,7 +204,7 @@ def _delayed(
 
 
 def _load(connection: Connection, transfer_id: TransferId) -> tuple[TransferHistory, NetworkFacts, bool]:
-    """Also whether the transfer is known: of one with signatures alone, nothing else is loaded."""
+    """Log, network, and whether the transfer is known. Of one with only signatures the log is not loaded."""
     history = load_histories(connection, [transfer_id], basis_only=True)[transfer_id]
     known = history.is_known or has_events(connection, transfer_id)
     return history, load_network_facts(connection), known

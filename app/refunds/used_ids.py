@@ -1,7 +1,7 @@
-"""Noticing that another transfer's refund was paid under the withdraw id of this one.
+"""Finds transfers whose withdraw id was used up by the refund of another transfer.
 
-Ids, and whether a transfer was paid under them, follow from each transfer alone; what the transfers mean for
-each other follows from these. So whichever comes last, the outcome is the same.
+A transfer's ids, and whether it was paid under them, follow only from its own events. What transfers mean for
+each other follows from these ids. So the order in which they come does not matter.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from app.values.identifiers import ChainId, TransferId
 
 
 class WithdrawIds(Struct):
-    """What a fold of some transfers means for the withdraw ids that they have or had."""
+    """What projecting some transfers changes about the withdraw ids that they have or had."""
 
     old: dict[TransferId, dict[bytes, bool]] = field(default_factory=dict)
     new: dict[TransferId, dict[bytes, bool]] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class WithdrawIds(Struct):
         histories: Sequence[TransferHistory],
         states: Mapping[TransferId, TransferState],
     ) -> WithdrawIds:
-        """Compare what is projected with what now follows. Nothing is read where no refund is prepared."""
+        """Compare the stored ids with the new ones. Nothing is read where no refund is prepared."""
         refunds = [history.transfer_id for history in histories if history.has_request]
         if not refunds:
             return cls()
@@ -56,12 +56,12 @@ class WithdrawIds(Struct):
         return found
 
     def paid_elsewhere(self, transfer_id: TransferId) -> PaidIds:
-        """Of a folded transfer's ids those under which others were paid."""
+        """The ids of a projected transfer that other transfers were paid under."""
         ids = {each: self.chains[each] for each in self.new.get(transfer_id, ())}
         return paid_elsewhere(transfer_id, ids, self.paid, self.used)
 
     def write(self, connection: Connection) -> None:
-        """Write the ids; the rows of the transfers must be there."""
+        """Write the ids; the rows of the transfers must exist."""
         changed = [i for i, known in self.new.items() if known != self.old.get(i, {})]
         if not changed:
             return
@@ -75,9 +75,11 @@ class WithdrawIds(Struct):
             connection.execute(insert(WithdrawId), rows)
 
     def others_to_project(self, connection: Connection) -> set[TransferId]:
-        """Transfers beside the folded ones that must learn of a payment, or of one that no longer stands."""
+        """Further transfers to project, because an id of theirs was paid for another one, or no longer is."""
         changed = [
-            each for each, paid in self.paid.items() if _told(paid) != _told(self.paid_before.get(each, ()))
+            each
+            for each, paid in self.paid.items()
+            if _lowest_two(paid) != _lowest_two(self.paid_before.get(each, ()))
         ]
         return transfers_with_ids(connection, changed) - self.new.keys()
 
@@ -87,8 +89,8 @@ def write_used(
 ) -> None:
     """Write which ids events of a chain use up.
 
-    :param gone: events that no longer do, or another one.
-    :param new: by event.
+    :param gone: events that no longer use up their id, or use up another one.
+    :param new: by event id.
     """
     if gone:
         of_events = is_one_of(connection, WithdrawDone.event_id, gone)
@@ -99,7 +101,7 @@ def write_used(
 
 
 def store_paid_ids(connection: Connection, transfer_ids: Collection[bytes]) -> None:
-    """Keep the ids under which transfers were paid that are about to be pruned."""
+    """Store the ids under which transfers were paid that are about to be pruned."""
     rows: list[dict[str, Any]] = [
         {"withdraw_id": each, "transfer_id": transfer_id}
         for transfer_id, known in ids_of_transfers(connection, transfer_ids).items()
@@ -110,6 +112,6 @@ def store_paid_ids(connection: Connection, transfer_ids: Collection[bytes]) -> N
         connection.execute(insert(PrunedWithdraw), rows)
 
 
-def _told(paid: Collection[TransferId]) -> list[TransferId]:
-    """What others are told of the transfers paid under an id: the lowest that is not themselves."""
+def _lowest_two(paid: Collection[TransferId]) -> list[TransferId]:
+    """All that matters to others of the transfers paid under an id: each sees the lowest but itself."""
     return sorted(paid)[:2]

@@ -1,6 +1,6 @@
-"""What a client sends to ask for a refund: ``withdraw_req`` (docs/interface.md#refund-ask).
+"""What a client sends to request a refund: ``withdraw_req`` (docs/interface.md#refund-ask).
 
-It is not signed, so it says nothing about who asks: it names a transfer, and nothing in it is a fact.
+It is not signed, so it does not show who requests. It names a transfer, and nothing in it is a fact.
 """
 
 import base64
@@ -24,8 +24,8 @@ _URL_SAFE: Final = str.maketrans("-_", "+/")
 class WithdrawRequest(Struct, frozen=True):
     """A request to be paid out.
 
-    ``refund_of`` is the transfer whose refund is asked for, None where it asks for something else (liquidity,
-    a share of fees). ``req_id`` is the client's own number, of 64 bits.
+    ``refund_of`` is the transfer whose refund is requested, None where something else is (liquidity, a share
+    of fees). ``req_id`` is the client's own number, of 64 bits.
     """
 
     refund_of: TransferId | None
@@ -33,9 +33,9 @@ class WithdrawRequest(Struct, frozen=True):
 
 
 def decode_base64(text: str) -> bytes:
-    """The bytes behind base64 of either alphabet, padded or not: protobuf's JSON takes all of them.
+    """Decode base64 of either alphabet, padded or not: protobuf's JSON accepts all of them.
 
-    :raises ValueError: it is none.
+    :raises ValueError: it is not base64.
     """
     plain = text.translate(_URL_SAFE)
     padded = plain if "=" in plain else plain + "=" * (-len(plain) % 4)
@@ -47,8 +47,8 @@ def decode_base64(text: str) -> bytes:
 def read_withdraw_request(raw: bytes) -> WithdrawRequest:
     """Decode ``withdraw_req``.
 
-    :raises ValueError: it is no such message, or asks for a refund and names no transfer; the text says what
-        to send instead.
+    :raises ValueError: it is no such message, or requests a refund and names no transfer; the text says
+        what to send instead.
     """
     if not raw:
         raise ValueError(f"is missing: {INSTEAD}")

@@ -1,4 +1,4 @@
-"""Refunds: requested, and their evidence explained. What each public operation calls."""
+"""The public operations of refunds: request one, explain the evidence of one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def get_refund_evidence(requested: dict[str, Any]) -> RefundExplanation:
 
 
 def withdraw_liquidity(requested: dict[str, Any]) -> int:
-    """Pay this transfer back. The answer is the number of the request."""
+    """Request the refund of this transfer. The answer is the number of the request."""
     return request_refund(
         current(Database),
         current(SnapshotSource),

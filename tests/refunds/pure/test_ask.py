@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.refunds.refund_pb2 import WithdrawReq
-from app.refunds.schemas import PLAIN_ASK
+from app.refunds.schemas import PLAIN_REQUEST
 from app.refunds.user_request import decode_base64, read_withdraw_request
 
 IDS = st.text("0123456789abcdefABCDEF", min_size=64, max_size=64)
@@ -20,12 +20,12 @@ IDS = st.text("0123456789abcdefABCDEF", min_size=64, max_size=64)
 def test_the_plain_message_has_the_documented_form(xfer_id: str, req_id: int | None) -> None:
     message = WithdrawReq(xfer_id=xfer_id, req_id=req_id, withdraw_type=1)
     text = base64.b64encode(message.SerializeToString()).decode()
-    assert re.fullmatch(PLAIN_ASK, text)
+    assert re.fullmatch(PLAIN_REQUEST, text)
     read = read_withdraw_request(decode_base64(text))
     assert (read.refund_of, read.req_id) == (bytes.fromhex(xfer_id), req_id or 0)
 
 
-@given(st.from_regex(re.compile(PLAIN_ASK, re.ASCII), fullmatch=True))
+@given(st.from_regex(re.compile(PLAIN_REQUEST, re.ASCII), fullmatch=True))
 def test_what_has_the_documented_form_is_read(text: str) -> None:
     read = read_withdraw_request(decode_base64(text.removesuffix("\n")))
     assert read.refund_of is not None
