@@ -1,1 +1,1 @@
-"""Webhooks: who subscribed to what, what is to be delivered, and what became of it."""
+"""Webhooks: subscriptions, deliveries and their outcomes."""

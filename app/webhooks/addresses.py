@@ -1,7 +1,8 @@
 """The addresses and URLs that webhooks may be sent to (docs/webhooks.md#addresses).
 
-An address is judged as it is connected to. A name is resolved for each attempt, all its addresses are judged,
-and the connection goes to one of these, so a name that changes its address gains nothing.
+The address that is connected to is the one that was checked. A name is resolved for each attempt, all its
+addresses are checked, and the connection goes to one of these. So a name cannot evade the check by changing
+its address.
 """
 
 from __future__ import annotations
@@ -30,19 +31,19 @@ _SPECIAL_V4: Final = tuple(
 """IANA's registry of special purposes, and multicast."""
 
 _GLOBAL_V6: Final = IPv6Network("2000::/3")
-"""What is assigned for unicast. Outside of it are loopback, link-local, unique local, multicast, IPv4-mapped
+"""The range for unicast. Outside of it are loopback, link-local, unique local, multicast, IPv4-mapped
 addresses and NAT64."""
 
 _SPECIAL_V6: Final = tuple(
     map(IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"))
 )
-"""Inside of it: Teredo, ORCHID and other protocols, documentation, 6to4, AS112."""
+"""Special ranges inside of it: Teredo, ORCHID and other protocols, documentation, 6to4, AS112."""
 
 
 _OF_CLOUDS: Final = tuple(
     map(IPv4Network, ("168.63.129.16/32", "161.26.0.0/16", "166.8.0.0/14", "192.80.8.124/32"))
 )
-"""Public by their numbers, but inside of a cloud answered by the cloud itself, with secrets of its machines:
+"""Public addresses at which clouds serve secrets to their own machines:
 Azure's agent and metadata, IBM's service endpoints (two), Equinix Metal's metadata. Those of other clouds,
 such as 169.254.169.254, 100.100.100.200, 192.0.0.192 and fd00:ec2::254, are special by the registry."""
 
@@ -63,13 +64,13 @@ def is_allowed(address: Address, networks: Iterable[Network]) -> bool:
     return any(address.version == network.version and address in network for network in networks)
 
 
-def judged(found: Sequence[str], networks: Sequence[Network], *, plain: bool) -> list[Address]:
-    """The addresses of a name, each once, all of which may be connected to.
+def checked_addresses(found: Sequence[str], networks: Sequence[Network], *, plain: bool) -> list[Address]:
+    """The addresses of a name, each once, after checking that all may be connected to.
 
     :param found: as the resolver wrote them.
     :param networks: that the operator opened.
     :param plain: whether the URL is of http: then only these networks count.
-    :raises AddressRefused: there is none, or one of them is refused.
+    :raises AddressRefused: the name has no address, or one of them is refused.
     """
     addresses = list(dict.fromkeys(map(_read, found)))
     if not addresses:
@@ -102,7 +103,7 @@ class AllowedNetworks(tuple[Network, ...]):
 def parse_networks(texts: Iterable[str]) -> AllowedNetworks:
     """Networks from their CIDRs.
 
-    :raises ValueError: one is none, or has bits set behind its prefix.
+    :raises ValueError: a text is no network, or has bits set behind its prefix.
     """
     return AllowedNetworks(ip_network(text) for text in texts)
 
@@ -132,7 +133,7 @@ class Target(Struct, frozen=True):
 
     @property
     def plain(self) -> bool:
-        """Whether nothing protects what is sent."""
+        """Whether what is sent is not encrypted."""
         return self.scheme == "http"
 
     @property
@@ -143,7 +144,7 @@ class Target(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """Host and port, always both: what bounds of concurrency count by."""
+        """Host and port, always both. Concurrency is bounded by place."""
         return f"{self.host}:{self.port}"
 
     @property
@@ -175,7 +176,7 @@ def parse_url(text: str) -> Target:
 
 
 def _split(rest: str) -> tuple[str, str, str]:
-    """The authority, and what comes behind it with the mark between them."""
+    """The authority, and the rest with the character that separates them."""
     at = min((place for mark in "/?#" if (place := rest.find(mark)) >= 0), default=len(rest))
     return rest[:at], rest[at : at + 1], rest[at + 1 :]
 
@@ -183,7 +184,7 @@ def _split(rest: str) -> tuple[str, str, str]:
 def _host(text: str) -> str:
     """A host's name or address as it is connected to.
 
-    The system reads ``127.1``, ``0x7f000001`` and ``017700000001`` as addresses, too. Nobody needs these.
+    The system reads ``127.1``, ``0x7f000001`` and ``017700000001`` as addresses, too. They are refused.
     """
     try:
         if text.startswith("["):

@@ -1,4 +1,4 @@
-"""The pages of webhooks: subscriptions, what was delivered, and what is done with them."""
+"""The pages of webhooks: subscriptions, their deliveries, and the actions on them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LOOKS: Final = {
     State.ACTIVE: "good", State.PAUSED: "plain", State.OFF: "bad",
     DeliveryState.WAITING: "busy", DeliveryState.DELIVERED: "good", DeliveryState.FAILED: "bad",
 }  # fmt: skip
-"""How the pill of each state looks."""
+"""The look of each state's pill."""
 
 _BUTTON: Final = Access(Audience.NOBODY, Audience.OPERATOR)
 _SENSITIVE_BUTTON: Final = Access(Audience.NOBODY, Audience.OPERATOR, sensitive=True)
@@ -156,7 +156,7 @@ class WebhooksView(ConsoleView):
 
     @expose("/<public_id>/test", methods=("POST",))
     def test(self, public_id: str) -> ResponseReturnValue:
-        """Send an event that tells nothing."""
+        """Send an event without content."""
         return _done(
             public_id,
             lambda: send_test(current(Database), public_id),

@@ -1,4 +1,4 @@
-"""``flask --app wsgi deliver``: sends webhooks until it is told to end."""
+"""``flask --app wsgi deliver``: sends webhooks until it is stopped."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def _send(
     allowed: AllowedNetworks,
     once: bool,
 ) -> int:
-    """Send; the number of attempts that have ended."""
+    """Send; returns the number of attempts that have ended."""
     resolver = Resolver()
     try:
         poster = Poster(resolver, allowed)

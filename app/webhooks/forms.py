@@ -32,7 +32,7 @@ ALERTS: Final = {
 
 
 class NewWebhookForm(ConsoleForm):
-    """Where to send, and what about."""
+    """Where to send, and which events."""
 
     name = StringField(
         "Name",
@@ -56,7 +56,7 @@ class NewWebhookForm(ConsoleForm):
     )
 
     def wanted(self) -> NewSubscription:
-        """What is asked for. What does not belong to the audience is left out.
+        """The requested subscription, without fields that do not belong to the audience.
 
         :raises SubscriptionRefused: an account or a transfer id cannot be one.
         """
@@ -87,9 +87,9 @@ class ReplayForm(ConsoleForm):
     delivered_too = BooleanField("Also what was delivered")
 
     def span(self, now: datetime) -> tuple[datetime, datetime]:
-        """The first moment, and the first behind the last.
+        """The first moment, and the first one after the span.
 
-        :raises ValueError: one of them is no time, or they are the wrong way round.
+        :raises ValueError: one of them is no time, or they are in the wrong order.
         """
         since = written_time(self.since.data or "")
         if since is None:

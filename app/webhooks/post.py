@@ -1,7 +1,8 @@
 """One attempt: to an address that was checked. Of the answer only status and ``Retry-After`` are read.
 
-Nobody can end such a thread, and it waits for longer than whoever asked. So names that were answered for the
-last time have threads apart from those that were not: servers that hang hold up new names alone.
+A thread that resolves a name cannot be stopped, and may run on after the caller's timeout. So names that were
+resolved the last time have their own threads, apart from the others: name servers that hang delay new names
+only.
 """
 
 from __future__ import annotations
@@ -21,25 +22,33 @@ from typing import Final
 
 import httpx
 
-from app.webhooks.addresses import Address, AddressRefused, Network, Target, is_allowed, judged, parse_url
+from app.webhooks.addresses import (
+    Address,
+    AddressRefused,
+    Network,
+    Target,
+    checked_addresses,
+    is_allowed,
+    parse_url,
+)
 
 RESOLVE_SECONDS: Final = 5.0
 THREADS: Final = 64
-"""For new names, and as many for those that were answered."""
+"""Threads for new names, and as many for names that were resolved before."""
 
 REMEMBERED: Final = 10_000
-"""Names that were answered; the longest unused is forgotten."""
+"""Names that were resolved; the least recently used is dropped."""
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
-"""The addresses of a host's name; those of an address are itself."""
+"""Resolves a host and a port to addresses. An address resolves to itself."""
 
 
 class NotResolved(Exception):
-    """The name has no address, or nobody told it in time."""
+    """The name has no address, or none came in time."""
 
 
 class Resolver:
-    """Asks the system, as every program does."""
+    """Resolves names by the system's resolver."""
 
     def __init__(self) -> None:
         self._for_new = ThreadPoolExecutor(THREADS, thread_name_prefix="resolve-new")
@@ -52,9 +61,9 @@ class Resolver:
         :raises NotResolved: there is none.
         """
         threads = self._for_answered if host in self._answered else self._for_new
-        asked = asyncio.get_running_loop().run_in_executor(threads, _ask, host, port)
+        pending = asyncio.get_running_loop().run_in_executor(threads, _resolve, host, port)
         try:
-            found = await asyncio.wait_for(asked, RESOLVE_SECONDS)
+            found = await asyncio.wait_for(pending, RESOLVE_SECONDS)
         except (OSError, UnicodeError, TimeoutError):
             self._answered.pop(host, None)
             raise NotResolved from None
@@ -65,22 +74,22 @@ class Resolver:
         return found
 
     def close(self) -> None:
-        """End without waiting for servers that hang."""
+        """End without waiting for name servers that hang."""
         for threads in (self._for_new, self._for_answered):
             threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _ask(host: str, port: int) -> list[str]:
+def _resolve(host: str, port: int) -> list[str]:
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
     return [str(address[0]) for _, _, _, _, address in found]
 
 
 CONNECT_SECONDS: Final = 5.0
 ANSWER_SECONDS: Final = 15.0
-"""For everything after the name is resolved."""
+"""The timeout of everything after the name is resolved."""
 
 MOST_ADDRESSES: Final = 3
-"""Of one name, that are tried one after another while none can be connected to."""
+"""Addresses of one name that are tried, one after another, until one can be connected to."""
 
 _HEADERS: Final = {
     "Content-Type": "application/json",
@@ -88,15 +97,15 @@ _HEADERS: Final = {
     "Accept": "*/*",
 }
 
-# Both write the address of each request into their logs, and URLs of receivers often hold a token.
+# Both log the URL of each request, and URLs of receivers often contain a token.
 for _name in ("httpx", "httpcore"):
     logging.getLogger(_name).setLevel(logging.WARNING)
 
 
 class Unsent(Exception):
-    """There was no answer; the message is in our words, without anything that a receiver sent.
+    """There was no answer. The message is the gateway's own, without anything that a receiver sent.
 
-    ``hung``: the receiver kept us waiting.
+    ``hung``: the receiver let the attempt time out.
     """
 
     def __init__(self, message: str, *, hung: bool = False) -> None:
@@ -105,7 +114,7 @@ class Unsent(Exception):
 
 
 class Answer:
-    """What is looked at of an answer."""
+    """The parts of an answer that are read."""
 
     def __init__(self, status: int, retry_after: timedelta | None) -> None:
         self.status = status
@@ -113,14 +122,14 @@ class Answer:
 
 
 class Poster:
-    """Sends to whoever the rules allow.
+    """Sends to the addresses that the rules allow.
 
-    Each attempt has a connection of its own: a kept one belongs to an address, and two names may share that.
+    Each attempt has its own connection. A reused one would belong to an address, which two names may share.
     """
 
     def __init__(self, resolve: Resolve, networks: Sequence[Network]) -> None:
         """
-        :raises OSError: ``SSL_CERT_FILE`` is no file of authorities. It counts in the networks only.
+        :raises OSError: ``SSL_CERT_FILE`` is no file of authorities. It counts only in ``networks``.
         """
         self._resolve = resolve
         self._networks = networks
@@ -135,7 +144,7 @@ class Poster:
         """
         try:
             target = parse_url(url)
-            addresses = judged(
+            addresses = checked_addresses(
                 await self._resolve(target.host, target.port), self._networks, plain=target.plain
             )
         except NotResolved:
@@ -149,7 +158,7 @@ class Poster:
             raise Unsent(f"no answer within {ANSWER_SECONDS:g} seconds", hung=True) from None
 
     async def close(self) -> None:
-        """Close what is open."""
+        """Close the connections."""
         await self._public.aclose()
         await self._opened.aclose()
 
@@ -184,7 +193,7 @@ class Poster:
             f"{target.scheme}://{host}:{target.port}{target.path}",
             content=body,
             headers={**_HEADERS, **headers, "Host": target.authority},
-            # Whom the certificate has to be of.
+            # The host that the certificate must be for.
             extensions={"sni_hostname": target.host},
         )
         response = await client.send(request, stream=True)
@@ -197,7 +206,7 @@ def _client(context: ssl.SSLContext) -> httpx.AsyncClient:
         verify=context,
         trust_env=False,
         follow_redirects=False,
-        # Of receivers nothing is kept: one at the same address would be sent the cookies of the other.
+        # No cookies are stored: receivers at the same address would be sent each other's.
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
         timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
@@ -205,7 +214,7 @@ def _client(context: ssl.SSLContext) -> httpx.AsyncClient:
 
 
 def _in_words(error: Exception) -> str:
-    """What happened, without the texts of libraries: they may repeat the URL or what was received."""
+    """What happened, without messages of libraries: they may contain the URL or what was received."""
     if isinstance(error, httpx.ConnectTimeout):
         return f"no connection within {CONNECT_SECONDS:g} seconds"
     if isinstance(error, httpx.ConnectError):
@@ -222,13 +231,13 @@ def _in_words(error: Exception) -> str:
 
 
 def _retry_after(headers: httpx.Headers, now: datetime) -> timedelta | None:
-    """What ``Retry-After`` asks for: seconds, or a date."""
+    """The wait that ``Retry-After`` requests, in seconds or by a date."""
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdecimal():
         return timedelta(seconds=min(int(text[:10]), 10**9))
     try:
         then = parsedate_to_datetime(text)
-    except (ValueError, TypeError, OverflowError):  # the last one for a year of twenty digits
+    except (ValueError, TypeError, OverflowError):  # OverflowError: a year of twenty digits
         return None
     then = then.replace(tzinfo=UTC) if then.tzinfo is None else then
     return max(then - now, timedelta(0))

@@ -1,4 +1,4 @@
-"""Who subscribed, what is due, and what became of the deliveries?"""
+"""Reads and changes subscriptions, due deliveries and the outcomes of deliveries."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def count_due(connection: Connection, now: datetime) -> int:
 
 
 DueSubscription = Row[*tuple[Any, ...]]
-"""The columns of a subscription, and ``first_at``: when its first delivery is due or was."""
+"""The columns of a subscription, and ``first_at``: the time at which its first delivery is or was due."""
 
 TakenDelivery = Row[*tuple[Any, ...]]
 
 
 def _waiting() -> Any:
-    """The subscriptions with deliveries that wait, found by a step of the index each.
+    """The subscriptions with waiting deliveries, found by one step of the index each.
 
-    However many deliveries wait for one of them, it is one step.
+    The number of deliveries that wait for a subscription does not matter.
     """
     first = select(func.min(Delivery.subscription_id).label("id")).where(IS_WAITING)
     waiting = first.cte("waiting", recursive=True)
@@ -53,7 +53,7 @@ def _waiting() -> Any:
 
 
 def due_subscriptions(connection: Connection, now: datetime) -> Sequence[DueSubscription]:
-    """The subscriptions that something is due to and that may be sent to, the longest due first."""
+    """The subscriptions with due deliveries that may be sent to, the longest due first."""
     waiting = _waiting()
     first_at = (
         select(func.min(Delivery.next_at))
@@ -75,9 +75,9 @@ def due_subscriptions(connection: Connection, now: datetime) -> Sequence[DueSubs
 
 
 def is_any_taken(connection: Connection, now: datetime, until: datetime) -> bool:
-    """Whether a sender has taken a delivery and has not brought back what came of it.
+    """Whether a sender has taken a delivery and has not stored its outcome.
 
-    :param until: the latest that what is taken now is due again.
+    :param until: the latest time at which a delivery that is taken now is due again.
     """
     waiting = _waiting()
     taken = (
@@ -98,9 +98,9 @@ def is_any_taken(connection: Connection, now: datetime, until: datetime) -> bool
 def take_due(
     connection: Connection, subscription_id: int, now: datetime, until: datetime, number: int
 ) -> Sequence[TakenDelivery]:
-    """Take deliveries that are due, the longest due first: they are due again at ``until``.
+    """Take due deliveries, the longest due first. They become due again at ``until``.
 
-    Those that another sender is just taking are passed over.
+    Those that another sender is taking now are skipped.
 
     :param number: how many at most.
     """
@@ -110,7 +110,7 @@ def take_due(
         .order_by(Delivery.next_at, Delivery.id)
         .limit(number)
         .with_for_update(skip_locked=True)
-        .cte("picked")  # a statement of its own: inside of the condition it could be run again
+        .cte("picked")  # a separate statement: inside of the condition it could run several times
     )
     taken = (
         update(Delivery)
@@ -144,13 +144,13 @@ class Listeners(Struct, frozen=True):
 
 
 def listeners(connection: Connection) -> Listeners:
-    """Who hears of transfers at all, in one statement that reads next to nothing."""
+    """Who subscribed to transfers, in one statement that reads very little."""
     found = connection.scalars(_LISTENERS).all()
     return Listeners(tuple(sorted(i for i in found if i != _ANY_SUBJECT)), _ANY_SUBJECT in found)
 
 
 def by_subject(connection: Connection, subjects: Collection[str]) -> dict[str, list[int]]:
-    """By subject the subscriptions that name it and are heard."""
+    """By subject, the subscriptions that name it and get its events."""
     found: dict[str, list[int]] = {}
     ordered = sorted(subjects)
     for start in range(0, len(ordered), MOST_IN_STATEMENT):
@@ -209,9 +209,9 @@ def send_again(
     states: Sequence[DeliveryState],
     now: datetime,
 ) -> int:
-    """Make deliveries that were written in a span of time due again, from their first attempt; how many.
+    """Make deliveries of a span of time due again, beginning with their first attempt; returns how many.
 
-    Those that wait already stay as they are.
+    Those that wait already are not changed.
     """
     again = (
         update(Delivery)
@@ -235,10 +235,10 @@ def make_due(
     later_than: datetime,
     now: datetime,
 ) -> int:
-    """Make deliveries due whose next attempt is far off; how many. Their attempts count on.
+    """Make deliveries due whose next attempt is far off; returns how many. Their attempts still count.
 
     :param delivery_id: one of them, or None for all of the subscription.
-    :param later_than: those that are due before stay as they are: a sender may have taken them.
+    :param later_than: those due before this are not changed, because a sender may have taken them.
     """
     due = update(Delivery).where(
         Delivery.subscription_id == subscription_id, IS_WAITING, Delivery.next_at > later_than
@@ -249,13 +249,13 @@ def make_due(
 
 
 def delete_old(connection: Connection, before: datetime, number: int) -> int:
-    """Delete deliveries that were written before a time, some of them; how many."""
+    """Delete at most ``number`` deliveries that were written before a time; returns how many."""
     old = select(Delivery.id).where(Delivery.created_at < before).order_by(Delivery.created_at).limit(number)
     return connection.execute(delete(Delivery).where(Delivery.id.in_(old))).rowcount
 
 
 def delete_of_removed(connection: Connection, number: int) -> int:
-    """Delete deliveries of removed subscriptions, some of them, and those that have none left; how many."""
+    """Delete some deliveries of removed subscriptions, and those without any left; returns how many."""
     removed = select(Subscription.id).where(Subscription.state == State.REMOVED.value)
     some = select(Delivery.id).where(Delivery.subscription_id.in_(removed)).limit(number)
     gone = connection.execute(delete(Delivery).where(Delivery.id.in_(some))).rowcount
@@ -265,7 +265,7 @@ def delete_of_removed(connection: Connection, number: int) -> int:
 
 
 def switch_off_of_revoked(connection: Connection, now: datetime) -> int:
-    """Switch the subscriptions off whose API key was revoked; how many."""
+    """Switch off the subscriptions whose API key was revoked; returns how many."""
     valid = exists().where(ApiKey.key_id == Subscription.owner_key, ApiKey.revoked_at.is_(None))
     heard = Subscription.state.in_((State.ACTIVE.value, State.PAUSED.value))
     off = update(Subscription).where(Subscription.owner_key.is_not(None), heard, ~valid)
@@ -276,7 +276,7 @@ def switch_off_of_revoked(connection: Connection, now: datetime) -> int:
 def cap_waits(
     connection: Connection, now: datetime, *, first: timedelta, later: timedelta, quiet: timedelta
 ) -> None:
-    """Make due what waits for longer than deliveries and subscriptions can.
+    """End waits that are longer than possible, so that what waits is due.
 
     :param first: the longest wait for a first attempt; ``later`` for a further one, ``quiet`` for a receiver.
     """
@@ -289,7 +289,7 @@ def cap_waits(
 
 
 def holding_alerts(connection: Connection) -> dict[tuple[str, str], str]:
-    """The details of the alerts that were told and still hold, by kind and subject."""
+    """The details of the published alerts that still hold, by kind and subject."""
     rows = connection.execute(select(Alert.kind, Alert.subject, Alert.detail))
     return {(row.kind, row.subject): row.detail for row in rows}
 
@@ -302,27 +302,27 @@ _THERE = Subscription.state != State.REMOVED.value
 
 
 def subscription(connection: Connection, public_id: str) -> SubscriptionRow | None:
-    """The one of this name, unless it was removed."""
+    """The subscription of this name, unless it was removed."""
     found = select(_SUBSCRIPTIONS).where(Subscription.public_id == public_id, _THERE)
     return connection.execute(found).one_or_none()
 
 
 def subscriptions(connection: Connection, limit: int, after: int = 0) -> Sequence[SubscriptionRow]:
-    """All of them, the oldest first, from the one behind ``after``."""
+    """The subscriptions with an id above ``after``, the oldest first."""
     return connection.execute(
         select(_SUBSCRIPTIONS).where(_THERE, Subscription.id > after).order_by(Subscription.id).limit(limit)
     ).all()
 
 
 def subscriptions_of(connection: Connection, owner_key: str) -> Sequence[SubscriptionRow]:
-    """Those of an API key, the oldest first."""
+    """The subscriptions of an API key, the oldest first."""
     return connection.execute(
         select(_SUBSCRIPTIONS).where(_THERE, Subscription.owner_key == owner_key).order_by(Subscription.id)
     ).all()
 
 
 def subjects_of(connection: Connection, ids: Sequence[int]) -> dict[int, list[str]]:
-    """By subscription what it names, ascending."""
+    """By subscription, its subjects, ascending."""
     found: dict[int, list[str]] = {i: [] for i in ids}
     rows = connection.execute(
         select(Subject.subscription_id, Subject.subject)
@@ -335,8 +335,8 @@ def subjects_of(connection: Connection, ids: Sequence[int]) -> dict[int, list[st
 
 
 def waiting_of(connection: Connection, ids: Sequence[int], most: int) -> dict[int, tuple[int, int]]:
-    """By subscription how many deliveries wait for it, counted up to ``most``, and how many of these failed
-    at their last attempt.
+    """By subscription, how many deliveries wait, counted up to ``most``, and how many of these failed at
+    their last attempt.
     """
     some = (
         select(Delivery.attempts)

@@ -17,30 +17,30 @@ DELAYS: Final = (
     timedelta(hours=20),
     timedelta(hours=24),
 )
-"""How long after the attempt before each attempt is made, without the jitter."""
+"""The time from the previous attempt to each attempt, without the jitter."""
 
 JITTER: Final = 0.2
-"""The part of a delay that is added at most, so that receivers that come back are not met by all at once."""
+"""At most this part of a delay is added at random, so a receiver that recovers is not sent all at once."""
 
 LONGEST_DELAY: Final = DELAYS[-1] * (1 + JITTER)
-"""How long no attempt waits for the one before."""
+"""The longest time between two attempts."""
 
 LONGEST_WAIT: Final = timedelta(hours=24)
-"""What a receiver may ask for by ``Retry-After``; more counts as this."""
+"""The longest wait that a receiver may request by ``Retry-After``; more counts as this."""
 
-KEPT: Final = timedelta(days=30)
-"""How long deliveries are kept, whatever became of them."""
+RETENTION: Final = timedelta(days=30)
+"""How long deliveries are stored, whatever their outcome."""
 
 OLD_SECRET_LASTS: Final = timedelta(hours=24)
-"""How long the former secret signs beside the new one."""
+"""How long the former secret signs in addition to the new one."""
 
 
 def next_delay(attempts: int, share: float, retry_after: timedelta | None = None) -> timedelta | None:
     """How long to wait after a failed attempt; None where it was the last.
 
-    :param attempts: that were made, this one included.
+    :param attempts: the attempts so far, including this one.
     :param share: a random number from 0 to 1.
-    :param retry_after: what the receiver asked for; it makes the wait longer, never shorter.
+    :param retry_after: the wait that the receiver requested. It makes the wait longer, never shorter.
     """
     if attempts >= len(DELAYS):
         return None

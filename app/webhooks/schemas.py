@@ -1,4 +1,4 @@
-"""The public shapes of webhooks: one answer for making, listing and removing them."""
+"""The public shapes of webhooks. Making, listing and removing them have the same answer."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Webhook(Shape):
 
 
 class WebhooksAnswer(Answer):
-    """The webhooks of the key; of a new one its secret, too."""
+    """The webhooks of the key, and the secret of a new one."""
 
     webhooks = fields.List(fields.Nested(Webhook), dump_default=list)
     secret = fields.String(

@@ -1,8 +1,8 @@
-"""Takes what is due, sends it, and notes what came of it, until it is told to end.
+"""Takes due deliveries, sends them, and stores their outcomes, until it is stopped.
 
-A receiver that hangs holds what it was given until the time is up. So a place (``host:port``) gets little
-until it has answered, and places that have not answered get half of everything at most: the others always
-find room.
+A receiver that hangs occupies its attempts until they time out. So a place (``host:port``) gets few attempts
+until it has answered, and all places that have not answered get at most half of them. The rest is free for
+the others.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from app.webhooks.services.delivering import Due, Outcome, bring_back, clean_up,
 from app.webhooks.signature import headers
 
 ALL: Final = 400
-"""Attempts at one time: each holds a file, and a process may often have 1024."""
+"""Attempts at one time. Each needs a file descriptor, and the usual limit of a process is 1024."""
 
 OF_UNPROVEN: Final = ALL // 2
 AT_PROVEN: Final = 16
 AT_UNPROVEN: Final = 2
 
 REMEMBERED: Final = 10_000
-"""Places that are known to answer; the longest unused is forgotten."""
+"""Places that have answered; the least recently used is dropped."""
 
 
 class Places:
-    """The attempts under way. Threads may share it."""
+    """Counts the attempts under way. Threads may share it."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -78,7 +78,7 @@ class Places:
 
 
 def _lower(counter: Counter[str], place: str) -> None:
-    """Count one less; a place that nothing goes to is not kept."""
+    """Count one less. A place without attempts is removed."""
     if counter[place] > 1:
         counter[place] -= 1
     else:
@@ -92,20 +92,20 @@ OUTAGE_SECONDS: Final = 2.0
 """How long to wait where the database does not answer."""
 
 GATHER_SECONDS: Final = 0.02
-"""How long to wait for more, once an attempt has ended: what ends together is noted together."""
+"""How long to wait after an attempt has ended, so that others that end now are stored together."""
 
 CHORE_SECONDS: Final = 30.0
 
 GOOD_SECONDS: Final = 5.0
-"""A receiver that answers later counts as one that hangs, as far as room goes."""
+"""A receiver that answers later counts as one that hangs when attempts are given out."""
 
 _log = logging.getLogger("app.sender")
 
 
 class Sender:
-    """One process's sending.
+    """Sends in one process.
 
-    :param monotonic: seconds that only grow.
+    :param monotonic: seconds that never go back.
     """
 
     def __init__(
@@ -131,12 +131,12 @@ class Sender:
         """Attempts with an outcome so far."""
 
     def stop(self) -> None:
-        """Take nothing more; end when what is under way has ended."""
+        """Take nothing more, and end when the attempts under way have ended."""
         self._stopping = True
         self._news.set()
 
     async def run(self) -> None:
-        """Send until :meth:`stop`, then wait for what is under way."""
+        """Send until :meth:`stop`, then wait for the attempts under way."""
         chores = asyncio.create_task(self._chores())
         while not self._stopping:
             await self._round()
@@ -145,7 +145,7 @@ class Sender:
         await self._finish()
 
     async def run_once(self) -> None:
-        """Send what is due now, and end when nothing of it is left to do, or after :meth:`stop`."""
+        """Send what is due now, and end when all of it is sent, or after :meth:`stop`."""
         while not self._stopping:
             taken = await self._round()
             if not taken and not self._under_way and not self._ended:
@@ -154,7 +154,7 @@ class Sender:
         await self._finish()
 
     async def _round(self) -> int:
-        """One look at the database; how many deliveries were taken."""
+        """Take due deliveries once; returns how many."""
         self._news.clear()
         try:
             await self._bring_back()
@@ -183,9 +183,9 @@ class Sender:
             except Unsent as unsent:
                 error, hung = str(unsent), unsent.hung
             except Exception as fault:
-                # Whatever a receiver makes a library do, its place has to be free again.
+                # A library may raise anything because of a receiver; its place has to be freed.
                 error, kind = "the sender failed: its log says more", type(fault).__name__
-                text = "an attempt for the webhook %d failed: %s"  # not in its words: they may hold the URL
+                text = "an attempt for the webhook %d failed: %s"  # its message may contain the URL
                 FAILURES.report(
                     _log, logging.ERROR, text, due.subscription_id, kind, error=fault, traced=False
                 )
@@ -197,7 +197,7 @@ class Sender:
         self._news.set()
 
     async def _bring_back(self) -> None:
-        """Note the outcomes so far. Where that fails they stay, to be noted later."""
+        """Store the outcomes so far. Where that fails they are stored later."""
         outcomes = list(self._ended)
         if outcomes:
             await asyncio.to_thread(bring_back, self._database, outcomes)
@@ -205,13 +205,13 @@ class Sender:
             self.sent += len(outcomes)
 
     def _send_alerts(self) -> None:
-        self._alerts.tell(self._database, self._snapshots, self._audit_keys)
+        self._alerts.publish(self._database, self._snapshots, self._audit_keys)
 
     def _clean_up(self) -> None:
         clean_up(self._database)
 
     async def _chores(self) -> None:
-        """Alerts, and what is too old. Nothing that fails here holds up what is to be sent."""
+        """Publish alerts and clean up. A failure here does not stop the sending."""
         while True:
             for chore in (self._send_alerts, self._clean_up):
                 try:
@@ -222,7 +222,7 @@ class Sender:
             await asyncio.sleep(CHORE_SECONDS)
 
     async def _pause(self, seconds: float) -> None:
-        """Wait so long, or until an attempt has ended and there may be room for another."""
+        """Wait for ``seconds``, or until an attempt has ended and there may be room for another."""
         try:
             await asyncio.wait_for(self._news.wait(), seconds)
         except TimeoutError:
@@ -230,7 +230,7 @@ class Sender:
         await asyncio.sleep(GATHER_SECONDS)
 
     async def _finish(self) -> None:
-        """Wait for what is under way, and note it."""
+        """Wait for the attempts under way, and store their outcomes."""
         if self._under_way:
             await asyncio.wait(set(self._under_way))
         try:

@@ -14,15 +14,15 @@ _LABEL: Final = b"transfer gateway webhook secret"
 def secret_of(key: bytes, salt: bytes) -> bytes:
     """The 32 bytes that a subscription signs with.
 
-    They follow from a key that is kept outside of the database, so a copy of the database signs nothing.
+    They are derived from a key that is stored outside of the database, so a copy of the database cannot sign.
 
-    :param salt: 32 random bytes, kept with the subscription.
+    :param salt: 32 random bytes, stored with the subscription.
     """
     return hmac.digest(key, _LABEL + salt, "sha256")
 
 
 def secret_text(secret: bytes) -> str:
-    """A secret as its receiver is told it."""
+    """A secret as its receiver sees it."""
     return SECRET_PREFIX + b64encode(secret).decode()
 
 

@@ -41,7 +41,7 @@ def list_webhooks() -> Response:
 
 
 def create_webhook() -> Response:
-    """Tell this URL what becomes of these transfers."""
+    """Send the status changes of these transfers to this URL."""
     key = require_key(Scope.WEBHOOKS)
     wanted = _wanted(read_body(_BODY), key)
     try:
@@ -52,7 +52,7 @@ def create_webhook() -> Response:
 
 
 def remove_webhook() -> Response:
-    """Tell it nothing more."""
+    """Remove a webhook."""
     key = require_key(Scope.WEBHOOKS)
     public_id = read_query(_QUERY)["id"]
     try:
@@ -66,17 +66,17 @@ def remove_webhook() -> Response:
     return answer(_ANSWER, _listed(key.key_id))
 
 
-def _wanted(asked: dict[str, Any], key: ApiKey) -> NewSubscription:
+def _wanted(requested: dict[str, Any], key: ApiKey) -> NewSubscription:
     """
-    :raises Forbidden: the key is not for everything, which is asked for.
+    :raises Forbidden: everything is requested, but the key may not have it.
     """
-    everything = asked.get("everything", False)
+    everything = requested.get("everything", False)
     if everything:
         require_scope(key, Scope.ALL_WEBHOOKS)
-    subjects = subjects_of(asked.get("accounts", ()), asked.get("transfer_ids", ()))
+    subjects = subjects_of(requested.get("accounts", ()), requested.get("transfer_ids", ()))
     return NewSubscription(
-        url=asked["url"],
-        name=asked.get("name", ""),
+        url=requested["url"],
+        name=requested.get("name", ""),
         audience=Audience.EVERYTHING if everything else Audience.SUBJECTS,
         subjects=[] if everything else subjects,
         owner_key=key.key_id,
@@ -86,7 +86,7 @@ def _wanted(asked: dict[str, Any], key: ApiKey) -> NewSubscription:
 def _listed(owner_key: str, only: str | None = None) -> dict[str, Any]:
     """The webhooks of a key.
 
-    :param only: the id of the one that is meant; all of them without.
+    :param only: the id of one webhook; None for all.
     """
     found = list_subscriptions(current(Database), owner_key)
     return {"webhooks": [_as_json(each) for each in found if only in (None, each.public_id)]}

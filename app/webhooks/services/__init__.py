@@ -1,1 +1,1 @@
-"""Subscriptions, the outbox, what senders take and bring back, alerts of operators."""
+"""Subscriptions, the outbox, what senders take and store, alerts of operators."""

@@ -1,4 +1,4 @@
-"""Alerts of operators: what begins to hold is told once, and once that it does not hold any more."""
+"""Alerts of operators: each is published once when it begins to hold and once when it ends."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from app.webhooks.queries import holding_alerts, of_alerts
 from app.webhooks.subscription import AUDIT_LOG, AlertKind, event_body
 
 MOST: Final = 5_000
-"""Alerts of a kind that are told one by one."""
+"""Alerts of one kind that are published one by one."""
 
 AUDIT_EVERY: Final = timedelta(minutes=15)
-"""How often the whole audit log is verified for those who want to hear of it."""
+"""How often the whole audit log is verified, if anybody subscribed to that."""
 
 _BATCH: Final = 500
 
 Found = Mapping[str, str]
-"""By subject, in words, what holds."""
+"""By subject, the alert that holds, in words."""
 
 
 class Alerts:
-    """What one sender looks at. It remembers when it verified the audit log."""
+    """The alerts of one sender. It remembers when it verified the audit log."""
 
     def __init__(self) -> None:
         self._audit_next: datetime | None = None
 
-    def tell(self, database: Database, snapshots: SnapshotSource, audit_keys: AuditKeys) -> None:
-        """Look at what operators subscribed to, and write deliveries about what began or ended since."""
+    def publish(self, database: Database, snapshots: SnapshotSource, audit_keys: AuditKeys) -> None:
+        """Check the alerts that operators subscribed to, and write deliveries where one began or ended."""
         wanted = {kind for _, kinds in run_read(database.reads, of_alerts) for kind in kinds}
         known = run_read(database.reads, holding_alerts)
         found: dict[AlertKind, Found] = {}
@@ -55,15 +55,15 @@ class Alerts:
         dropped = {kind for kind, _ in known} - {kind.value for kind in wanted}
         if dropped or any(_subjects(known, kind) != holding.keys() for kind, holding in found.items()):
             with writing(database.engine) as connection:
-                for former in dropped:  # nobody wants to hear of it now; whoever does later hears it anew
+                for former in dropped:  # without subscribers now; published again to later ones
                     connection.execute(delete(Alert).where(Alert.kind == former))
                 for kind, holding in found.items():
-                    _tell(connection, kind, holding, database.clock())
+                    _publish(connection, kind, holding, database.clock())
 
     def _look(
         self, database: Database, snapshots: SnapshotSource, audit_keys: AuditKeys, kind: AlertKind
     ) -> Found | None:
-        """What holds of a kind; None where it is not looked at now."""
+        """The alerts of a kind that hold; None where they are not checked now."""
         match kind:
             case AlertKind.STUCK:
                 return _stuck(database)
@@ -74,7 +74,7 @@ class Alerts:
             case AlertKind.AUDIT_BROKEN:
                 return self._audit(database, audit_keys)
             case AlertKind.AUDIT_HEAD:
-                return None  # told with each record (audit/services.py)
+                return None  # published with each record (audit/services.py)
 
     def _audit(self, database: Database, audit_keys: AuditKeys) -> Found | None:
         now = database.clock()
@@ -89,8 +89,8 @@ def _subjects(known: Mapping[tuple[str, str], str], kind: AlertKind) -> set[str]
     return {subject for of_kind, subject in known if of_kind == kind.value}
 
 
-def _tell(connection: Connection, kind: AlertKind, holding: Found, now: datetime) -> None:
-    """Write what differs from what was told. The caller is the only writer: another sender finds nothing."""
+def _publish(connection: Connection, kind: AlertKind, holding: Found, now: datetime) -> None:
+    """Write what changed since the last time. The caller is the only writer, so no sender repeats another."""
     known = {
         subject: detail for (of, subject), detail in holding_alerts(connection).items() if of == kind.value
     }
@@ -103,9 +103,9 @@ def _tell(connection: Connection, kind: AlertKind, holding: Found, now: datetime
         of_one = delete(Alert).where(Alert.kind == bindparam("of"), Alert.subject == bindparam("about"))
         connection.execute(of_one, [{"of": kind.value, "about": subject} for subject, _ in ended])
     listening = [i for i, kinds in of_alerts(connection) if kind in kinds]
-    told = [(True, *each) for each in began] + [(False, *each) for each in ended]
+    changes = [(True, *each) for each in began] + [(False, *each) for each in ended]
     deliveries: list[dict[str, Any]] = []
-    for holds, subject, detail in told:
+    for holds, subject, detail in changes:
         data = {"subject": subject, "detail": detail, "holds": holds}
         body = event_body(f"alert.{kind.value}", now, data)
         deliveries += [
@@ -144,7 +144,7 @@ def _anomalies(database: Database) -> Found:
 
 
 def _quiet_chains(database: Database, snapshots: SnapshotSource) -> Found:
-    """Watched chains that are not read, do not move, or had nothing for us for long."""
+    """Watched chains that are not read, have no new blocks, or had no event for a long time."""
     now = database.clock()
     found = {}
     for chain in watched_chains(database, snapshots):

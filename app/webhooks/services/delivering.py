@@ -1,4 +1,4 @@
-"""What senders take and bring back, what is sent again, and whether anybody sends at all."""
+"""Taking due deliveries, storing outcomes, sending again, and whether any sender runs."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ from app.webhooks.queries import (
     switch_off_of_revoked,
     take_due,
 )
-from app.webhooks.schedule import KEPT, LONGEST_DELAY, LONGEST_WAIT, next_delay
+from app.webhooks.schedule import LONGEST_DELAY, LONGEST_WAIT, RETENTION, next_delay
 from app.webhooks.services.subscriptions import NoSubscription, SecretMissing, secrets_of
 from app.webhooks.subscription import DeliveryState, State
 
 CLAIM: Final = timedelta(seconds=60)
-"""After this a delivery that was taken is due again. An attempt has to end well before."""
+"""After this a delivery that was taken is due again. An attempt has to end well before that."""
 
 AT_ONCE: Final = 50
-"""Subscriptions served by one transaction: on SQLite nobody else writes meanwhile."""
+"""Subscriptions served by one transaction. On SQLite it blocks other writers."""
 
 _DELETED_AT_ONCE: Final = 1000
 _TIMES: Final = 100
-"""So often at most in one turn: more than a busy gateway writes until the next."""
+"""Most repetitions in one turn: more than a busy gateway needs until the next."""
 
 _GONE: Final = 410
 
@@ -71,11 +71,11 @@ class Due:
 
 
 class Outcome(Struct, frozen=True):
-    """What came of one attempt.
+    """The outcome of one attempt.
 
     :param status: of the receiver's answer; None where there was none.
-    :param error: why it failed, in our words; empty where it did not.
-    :param retry_after: what the receiver asked for.
+    :param error: why it failed, without the receiver's text; empty where it did not.
+    :param retry_after: the wait that the receiver requested.
     """
 
     due: Due
@@ -87,12 +87,12 @@ class Outcome(Struct, frozen=True):
 
     @property
     def delivered(self) -> bool:
-        """Whether the receiver took it."""
+        """Whether the receiver accepted it."""
         return self.status is not None and 200 <= self.status < 300
 
 
 class Room(Protocol):
-    """How much may be under way to a place (``host:port``)."""
+    """Bounds the attempts under way to a place (``host:port``)."""
 
     def free(self, place: str) -> int:
         """How many more attempts may go there now."""
@@ -104,7 +104,7 @@ class Room(Protocol):
 def take(database: Database, audit_keys: AuditKeys, room: Room) -> list[Due]:
     """Take deliveries that are due, as far as there is room for them.
 
-    Where the database fails after some were taken, these are returned.
+    If the database fails after some were taken, these are returned.
     """
     now = database.clock()
     rows = run_read(database.reads, due_subscriptions, now)
@@ -126,7 +126,7 @@ def take(database: Database, audit_keys: AuditKeys, room: Room) -> list[Due]:
 def _take_some(
     database: Database, audit_keys: AuditKeys, rows: Sequence[DueSubscription], room: Room, now: datetime
 ) -> list[Due]:
-    """Take what is due to some subscriptions, in one transaction."""
+    """Take due deliveries of some subscriptions, in one transaction."""
     taken: list[Due] = []
     to: Counter[str] = Counter()
     with counting(database.engine) as connection:
@@ -166,7 +166,7 @@ def _due(
 
 
 def bring_back(database: Database, outcomes: Sequence[Outcome]) -> None:
-    """Note what came of attempts. Of a delivery that another sender took meanwhile, nothing is noted."""
+    """Store the outcomes of attempts, except of deliveries that another sender took meanwhile."""
     if not outcomes:
         return
     ordered = sorted(outcomes, key=lambda outcome: outcome.due.id)
@@ -203,7 +203,7 @@ def _values(outcome: Outcome) -> dict[str, Any]:
 
 
 def _tries(outcome: Outcome) -> str:
-    """The attempts so far with this one, the newest last; a replay adds to them, up to a bound."""
+    """The attempts so far including this one, the newest last, up to a bound. A replay adds to them."""
     tries: list[Mapping[str, Any]] = orjson.loads(outcome.due.tries or "[]")
     tries.append(
         {
@@ -217,7 +217,7 @@ def _tries(outcome: Outcome) -> str:
 
 
 def _note_receivers(connection: Connection, outcomes: Iterable[Outcome]) -> None:
-    """Receivers that are gone are switched off; those that want to be left alone are."""
+    """Switch off subscriptions whose receiver is gone, and store the waits that receivers requested."""
     quiet: dict[int, datetime] = {}
     for outcome in outcomes:
         subscription_id = outcome.due.subscription_id
@@ -242,14 +242,14 @@ def _note_receivers(connection: Connection, outcomes: Iterable[Outcome]) -> None
 
 
 def clean_up(database: Database) -> None:
-    """Delete some of what is too old or of removed subscriptions; switch off those of revoked keys.
+    """Delete some old deliveries and removed subscriptions; switch off subscriptions of revoked keys.
 
-    What waits longer than it can was written by a clock that was ahead, and corrected since: it is due.
+    Deliveries that wait longer than possible were written while the clock was ahead. They become due now.
     """
     with counting(database.engine) as connection:
         switch_off_of_revoked(connection, database.clock())
         cap_waits(connection, database.clock(), first=CLAIM, later=LONGEST_DELAY, quiet=LONGEST_WAIT)
-    _while_full(counting, database, lambda c: delete_old(c, database.clock() - KEPT, _DELETED_AT_ONCE))
+    _while_full(counting, database, lambda c: delete_old(c, database.clock() - RETENTION, _DELETED_AT_ONCE))
     _while_full(writing, database, lambda c: delete_of_removed(c, _DELETED_AT_ONCE))
 
 
@@ -258,7 +258,7 @@ def _while_full(
     database: Database,
     delete_some: Callable[[Connection], int],
 ) -> None:
-    """Delete in short transactions, between which others write, until there is no full portion left."""
+    """Delete in short transactions, so that others can write between them, until a portion is not full."""
     for _ in range(_TIMES):
         with begin(database.engine) as connection:
             deleted = delete_some(connection)
@@ -267,18 +267,18 @@ def _while_full(
 
 
 LATE_AFTER: Final = timedelta(minutes=1)
-"""A sender takes what is due within a second; where it was just started, or restarts, within this."""
+"""A sender takes what is due within a second, and within this time when it starts or restarts."""
 
 
 def unsent_since(database: Database) -> datetime | None:
     """Since when deliveries are due that no sender takes; None where one seems to run, or nothing is due.
 
-    Senders leave no trace but what they take. One that has all the attempts under way that a receiver may
-    have leaves more due to it, so deliveries count only while nothing at all is taken.
+    A sender can be noticed only by what it takes. One that has reached the bound of attempts for a receiver
+    leaves further deliveries due. So due deliveries count only while nothing at all is taken.
     """
     now = database.clock()
     with reading(database.reads) as connection:
-        # What was paused, or left alone for a Retry-After, could not be sent before that was over.
+        # Deliveries that were paused, or waited for a Retry-After, could not be sent before that ended.
         since = min(
             (
                 max(filter(None, (row.first_at, row.state_at, row.quiet_until)))
@@ -301,11 +301,11 @@ def replay(
     actor: Actor,
     delivered_too: bool = False,
 ) -> int:
-    """Send again what was written from ``since`` on and before ``until``, and failed; how many deliveries.
+    """Send failed deliveries again that were written from ``since`` to before ``until``; returns how many.
 
-    A receiver knows what it has had already by ``webhook-id``.
+    A receiver recognises repetitions by ``webhook-id``.
 
-    :param delivered_too: also what the receiver has taken.
+    :param delivered_too: also those that the receiver accepted.
     :raises NoSubscription: there is none.
     """
     states = [DeliveryState.FAILED, *([DeliveryState.DELIVERED] if delivered_too else [])]
@@ -333,10 +333,10 @@ def replay(
 def retry(
     database: Database, audit_keys: AuditKeys, public_id: str, delivery_id: int | None = None, *, actor: Actor
 ) -> int:
-    """Make due now what waits for its next attempt; how many deliveries.
+    """Make deliveries due now that wait for their next attempt; returns how many.
 
-    It is sent even where the receiver asked to be left alone for longer. What is due within a minute stays as
-    it is: it may be under way.
+    They are sent even where the receiver requested a longer wait. Those due within a minute are not changed,
+    because they may be under way.
 
     :param delivery_id: one delivery, or None for all that wait.
     :raises NoSubscription: there is none of this name.

@@ -1,4 +1,4 @@
-"""Subscriptions and their deliveries, for those who look at them. No secret is among it."""
+"""Subscriptions and their deliveries, to be shown. They contain no secret."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOST_COUNTED: Final = 1000
 
 
 class Shown(Struct, frozen=True, kw_only=True):
-    """A subscription. ``waiting`` is counted up to ``MOST_COUNTED``; ``failing`` of them fail."""
+    """A subscription. ``waiting`` counts up to ``MOST_COUNTED`` deliveries, of which ``failing`` failed."""
 
     public_id: str
     name: str
@@ -73,7 +73,7 @@ class ShownDelivery(Struct, frozen=True, kw_only=True):
 
 
 def list_subscriptions(database: Database, owner_key: str | None = None) -> list[Shown]:
-    """Those of an API key, or with None all of them, up to ``MOST_LISTED``; the oldest first."""
+    """The subscriptions of an API key, with None all, up to ``MOST_LISTED``; the oldest first."""
     with reading(database.reads) as connection:
         rows = (
             subscriptions(connection, MOST_LISTED)
@@ -84,7 +84,7 @@ def list_subscriptions(database: Database, owner_key: str | None = None) -> list
 
 
 def show_subscription(database: Database, public_id: str) -> Shown:
-    """One of them.
+    """One subscription.
 
     :raises NoSubscription: there is none of this name.
     """
@@ -129,13 +129,13 @@ def _row(connection: Connection, public_id: str) -> SubscriptionRow:
 def _shown(connection: Connection, rows: Sequence[SubscriptionRow]) -> list[Shown]:
     ids = [row.id for row in rows]
     subjects, waiting = subjects_of(connection, ids), waiting_of(connection, ids, MOST_COUNTED)
-    kept = (
+    columns = (
         "public_id", "name", "url", "state_reason", "state_at", "quiet_until", "old_until", "created_at",
         "created_by", "owner_key",
     )  # fmt: skip
     return [
         Shown(
-            **{name: getattr(row, name) for name in kept},
+            **{name: getattr(row, name) for name in columns},
             audience=Audience(row.audience),
             alerts=tuple(AlertKind(kind) for kind in row.alerts or ()),
             accounts=_named(subjects[row.id], "account:"),

@@ -1,7 +1,7 @@
 """Subscriptions to webhooks: made, rotated, paused, resumed, removed, and the secrets that they sign with.
 
-The keys are those of the audit log, which are kept outside of the database and can be replaced without
-forgetting the former ones (docs/decisions/0042-webhooks.md).
+The keys are those of the audit log. They are stored outside of the database, and former ones can be retained
+when they are replaced (docs/decisions/0042-webhooks.md).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from app.audit.records import Actor, AuditedChange, key_id
 from app.audit.services import record
 from app.db.database import Database
 from app.db.engine import writing
-from app.webhooks.addresses import AddressRefused, AllowedNetworks, Target, judged, parse_url
+from app.webhooks.addresses import AddressRefused, AllowedNetworks, Target, checked_addresses, parse_url
 from app.webhooks.models import ACTOR_LENGTH, REASON_LENGTH, Delivery, Subject, Subscription, delivery_row
 from app.webhooks.queries import SubscriptionRow, subscription
 from app.webhooks.schedule import OLD_SECRET_LASTS
@@ -39,7 +39,7 @@ from app.webhooks.subscription import (
 
 
 class SecretMissing(Exception):
-    """The key that a secret follows from is not among the configured ones."""
+    """The key that a secret is derived from is not configured."""
 
 
 def new_salt(keys: AuditKeys) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def new_salt(keys: AuditKeys) -> dict[str, Any]:
 
 
 def secrets_of(keys: AuditKeys, row: Row[*tuple[Any, ...]], now: datetime) -> tuple[bytes, ...]:
-    """What signs for a subscription now: its secret, and the former one while it is being replaced.
+    """The secrets that sign for a subscription now: its own, and the former one while that is being replaced.
 
     :raises SecretMissing: the key of its secret is not configured any more.
     :raises AuditKeyUnusable: there is no key at all.
@@ -67,7 +67,7 @@ def secrets_of(keys: AuditKeys, row: Row[*tuple[Any, ...]], now: datetime) -> tu
 
 
 class SubscriptionRefused(ValueError):
-    """Nothing was changed; the message says why. ``field`` names what has to be other, where one has."""
+    """Nothing was changed; the message says why. ``field`` names the field that has to change, if any."""
 
     def __init__(self, message: str, field: str = "") -> None:
         super().__init__(message)
@@ -75,14 +75,14 @@ class SubscriptionRefused(ValueError):
 
 
 class NoSubscription(Exception):
-    """There is none of this name, or it is somebody else's."""
+    """There is no subscription of this name, or it belongs to somebody else."""
 
 
 class NewSubscription(Struct, frozen=True):
-    """What is asked for.
+    """A requested subscription.
 
-    :param subjects: as ``domain.webhooks.subscription.subjects_of`` gives them.
-    :param owner_key: the API key that asks; None for operators.
+    :param subjects: as ``app.webhooks.subscription.subjects_of`` returns them.
+    :param owner_key: the API key that requests it; None for operators.
     """
 
     url: str
@@ -95,7 +95,7 @@ class NewSubscription(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A subscription that was made or whose secret was replaced. The secret is told this once."""
+    """A subscription that was made or whose secret was replaced. The secret is shown only this once."""
 
     public_id: str
     secret: str = field(repr=False)
@@ -109,9 +109,9 @@ def subscribe(
     *,
     actor: Actor | None,
 ) -> Made:
-    """Make a subscription. What is committed after this returns is sent to it.
+    """Make a subscription. All changes committed after this returns are sent to it.
 
-    :param actor: the operator who is audited; None where the API key itself asks.
+    :param actor: the operator who is audited; None where the API key itself requests it.
     :raises SubscriptionRefused: the URL or what is subscribed to cannot be used, or the key has too many.
     :raises AuditKeyUnusable: there is no key for its secret.
     """
@@ -154,7 +154,7 @@ def _columns(wanted: NewSubscription, target: Target, actor: Actor | None, now: 
 def rotate(
     database: Database, audit_keys: AuditKeys, public_id: str, *, actor: Actor, owner_key: str | None = None
 ) -> Made:
-    """Replace the secret. For a day both sign, so that the receiver can change over.
+    """Replace the secret. For a day both sign, so that the receiver has time to change.
 
     :raises NoSubscription: there is none.
     """
@@ -188,7 +188,7 @@ def switch(
     owner_key: str | None = None,
     reason: str = "",
 ) -> None:
-    """Pause a subscription, switch it off, let it go on, or remove it.
+    """Pause a subscription, switch it off, resume it, or remove it.
 
     :param reason: why it is not active, for those who look at it.
     :raises NoSubscription: there is none.
@@ -212,7 +212,7 @@ def switch(
 
 
 def send_test(database: Database, public_id: str, owner_key: str | None = None) -> None:
-    """Write a delivery that tells nothing, to see whether it arrives.
+    """Write a delivery without content, to see whether it arrives.
 
     :raises NoSubscription: there is none.
     """
@@ -244,7 +244,7 @@ def _checked(allowed: AllowedNetworks, wanted: NewSubscription) -> Target:
 
 
 def _check_address(allowed: AllowedNetworks, target: Target) -> None:
-    """Refuse at once what would be refused at each attempt. Names are resolved by the sender alone."""
+    """Refuse at once an address that each attempt would refuse. Only the sender resolves names."""
     networks = allowed
     if target.plain and not networks:
         raise SubscriptionRefused("must begin with https", "url")
@@ -253,7 +253,7 @@ def _check_address(allowed: AllowedNetworks, target: Target) -> None:
     except ValueError:
         return
     try:
-        judged([str(address)], networks, plain=target.plain)
+        checked_addresses([str(address)], networks, plain=target.plain)
     except AddressRefused as refused:
         raise SubscriptionRefused(f"cannot be sent to: {refused}", "url") from None
 
@@ -283,7 +283,7 @@ def _set(connection: Connection, subscription_id: int, **values: Any) -> None:
 def _set_state(
     connection: Connection, subscription_id: int, state: State, reason: str, now: datetime
 ) -> None:
-    """Set the state; one that is removed keeps its row, and none of its subjects."""
+    """Set the state. A removed subscription retains its row, but not its subjects."""
     if state is State.REMOVED:
         connection.execute(delete(Subject).where(Subject.subscription_id == subscription_id))
     columns = {"state": state.value, "state_reason": reason[:REASON_LENGTH], "state_at": now}
@@ -306,7 +306,7 @@ def _record(
     before: dict[str, Any] | None,
     after: dict[str, Any],
 ) -> None:
-    """What operators do is audited. An API key manages subscriptions of its own, which is not."""
+    """Changes by operators are audited. An API key's changes of its own subscriptions are not."""
     if actor is None:
         return
     subject = f"webhook {row.public_id}"

@@ -4,7 +4,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from app.webhooks.addresses import AddressRefused, is_public, judged, parse_networks, parse_url
+from app.webhooks.addresses import AddressRefused, checked_addresses, is_public, parse_networks, parse_url
 
 REFUSED = [
     "0.0.0.0", "10.1.2.3", "100.64.0.1", "127.0.0.1", "127.8.9.1", "169.254.169.254", "172.16.0.1",
@@ -36,12 +36,12 @@ PUBLIC = [
 @pytest.mark.parametrize("address", REFUSED)
 def test_an_address_that_is_not_public_is_refused(address: str) -> None:
     with pytest.raises(AddressRefused):
-        judged([address], (), plain=False)
+        checked_addresses([address], (), plain=False)
 
 
 @pytest.mark.parametrize("address", PUBLIC)
 def test_public_addresses_are_allowed(address: str) -> None:
-    assert judged([address, address], (), plain=False) == [ip_address(address)]
+    assert checked_addresses([address, address], (), plain=False) == [ip_address(address)]
 
 
 def test_the_standard_library_knows_no_further_address_that_is_not_global() -> None:
@@ -67,20 +67,20 @@ def test_the_standard_library_knows_no_further_address_that_is_not_global() -> N
 
 def test_one_refused_address_among_several_refuses_the_name() -> None:
     with pytest.raises(AddressRefused):
-        judged(["8.8.8.8", "10.0.0.1"], (), plain=False)
+        checked_addresses(["8.8.8.8", "10.0.0.1"], (), plain=False)
     with pytest.raises(AddressRefused, match="no address"):
-        judged([], (), plain=False)
+        checked_addresses([], (), plain=False)
 
 
 def test_networks_that_are_opened_are_allowed_and_http_only_there() -> None:
     networks = parse_networks(["10.0.0.0/8", "fd00::/8"])
-    assert judged(["10.0.0.1", "fd00::1", "8.8.8.8"], networks, plain=False)
-    assert judged(["10.0.0.1"], networks, plain=True)
+    assert checked_addresses(["10.0.0.1", "fd00::1", "8.8.8.8"], networks, plain=False)
+    assert checked_addresses(["10.0.0.1"], networks, plain=True)
     for refused in ("8.8.8.8", "11.0.0.1", "::ffff:10.0.0.1"):
         with pytest.raises(AddressRefused):
-            judged([refused], networks, plain=True)
+            checked_addresses([refused], networks, plain=True)
     with pytest.raises(AddressRefused):
-        judged(["192.168.0.1"], networks, plain=False)
+        checked_addresses(["192.168.0.1"], networks, plain=False)
 
 
 @pytest.mark.parametrize(

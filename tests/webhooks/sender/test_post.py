@@ -48,7 +48,7 @@ def test_the_request_goes_to_the_checked_address_under_its_name() -> None:
 
 
 def test_a_name_that_changes_its_address_is_never_connected_to() -> None:
-    """It was public when the subscription was made. Each attempt asks once, and goes to what was judged."""
+    """It was public when the subscription was made. Each attempt asks once, and goes to what was checked."""
 
     async def work() -> None:
         async with Receiver() as receiver:

@@ -19,7 +19,7 @@ def test_names_that_hang_do_not_hold_up_those_that_were_answered(monkeypatch: py
             ended.wait(10)  # longer than whoever asked waits
         return ["192.0.2.1"]
 
-    monkeypatch.setattr(module, "_ask", ask)
+    monkeypatch.setattr(module, "_resolve", ask)
     monkeypatch.setattr(module, "RESOLVE_SECONDS", 0.3)
 
     async def work() -> None:
@@ -47,7 +47,7 @@ def test_a_name_that_hangs_for_once_asks_among_the_new_ones(monkeypatch: pytest.
             raise OSError
         return ["192.0.2.1"]
 
-    monkeypatch.setattr(module, "_ask", ask)
+    monkeypatch.setattr(module, "_resolve", ask)
 
     async def work() -> None:
         nonlocal fails

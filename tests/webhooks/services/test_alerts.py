@@ -44,16 +44,16 @@ def test_a_stuck_transfer(gateway: Gateway, clock: Clock) -> None:
     to_alerts(gateway, AlertKind.STUCK)
     alerts = Alerts()
     feed(gateway, sent(1), sent(2), released(2))
-    alerts.tell(gateway.database, gateway.snapshots, gateway.audit_keys)
+    alerts.publish(gateway.database, gateway.snapshots, gateway.audit_keys)
     assert told(gateway) == []
     clock.move(timedelta(hours=2))
     for _ in range(3):
-        alerts.tell(gateway.database, gateway.snapshots, gateway.audit_keys)
-    Alerts().tell(gateway.database, gateway.snapshots, gateway.audit_keys)  # of another sender
+        alerts.publish(gateway.database, gateway.snapshots, gateway.audit_keys)
+    Alerts().publish(gateway.database, gateway.snapshots, gateway.audit_keys)  # of another sender
     stuck = f"transfer {transfer_id(1)}"
     assert told(gateway) == [("alert.stuck", stuck, True)]
     feed(gateway, released(1, at=0))
-    alerts.tell(gateway.database, gateway.snapshots, gateway.audit_keys)
+    alerts.publish(gateway.database, gateway.snapshots, gateway.audit_keys)
     assert told(gateway) == [("alert.stuck", stuck, True), ("alert.stuck", stuck, False)]
 
 
@@ -62,13 +62,13 @@ def test_an_anomaly_until_somebody_acknowledges_it(gateway: Gateway) -> None:
     alerts = Alerts()
     feed(gateway, released(1))
     feed(gateway, about(1, "refund.completed", at=-5, tx_hash="0x" + "aa" * 32))
-    alerts.tell(gateway.database, gateway.snapshots, gateway.audit_keys)
+    alerts.publish(gateway.database, gateway.snapshots, gateway.audit_keys)
     began = told(gateway)
     assert began
     assert {holds for _, _, holds in began} == {True}
     with writing(gateway.engine) as connection:
         connection.execute(update(Anomaly).values(acknowledged_at=NOW, acknowledged_by="x"))
-    alerts.tell(gateway.database, gateway.snapshots, gateway.audit_keys)
+    alerts.publish(gateway.database, gateway.snapshots, gateway.audit_keys)
     assert sorted(told(gateway)[len(began) :]) == sorted((kind, subject, False) for kind, subject, _ in began)
 
 
@@ -81,45 +81,45 @@ def test_of_more_than_are_told_one_by_one_none_is_said_to_have_ended(
     for n in (1, 2):
         feed(gateway, released(n))
         feed(gateway, about(n, "refund.completed", at=-5, tx_hash="0x" + f"{n:02x}" * 32))
-        alerts.tell(gateway.database, gateway.snapshots, gateway.audit_keys)
+        alerts.publish(gateway.database, gateway.snapshots, gateway.audit_keys)
     assert [holds for _, _, holds in told(gateway)] == [True]
 
 
 def test_a_chain_that_nobody_reads(gateway: Gateway, clock: Clock) -> None:
     to_alerts(gateway, AlertKind.CHAIN_QUIET)
-    Alerts().tell(gateway.database, gateway.snapshots, gateway.audit_keys)
+    Alerts().publish(gateway.database, gateway.snapshots, gateway.audit_keys)
     assert told(gateway) == []  # nothing is watched
     watch_a_chain(gateway)
     clock.move(timedelta(hours=1))
     for _ in range(2):
-        Alerts().tell(gateway.database, gateway.snapshots, gateway.audit_keys)
+        Alerts().publish(gateway.database, gateway.snapshots, gateway.audit_keys)
     assert told(gateway) == [("alert.chain_quiet", f"chain {CHAIN}", True)]
 
 
 def test_a_broken_audit_log(gateway: Gateway, clock: Clock) -> None:
     to_alerts(gateway, AlertKind.AUDIT_BROKEN)
     alerts = Alerts()
-    alerts.tell(gateway.database, gateway.snapshots, gateway.audit_keys)
+    alerts.publish(gateway.database, gateway.snapshots, gateway.audit_keys)
     with writing(gateway.engine) as connection:
         connection.execute(update(AuditRecord).values(detail="another"))
-    alerts.tell(gateway.database, gateway.snapshots, gateway.audit_keys)  # it was verified just now
+    alerts.publish(gateway.database, gateway.snapshots, gateway.audit_keys)  # it was verified just now
     assert told(gateway) == []
     clock.move(AUDIT_EVERY)
-    alerts.tell(gateway.database, gateway.snapshots, gateway.audit_keys)
-    alerts.tell(gateway.database, gateway.snapshots, gateway.audit_keys)
+    alerts.publish(gateway.database, gateway.snapshots, gateway.audit_keys)
+    alerts.publish(gateway.database, gateway.snapshots, gateway.audit_keys)
     assert told(gateway) == [("alert.audit_broken", "audit log", True)]
 
 
 def test_only_those_who_want_to_hear_of_it_do(gateway: Gateway, clock: Clock) -> None:
     feed(gateway, sent(1))
     clock.move(timedelta(hours=2))
-    Alerts().tell(gateway.database, gateway.snapshots, gateway.audit_keys)
+    Alerts().publish(gateway.database, gateway.snapshots, gateway.audit_keys)
     stuck = to_alerts(gateway, AlertKind.STUCK, AlertKind.AUDIT_BROKEN)
     to_alerts(gateway, AlertKind.ANOMALY)
-    Alerts().tell(gateway.database, gateway.snapshots, gateway.audit_keys)
+    Alerts().publish(gateway.database, gateway.snapshots, gateway.audit_keys)
     assert [kind for kind, _, _ in told(gateway)] == ["alert.stuck"]
     switch(*gateway.audited, stuck.public_id, State.REMOVED, actor=TESTER)
-    Alerts().tell(gateway.database, gateway.snapshots, gateway.audit_keys)
+    Alerts().publish(gateway.database, gateway.snapshots, gateway.audit_keys)
     to_alerts(gateway, AlertKind.STUCK)
-    Alerts().tell(gateway.database, gateway.snapshots, gateway.audit_keys)
+    Alerts().publish(gateway.database, gateway.snapshots, gateway.audit_keys)
     assert [kind for kind, _, _ in told(gateway)] == ["alert.stuck"] * 2
