@@ -1,4 +1,4 @@
-"""Alembic's entry: runs the migrations on the application's database, or writes their SQL out."""
+"""Alembic's entry point: runs the migrations on the application's database, or prints their SQL."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ database = current_app.extensions["migrate"].db
 
 
 def plain_type(kind: str, item: object, _context: object) -> str | bool:
-    """Write column types as SQLAlchemy's own, so that old migrations never follow new code."""
+    """Write column types as SQLAlchemy's own, so that old migrations do not depend on new code."""
     if kind != "type" or not isinstance(item, TypeEngine):
         return False
     for ours, plain in (
@@ -39,30 +39,30 @@ def plain_type(kind: str, item: object, _context: object) -> str | bool:
 def same_type(
     _context: object, _inspected: Column[object], model: Column[object], *_types: object
 ) -> bool | None:
-    """Our types are text on SQLite and numeric on PostgreSQL on purpose: no difference."""
+    """Our types are text on SQLite and numeric on PostgreSQL on purpose, so that is no difference."""
     return False if isinstance(model.type, ExactInteger | Hash32 | UtcTime) else None
 
 
 LEFT_FOR_THE_RELEASE_BEFORE = {"latency_middles", "latency_window.middles_since", "saved_filters"}
-"""Tables and columns that no code of this release knows. A migration of the next one removes them."""
+"""Tables and columns that no code of this release uses. A migration of the next release removes them."""
 
 
 def is_ours(item: object, name: str | None, kind: str, is_reflected: bool, _compared: object) -> bool:
-    """Whether the schema is compared there."""
+    """Whether this part of the schema is compared."""
     table = getattr(getattr(item, "table", None), "name", "")
     found = f"{table}.{name}" if kind == "column" else name
     return not is_reflected or found not in LEFT_FOR_THE_RELEASE_BEFORE
 
 
 def say(words: str) -> None:
-    """A message for the operator who upgrades."""
+    """Print a message for the operator who upgrades."""
     logger.warning("%s", words)
 
 
 def run_online(percent: int) -> None:
-    """Migrate one transaction after another, alone, and without keeping anybody waiting.
+    """Run each migration in its own transaction, while no other migration runs, with short locks only.
 
-    SQLite has one writer and no short locks: there all of it is one transaction.
+    SQLite has one writer and no short locks, so there everything is one transaction.
     """
     engine = create_engine(database.engine.url, poolclass=NullPool, hide_parameters=True)
     prepare(engine, MIGRATION, pooled=is_pooled(database.engine))
@@ -75,7 +75,7 @@ def run_online(percent: int) -> None:
     ):
 
         def note(step: object, **_: object) -> None:
-            """Told of each revision before it is committed."""
+            """Called for each revision before it is committed."""
             turn.confirm()
             applied.append(str(step))
 
@@ -103,7 +103,7 @@ def run_online(percent: int) -> None:
 
 
 def _changes_the_schema() -> bool:
-    """Whether this is an upgrade, a downgrade or a stamp: others only look, and wait for nobody."""
+    """Whether this is an upgrade, a downgrade or a stamp. Other commands only read, and do not wait."""
     try:
         context.get_revision_argument()
     except KeyError:
@@ -112,7 +112,7 @@ def _changes_the_schema() -> bool:
 
 
 def run_offline() -> None:
-    """Write the SQL out, for the database that DATABASE_URL names, without asking it anything."""
+    """Print the SQL for the database that DATABASE_URL names, without connecting to it."""
     context.configure(
         dialect_name=database.engine.dialect.name,
         target_metadata=database.metadata,
@@ -125,8 +125,8 @@ def run_offline() -> None:
         context.run_migrations()
 
 
-asked = requested_percent(context.get_x_argument(as_dictionary=True))
+percent = requested_percent(context.get_x_argument(as_dictionary=True))
 if context.is_offline_mode():
-    run_offline()  # a wrong argument is refused; SQL has no pace
+    run_offline()  # a wrong percent is refused above; SQL has no pace
 else:
-    run_online(asked)
+    run_online(percent)

@@ -106,7 +106,7 @@ class Dashboard:
     @cached_property
     def stuck(self) -> StuckPage:
         """The transfers that the bridge should have processed."""
-        return stuck_transfers(self._database, self._snapshots, size=SHOWN, middles=self._middles)
+        return stuck_transfers(self._database, self._snapshots, size=SHOWN, medians=self._middles)
 
     @cached_property
     def stuck_number(self) -> StuckCount:
@@ -117,7 +117,7 @@ class Dashboard:
     def waiting(self) -> StuckPage:
         """The transfers that wait for their user."""
         return stuck_transfers(
-            self._database, self._snapshots, size=SHOWN, middles=self._middles, who=MustAct.USER
+            self._database, self._snapshots, size=SHOWN, medians=self._middles, who=MustAct.USER
         )
 
     @cached_property

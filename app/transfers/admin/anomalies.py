@@ -29,7 +29,7 @@ _MOST_AT_ONCE: Final = 1000
 
 
 def _words(kind: str) -> str:
-    """What the kind is called; a kind of a newer version, as it is written."""
+    """The name of the kind; a kind of a newer version is returned as it is."""
     return ANOMALY_WORDS[AnomalyKind(kind)][0] if kind in set(AnomalyKind) else kind
 
 
@@ -72,7 +72,7 @@ class AnomaliesView(ListView):
 
     @expose("/acknowledge", methods=("POST",))
     def acknowledge(self) -> ResponseReturnValue:
-        """Acknowledge the picked anomalies: all of them, or none."""
+        """Acknowledge the selected anomalies: all of them, or none."""
         shown: dict[int, str] = {}
         for picked in request.form.getlist("pick")[:_MOST_AT_ONCE]:
             number, _, fingerprint = picked.partition(" ")

@@ -45,7 +45,7 @@ class Count(Struct, frozen=True):
 
 
 class ChainName(Struct, frozen=True):
-    """A chain by id and name; one that is not configured is named by its id."""
+    """A chain by id and name. The name of one that is not configured is its id."""
 
     id: int
     name: str
@@ -94,7 +94,7 @@ def amount_of(
 
 
 def transfer_line(terms: NetworkTerms, row: Row[*tuple[Any, ...]] | TransferState) -> TransferLine:
-    """A row of ``app.transfers.queries.lists``, or a folded transfer, for people."""
+    """A row of ``app.transfers.queries.lists``, or a projected transfer, for people."""
     status = Status(row.status)
     return TransferLine(
         transfer_id=f"0x{row.transfer_id.hex()}",

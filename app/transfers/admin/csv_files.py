@@ -22,7 +22,7 @@ _COLUMNS: Final = (
 )  # fmt: skip
 
 
-def transfers_csv(database: Database, snapshots: SnapshotSource, asked: ListRequest) -> Iterator[str]:
+def transfers_csv(database: Database, snapshots: SnapshotSource, requested: ListRequest) -> Iterator[str]:
     """The lines: times in UTC, amounts exact, in tokens and in smallest units.
 
     :raises Unavailable: the configuration cannot be read.
@@ -30,20 +30,26 @@ def transfers_csv(database: Database, snapshots: SnapshotSource, asked: ListRequ
     yield csv_line(_COLUMNS)
     page: str | None = None
     while True:
-        lines, page = _page(database, snapshots, asked, page)
+        lines, page = _page(database, snapshots, requested, page)
         yield "".join(csv_line(_cells(line)) for line in lines)
         if page is None:
             return
 
 
 def _page(
-    database: Database, snapshots: SnapshotSource, asked: ListRequest, page: str | None
+    database: Database, snapshots: SnapshotSource, requested: ListRequest, page: str | None
 ) -> tuple[Sequence[TransferLine], str | None]:
-    if asked.stuck is None:
-        found = list_transfers(database, snapshots, asked.filters, page, _PAGE)
+    if requested.stuck is None:
+        found = list_transfers(database, snapshots, requested.filters, page, _PAGE)
         return found.transfers, found.next_page
     stuck = stuck_transfers(
-        database, snapshots, page, _PAGE, filters=asked.filters, who=asked.stuck, seen_to=asked.seen_to
+        database,
+        snapshots,
+        page,
+        _PAGE,
+        filters=requested.filters,
+        who=requested.stuck,
+        acknowledged=requested.acknowledged,
     )
     return [each.line for each in stuck.transfers], stuck.next_page
 

@@ -1,6 +1,6 @@
-"""The page of one transfer: its course, its events, and a reply to its user ready to copy.
+"""The page of one transfer: its stages, its events, and a reply to its user ready to copy.
 
-Its sentences are those of the page for the person who waits (``app.transfer_page.words``).
+The reply uses the sentences of the user's page (``app.transfer_page.words``).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ REFUND_TRANSACTIONS: Final = frozenset(each.type for each in WITHDRAWS)
 
 
 class StageLine(Struct, frozen=True):
-    """One stage of the transfer; ``event_ids`` are the standing events that report it."""
+    """One stage of the transfer; ``event_ids`` are the canonical events that report it."""
 
     name: StageName
     label: str
@@ -63,12 +63,11 @@ class StageLine(Struct, frozen=True):
 class TransferDetail(Struct, frozen=True):
     """A transfer as its page shows it, read from one view of the database.
 
-    ``next_actor`` and ``next_poll_seconds`` (0 where it is over) are what clients are told beside the status.
-    ``paid_out`` is what the release paid, in destination units; None before the release, and where no
-    event gives the amount. ``refund_reason`` is empty unless the status is 6. ``asked_at`` is
-    when the refund was asked for, through the interface. ``refund`` is None until a
-    refund is due or evidence of one is known. ``events`` are in the order in which they happened, and
-    include those that no longer stand.
+    ``next_actor`` and ``next_poll_seconds`` (0 where it is over) are those of the status answer. ``paid_out``
+    is the amount released, in destination units; None before the release, and where no event has the amount.
+    ``refund_reason`` is empty unless the status is 6. ``asked_at`` is when the user requested the refund.
+    ``refund`` is None until a refund is due or evidence of one is known. ``events`` are in the order in which
+    they happened, and include those that are no longer canonical.
     """
 
     line: TransferLine
@@ -90,7 +89,7 @@ class TransferDetail(Struct, frozen=True):
 
 
 def transfer_detail(database: Database, snapshots: SnapshotSource, transfer_id: TransferId) -> TransferDetail:
-    """The transfer, folded again from its log as the feed folds it. Writes nothing.
+    """The transfer, projected again from its log as the feed does. Writes nothing.
 
     :param transfer_id: 32 bytes.
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
@@ -107,7 +106,7 @@ def transfer_detail(database: Database, snapshots: SnapshotSource, transfer_id: 
 def line_without_log(
     database: Database, snapshots: SnapshotSource, transfer_id: TransferId
 ) -> TransferLine | None:
-    """What is kept of a transfer of which there are no events; None where there is no such transfer.
+    """The stored line of a transfer without events; None where there is no such transfer.
 
     :raises Unavailable: the configuration cannot be read.
     """
@@ -172,11 +171,11 @@ def _paid_out(terms: NetworkTerms, history: TransferHistory, state: TransferStat
 
 
 def _refund_transaction(lines: tuple[EventLine, ...]) -> Transaction | None:
-    """The transaction that pays the refund, as the last standing event has it."""
+    """The transaction that pays the refund, by the last canonical event."""
     paid = [
         line.transaction
         for line in lines
-        if line.stands and line.transaction and line.type in REFUND_TRANSACTIONS
+        if line.canonical and line.transaction and line.type in REFUND_TRANSACTIONS
     ]
     return paid[-1] if paid else None
 
@@ -189,7 +188,7 @@ def _stages(history: TransferHistory, state: TransferState) -> tuple[StageLine, 
 
 
 class TimelineStage(Struct, frozen=True):
-    """A stage and its standing events.
+    """A stage and its canonical events.
 
     ``took`` is the time since the last reported stage before it. ``lasting`` is how long the transfer has
     been at this stage; None for every stage but the current one.
@@ -202,7 +201,7 @@ class TimelineStage(Struct, frozen=True):
 
 
 class Timeline(Struct, frozen=True):
-    """The stages in their order. ``others`` are the events of no stage, also those that no longer stand."""
+    """The stages in their order. ``others`` are all other events, also those that are no longer canonical."""
 
     stages: tuple[TimelineStage, ...]
     others: tuple[EventLine, ...]
@@ -211,15 +210,15 @@ class Timeline(Struct, frozen=True):
 def timeline_of(detail: TransferDetail) -> Timeline:
     """The timeline of a transfer at the time at which its detail was read."""
     in_stages = {event_id for stage in detail.stages for event_id in stage.event_ids}
-    others = tuple(line for line in detail.events if not (line.stands and line.event_id in in_stages))
+    others = tuple(line for line in detail.events if not (line.canonical and line.event_id in in_stages))
     return Timeline(tuple(_timeline_stages(detail)), others)
 
 
 def _timeline_stages(detail: TransferDetail) -> Iterator[TimelineStage]:
     before: datetime | None = None
     for stage in detail.stages:
-        events = tuple(line for line in detail.events if line.stands and line.event_id in stage.event_ids)
-        # Clocks of reporters differ: a stage may have a time before that of the stage it follows.
+        events = tuple(line for line in detail.events if line.canonical and line.event_id in stage.event_ids)
+        # Clocks of reporters differ, so a stage may have an earlier time than the one before it.
         took = stage.at - before if stage.at and before and stage.at >= before else None
         since = detail.line.since
         lasting = detail.now - since if stage.progress is Progress.CURRENT and since else None

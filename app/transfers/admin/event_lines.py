@@ -1,4 +1,4 @@
-"""The events of a transfer in words, those that stand and those that no longer do."""
+"""The events of a transfer in words, canonical or not."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ E = TypeVar("E", bound=TransferEvent)
 class EventLine(Struct, frozen=True):
     """One acceptance of one event.
 
-    ``at`` is when it happened, ``received_at`` when it was accepted. ``stands`` says whether it counts, and
-    ``fallen`` in words why not. ``words`` is what it reports beyond its ``label``.
+    ``at`` is when it happened, ``received_at`` when it was accepted. ``canonical`` says whether it counts,
+    ``why_not_counted`` why not, in words. ``words`` is what it reports beyond its ``label``.
     """
 
     seq: int
@@ -48,12 +48,12 @@ class EventLine(Struct, frozen=True):
     chain: str
     block: int | None
     transaction: Transaction | None
-    stands: bool
-    fallen: str
+    canonical: bool
+    why_not_counted: str
 
 
 class Context(Struct, frozen=True):
-    """What describing a transfer's events needs. ``signers`` are addresses by signature, both 0x hex."""
+    """The facts that describe a transfer's events. ``signers`` are addresses by signature, both 0x hex."""
 
     terms: NetworkTerms
     src_chain_id: int | None
@@ -63,7 +63,7 @@ class Context(Struct, frozen=True):
 
 
 def event_lines(connection: Connection, history: TransferHistory, context: Context) -> tuple[EventLine, ...]:
-    """Every acceptance, by the time of the event; of a very long log only the first ones."""
+    """Every acceptance, in the order of the events' times. Of a very long log only the first ones."""
     known = {row.seq: row for row in receipts(connection, history.transfer_id)}
     entry = [each for each in event_outcomes(history) if each.seq in known][:MOST_EVENTS]
     ended_by = {row.seq: row for row in entries_at(connection, {each.by for each in entry if each.by})}
@@ -91,8 +91,8 @@ def _line(
         chain=chain.name if chain else "",
         block=getattr(event, "block", None),
         transaction=_transaction(event, context),
-        stands=entry.stands,
-        fallen=_fallen(entry, ended_by, context),
+        canonical=entry.stands,
+        why_not_counted=_why_not_counted(entry, ended_by, context),
     )
 
 
@@ -108,7 +108,7 @@ def _transaction(event: TransferEvent, context: Context) -> Transaction | None:
     return None
 
 
-_FALLEN: Final[dict[EventOutcome, str]] = {
+_NOT_COUNTED: Final[dict[EventOutcome, str]] = {
     EventOutcome.STANDS: "",
     EventOutcome.SEND_GONE: "Not valid, because the send that it confirms is not",
     EventOutcome.AHEAD: "Not yet valid: its time is ahead of the gateway's clock",
@@ -122,7 +122,9 @@ _FALLEN: Final[dict[EventOutcome, str]] = {
 }
 
 
-def _fallen(entry: AcceptanceOutcome, ended_by: Mapping[int, Row[*tuple[Any, ...]]], context: Context) -> str:
+def _why_not_counted(
+    entry: AcceptanceOutcome, ended_by: Mapping[int, Row[*tuple[Any, ...]]], context: Context
+) -> str:
     by = ended_by.get(entry.by) if entry.by is not None else None
     match entry.outcome:
         case EventOutcome.REORGANISED if by is not None:
@@ -134,7 +136,7 @@ def _fallen(entry: AcceptanceOutcome, ended_by: Mapping[int, Row[*tuple[Any, ...
             who = "the watcher" if by.reporter == REPORTER else "an operator"
             return f"Retracted by {who}: {retraction.reason}"
         case outcome:
-            return _FALLEN.get(outcome, "Retracted")
+            return _NOT_COUNTED.get(outcome, "Retracted")
 
 
 def _words(event: TransferEvent, context: Context) -> str:

@@ -183,6 +183,6 @@ ANOMALY_WORDS: Final[dict[AnomalyKind, tuple[str, str]]] = {
         "Events are missing, or the opening values are wrong. Compare the pool with the chain.",
     ),
 }
-"""What an anomaly is called, and what to do about it."""
+"""The name of each anomaly, and what to do about it."""
 
 UNKNOWN_ANOMALY: Final = ("Anomaly", "Check the events it is based on.")

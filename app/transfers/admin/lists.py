@@ -39,14 +39,14 @@ from app.values.times import from_unix_microseconds, unix_microseconds
 
 PAGE: Final = 50
 
-"""The statuses of transfers that are over (models.transfers.OPEN says the same to the database)."""
+"""The statuses of transfers that are over (in SQL: OPEN of app.transfers.models)."""
 
 
 class TransferFilters(Struct, frozen=True):
-    """What a list shows; what is empty or None filters nothing.
+    """The filters of a list. Empty values and None do not filter.
 
     ``since`` and ``until`` bound the last change: from ``since`` on, before ``until``. ``account`` is
-    as the feed keeps it: an EVM address with its checksum.
+    spelled as stored: an EVM address has its checksum.
     """
 
     statuses: frozenset[Status] = frozenset()
@@ -73,8 +73,8 @@ class TransferFilters(Struct, frozen=True):
 class TransferPage(Struct, frozen=True):
     """A page of a list. ``next_page`` continues it, None at its end.
 
-    ``searching``: the page is not full, yet there is more to look at: the filters match little, and a
-    page reads a bounded number of transfers.
+    ``searching``: the page is not full, yet there are more to read: the filters match few transfers, and a
+    page reads a bounded number of them.
     """
 
     transfers: tuple[TransferLine, ...]
@@ -113,7 +113,7 @@ def list_transfers(
 def _choose_index(
     connection: Connection, filters: TransferFilters
 ) -> tuple[list[Branch], dict[str, tuple[int | str, ...]]]:
-    """The branches to read, and the filters that their index does not serve. The most selective is chosen."""
+    """The branches of the most selective index, and the filters that this index does not serve."""
     statuses = tuple(sorted(int(status) for status in filters.statuses))
     src, dst = filters.src_chain_id, filters.dst_chain_id
     others: dict[str, tuple[int | str, ...]] = {
@@ -193,24 +193,24 @@ WITHIN: Final = {
     "7d": ("In the last 7 days", timedelta(days=7)),
     "30d": ("In the last 30 days", timedelta(days=30)),
 }
-"""Spans that end now: a bookmark means the same tomorrow. With one of them ``since`` does not count."""
+"""Spans that end now, so a bookmark means the same tomorrow. With one of them ``since`` does not count."""
 
 Options = tuple[tuple[str, str], ...]
 """Values and labels of a select."""
 
 
 class ListRequest(Struct):
-    """What is to be listed.
+    """A requested list.
 
-    ``stuck`` is whose list of stuck transfers it is, None for all transfers; ``seen_to`` are those of it
-    that somebody has acknowledged. ``fields`` are the usable values, as the URL has them: links of the page
-    repeat them.
-    ``statuses``, ``chains``, ``tokens`` and ``spans`` are the options of its selects.
+    ``stuck`` says who has to act on the listed stuck transfers; None: the list has all transfers.
+    ``acknowledged``: only stuck ones that are acknowledged, else only the others. ``fields`` are the usable
+    values as the URL has them, for the links of the page. ``statuses``, ``chains``, ``tokens`` and ``spans``
+    are the options of its selects.
     """
 
     search: str
     stuck: MustAct | None
-    seen_to: bool
+    acknowledged: bool
     page: str | None
     statuses: Options
     chains: Options
@@ -229,30 +229,30 @@ class ListRequest(Struct):
 def read_list_request(
     database: Database, snapshots: SnapshotSource, args: MultiDict[str, str]
 ) -> ListRequest:
-    """Read the URL's arguments. Unusable ones raise nothing.
+    """Read the URL's arguments. Unusable ones raise nothing, but are noted as complaints.
 
     :raises Unavailable: the configuration cannot be read.
     """
     terms = snapshots.current().terms
     stuck = _stuck(_text(args, "stuck"))
-    seen_to = stuck is not None and _text(args, "seen") not in ("", "0")
-    asked = ListRequest(
+    acknowledged = stuck is not None and _text(args, "seen") not in ("", "0")
+    requested = ListRequest(
         search=_text(args, "q"),
         stuck=stuck,
-        seen_to=seen_to,
+        acknowledged=acknowledged,
         page=_text(args, "page") or None,
         statuses=_status_options(),
         chains=_chain_options(terms),
         tokens=tuple((symbol, symbol) for symbol in sorted({symbol for _, symbol in terms.tokens})),
         spans=tuple((key, label) for key, (label, _) in WITHIN.items()),
-        fields=({} if stuck is None else {"stuck": stuck.value}) | ({"seen": "1"} if seen_to else {}),
+        fields=({} if stuck is None else {"stuck": stuck.value}) | ({"seen": "1"} if acknowledged else {}),
     )
-    asked.filters = _read_filters(asked, args, database.clock())
-    return asked
+    requested.filters = _read_filters(requested, args, database.clock())
+    return requested
 
 
-def _read_filters(asked: ListRequest, args: MultiDict[str, str], now: datetime) -> TransferFilters:
-    """The filters among the arguments; ``asked`` notes the usable ones, and complains of the others."""
+def _read_filters(requested: ListRequest, args: MultiDict[str, str], now: datetime) -> TransferFilters:
+    """The filters among the arguments. ``requested`` notes the usable ones, and complaints of the others."""
 
     def read(name: str, label: str, rule: Callable[[str], T], form: str) -> T | None:
         text = _text(args, name)
@@ -261,9 +261,9 @@ def _read_filters(asked: ListRequest, args: MultiDict[str, str], now: datetime) 
         try:
             value = rule(text)
         except ValueError:
-            asked.complaints.append(f"{label}: “{text[:_SAID]}” is not {form}, so it was ignored.")
+            requested.complaints.append(f"{label}: “{text[:_SAID]}” is not {form}, so it was ignored.")
             return None
-        asked.fields[name] = text
+        requested.fields[name] = text
         return value
 
     span = read("within", "Last change", _within, "one of the periods")
@@ -281,12 +281,12 @@ def _read_filters(asked: ListRequest, args: MultiDict[str, str], now: datetime) 
 
 
 def _text(args: MultiDict[str, str], name: str) -> str:
-    # A pasted text may be far longer than any id; the search reports that.
+    # A pasted text may be far longer than any id; the search page reports that.
     return args.get(name, "").replace("\0", "").strip()[:_LONGEST]
 
 
 def _stuck(text: str) -> MustAct | None:
-    """Whose list it is; any other text than its name is that of the bridge."""
+    """Who has to act on the listed transfers; the bridge, if the text names nobody."""
     if text in ("", "0"):
         return None
     return MustAct.USER if text == MustAct.USER else MustAct.BRIDGE

@@ -37,7 +37,7 @@ MOST_LOOKED_AT: Final = 5_000
 _BATCH: Final = 500
 
 
-class SeenTo(Struct, frozen=True):
+class Acknowledgement(Struct, frozen=True):
     """Who acknowledged a stuck transfer, when, and their note."""
 
     by: str
@@ -46,22 +46,22 @@ class SeenTo(Struct, frozen=True):
 
 
 class StuckTransfer(Struct, frozen=True):
-    """A transfer, how long it has been in its state, and how long it may be."""
+    """A stuck transfer, how long it has been in its state, and how long it may be."""
 
     line: TransferLine
     lasting: timedelta
     allowed: timedelta
     measured: bool
-    """Whether its chains have a median; otherwise the hour counts."""
+    """Whether its chains have a median; otherwise the limit is one hour."""
     new: bool
     """Whether it became stuck within the last day."""
     fingerprint: str
-    """What an acknowledgement hands back: the state that was shown."""
-    seen_to: SeenTo | None = None
+    """Identifies the state that was shown. An acknowledgement returns it."""
+    acknowledged: Acknowledgement | None = None
 
 
 class StuckCount(Struct, frozen=True):
-    """How many are stuck and not acknowledged, and how many of them became so within the last day.
+    """How many transfers are stuck and not acknowledged, and how many of them since less than a day.
 
     ``number`` is exact while it is under ``COUNTED``; ``new`` is None where it is not.
     """
@@ -73,7 +73,7 @@ class StuckCount(Struct, frozen=True):
 class StuckPage(Struct, frozen=True):
     """The longest stuck first; ``next_page`` continues, None at the end.
 
-    ``searching``: not full, yet there is more to look at (a page looks at a bounded number).
+    ``searching``: the page is not full, yet there are more to read (a page reads a bounded number).
     """
 
     transfers: tuple[StuckTransfer, ...]
@@ -87,29 +87,29 @@ def stuck_transfers(
     snapshots: SnapshotSource,
     page: str | None = None,
     size: int = PAGE,
-    middles: Middles | None = None,
+    medians: Middles | None = None,
     filters: TransferFilters | None = None,
     *,
     who: MustAct = MustAct.BRIDGE,
-    seen_to: bool = False,
+    acknowledged: bool = False,
 ) -> StuckPage:
-    """The transfers that are longer in their state than the rule allows.
+    """The transfers that have been in their state for longer than the rule allows.
 
     :param page: ``next_page`` of the page before.
-    :param middles: those of the latencies, where the caller has them; otherwise they are read.
+    :param medians: those of the latencies, where the caller has them; otherwise they are read.
     :param filters: only transfers that match them are returned.
     :param who: who has to act.
-    :param seen_to: those that somebody has acknowledged, instead of those that nobody has.
+    :param acknowledged: return the acknowledged ones instead of the others.
     """
     terms = snapshots.current().terms
-    thresholds = Thresholds.of(medians_of_the_week(database) if middles is None else middles)
+    thresholds = Thresholds.of(medians_of_the_week(database) if medians is None else medians)
     now = database.clock()
     found: list[ListedTransfer] = []
     last: Cursor | None = None
     rest: Cursor | None = None
     looked_at = 0
     with reading(database.reads) as connection:
-        for row in _oldest(connection, who, now - thresholds.least, read_cursor(page), seen_to):
+        for row in _oldest(connection, who, now - thresholds.least, read_cursor(page), acknowledged):
             if last is not None and (looked_at == MOST_LOOKED_AT or len(found) == size):
                 rest = last
                 break
@@ -117,15 +117,19 @@ def stuck_transfers(
             allowed = thresholds.allowed(row.src_chain_id, row.dst_chain_id)
             if now - row.status_since > allowed and (filters is None or filters.match(row)):
                 found.append(row)
-        notes = acknowledgements_of(connection, [row.transfer_id for row in found]) if seen_to else []
-    seen = {row.transfer_id: SeenTo(row.by, row.at, row.note) for row in notes}
-    stuck = tuple(_stuck(terms, row, thresholds, now, seen.get(row.transfer_id)) for row in found)
+        notes = acknowledgements_of(connection, [row.transfer_id for row in found]) if acknowledged else []
+    acknowledgements = {row.transfer_id: Acknowledgement(row.by, row.at, row.note) for row in notes}
+    stuck = tuple(_stuck(terms, row, thresholds, now, acknowledgements.get(row.transfer_id)) for row in found)
     next_page = None if rest is None else write_cursor(rest)
     return StuckPage(stuck, next_page, searching=rest is not None and len(stuck) < size, rule=RULES[who])
 
 
 def _stuck(
-    terms: NetworkTerms, row: ListedTransfer, thresholds: Thresholds, now: datetime, seen_to: SeenTo | None
+    terms: NetworkTerms,
+    row: ListedTransfer,
+    thresholds: Thresholds,
+    now: datetime,
+    acknowledged: Acknowledgement | None,
 ) -> StuckTransfer:
     allowed, lasting = thresholds.allowed(row.src_chain_id, row.dst_chain_id), now - row.status_since
     return StuckTransfer(
@@ -135,25 +139,25 @@ def _stuck(
         measured=(row.src_chain_id, row.dst_chain_id) in thresholds.by_pair,
         new=lasting - allowed <= NEW_FOR,
         fingerprint=stuck_fingerprint(row),
-        seen_to=seen_to,
+        acknowledged=acknowledged,
     )
 
 
-def count_stuck(database: Database, who: MustAct, middles: Middles | None = None) -> StuckCount:
-    """How many transfers are in a list of stuck ones, whatever a page of it shows.
+def count_stuck(database: Database, who: MustAct, medians: Middles | None = None) -> StuckCount:
+    """How many transfers are in a list of stuck ones, on all its pages.
 
-    :param middles: those of the latencies, where the caller has them; otherwise they are read.
+    :param medians: those of the latencies, where the caller has them; otherwise they are read.
     """
-    thresholds = Thresholds.of(medians_of_the_week(database) if middles is None else middles)
+    thresholds = Thresholds.of(medians_of_the_week(database) if medians is None else medians)
     number, new = acknowledging.count_stuck(database, who, thresholds)
     return StuckCount(Count(number), new)
 
 
 def _oldest(
-    connection: Connection, who: MustAct, until: datetime, after: Cursor | None, seen_to: bool
+    connection: Connection, who: MustAct, until: datetime, after: Cursor | None, acknowledged: bool
 ) -> Iterator[ListedTransfer]:
     """The candidates, the longest in their state first, read batch by batch."""
     statuses = [int(status) for status in STATUSES[who]]
-    while rows := oldest_in_state(connection, statuses, until, after, _BATCH, seen_to=seen_to):
+    while rows := oldest_in_state(connection, statuses, until, after, _BATCH, seen_to=acknowledged):
         yield from rows
         after = Cursor(rows[-1].status_since, rows[-1].transfer_id)

@@ -57,35 +57,35 @@ class TransfersView(ConsoleView):
 
     @expose("/")
     def index(self) -> ResponseReturnValue:
-        """The transfers that changed last; or the stuck, longest first."""
+        """The transfers that changed last, or the stuck ones, the longest first."""
         database = current(Database)
         snapshots = current(SnapshotSource)
-        asked = read_list_request(database, snapshots, request.args)
-        for complaint in asked.complaints:
+        requested = read_list_request(database, snapshots, request.args)
+        for complaint in requested.complaints:
             flash(complaint, "warning")
-        if asked.search:  # links to the search as it was before it had a page of its own
-            return redirect(url_for("search.index", q=asked.search))
-        if asked.stuck is not None:
-            return self._stuck(asked, asked.stuck)
-        page = list_transfers(database, snapshots, asked.filters, asked.page)
-        return self._list(asked, lines=page.transfers, page=page)
+        if requested.search:  # old links to the search, which has its own page now
+            return redirect(url_for("search.index", q=requested.search))
+        if requested.stuck is not None:
+            return self._stuck(requested, requested.stuck)
+        page = list_transfers(database, snapshots, requested.filters, requested.page)
+        return self._list(requested, lines=page.transfers, page=page)
 
     @expose("/export.csv")
     def export_csv(self) -> Response:
         """Every transfer that matches the filters, streamed, in the order of the list."""
         database = current(Database)
         snapshots = current(SnapshotSource)
-        asked = read_list_request(database, snapshots, request.args)
-        name = "transfers" if asked.stuck is None else f"stuck-{asked.stuck.value}"
+        requested = read_list_request(database, snapshots, request.args)
+        name = "transfers" if requested.stuck is None else f"stuck-{requested.stuck.value}"
         return Response(
-            transfers_csv(database, snapshots, asked),
+            transfers_csv(database, snapshots, requested),
             mimetype="text/csv",
             headers={"Content-Disposition": f"attachment; filename={name}.csv"},
         )
 
     @expose("/acknowledge", methods=("POST",))
     def acknowledge(self) -> ResponseReturnValue:
-        """Acknowledge the picked stuck transfers with a note: all of them, or none."""
+        """Acknowledge the selected stuck transfers with a note: all of them, or none."""
         page = url_for("transfers.index", stuck=request.form.get("stuck", MustAct.BRIDGE.value))
         shown: dict[bytes, str] = {}
         for picked in request.form.getlist("pick")[:_MOST_AT_ONCE]:
@@ -115,7 +115,7 @@ class TransfersView(ConsoleView):
 
     @expose("/<transfer_id>/notes", methods=("POST",))
     def add_note(self, transfer_id: str) -> ResponseReturnValue:
-        """Add a note. One that cannot be taken stays in its field."""
+        """Add a note. A refused one stays in its field."""
         wanted, typed = _id(transfer_id), request.form.get("text", "")
         try:
             add_note(
@@ -133,7 +133,7 @@ class TransfersView(ConsoleView):
 
     @expose("/<transfer_id>/notes/<int:note_id>/remove", methods=("POST",))
     def remove_note(self, transfer_id: str, note_id: int) -> ResponseReturnValue:
-        """Remove a note: one's own, or as an administrator anybody's."""
+        """Remove an own note, or as an administrator any note."""
         wanted = _id(transfer_id)
         try:
             remove_note(
@@ -177,33 +177,33 @@ class TransfersView(ConsoleView):
             removes_every_note=current_user.role.may_act_as(Role.ADMIN),
         )
 
-    def _stuck(self, asked: ListRequest, who: MustAct) -> str:
+    def _stuck(self, requested: ListRequest, who: MustAct) -> str:
         database = current(Database)
         snapshots = current(SnapshotSource)
-        middles = medians_of_the_week(database)
+        medians = medians_of_the_week(database)
         page = stuck_transfers(
             database,
             snapshots,
-            asked.page,
-            middles=middles,
-            filters=asked.filters,
+            requested.page,
+            medians=medians,
+            filters=requested.filters,
             who=who,
-            seen_to=asked.seen_to,
+            acknowledged=requested.acknowledged,
         )
         return self._list(
-            asked,
+            requested,
             lines=[each.line for each in page.transfers],
             stuck={each.line.transfer_id: each for each in page.transfers},
-            counts={each: count_stuck(database, each, middles) for each in MustAct},
+            counts={each: count_stuck(database, each, medians) for each in MustAct},
             page=page,
         )
 
-    def _list(self, asked: ListRequest, *, lines: Sequence[TransferLine], **shown: object) -> str:
+    def _list(self, requested: ListRequest, *, lines: Sequence[TransferLine], **shown: object) -> str:
         database = current(Database)
         noted = count_notes(database, [bytes.fromhex(line.transfer_id[2:]) for line in lines])
         return self.render(
             "console/transfers/index.html",
-            asked=asked,
+            requested=requested,
             lines=lines,
             noted={f"0x{transfer_id.hex()}": count for transfer_id, count in noted.items()},
             **shown,

@@ -100,7 +100,7 @@ def test_a_completed_transfer(gateway: Gateway) -> None:
         ("Decision of the validators", "approved: it will be paid out (SUCCESS)", "", None),
         ("Paid out on the destination", "999.5 USDT", "Chain 2", 7),
     ]
-    assert all(line.stands and not line.fallen and line.reporter == "test" for line in got.events)
+    assert all(line.canonical and not line.why_not_counted and line.reporter == "test" for line in got.events)
 
 
 def test_events_that_fell_say_why(gateway: Gateway) -> None:
@@ -110,7 +110,7 @@ def test_events_that_fell_say_why(gateway: Gateway) -> None:
     assert unknown.line.status is Status.TRANSFER_UNKNOWN
     assert set(progress(unknown).values()) == {Progress.TO_COME}
     reason = "Its block was orphaned: Chain 1 reorganised from block 90"
-    assert [(line.stands, line.fallen) for line in unknown.events] == [(False, reason)] * 2
+    assert [(line.canonical, line.why_not_counted) for line in unknown.events] == [(False, reason)] * 2
     feed(
         gateway,
         sent(1, at=-100, event_id="send"),
@@ -120,7 +120,7 @@ def test_events_that_fell_say_why(gateway: Gateway) -> None:
     got = detail(gateway, 1)
     assert got.line.status is Status.TRANSFER_SUBMITTING
     told = [line for line in got.events if line.event_id in ("send", "bad")]
-    assert sorted((line.event_id, line.stands, line.fallen) for line in told) == [
+    assert sorted((line.event_id, line.canonical, line.why_not_counted) for line in told) == [
         ("bad", False, "Retracted by an operator: a typing error"),
         ("send", False, reason),
         ("send", True, ""),
@@ -131,9 +131,9 @@ def test_a_confirmation_without_a_block_falls_with_its_send(gateway: Gateway) ->
     feed(gateway, sent(1, event_id="send"), about(1, "transfer.confirmed", at=-80))
     feed(gateway, event("chain.reorged", at=-60, chain_id=1, from_block=90))
     feed(gateway, sent(1, event_id="send"))
-    assert [line.fallen for line in detail(gateway, 1).events if line.type == TransferConfirmed.type] == [
-        "Not valid, because the send that it confirms is not"
-    ]
+    assert [
+        line.why_not_counted for line in detail(gateway, 1).events if line.type == TransferConfirmed.type
+    ] == ["Not valid, because the send that it confirms is not"]
 
 
 def test_fates_agree_with_what_stands_in_the_whole_sandbox(sandbox: Gateway) -> None:
