@@ -27,7 +27,7 @@ from app.values.codes import Reason
 
 
 def pass_checks(priced: Priced) -> tuple[TransferTerms, Price, Calculation]:
-    """Make every check in order; the terms, price and numbers of a transfer that passes all of them.
+    """Make every check in order. Returns the terms, price and numbers of a transfer that passes all.
 
     :raises EstimateRefused: with the first check that fails.
     """
@@ -158,7 +158,7 @@ def _token_disabled(
 def _check_amount(priced: Priced, transfer: TransferTerms) -> None:
     """Check 8: the amount over 0 and within the bounds that an operator sets.
 
-    A refusal names what passes every other check too, where there is such; else the bound itself.
+    A refusal names an amount that passes every other check, too. Where there is none, it names the bound.
     """
     amt, token = priced.inputs.request.amt, transfer.src_token
     if amt <= 0:
@@ -225,7 +225,7 @@ def _check_inbound(priced: Priced, transfer: TransferTerms) -> None:
 
 
 def _check_price(priced: Priced, transfer: TransferTerms) -> tuple[Price, Calculation]:
-    """Check 9: both sides of a curve hold something (1004), and it gives a price (500)."""
+    """Check 9: neither side of a curve is empty (1004), and it gives a price (500)."""
     symbol = transfer.src_token.symbol
     if not priced.settled:
         raise EstimateRefused(
@@ -285,7 +285,7 @@ def _fees_eat(priced: Priced, transfer: TransferTerms) -> EstimateRefused:
 
 
 def _slippage_too_high(priced: Priced, transfer: TransferTerms) -> EstimateRefused:
-    """1012: ``max_slippage`` is the whole amount or more, which no contract takes."""
+    """1012: ``max_slippage`` is the whole amount or more, which no contract accepts."""
     advice = advise(priced, with_tolerance=True)
     remedies = []
     if advice.largest_passing_tolerance is not None:

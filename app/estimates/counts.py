@@ -16,9 +16,9 @@ from app.values.codes import ErrCode, Reason
 from app.values.errors import GatewayError
 from app.values.times import MINUTE, minute_of
 
-KEPT: Final = timedelta(days=7)
+RETENTION: Final = timedelta(days=7)
 PRUNE_EVERY: Final = 60
-"""Minutes between two deletions of what is older than ``KEPT``."""
+"""Minutes between two deletions of what is older than ``RETENTION``."""
 
 ANSWERED: Final = (int(ErrCode.ERROR_CODE_UNDEFINED), "")
 """Code and reason under which estimates that were given are counted."""
@@ -30,7 +30,7 @@ CountedOutcome = tuple[int, str]
 
 
 class EstimateCounts(BatchedCounts[CountedOutcome]):
-    """How many estimates of each minute came to each end."""
+    """How many estimates of each minute had each outcome."""
 
     what = "estimates"
 
@@ -42,7 +42,7 @@ class EstimateCounts(BatchedCounts[CountedOutcome]):
         counters: Counters = NOTHING_COUNTED,
     ) -> None:
         """
-        :param counters: are told each outcome as well, whatever ``seconds`` is.
+        :param counters: count each outcome as well, independently of ``seconds``.
         """
         super().__init__(engine, clock, seconds)
         self._counters = counters
@@ -57,14 +57,14 @@ class EstimateCounts(BatchedCounts[CountedOutcome]):
         self._add(ANSWERED)
 
     def refused(self, error: Exception) -> None:
-        """Count one that was refused; any exception but ``GatewayError`` counts as internal."""
+        """Count a refused estimate. Any exception but ``GatewayError`` counts as internal."""
         if isinstance(error, GatewayError):
             self.refused_for(error.code, error.reason)
         else:
             self._add(_FAILED)
 
     def refused_for(self, code: ErrCode, reason: Reason) -> None:
-        """Count one that was refused with these."""
+        """Count an estimate that was refused with this code and reason."""
         self._add((int(code), reason.value))
 
     def _write(self, connection: Connection, counts: Mapping[CountedOutcome, int]) -> None:
@@ -75,6 +75,6 @@ class EstimateCounts(BatchedCounts[CountedOutcome]):
         ]
         add_up(connection, EstimateCount, rows)
         if self._pruned is None or minute - self._pruned >= PRUNE_EVERY:
-            oldest = minute - KEPT // MINUTE
+            oldest = minute - RETENTION // MINUTE
             connection.execute(delete(EstimateCount).where(EstimateCount.minute < oldest))
             self._pruned = minute

@@ -4,13 +4,13 @@ With ``n = 2`` pools holding ``x`` and ``y``, and ``Ann = A * n`` (``A`` as Curv
 
     Ann * (x + y) + D = Ann * D + D^3 / (4 * x * y)
 
-``D`` is the sum that the pools would hold if they were equal. A swap keeps ``D``. Balances
+``D`` is the sum that the pools would hold if they were equal. A swap does not change ``D``. Balances
 are in units of 18 decimals.
 
 The cubes are divided once, not factor by factor as Curve's contracts must to stay within 256 bits.
-There the first rounding error is magnified by ``D / (2 * y)``: of curves out of balance 1,000 to 1 one in
-a hundred then never settles, at 1,000,000 to 1 one in four. Where both settle, they are equal or
-rarely one unit apart.
+There the first rounding error is magnified by ``D / (2 * y)``: one in a hundred of the curves out of balance
+1,000 to 1 then never settles, and one in four at 1,000,000 to 1. Where both settle, their results are equal
+or, rarely, one unit apart.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def balance_for(x: int, d: int, amplification: int) -> int:
 
 
 def swap_output(x: int, y: int, d: int, amplification: int, dx: int) -> int:
-    """What leaves pool ``y`` when ``dx`` enters pool ``x``: ``y - y' - 1``, and 0 where that is less.
+    """The amount that leaves pool ``y`` when ``dx`` enters pool ``x``: ``y - y' - 1``, at least 0.
 
-    The pool keeps 1 so that nobody can take out what the iteration rounds.
+    The 1 stays in the pool, so that no caller gains from the rounding of the iteration.
     """
     return max(0, y - balance_for(x + dx, d, amplification) - 1)

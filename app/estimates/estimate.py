@@ -1,7 +1,7 @@
-"""The estimate: inputs in, an answer or a refusal out. Pure, and exact to the smallest unit.
+"""Calculates an estimate: an answer or a refusal. Pure, and exact to the smallest unit.
 
-The rules: docs/interface.md#estimate, in the order of docs/interface.md#estimate-checks. How the same answer
-comes about is said by ``explanation``.
+The rules: docs/interface.md#estimate, in the order of docs/interface.md#estimate-checks. ``explanation``
+explains the same answer.
 """
 
 from __future__ import annotations

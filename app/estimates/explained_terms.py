@@ -20,7 +20,7 @@ EXACT: Final = "not rounded"
 
 
 class Counted(StrEnum):
-    """What a number of an estimate is counted in."""
+    """The units of an estimate's numbers."""
 
     SRC = "source token"
     DST = "destination token"
@@ -32,7 +32,7 @@ class Counted(StrEnum):
 
 
 class Unit(Struct, frozen=True):
-    """What a number is counted in, and its name for clients."""
+    """The unit of a number, and its name for clients."""
 
     counted: Counted
     text: str
@@ -55,7 +55,7 @@ def dst_unit(transfer: TransferTerms) -> Unit:
 
 
 class Input(Struct, frozen=True):
-    """A number that a term is worked out from; ``label`` names it in the console."""
+    """A number that a term is calculated from; ``label`` names it in the console."""
 
     name: str
     label: str
@@ -80,7 +80,7 @@ class Term(Struct, frozen=True):
 
     @property
     def as_input(self) -> Input:
-        """The term where another one is worked out from it."""
+        """The term as an input of another one."""
         return Input(self.name, self.label.lower(), self.value, self.unit.counted)
 
     @property
@@ -90,7 +90,7 @@ class Term(Struct, frozen=True):
 
 
 def terms_of(priced: Priced) -> tuple[Term, ...]:
-    """Every term in the order of the calculation; without a result those that need no amount."""
+    """Every term in the order of the calculation. Without a result only those that need no amount."""
     transfer, price, result = priced.transfer, priced.price, priced.result
     if transfer is None:
         return ()
@@ -166,7 +166,7 @@ def _scaled(transfer: TransferTerms, result: Calculation) -> Term:
 
 
 def _value(transfer: TransferTerms, price: Price, result: Calculation, scaled: Term) -> tuple[Term, Term]:
-    """What the amount is worth before fees, and the rate: on a curve the rate follows from the worth."""
+    """The worth of the amount before fees, and the rate. On a curve the rate follows from the worth."""
     eq = Term(
         "eq_value_token_amt",
         "Value on the destination before fees",

@@ -1,7 +1,7 @@
-"""How an estimate comes about: its terms, its limits, its checks, and the amounts that pass.
+"""Explains an estimate: its terms, its limits, its checks, and the amounts that pass.
 
-It is made of what the answer is made of (``pricing``, ``checks``), for the console and ``explainEstimate``;
-answering an estimate does not build it.
+It is made of the same parts as the answer (``pricing``, ``checks``), for the console and ``explainEstimate``.
+Estimates themselves do not need it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,12 @@ from app.values.codes import BridgeType
 
 
 class Limit(Struct, frozen=True):
-    """One limit. ``counted`` is what this transfer brings against ``value``, both in ``unit``.
+    """One limit. ``counted`` is the number of this transfer that counts against ``value``, both in ``unit``.
 
-    ``check`` refuses what breaks it; None for ``minimal_max_slippage``, which breaks nothing. ``label`` names
-    it in the console. ``largest_amt`` is the largest amount (source units) that this limit alone lets
-    through, ``None`` where it bounds none.
-    ``binds``: an upper limit that no other is tighter than; a lower one that is broken; for
-    ``minimal_max_slippage`` whether it is what ``max_slippage`` answers.
+    ``check`` refuses a transfer that breaks it; None for ``minimal_max_slippage``, which refuses nothing.
+    ``label`` names it in the console. ``largest_amt`` is the largest amount (source units) that this limit
+    allows, ``None`` where it bounds none. ``binds``: an upper limit that is the tightest; a lower one that is
+    broken; for ``minimal_max_slippage`` whether ``max_slippage`` is equal to it.
     """
 
     check: Check | None
@@ -50,7 +49,7 @@ class Limit(Struct, frozen=True):
 
     @property
     def headroom(self) -> int:
-        """What this transfer leaves of the limit; negative: it is broken."""
+        """What this transfer leaves of the limit. Negative: the limit is broken."""
         return self.counted - self.value if self.at_least else self.value - self.counted
 
     @property
@@ -60,7 +59,7 @@ class Limit(Struct, frozen=True):
 
 
 def limits_of(priced: Priced) -> tuple[Limit, ...]:
-    """All limits on the terms of a transfer, as far as there are numbers for them."""
+    """All limits of a transfer that there are numbers for."""
     transfer, amt = priced.transfer, priced.inputs.request.amt
     if transfer is None:
         return ()
@@ -76,12 +75,12 @@ def limits_of(priced: Priced) -> tuple[Limit, ...]:
 
 
 def _of_pair(transfer: TransferTerms, end: str) -> str:
-    """The bound that goes before the token's for a pegged transfer, in words."""
+    """The bound that replaces the token's for a pegged transfer, in words."""
     return f"{end}_deposit or {end}_burn of the pair, else " if transfer.pools is None else ""
 
 
 def _inbound(transfer: TransferTerms, amt: int) -> list[Limit]:
-    """The bound that an operator sets, and the source pool's limits, each a bound on the amount itself."""
+    """The operator's bound and the source pool's limits. Each bounds the amount itself."""
     limits: list[Limit] = []
     most = transfer.src_token.max_send
 
@@ -110,7 +109,7 @@ def _inbound(transfer: TransferTerms, amt: int) -> list[Limit]:
 
 
 def _outbound(transfer: TransferTerms, price: Price | None, result: Calculation | None) -> list[Limit]:
-    """What the destination pool can pay at a fixed rate, and the bound of uint256."""
+    """The destination pool's balance at a fixed rate, and the bound of uint256."""
     if result is None or price is None:
         return []
     limits = []
@@ -132,7 +131,7 @@ def _outbound(transfer: TransferTerms, price: Price | None, result: Calculation 
 
 
 def _lower(transfer: TransferTerms, result: Calculation | None, amt: int) -> list[Limit]:
-    """The limits that a small amount breaks; through pools it loses most of itself on the way."""
+    """The limits that a small amount breaks. Through pools most of it is lost to fees and tolerance."""
     limits, least = [], transfer.src_token.min_send
     if least is not None:
         label, unit = "Minimum amount of the token", src_unit(transfer)
@@ -170,11 +169,11 @@ class CheckResult(Struct, frozen=True):
 
 
 class Explanation(Struct, frozen=True):
-    """Everything behind one answer; ``refusal`` is ``None`` where it is an estimate.
+    """The explanation of one answer; ``refusal`` is ``None`` where it is an estimate.
 
-    ``terms`` and ``limits`` are there as far as they can be worked out, also beside a refusal: none for an
-    unknown chain, all for an amount over a limit. ``passing`` has the amounts that pass, whatever is
-    requested; None where none does.
+    ``terms`` and ``limits`` are those that can be calculated, also for a refusal: none for an unknown chain,
+    all for an amount over a limit. ``passing`` has the amounts that pass, independently of the requested
+    one; None where none does.
     """
 
     priced: Priced
@@ -202,7 +201,7 @@ class Explanation(Struct, frozen=True):
 
     @property
     def base_fee(self) -> BaseFee | None:
-        """That of the route; None for a pegged transfer, and where it is not known."""
+        """The base fee of the route; None for a pegged transfer, and where it is not known."""
         transfer, route = self.priced.transfer, self.priced.inputs.route
         return None if transfer is None or transfer.pools is None or route is None else route.base_fee
 
@@ -223,20 +222,20 @@ class Explanation(Struct, frozen=True):
 
     @property
     def facts_age_seconds(self) -> float | None:
-        """How long ago pools and reported fee were read, to the millisecond; None where they do not count."""
+        """How long ago pools and fee were read, to the millisecond; None where they do not count."""
         age = self.priced.inputs.facts_age
         return None if age is None else round(age, 3)
 
     @property
     def public_checks(self) -> tuple[CheckResult, ...]:
-        """As clients are told them: the two checks that look for blocks are one."""
+        """The checks for clients. The two checks that look for blocks are one."""
         network, address, *others = self.checks
         refused = network if network.outcome is CheckOutcome.REFUSED else address
         return (replace(address, outcome=refused.outcome), *others)
 
 
 def explain(priced: Priced) -> Explanation:
-    """Say how the answer to a request comes about. Raises nothing."""
+    """Explain the answer to a request. Raises nothing."""
     refusal = refusal_of(priced)
     return Explanation(
         priced=priced,
@@ -285,4 +284,4 @@ def _checks(transfer: TransferTerms | None, refusal: EstimateRefused | None) -> 
 
 
 CHECK_NAMES: Final = tuple(dict.fromkeys(check.public_name for check in Check))
-"""What clients are told of checks, in their order."""
+"""The names of the checks for clients, in their order."""

@@ -1,4 +1,4 @@
-"""All that an estimate depends on, as frozen data. The use case gathers it; nothing here reads a clock.
+"""All that an estimate depends on, as frozen data. ``services`` collects it; nothing here reads a clock.
 
 Amounts and fees are integers in smallest units: of the source token where they are sent or
 held by the source pool, of the destination token where they are paid out or taken as a fee.
@@ -16,7 +16,7 @@ from app.values.identifiers import ChainId, RouteKey
 
 
 class EstimateRequest(Struct, frozen=True):
-    """What was asked, already read: numbers within their protobuf types, ``amt`` at most 2^256-1.
+    """The request, already read: numbers within their protobuf types, ``amt`` at most 2^256-1.
 
     ``slippage_tolerance`` is in parts per million and may still be out of its range.
     ``is_pegged`` is ``None`` where it was left out. ``tolerance_left_out``: the client is one of
@@ -33,19 +33,19 @@ class EstimateRequest(Struct, frozen=True):
 
     @property
     def route_key(self) -> RouteKey:
-        """The route that was asked for."""
+        """The requested route."""
         return RouteKey(self.token_symbol, self.src_chain_id, self.dst_chain_id)
 
 
 class EstimateInputs(Struct, frozen=True):
     """One request with everything the answer depends on.
 
-    ``pegged`` is the pair (or burn → mint) that would apply between the two chains, whatever
-    the request's ``is_pegged`` says. ``symbol_chains`` names the enabled chains that have the
+    ``pegged`` is the pair (or burn → mint) that would apply between the two chains, independently of
+    the request's ``is_pegged``. ``symbol_chains`` names the enabled chains that have the
     token, ``open_destinations`` those it can go to from the source; ``spelling`` is the symbol of a token
-    of the source that differs in letter case alone. All three are only for messages.
-    ``facts_age``: how many seconds ago the pools' counters and the reported fee were read, for the
-    explanation alone; None where they were not asked for.
+    of the source that differs only in letter case. All three are only for messages.
+    ``facts_age``: how many seconds ago the pools' counters and the reported fee were read, only for the
+    explanation; None where they are not used.
     """
 
     request: EstimateRequest

@@ -1,4 +1,4 @@
-"""What became of estimates, and what they are made of beside the network: pools and reported fees."""
+"""Counts of the outcomes of estimates, and the facts about pools and fees that events report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.values.identifiers import ChainId
 
 
 class EstimateCount(Base):
-    """How many estimates of one minute came to one end; all processes add to the same rows."""
+    """How many estimates of one minute had one outcome. All processes add to the same rows."""
 
     __tablename__ = "estimate_counts"
 
@@ -26,7 +26,7 @@ class EstimateCount(Base):
 
 
 class PoolCounter(Base):
-    """Sums of what standing events moved through one token's pool on one chain."""
+    """Sums of what canonical events moved through one token's pool on one chain."""
 
     __tablename__ = "pool_counters"
 
@@ -39,7 +39,7 @@ class PoolCounter(Base):
 
 
 class PoolVolume(Base):
-    """Standing pool sends by whole minute of their time: what epoch volumes are summed from."""
+    """Canonical pool sends by whole minute of their time. Epoch volumes are sums of these."""
 
     __tablename__ = "pool_volumes"
 
@@ -52,7 +52,7 @@ class PoolVolume(Base):
 
 
 class ReportedFee(Base):
-    """The latest standing ``fee.updated`` of a route; outranks the configured base fee."""
+    """The latest canonical ``fee.updated`` of a route. It replaces the configured base fee."""
 
     __tablename__ = "fed_fees"
 

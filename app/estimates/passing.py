@@ -1,9 +1,9 @@
-"""What would pass instead of an amount that is refused, and which amounts pass at all.
+"""Finds what would pass instead of a refused amount, and which amounts pass at all.
 
 Inside one fee tier a larger amount is never worth less (``eq``), so every upper limit is one bound on
 ``eq``. The lower condition (:class:`PositiveRemainder`) holds from some ``eq`` on, except for a few smallest
 units where the rounded-up fee grows by 1. The searches step over these exceptions, so their results are
-exact. They use the calculation that refused, under every limit, not only the broken one.
+exact. They use the same calculation as the refusal, with all limits, not only the broken one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from app.values.amounts import MAX_UINT256, PPM, mul_div_down, ppm_up
 
 MAX_STEPS: Final = 16
 """How many amounts a search tries in a tier. One or two are enough, except where tolerance and protocol fee
-take nearly everything and the rate skips most values of ``eq``. After that many the tier yields no amount."""
+take nearly everything and the rate skips most values of ``eq``. After this many the tier has no result."""
 
 
 class PositiveRemainder(Struct, frozen=True):
@@ -154,7 +154,7 @@ def largest_tolerance(transfer: TransferTerms, price: Price, amt: int) -> int | 
 
 
 def largest_paid(transfer: TransferTerms, price: Price) -> int | None:
-    """At a fixed rate, the largest amount that the destination pool alone allows; None: any."""
+    """At a fixed rate, the largest amount that the destination pool can pay for; None: any."""
     for low, high, ppm in _tiers_down(transfer, 1, MAX_UINT256):
         most_eq = most_eq_paid(transfer, ppm)
         amt = high if most_eq is None else _most_amt(price, most_eq, low, high)
@@ -164,7 +164,7 @@ def largest_paid(transfer: TransferTerms, price: Price) -> int | None:
 
 
 def _never_passes(transfer: TransferTerms) -> bool:
-    """Whether the source chain's minimum alone refuses every pool transfer from it."""
+    """Whether the source chain's minimum by itself refuses every pool transfer from it."""
     return transfer.pools is not None and transfer.src_chain.minimal_max_slippage >= PPM
 
 
@@ -238,7 +238,7 @@ def lower_tolerance(transfer: TransferTerms, price: Price | None) -> tuple[int, 
 
 
 class PassingRange(Struct, frozen=True):
-    """The least and the most that pass, in source units, whatever amount is requested.
+    """The least and the most that pass, in source units, independently of the requested amount.
 
     ``most_amt`` is 2^256-1 where the largest amount that can be requested passes. Between the two nearly
     every amount passes; there may be gaps where a fee tier begins or a rounded-up fee grows by one.
@@ -249,7 +249,7 @@ class PassingRange(Struct, frozen=True):
 
 
 def range_within_limits(priced: Priced) -> PassingRange | None:
-    """The least and the most by the limits alone; None where no amount passes or there is no price."""
+    """The least and the most by the limits only; None where no amount passes or there is no price."""
     transfer, price = priced.transfer, priced.price
     if transfer is None or price is None:
         return None

@@ -1,4 +1,4 @@
-"""From inputs to numbers: which terms apply to a transfer, and what an amount comes to on these terms.
+"""From inputs to numbers: the terms that apply to a transfer, and the results of an amount on these terms.
 
 :func:`price_transfer` makes terms, price and numbers once. The checks, the answer, the explanation and the
 search for amounts that would pass read what it returns.
@@ -34,11 +34,11 @@ class Pools(Struct, frozen=True):
 
 
 class TransferTerms(Struct, frozen=True):
-    """How one transfer would cross and at what price. ``pools`` is None when pegged.
+    """The terms of one transfer: its way and its price. ``pools`` is None when pegged.
 
     An amount in source units is ``amount * up / down`` in destination units. ``tolerance`` is in
-    parts per million, 0 for pegged transfers, which ignore it. Without ``fees_known`` the fees are 0 and
-    no tiers, and nothing may be worked out of them.
+    parts per million, 0 for pegged transfers, which ignore it. Without ``fees_known`` the fees are 0
+    without tiers, and must not be calculated with.
     """
 
     bridge_type: BridgeType
@@ -59,24 +59,24 @@ class TransferTerms(Struct, frozen=True):
 def wants_pegged(inputs: EstimateInputs) -> bool:
     """Whether the transfer is a pegged one (docs/interface.md#pegged).
 
-    As asked; left out, whenever a pair joins the two chains; asked for the pools, where there is only a pair.
+    It is as requested, with two exceptions: a request that says nothing is pegged where a pair joins the two
+    chains, and a request for the pools is pegged where there is only a pair.
     """
     return is_pegged(
         inputs.request.is_pegged, joined=inputs.pegged is not None, routed=inputs.route is not None
     )
 
 
-def is_pegged(asked: bool | None, *, joined: bool, routed: bool) -> bool:
-    """
-    :func:`wants_pegged`, of what it depends on.
+def is_pegged(requested: bool | None, *, joined: bool, routed: bool) -> bool:
+    """Like :func:`wants_pegged`, from the values that decide it.
 
-    :param asked: what the request says; None where it says nothing.
+    :param requested: ``is_pegged`` of the request; None where it was left out.
     :param joined: whether a pair joins the two chains.
     :param routed: whether there is a route of the pools.
     """
-    if asked is None:
+    if requested is None:
         return joined
-    return asked or (joined and not routed)
+    return requested or (joined and not routed)
 
 
 def transfer_terms(inputs: EstimateInputs) -> TransferTerms | None:
@@ -187,16 +187,16 @@ class CurvePrice(Struct, frozen=True):
             step *= 2
         high = min(high, low + step)
         while low < high:
-            middle = (low + high) // 2
-            if self.eq_down(middle) >= eq:
-                high = middle
+            halfway = (low + high) // 2
+            if self.eq_down(halfway) >= eq:
+                high = halfway
             else:
-                low = middle + 1
+                low = halfway + 1
         return low
 
 
-_kept_invariant = lru_cache(maxsize=1024)(invariant)
-"""Worked out once for the balances of two pools, whatever amounts are asked about."""
+_cached_invariant = lru_cache(maxsize=1024)(invariant)
+"""Calculated once for the balances of two pools, for all amounts."""
 
 
 def price_of(transfer: TransferTerms) -> Price | None:
@@ -212,15 +212,15 @@ def price_of(transfer: TransferTerms) -> Price | None:
     y = scale_down(transfer.pools.dst.balance, dst_decimals, CURVE_DECIMALS)
     if x == 0 or y == 0:
         return None
-    d = _kept_invariant(x, y, rate.amplification)
+    d = _cached_invariant(x, y, rate.amplification)
     return CurvePrice(rate.amplification, x, y, d, src_decimals, dst_decimals)
 
 
 class Calculation(Struct, frozen=True):
-    """What an amount comes to, in destination units, before any limit is checked.
+    """The results of an amount, in destination units, before any limit is checked.
 
     ``minimum_ppm``: the estimated minimum destination amount times 1,000,000, an exact integer.
-    ``slippage_down``: what it implies as slippage in parts per million, rounded down; the larger of it and
+    ``slippage_down``: the slippage that it implies, in parts per million, rounded down. The larger of it and
     ``minimal_max_slippage`` is ``max_slippage`` (docs/interface.md#max-slippage). Both are 0 when pegged.
     """
 
@@ -247,7 +247,7 @@ def minimum_times_ppm(eq: int, fees: int, tolerance: int) -> int:
 
 
 def calculate(transfer: TransferTerms, price: Price, amt: int) -> Calculation:
-    """Work out an amount over 0 (docs/interface.md#estimate-arithmetic). Raises ``CurveUnsettled``."""
+    """Calculate with an amount over 0 (docs/interface.md#estimate-arithmetic). Raises ``CurveUnsettled``."""
     eq = price.eq_down(amt)
     tier = tier_at(transfer.tiers, amt)
     perc_fee = ppm_up(eq, tier.ppm) if tier is not None else 0
@@ -256,7 +256,7 @@ def calculate(transfer: TransferTerms, price: Price, amt: int) -> Calculation:
     if transfer.pools is not None:
         minimum_ppm = minimum_times_ppm(eq, fees, transfer.tolerance)
         sent = amt * transfer.up
-        # Not negative wherever it is answered, so rounding down cuts it to an integer.
+        # Not negative in any answer, so rounding down cuts it to an integer.
         slippage_down = (PPM * sent - minimum_ppm * transfer.down) // sent
         max_slippage = max(slippage_down, transfer.src_chain.minimal_max_slippage)
     return Calculation(
@@ -265,7 +265,7 @@ def calculate(transfer: TransferTerms, price: Price, amt: int) -> Calculation:
 
 
 class Priced(Struct, frozen=True):
-    """A request with the terms that apply to it, its price, and what its amount comes to.
+    """A request with the terms that apply to it, its price, and the results of its amount.
 
     Without ``transfer`` a chain, a token, the route or the pair is missing. Without ``price`` fees are not
     known or one side of the curve is empty; without ``result`` the amount is not over 0 either. Where the

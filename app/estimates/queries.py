@@ -1,4 +1,4 @@
-"""What an estimate is priced by that changes with every transfer, and how estimates ended."""
+"""The facts of estimates that change with every transfer, and counts of their outcomes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MINUTE_SECONDS: Final = 60
 
 
 class EstimateFacts(Struct, frozen=True):
-    """What events say about one route; ``reported_fee`` is its latest standing fee and the fee's time."""
+    """Reported facts of one route; ``reported_fee`` is its latest canonical fee and the fee's time."""
 
     src: PoolCounters
     dst: PoolCounters
@@ -59,7 +59,7 @@ _SUM_OF_SENDS = (
 
 
 def _statement(volume: ColumnElement[Any]) -> DirectSelect[EstimateFacts]:
-    """One row whatever is known: counters of the source, of the destination, volume, fee and its time."""
+    """Always one row: counters of the source, of the destination, volume, fee and its time."""
     src, dst = aliased(PoolCounter), aliased(PoolCounter)
     one = select(literal(1).label("one")).subquery()
     statement = select(
@@ -99,7 +99,7 @@ _BY_SENDS = _statement(_SUM_OF_SENDS)
 def estimate_facts(connection: Connection, route: RouteKey, epoch: Epoch | None) -> EstimateFacts:
     """Read the counters of both pools, the source pool's volume in the epoch, and the reported fee.
 
-    :param epoch: None where no epoch cap asks for the volume, which is then 0.
+    :param epoch: None where no epoch cap needs the volume, which is then 0.
     """
     statement, values = _with_epoch(epoch)
     values |= route._asdict()
@@ -118,12 +118,12 @@ def _with_epoch(epoch: Epoch | None) -> tuple[DirectSelect[EstimateFacts], dict[
 
 
 def estimate_counts(connection: Connection, first_minute: int) -> Sequence[Row[*tuple[Any, ...]]]:
-    """How many estimates (``asked``) ended with each code and reason, by minute, from a minute on.
+    """How many estimates (``requested``) ended with each code and reason, by minute, from a minute on.
 
     :param first_minute: Unix time // 60.
     """
     counts = select(
-        EstimateCount.minute, EstimateCount.code, EstimateCount.reason, EstimateCount.count.label("asked")
+        EstimateCount.minute, EstimateCount.code, EstimateCount.reason, EstimateCount.count.label("requested")
     )
     return connection.execute(
         counts.where(EstimateCount.minute >= first_minute).order_by(EstimateCount.minute)
@@ -151,7 +151,7 @@ def _counters(row: Row[*tuple[Any, ...]]) -> PoolCounters:
 
 
 def reported_fees(connection: Connection) -> dict[RouteKey, tuple[int, datetime]]:
-    """The latest standing fee of every route that has one, in destination units, and its time."""
+    """The latest canonical fee of every route that has one, in destination units, and its time."""
     rows = connection.execute(
         select(
             ReportedFee.symbol,

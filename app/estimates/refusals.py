@@ -1,6 +1,6 @@
-"""What refuses an estimate, and the words that several refusals share.
+"""Refusals of estimates, and the texts that several refusals share.
 
-``checks`` has each check with its reason and its message, which says what would succeed. No message tells why
+``checks`` has each check with its reason and its message, which says what would succeed. No message says why
 something is blocked, or by which list (docs/interface.md#estimate-checks).
 """
 
@@ -27,15 +27,15 @@ LONGEST_EPOCH_NAMED: Final = 366 * 24 * 60 * 60
 class Check(StrEnum):
     """The checks in the order in which they are made (docs/interface.md#estimate-checks).
 
-    ``label`` says in the console what a transfer fulfils that passes. A check ``of_pools`` is not made for a
-    pegged transfer.
+    ``label`` is the condition that the console shows for a transfer that passes. A check ``of_pools`` is not
+    made for a pegged transfer.
     """
 
     label: str
     of_pools: bool
 
     def __new__(cls, name: str, label: str, of_pools: bool = False) -> Self:
-        """:param name: as clients are told it."""
+        """:param name: the name for clients."""
         check = str.__new__(cls, name)
         check._value_, check.label, check.of_pools = name, label, of_pools
         return check
@@ -67,13 +67,13 @@ class Check(StrEnum):
 
     @property
     def public_name(self) -> str:
-        """What clients are told. The two checks that look for blocks are one to them: which of them it was is
-        told by nothing but the code that the estimate itself answers."""
+        """The name for clients. It is the same for the two checks that look for blocks: only the code of the
+        estimate itself shows which one refused."""
         return "access" if self in (Check.CALLER_NETWORK, Check.ADDRESS) else self.value
 
 
 class EstimateRefused(GatewayError):
-    """An estimate is refused by ``check``; the numbers are what would pass, where the check has such."""
+    """An estimate is refused by ``check``. ``advice`` has the numbers that would pass, if any."""
 
     def __init__(self, check: Check, reason: Reason, msg: str, advice: Advice | None = None) -> None:
         super().__init__(msg, reason=reason)
@@ -90,7 +90,7 @@ def chain_unknown(chain_id: int) -> EstimateRefused:
 
 
 def amount_zero() -> EstimateRefused:
-    """The amount is zero. The message is that of existing gateways: clients may compare it."""
+    """The amount is zero. The message is that of existing gateways, because clients may compare it."""
     return EstimateRefused(Check.AMOUNT, Reason.AMOUNT_ZERO, "amount should > 0")
 
 

@@ -1,4 +1,4 @@
-"""The public shapes of estimates and of how they come about. Amounts and terms are strings."""
+"""The public shapes of estimates and of their explanations. Amounts and terms are strings."""
 
 from __future__ import annotations
 
@@ -91,12 +91,12 @@ _QUERIES: Final = {False: EstimateQuery(), True: CompatEstimateQuery()}
 
 
 def estimate_query(compat_clients: bool) -> EstimateQuery:
-    """The shape of what is asked, by ``COMPAT_CLIENTS``."""
+    """The shape of the request, by ``COMPAT_CLIENTS``."""
     return _QUERIES[compat_clients]
 
 
 class EstimateAnswer(Answer):
-    """What the transfer would bring. Amounts are strings in smallest units."""
+    """The result of an estimate. Amounts are strings in smallest units."""
 
     eq_value_token_amt = AmountString(
         dump_default="",
@@ -145,7 +145,7 @@ _EXACT: Final = "An integer, or an exact fraction written `a/b`."
 
 
 class TermInput(Shape):
-    """A number that a term is worked out from."""
+    """A number that a term is calculated from."""
 
     name = fields.String(
         metadata=describe("Its name: a term's, or that of what was asked or configured.", "amt")
@@ -250,7 +250,7 @@ class PassingAmounts(Shape):
 
 
 class ExplainedAnswer(Answer):
-    """How an estimate comes about. `err` is null for a refusal, too: it is what is explained."""
+    """The explanation of an estimate. `err` is null also for a refusal, which is explained."""
 
     refusal = fields.Nested(
         ExplainedRefusal,

@@ -32,10 +32,10 @@ from app.values.times import Epoch
 def cached_facts(
     database: Database, route: RouteKey, src: PoolState, now: datetime
 ) -> tuple[EstimateFacts, float]:
-    """The facts of a route, and how many seconds ago they were read: of one statement, all of one moment.
+    """The facts of a route, and how many seconds ago they were read. One statement reads all of them.
 
-    The epoch is that of ``now``, and facts are kept for one epoch each. So the volume of an epoch that has
-    ended is never counted.
+    The epoch is that of ``now``, and facts are cached by epoch. So the volume of an epoch that has ended is
+    never counted.
 
     :param src: the pool that the transfer is sent from. Without an epoch cap the volume is 0.
     """
@@ -54,7 +54,7 @@ def estimate_transfer(
     usr_addr: str | None,
     caller: IPAddress | None,
 ) -> Estimate:
-    """The estimate by the present configuration, pools and fees, counted by how it ends.
+    """The estimate by the present configuration, pools and fees. It is counted by its outcome.
 
     :param usr_addr: the user's account on any chain, None where it was left out.
     :param caller: the IP address of the caller (docs/interface.md#caller), None where it is not known.
@@ -78,7 +78,7 @@ def estimate_inputs(
     caller: IPAddress | None,
     snapshot: NetworkSnapshot | None = None,
 ) -> EstimateInputs:
-    """Everything that the estimate depends on: the configuration, and pools and fees, kept or read now.
+    """Everything that the estimate depends on: the configuration, and pools and fees, cached or read now.
 
     :param snapshot: the configuration; None for the present one.
     """
@@ -108,9 +108,9 @@ def estimate_inputs(
 
 
 class _Moved(NamedTuple):
-    """The route and its pools with what was reported since they were configured.
+    """The route and its pools, updated with the reported facts.
 
-    ``age`` is how many seconds ago that was read; None where nothing was, and they are as configured.
+    ``age`` is how many seconds ago these facts were read; None where route and pools are as configured.
     """
 
     route: RouteTerms | None
@@ -120,7 +120,7 @@ class _Moved(NamedTuple):
 
 
 def _moved(database: Database, terms: NetworkTerms, request: EstimateRequest, now: datetime) -> _Moved:
-    """Read what was reported, where the transfer goes through pools."""
+    """Read the reported facts, where the transfer goes through pools."""
     key = request.route_key
     route, src_pool, dst_pool = terms.routes.get(key), terms.pools.get(key.src), terms.pools.get(key.dst)
     by_pair = is_pegged(request.is_pegged, joined=key in terms.pegged, routed=route is not None)
@@ -139,7 +139,7 @@ def _moved(database: Database, terms: NetworkTerms, request: EstimateRequest, no
 def token_bound(
     database: Database, snapshots: SnapshotSource, chain_id: ChainId | int, token_addr: str
 ) -> int | None:
-    """What the inbound limit of the token's pool leaves, and its caps where these leave less; at least 0.
+    """What the inbound limit or the caps of the token's pool leave, whichever is less; at least 0.
 
     It is the largest amount that an estimate from this chain does not refuse with 1005 or 1017.
 
@@ -172,7 +172,7 @@ def _symbol(tokens: list[dict[str, Any]], address: str) -> str:
 
 
 class ExplainedEstimate(Struct, frozen=True):
-    """An explanation, and the configuration that it is of.
+    """An explanation, and the version of the configuration that it is based on.
 
     ``config_version`` grows with each change of the configuration, the last at ``config_changed_at``.
     """
@@ -190,11 +190,11 @@ def explain_estimate(
     usr_addr: str | None,
     caller: IPAddress | None,
 ) -> ExplainedEstimate:
-    """How ``estimate_transfer`` would answer the same question now. A refusal is explained, not raised.
+    """How ``estimate_transfer`` would answer the same request now. A refusal is explained, not raised.
 
-    It is counted by how it ends, as the estimate is: an explanation has all that an estimate has, so a client
-    may ask for nothing else, and an operator has to see that its users are refused. Somebody who asks for an
-    estimate and then for its explanation has asked twice, as those do who ask for the same estimate again.
+    It is counted by its outcome, as the estimate is. An explanation contains the estimate, so a client may
+    request nothing else, and an operator has to see that its users are refused. A client that requests an
+    estimate and then its explanation counts twice, as one that requests the same estimate twice.
 
     :raises Unavailable: when the configuration is too old to be trusted.
     """
@@ -220,10 +220,10 @@ def _explained(
 ) -> ExplainedEstimate:
     snapshot = snapshots.current()
     inputs = estimate_inputs(database, snapshots, request, usr_addr, caller, snapshot)
-    # Who is blocked gets no numbers, as the estimate gives none: not even which checks are made for it.
+    # A blocked caller gets no numbers, as in the estimate, and does not see which checks were made.
     blocked = inputs.caller_blocked or inputs.address_blocked
     priced = Priced(replace(inputs, facts_age=None)) if blocked else price_transfer(inputs)
-    # Each part has a number that grows, so that no two configurations have the same sum of them.
+    # The number of each part only grows, so no two configurations have the same sum.
     parts = snapshot.versions.values()
     version = sum(part.version for part in parts)
     changed_at = max((part.changed_at for part in parts), default=None)
@@ -256,8 +256,9 @@ def estimate_withdrawals(
 ) -> Mapping[int, Estimate]:
     """The estimate of each withdrawal, by its source chain.
 
-    From a chain to itself it is a refund: the amount, without rate, fees and slippage, also while the chain
-    or the token is disabled, which may be why it is refunded. Any other is estimated as a transfer is.
+    From a chain to itself it is a refund: the amount, without rate, fees and slippage. That holds also while
+    the chain or the token is disabled, which may be the reason for the refund. Any other withdrawal is
+    estimated as a transfer.
 
     :raises GatewayError: with the first withdrawal that is refused.
     """

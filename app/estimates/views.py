@@ -1,4 +1,4 @@
-"""Estimates, and how they come about: what each public operation asks of the services."""
+"""The public operations of estimates and of their explanations."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ def estimate_amt(requested: dict[str, Any]) -> Estimate:
 
 
 def get_explained_estimate(requested: dict[str, Any]) -> ExplainedEstimate:
-    """How does this estimate come about, or why is there none?"""
+    """How is this estimate calculated, or why is there none?"""
     return explain_estimate(*_arguments(requested))
 
 
 def _arguments(
     requested: dict[str, Any],
 ) -> tuple[Database, SnapshotSource, EstimateCounts, EstimateRequest, str | None, IPAddress | None]:
-    """What both services take: parts, the request, the user's account and the caller."""
+    """The arguments of both services: parts, the request, the user's account and the caller."""
     user = requested.pop("usr_addr", None)
     parts = current(Database), current(SnapshotSource), current(EstimateCounts)
     return *parts, EstimateRequest(**requested), user, caller()
 
 
 def estimate_withdraw_amt(requested: dict[str, Any]) -> Mapping[int, Estimate]:
-    """What would these withdrawals bring, by their chains?"""
+    """What would these withdrawals bring, by source chain?"""
     return estimate_withdrawals(
         current(Database),
         current(SnapshotSource),

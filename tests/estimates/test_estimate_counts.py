@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError
 
 from app.db.engine import reading, writing
 from app.estimates.admin.explained import estimate_view
-from app.estimates.counts import KEPT, EstimateCounts
+from app.estimates.counts import RETENTION, EstimateCounts
 from app.estimates.estimate import EstimateRefused
 from app.estimates.models import EstimateCount
 from app.estimates.services import estimate_inputs, estimate_transfer
@@ -156,7 +156,7 @@ def test_a_child_process_begins_from_nothing(gateway: Gateway) -> None:
 
 
 def test_old_counts_go(gateway: Gateway) -> None:
-    week = KEPT // timedelta(minutes=1)
+    week = RETENTION // timedelta(minutes=1)
     with writing(gateway.engine) as connection:
         for ago in (week, week + 1):
             values = {"minute": MINUTE - ago, "code": 0, "reason": "", "count": 1}

@@ -22,7 +22,7 @@ from app.values.times import age_in_words
 RATE_DECIMALS: Final = 18
 
 _YOUNGEST_SHOWN: Final = 0.1
-"""Seconds; what was read since is of now."""
+"""Seconds. Facts that are not older than this count as read now."""
 
 
 class Number(Struct, frozen=True):
@@ -49,8 +49,8 @@ class EstimateView(Struct, frozen=True):
 
     ``rate_source`` and ``fee_source`` say where rate and base fee come from; empty while no route or
     pegged pair is known. ``facts_age`` says how old the pools' balances and the reported fee are; empty where
-    they do not count. ``received`` is None beside a refusal. ``least`` and ``most`` are the amounts that
-    pass, whatever is requested. Both are None where none passes, ``most`` also where there is no bound.
+    they do not count. ``received`` is None for a refusal. ``least`` and ``most`` are the amounts that pass,
+    independently of the request. Both are None where none passes, ``most`` also where there is no bound.
     """
 
     explanation: Explanation
@@ -194,8 +194,8 @@ def _suggestions(
 ) -> tuple[Suggestion, ...]:
     """The amounts and the tolerance that would pass, each once.
 
-    :param least: that passes, whatever is requested; None where none passes.
-    :param most: likewise; None where there is no bound either.
+    :param least: the least amount that passes, independently of the request; None where none passes.
+    :param most: the largest one; None also where there is no bound.
     """
     amounts = (
         ("Largest smaller amount that passes", refusal.largest_passing_amt),

@@ -33,7 +33,7 @@ BRIDGE_TYPE_WORDS: Final[dict[BridgeType, str]] = {
 
 
 class RefusalWords(Struct, frozen=True):
-    """Why an estimate is refused, and where to look, where operators can do something about it."""
+    """Why an estimate is refused, and where to look, if operators can do something about it."""
 
     words: str
     advice: str = ""
@@ -126,7 +126,7 @@ REFUSAL_WORDS: Final[dict[str, RefusalWords]] = {
 
 
 def refusal_words(code: int, reason: str) -> str:
-    """Why estimates were refused, for people. Without a known reason the name of the code has to do."""
+    """Why estimates were refused, for people. Without a known reason it is the name of the code."""
     if reason in REFUSAL_WORDS:
         return REFUSAL_WORDS[reason].words
     name = ErrCode(code).name if code in set(ErrCode) else ""
@@ -142,7 +142,7 @@ class RefusalCount(Struct, frozen=True):
     """Refusals with the same code and reason: ``err.code`` and the header X-Gateway-Reason.
 
     ``words`` say it for people, ``advice`` where to look (empty: nowhere). ``share`` is of all
-    estimates that were asked for.
+    requested estimates.
     """
 
     code: int
@@ -163,10 +163,10 @@ class MinuteCount(Struct, frozen=True):
 
 
 class EstimateSummary(Struct, frozen=True):
-    """The estimates since ``since``. Refusals have the most frequent first; ``minutes`` has every minute."""
+    """The estimates since ``since``. The most frequent refusals are first; ``minutes`` has every minute."""
 
     since: datetime
-    asked: int
+    requested: int
     answered: int
     refusals: tuple[RefusalCount, ...]
     minutes: tuple[MinuteCount, ...]
@@ -185,14 +185,14 @@ def estimate_summary(database: Database, span: timedelta = timedelta(hours=1)) -
     ends = Counter[tuple[int, str]]()
     for row in rows:
         if row.code:
-            refused[row.minute] += row.asked
-            ends[row.code, row.reason] += row.asked
+            refused[row.minute] += row.requested
+            ends[row.code, row.reason] += row.requested
         else:
-            answered[row.minute] += row.asked
-    asked = answered.total() + refused.total()
+            answered[row.minute] += row.requested
+    requested = answered.total() + refused.total()
     return EstimateSummary(
         since=minute_start(first),
-        asked=asked,
+        requested=requested,
         answered=answered.total(),
         refusals=tuple(
             RefusalCount(
@@ -202,7 +202,7 @@ def estimate_summary(database: Database, span: timedelta = timedelta(hours=1)) -
                 words=refusal_words(code, reason),
                 advice=REFUSAL_WORDS[reason].advice if reason in REFUSAL_WORDS else "",
                 count=count,
-                share=share_down(count, asked),
+                share=share_down(count, requested),
             )
             for (code, reason), count in sorted(ends.items(), key=lambda end: (-end[1], end[0]))
         ),

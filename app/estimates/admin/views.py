@@ -138,7 +138,7 @@ class EstimateForm(Form):
             raise ValidationError("Enter one IP address, such as 203.0.113.7, not a network.") from None
 
     def request(self) -> EstimateRequest:
-        """The estimate that is asked for. Call it only after ``validate`` returned true."""
+        """The requested estimate. Call it only after ``validate`` returned true."""
         return EstimateRequest(
             src_chain_id=ChainId(int(self.src.data)),
             dst_chain_id=ChainId(int(self.dst.data)),
@@ -178,7 +178,7 @@ def _within_uint256(amount: int) -> int:
 
 
 class EstimatesView(ConsoleView):
-    """One page. It changes nothing and is not counted in statistics; its address holds the request."""
+    """One page. It changes nothing and is not counted in statistics. Its URL contains the request."""
 
     section = "Overview"
     access = {"index": READ}
@@ -188,7 +188,7 @@ class EstimatesView(ConsoleView):
 
     @expose("/")
     def index(self) -> str:
-        """The form, and the estimate that it asks for."""
+        """The form, and the estimate that it requests."""
         database = current(Database)
         snapshots = current(SnapshotSource)
         form = EstimateForm(request.args, snapshots.newest().terms)

@@ -239,13 +239,13 @@ def test_outcomes_of_estimates(gateway: Gateway) -> None:
             values = {"minute": minute + ago, "code": code, "reason": reason, "count": count}
             connection.execute(insert(EstimateCount).values(**values))
     got = estimate_summary(gateway.database)
-    assert (got.asked, got.answered, len(got.minutes)) == (100, 60, 60)
+    assert (got.requested, got.answered, len(got.minutes)) == (100, 60, 60)
     assert [(line.code, line.name, line.reason, line.count, line.share) for line in got.refusals] == [
         (1004, "ERROR_CODE_NO_ENOUGH_TOKEN_ON_DST_CHAIN", "not_enough_liquidity", 30, "30.0 %"),
         (500, "ERROR_CODE_COMMON", "chain_disabled", 10, "10.0 %"),
     ]
     assert (got.minutes[0].refused, got.minutes[-1].answered, got.minutes[-1].at) == (10, 60, NOW)
-    assert estimate_summary(gateway.database, timedelta(days=30)).asked == 105
+    assert estimate_summary(gateway.database, timedelta(days=30)).requested == 105
 
 
 def test_the_sandboxs_dashboard(sandbox: Gateway) -> None:
