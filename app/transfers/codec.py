@@ -1,4 +1,4 @@
-"""From the fields of a line to an event, and between events and the canonical JSON that the log stores."""
+"""Reads events from the fields of a line, and converts them to and from the canonical JSON of the log."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from app.transfers.event_fields import Misread, fields_of
 from app.transfers.events import EVENT_CLASSES, Event
 from app.transfers.subjects import EventKey
 
-# Columns of the log; everything else an event knows goes into its body.
+# Fields with a column in the log; all other fields of an event go into its body.
 _COLUMNS = frozenset({"id"})
 
 
 class _Codec:
-    """Reader, encoder and decoder of one event class, made of its fields once."""
+    """Reader, encoder and decoder of one event class, made once from its fields."""
 
     def __init__(self, event_class: type[Event]) -> None:
         self.event_class = event_class
@@ -37,7 +37,7 @@ class _Codec:
             event = self.event_class(
                 **{name: read(value) for name, read in self.readers if (value := data.get(name)) is not None}
             )
-        except (TypeError, ValueError):  # a required field is missing, or a value is wrong: the first is told
+        except (TypeError, ValueError):  # a field is missing or wrong: find the first one
             for field in self.fields:
                 field.read(data)
             raise
@@ -64,15 +64,15 @@ _CODECS = {event_type: _Codec(event_class) for event_type, event_class in EVENT_
 
 
 def read_event(event_type: str, data: Mapping[str, Any]) -> Event:
-    """The event that the fields of a line say; unknown ones are ignored.
+    """Read an event from the fields of a line; unknown fields are ignored.
 
-    :raises Misread: with the first field that is not what it must be.
+    :raises Misread: with the first field that is missing or wrong.
     """
     return _CODECS[event_type].read(data)
 
 
 def encode_event(event: Event) -> str:
-    """The canonical body: the same content gives the same text, whatever its spelling was."""
+    """The canonical body: the same content gives the same text, however its line was written."""
     return _CODECS[event.type].encode(event)
 
 
@@ -82,7 +82,7 @@ def decode_event(event_id: str, event_type: str, body: str) -> Event:
 
 
 MOST_IN_STATEMENT: Final = 10_000
-"""Values named in one statement: SQLite takes 32,766, PostgreSQL 65,535."""
+"""Values in one statement: SQLite allows 32,766, PostgreSQL 65,535."""
 
 
 def with_keys(
@@ -91,9 +91,9 @@ def with_keys(
     subject: InstrumentedAttribute[str],
     keys: Iterable[EventKey],
 ) -> Iterator[ColumnElement[bool]]:
-    """Conditions that together hold for the rows of these keys, for one statement each.
+    """Conditions that together match the rows of these keys, each for one statement.
 
-    One for each subject: so both databases look the rows up in an index that begins with these columns.
+    There is one for each subject, so that both databases use an index that begins with these columns.
     """
     ids: dict[str, list[Any]] = defaultdict(list)
     for key in keys:

@@ -1,4 +1,4 @@
-"""What a transfer's state adds to what many transfers share: pools, epochs, latencies, courses, histories."""
+"""What a transfer's state adds to shared sums and lists: pools, epochs, latencies, trends, histories."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VolumeKey = tuple[ChainId, str, int]
 
 
 class TrendKey(NamedTuple):
-    """Transfers of one kind and way that began within one hour, counted from the Unix epoch.
+    """Transfers of one kind and way that began within one hour (hours since the Unix epoch).
 
     ``kind`` is a ``SendKind``, or empty where only a submission is known.
     """
@@ -33,11 +33,11 @@ class TrendKey(NamedTuple):
 
 
 class Trends(Struct):
-    """What became of some transfers; or a change of that, which may be negative.
+    """Counts and amounts of some transfers by their outcome; or a change of these, which may be negative.
 
-    ``refund``: it is being refunded or was. Amounts are in smallest units: ``sent`` of all that were sent,
-    ``paid_for`` of those that were paid out, both of the source's token, and what those ``received`` of the
-    destination's.
+    ``refund`` counts those that are being or were refunded. Amounts are in smallest units: ``sent`` of all
+    that were sent and ``paid_for`` of those that were paid out, in the source token, and ``received`` of the
+    latter in the destination token.
     """
 
     begun: int = 0
@@ -64,14 +64,14 @@ class Trends(Struct):
 
 
 class SharedChange(Struct):
-    """The sum of many transfers' changes to pools, epoch volumes and courses."""
+    """The sum of many transfers' changes to pools, epoch volumes and trends."""
 
     counters: dict[PoolKey, PoolCounters] = field(default_factory=lambda: defaultdict(PoolCounters))
     volumes: dict[VolumeKey, int] = field(default_factory=lambda: defaultdict(int))
     courses: dict[TrendKey, Trends] = field(default_factory=lambda: defaultdict(Trends))
 
     def replace(self, old: TransferState | None, new: TransferState) -> None:
-        """Subtract what ``old`` contributed and add what ``new`` does."""
+        """Subtract what ``old`` contributed and add what ``new`` contributes."""
         if old is not None:
             self.add(old, -1)
         self.add(new)
@@ -93,9 +93,9 @@ class SharedChange(Struct):
 
 
 def trend_key(state: TransferState) -> TrendKey | None:
-    """Under what a transfer is counted: by when it was first heard of, which no reorganisation changes.
+    """The key under which a transfer is counted. Its hour is that of the first report: no reorg changes it.
 
-    None while nothing of it stands, and where its chains or its token are not known.
+    None while it has no canonical event, and where its chains or its token are not known.
     """
     src, dst, symbol = state.src_chain_id, state.dst_chain_id, state.symbol
     if state.began_at is None or src is None or dst is None or symbol is None:
@@ -130,7 +130,7 @@ class Latency(Struct, frozen=True):
 
 
 def latency_of(state: TransferState | None) -> Latency | None:
-    """The latency that a state counts for: completed, both ends known, not negative."""
+    """The latency of a completed transfer; None unless both ends are known and it is not negative."""
     if state is None or state.status is not TransferHistoryStatus.TRANSFER_COMPLETED:
         return None
     if None in (state.src_chain_id, state.dst_chain_id, state.sent_at, state.released_at):
@@ -152,7 +152,7 @@ class AccountEntry(NamedTuple):
 
 
 def account_entries(states: Iterable[TransferState]) -> set[AccountEntry]:
-    """The entries of transfers: one for the sender and one for the receiver, where these differ."""
+    """The entries of transfers: one for the sender, and one for the receiver where it is another account."""
     return {
         AccountEntry(account_key(account), unix_milliseconds(state.began_at), state.transfer_id)
         for state in states

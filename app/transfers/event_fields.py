@@ -1,6 +1,6 @@
 """The kinds of fields that events have: how each is read from a line of the feed, and how it is stored.
 
-An event declares a field by one of these types, and with that all that there is to know about it.
+An event declares each field by one of these types. No other place describes it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_SUBJECT: Final = 96
 
 
 class Misread(ValueError):
-    """What a field must be. ``path`` leads to it from the event, such as ``signers[1]``."""
+    """A field is wrong; the message says what it must be. ``path`` is its place, such as ``signers[1]``."""
 
     def __init__(self, path: str, message: str) -> None:
         super().__init__(f"{path}: {message}")
@@ -42,8 +42,8 @@ class Misread(ValueError):
 class Kind(Struct, frozen=True):
     """How a value is read and stored.
 
-    ``read`` takes any JSON value and raises ``ValueError`` with what it must be. ``store`` gives the JSON of
-    the canonical body, and ``restore`` the value back; None where they are the same.
+    ``read`` accepts any JSON value and raises ``ValueError`` with what it must be. ``store`` converts to the
+    JSON of the canonical body, ``restore`` back; None where both are the same.
     """
 
     read: Callable[[Any], Any]
@@ -61,7 +61,7 @@ def _text(most: int, least: int = 1) -> Kind:
 
 def _one_of(choices: Mapping[Any, Any], restore: Callable[[Any], Any]) -> Kind:
     def choose(value: Any) -> Any:
-        # JSON's true equals 1 and 1.0 equals 1 in Python; neither is meant.
+        # In Python JSON's true and 1.0 equal 1; neither is accepted.
         if isinstance(value, str | int) and not isinstance(value, bool) and value in choices:
             return choices[value]
         raise ValueError(f"must be one of {', '.join(map(str, choices))}")
@@ -100,7 +100,7 @@ TransferId = Annotated[TransferKey, _HEX]
 WithdrawId = Annotated[bytes, _HEX]
 Chain = Annotated[ChainId, _whole_number(1, MAX_CHAIN_ID)]
 AnyChain = Annotated[ChainId, _whole_number(0, MAX_UINT64)]
-"""Of a contract's log, which may name chains that cannot be configured."""
+"""A chain of a contract's log, which may name chains that cannot be configured."""
 Block = Annotated[BlockNumber, _whole_number(0, MAX_BLOCK)]
 LogIndex = Annotated[int, _whole_number(0, MAX_BLOCK)]
 Slippage = Annotated[int, _whole_number(0, 2**32 - 1)]
@@ -130,7 +130,7 @@ class Field(Struct, frozen=True):
     def read(self, data: Mapping[str, Any]) -> Any:
         """Its value in a line; None where it is left out.
 
-        :raises Misread: it is not what it must be.
+        :raises Misread: the value is wrong or missing.
         """
         value = data.get(self.name)
         if value is not None:
@@ -153,7 +153,7 @@ def _read(kind: Kind, value: Any, path: str) -> Any:
 
 
 _FIRST: Final = ("id", "at", "block", "block_hash", "log_index")
-"""What is looked at before the other fields of a line, so what is said of one with several faults."""
+"""The fields that are read first. Of several faults in a line the first one is reported."""
 
 
 def fields_of(event_class: type[Struct]) -> tuple[Field, ...]:

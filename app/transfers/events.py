@@ -1,8 +1,8 @@
-"""What the feed reports: one class an event type, which says all about it but what follows from it.
+"""The events of the feed: one class for each type. The consequences of an event are not declared here.
 
-The types of the fields (``event_fields``) say how a line is read and how the event is stored, ``label`` what
-operators call it. Amounts and powers are integers in smallest units, times aware and in UTC, transfer ids
-32 bytes. ``block`` is the number of the block the event stands in, where it stands in one.
+The types of the fields (``event_fields``) say how a line is read and how the event is stored; ``label`` is
+its name for operators. Amounts and powers are integers in smallest units, times aware and in UTC, transfer
+ids 32 bytes. ``block`` is the number of the block that contains the event, if any.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from app.transfers.subjects import (
 from app.values.identifiers import RouteKey
 
 EVENT_CLASSES: Final[dict[str, type[Event]]] = {}
-"""By their types, in the order in which they are declared here."""
+"""Event classes by type, in the order of their declaration."""
 
 
 class Event(Struct, frozen=True, kw_only=True):
-    """What every event has. ``order`` orders events wherever "earliest" or "latest" counts."""
+    """The fields of every event. ``order`` decides wherever "earliest" or "latest" counts."""
 
     type: ClassVar[str]
     label: ClassVar[str]
@@ -37,27 +37,27 @@ class Event(Struct, frozen=True, kw_only=True):
     at: fields.Time
 
     def __init_subclass__(cls) -> None:
-        """Note each class that is an event's own, not a base of some."""
+        """Register each class that has an event type; others are base classes."""
         if "type" in vars(cls):
             EVENT_CLASSES[cls.type] = cls
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """The key by which the earliest or latest of several of one type is found."""
+        """The sort key that finds the earliest or latest of several of one type."""
         return self.at, self.id
 
     def fault(self) -> tuple[str, str] | None:
-        """Of a reported event the field that others contradict, and what it must be."""
+        """A field that other fields of the event contradict, and what it must be; None if there is none."""
         return None
 
     @property
     def subject(self) -> str:
-        """What the event is about: its id is unique within that."""
+        """What the event is about. Its id is unique within its subject."""
         raise NotImplementedError
 
     @property
     def key(self) -> EventKey:
-        """What names the event."""
+        """The subject and the id, which identify the event."""
         return EventKey(self.subject, self.id)
 
 
@@ -74,7 +74,7 @@ class TransferEvent(Event, frozen=True, kw_only=True):
 
 
 class BlockEvent(TransferEvent, frozen=True, kw_only=True):
-    """A transfer event that may carry the block it stands in, and its place among the block's logs."""
+    """A transfer event that may have its block, and its place among the block's logs."""
 
     block: fields.Block | None = None
     block_hash: fields.Hash | None = None
@@ -82,12 +82,12 @@ class BlockEvent(TransferEvent, frozen=True, kw_only=True):
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """What stands in a block comes first, then by time and id."""
+        """Events in a block come first, then by time and id."""
         return self.block is None, self.at, self.id
 
 
 class PlacedEvent(BlockEvent, frozen=True, kw_only=True):
-    """One that may say on which chain it was read: on another than the transfer's own it does not count."""
+    """One that may say on which chain it was read. On another than the transfer's own it does not count."""
 
     chain_id: fields.AnyChain | None = None
 
@@ -108,7 +108,7 @@ class TransferSubmitted(TransferEvent, frozen=True, kw_only=True):
 
 
 class TransferSent(BlockEvent, frozen=True, kw_only=True):
-    """The source transaction stands in a block."""
+    """The source transaction is in a block."""
 
     type = "transfer.sent"
     label = "Source transaction in a block"
@@ -129,13 +129,13 @@ class TransferSent(BlockEvent, frozen=True, kw_only=True):
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """By the place in the chain where it is known, then by time and id."""
+        """By the place in the chain, where known, then by time and id."""
         in_block = self.block is None, self.block or 0
         return *in_block, self.log_index is None, self.log_index or 0, self.at, self.id
 
     @property
     def taken(self) -> Taken:
-        """What says which token was taken, and which contract has it."""
+        """The fields that say which token was taken, and by which contract."""
         return Taken(self.kind, self.symbol, self.token, self.src_chain_id, self.dst_chain_id, self.contract)
 
 
@@ -224,7 +224,7 @@ class RefundSubmitted(PlacedEvent, frozen=True, kw_only=True):
 
 
 class RefundFailed(PlacedEvent, frozen=True, kw_only=True):
-    """The user's withdraw did not succeed: takes the ``RefundSubmitted`` of this transaction back."""
+    """The user's withdraw did not succeed. It cancels the ``RefundSubmitted`` of this transaction."""
 
     type = "refund.failed"
     label = "Refund transaction failed"
@@ -255,7 +255,7 @@ class RefundCompleted(PlacedEvent, frozen=True, kw_only=True):
 
 
 class ChainEvent(Event, frozen=True, kw_only=True):
-    """An event of one chain that may carry the block it stands in, and its place among the block's logs."""
+    """An event of one chain that may have its block, and its place among the block's logs."""
 
     chain_id: fields.Chain
     block: fields.Block | None = None
@@ -279,7 +279,7 @@ class LiquidityAdded(ChainEvent, frozen=True, kw_only=True):
 
 
 class LiquidityWithdrawn(ChainEvent, frozen=True, kw_only=True):
-    """A liquidity provider's withdrawal. ``withdraw_id`` is the one that it used up (32 bytes)."""
+    """A liquidity provider's withdrawal. ``withdraw_id`` is the id that it used up (32 bytes)."""
 
     type = "liquidity.withdrawn"
     label = "Liquidity withdrawn"
@@ -322,7 +322,7 @@ class FeeUpdated(Event, frozen=True, kw_only=True):
 
 
 class ValidatorsUpdated(ChainEvent, frozen=True, kw_only=True):
-    """The chain's whole new validator set, whatever its contract accepted; the latest by ``order`` counts."""
+    """The chain's whole new validator set, as its contract accepted it; the latest by ``order`` counts."""
 
     type = "validators.updated"
     label = "Validators replaced"
@@ -331,7 +331,7 @@ class ValidatorsUpdated(ChainEvent, frozen=True, kw_only=True):
     powers: fields.Powers
 
     def fault(self) -> tuple[str, str] | None:
-        """Each signer has a power, and is there once."""
+        """Each signer must have a power and be listed once."""
         if len(self.signers) != len(self.powers):
             return "powers", "must have as many entries as signers"
         if len(set(self.signers)) != len(self.signers):
@@ -340,7 +340,7 @@ class ValidatorsUpdated(ChainEvent, frozen=True, kw_only=True):
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """The chain's own: by block and log index, those that are not known first; then by time and id."""
+        """The order on the chain: by block and log index, unknown ones first; then by time and id."""
         block = -1 if self.block is None else self.block
         log_index = -1 if self.log_index is None else self.log_index
         return block, log_index, self.at, self.id
@@ -356,7 +356,7 @@ class ChainHead(ChainEvent, frozen=True, kw_only=True):
 
 
 class ChainReorged(Event, frozen=True, kw_only=True):
-    """Events of the chain accepted before this one, at ``from_block`` or above, no longer stand."""
+    """Events of the chain accepted before this one, at ``from_block`` or above, are orphaned."""
 
     type = "chain.reorged"
     label = "Chain reorganised"
@@ -373,8 +373,8 @@ class ChainReorged(Event, frozen=True, kw_only=True):
 class EventsRetracted(Event, frozen=True, kw_only=True):
     """An operator or the watcher retracts events by their ids. A retraction can be retracted itself.
 
-    The feed never reports it. ``subjects`` says of each target what it is about. Retractions from before ids
-    were told apart by subject lack it: they name whatever had the id then.
+    Reporters cannot send it. ``subjects`` has the subject of each target. Retractions from before ids were
+    unique within a subject only lack it: they name whatever event had the id then.
     """
 
     type = "events.retracted"
@@ -392,9 +392,9 @@ class EventsRetracted(Event, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> str:
-        """The operators' own."""
+        """The subject of operators' events."""
         return OPERATORS
 
 
 REPORTED: Final = tuple(name for name in EVENT_CLASSES if name != EventsRetracted.type)
-"""What reporters may send."""
+"""The types that reporters may send."""

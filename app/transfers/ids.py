@@ -1,9 +1,9 @@
-"""Ids that the bridge contracts compute, and whether a send's fields give the id that it is reported under.
+"""Ids that the bridge contracts compute, and whether the fields of a reported send give its id.
 
 Addresses are 20 bytes, amounts are in the token's smallest unit, ids come out as 32 bytes.
 Arguments outside their EVM type raise ValueError.
 
-The contracts hash what they took into the id, so who reports other fields needs another id.
+The contracts hash the fields of a send into its id, so a send reported with wrong fields has another id.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def deposit_transfer_id(
     src_chain_id: int,
     vault: bytes | None,
 ) -> bytes:
-    """Return the transfer id of a deposit. The id of a version 1 vault leaves the vault out: None."""
+    """Return the transfer id of a deposit. ``vault`` is None for version 1, whose id does not contain it."""
     return keccak256(
         _address(depositor)
         + _address(token)
@@ -108,7 +108,7 @@ def burn_transfer_id_v1(
 
 
 def pool_withdraw_id(*, chain_id: int, seqnum: int, receiver: bytes, token: bytes, amount: int) -> bytes:
-    """Return the id under which the pool bridge remembers that a withdraw request has been paid."""
+    """Return the id under which the pool bridge stores that a withdraw request has been paid."""
     return keccak256(
         _uint64(chain_id) + _uint64(seqnum) + _address(receiver) + _address(token) + _uint256(amount)
     )
@@ -133,11 +133,11 @@ def _uint256(value: int) -> bytes:
 
 
 _ORIGINAL_CHAIN: Final = 0
-"""What a burn names for the original chain, whichever that is."""
+"""The number that a burn has for the original chain."""
 
 
 class Proof(Enum):
-    """What the fields of a send say of its id."""
+    """What the fields of a send prove about its id."""
 
     PROVEN = auto()
     CONTRADICTED = auto()
@@ -149,8 +149,8 @@ class Proof(Enum):
 def proof_of(send: TransferSent) -> Proof:
     """Compute the id by the formulas of the contracts, and compare it with the one reported.
 
-    A deposit or burn that names no contract can only be proven by the formula of version 1, which leaves the
-    contract out; it cannot be contradicted.
+    A deposit or burn that names no contract can be proven only by the formula of version 1, which leaves the
+    contract out. It cannot be contradicted.
     """
     taken = _taken(send)
     if taken is None:
@@ -163,7 +163,7 @@ def proof_of(send: TransferSent) -> Proof:
 
 
 class _Taken(NamedTuple):
-    """What every formula has; addresses of 20 bytes."""
+    """The inputs of every formula; addresses have 20 bytes."""
 
     sender: bytes
     receiver: bytes
@@ -180,7 +180,7 @@ def _taken(send: TransferSent) -> _Taken | None:
 
 
 def is_proven(event: TransferEvent) -> bool:
-    """Whether the event is a send whose fields give its id."""
+    """Whether the event is a send whose fields prove its id."""
     return isinstance(event, TransferSent) and proof_of(event) is Proof.PROVEN
 
 
@@ -191,7 +191,7 @@ def _nonce(text: str | None) -> int | None:
 
 
 def _ids(send: TransferSent, taken: _Taken, contract: bytes | None) -> Iterator[bytes]:
-    """The ids that contracts of each version give such a send."""
+    """The ids that the contracts of each version compute for such a send."""
     sender, receiver, token, nonce = taken
     src, dst = send.src_chain_id, send.dst_chain_id
     common: dict[str, Any] = {"token": token, "amount": send.amount, "nonce": nonce, "src_chain_id": src}

@@ -1,4 +1,4 @@
-"""What an event is about, and what names it."""
+"""Subjects and keys of events: what an event is about, and what identifies it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Side(Enum):
 
 
 OPERATORS: Final = "operators"
-"""The subject of retractions, which are about none of the others."""
+"""The subject of retractions, which are about no transfer, chain or route."""
 
 
 class EventKey(NamedTuple):
-    """What names an event: what it is about and its id (docs/interface.md#event-ids).
+    """Identifies an event by its subject and its id (docs/interface.md#event-ids).
 
     An id is unique within its subject: ``transfer:0x…``, else ``chain:ID``, else ``route:SRC:DST:SYMBOL``.
     """
@@ -36,13 +36,13 @@ def subject_of_transfer(transfer_id: bytes) -> str:
 
 
 def transfer_of_subject(subject: str) -> bytes | None:
-    """The transfer that a subject is; None for a chain, a route or the operators."""
+    """The transfer id of a subject; None for a chain, a route or the operators."""
     kind, _, hexadecimal = subject.partition(":0x")
     return bytes.fromhex(hexadecimal) if kind == "transfer" else None
 
 
 def subject_of_chain(chain_id: int) -> str:
-    """The subject of everything about a chain and no transfer."""
+    """The subject of everything about a chain but not about a transfer."""
     return f"chain:{chain_id}"
 
 
@@ -52,7 +52,7 @@ def subject_of_route(route: RouteKey) -> str:
 
 
 def route_of_subject(subject: str) -> RouteKey:
-    """The route that a subject is, as :func:`subject_of_route` writes it."""
+    """The route of a subject that :func:`subject_of_route` wrote."""
     _, src, dst, symbol = subject.split(":", 3)
     return RouteKey(symbol, ChainId(int(src)), ChainId(int(dst)))
 
@@ -61,6 +61,6 @@ _NUMBERS: Final = re.compile(r"([0-9]+)")
 
 
 def in_block_order(event_id: str) -> tuple[str | int, ...]:
-    """A key by which ids sort that differ in their place in a block: 2 before 10."""
+    """A sort key for ids that differ in their place in a block, with numbers by value: 2 before 10."""
     # Every second part is a number, so parts at one place are always of one type.
     return tuple(int(part) if index % 2 else part for index, part in enumerate(_NUMBERS.split(event_id)))
