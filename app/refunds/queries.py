@@ -151,12 +151,14 @@ def used_by_events(
 
 
 def transfers_by_id(connection: Connection, ids: Collection[bytes]) -> dict[bytes, set[TransferId]]:
-    """By withdraw id the transfers that have a request with it, of those that any has."""
+    """By withdraw id, the transfers that have a request with it; ids without any are left out."""
     found: dict[bytes, set[TransferId]] = defaultdict(set)
     wanted = sorted(ids)
     for start in range(0, len(wanted), CHUNK):
-        asked = WithdrawId.withdraw_id.in_(wanted[start : start + CHUNK])
-        for row in connection.execute(select(WithdrawId.withdraw_id, WithdrawId.transfer_id).where(asked)):
+        is_wanted = WithdrawId.withdraw_id.in_(wanted[start : start + CHUNK])
+        for row in connection.execute(
+            select(WithdrawId.withdraw_id, WithdrawId.transfer_id).where(is_wanted)
+        ):
             found[bytes(row.withdraw_id)].add(row.transfer_id)
     return found
 

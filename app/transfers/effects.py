@@ -78,8 +78,8 @@ class SharedChange(Struct):
 
     def add(self, state: TransferState, sign: int = 1) -> None:
         """Add what a state contributes, or with -1 subtract it."""
-        if (course := trend_key(state)) is not None:
-            self.courses[course].add(_trend(state), sign)
+        if (trend := trend_key(state)) is not None:
+            self.courses[trend].add(_trend(state), sign)
         if state.kind is not SendKind.POOL or state.symbol is None or state.amount is None:
             return
         if state.sent_at is not None and state.src_chain_id is not None:

@@ -107,19 +107,22 @@ def most_of(event: TransferEvent) -> int | None:
     return MAX_REQUESTS if isinstance(event, RefundPrepared) else MAX_OF_A_TYPE
 
 
-Told = dict[tuple[bytes | ChainId, str], int]
+AcceptanceCounts = dict[tuple[bytes | ChainId, str], int]
 """How many acceptances a reporter has, by transfer (of validator sets: by chain) and event type.
 
 Counts far below their bounds may be missing.
 """
 
 
-def too_many(event: Event, told: Told, *, is_limited: bool = False) -> str | None:
+def too_many(event: Event, acceptances: AcceptanceCounts, *, is_limited: bool = False) -> str | None:
     """Why this reporter may send no more events of this type about the transfer; None where it may.
 
     :param is_limited: the reporter is limited to some chains, so its signatures may wait for ever.
     """
-    if isinstance(event, ValidatorsUpdated) and told.get((event.chain_id, event.type), 0) >= MAX_ROTATIONS:
+    if (
+        isinstance(event, ValidatorsUpdated)
+        and acceptances.get((event.chain_id, event.type), 0) >= MAX_ROTATIONS
+    ):
         return (
             f"type: this reporter may send at most {MAX_ROTATIONS} events {event.type} about a chain: "
             "have an operator ingest further ones"
@@ -128,14 +131,14 @@ def too_many(event: Event, told: Told, *, is_limited: bool = False) -> str | Non
         return None
     if (
         is_limited
-        and sum(told.get((event.transfer_id, each), 0) for each in EVENT_CLASSES) >= MAX_OF_A_LIMITED
+        and sum(acceptances.get((event.transfer_id, each), 0) for each in EVENT_CLASSES) >= MAX_OF_A_LIMITED
     ):
         return (
             f"transfer_id: a token that is limited to chains may send at most {MAX_OF_A_LIMITED} events "
             "about a transfer: send further ones with a token for all chains"
         )
     most = MAX_OF_A_TYPE if is_limited and isinstance(event, RefundSigned) else most_of(event)
-    if most is None or told.get((event.transfer_id, event.type), 0) < most:
+    if most is None or acceptances.get((event.transfer_id, event.type), 0) < most:
         return None
     return f"type: this reporter may send at most {most} events {event.type} about a transfer"
 
@@ -177,10 +180,10 @@ class Known(Struct, kw_only=True):
     """The position of the newest reorg or retraction. Everything accepted later is canonical."""
     latest: dict[EventKey, LatestAcceptance] = field(default_factory=dict)
     histories: dict[bytes, TransferHistory] = field(default_factory=dict)
-    """Of every transfer that an event of the segment is about."""
+    """Those of all transfers that the segment has events about."""
     steps: dict[bytes, list[TransferHistory]] = field(default_factory=dict)
-    """By transfer, in the order of the log, its history after each entry that the segment added of it."""
-    fallen: Set[EventKey] = frozenset()
+    """By transfer, its history after each entry that the segment added, in the order of the log."""
+    orphaned: Set[EventKey] = frozenset()
     """Events about no transfer whose latest acceptance is not canonical."""
     not_needed: Set[EventKey] = frozenset()
     """Canonical signatures that are not in the histories, because another one of their signer counts."""
@@ -192,7 +195,7 @@ class Known(Struct, kw_only=True):
     """Loaded where the segment has an event about a transfer."""
     chain_limits: Mapping[int, ChainLimits] = field(default_factory=dict)
     """Those of the chains that the segment has reorgs of."""
-    told: Told | None = None
+    acceptances: AcceptanceCounts | None = None
     """The reporter's acceptances; None where it has no bounds."""
 
     def note(self, entry: LogEntry) -> None:
@@ -203,13 +206,13 @@ class Known(Struct, kw_only=True):
         if isinstance(event, TransferEvent):
             history = self.histories[event.transfer_id]
             log: Sequence[Logged[TransferEvent]] = [*history.log, Logged(entry.seq, event, entry.chains)]
-            if entry.occurrence:  # the first of a key has nothing to add to others
+            if entry.occurrence:  # the first of a key does not change earlier ones
                 log = as_reported_last(log)
             self.histories[event.transfer_id] = history = history.with_log(log)
             self.steps.setdefault(event.transfer_id, []).append(history)
-        if self.told is not None and isinstance(event, TransferEvent | ValidatorsUpdated):
+        if self.acceptances is not None and isinstance(event, TransferEvent | ValidatorsUpdated):
             about = event.transfer_id if isinstance(event, TransferEvent) else event.chain_id
-            self.told[about, event.type] = self.told.get((about, event.type), 0) + 1
+            self.acceptances[about, event.type] = self.acceptances.get((about, event.type), 0) + 1
 
 
 def is_barrier(event: Event) -> bool:
@@ -300,7 +303,7 @@ def _is_canonical(event: Event, latest: LatestAcceptance, known: Known) -> bool:
     if isinstance(event, TransferEvent):
         canonical = known.histories[event.transfer_id].standing()
         return any(other.id == event.id for other in canonical.every(type(event)))
-    return event.key not in known.fallen
+    return event.key not in known.orphaned
 
 
 def _is_logged_again(event: Event, latest: LatestAcceptance, known: Known) -> bool:
@@ -318,9 +321,9 @@ def _is_logged_again(event: Event, latest: LatestAcceptance, known: Known) -> bo
 
 
 def _refusal(event: Event, known: Known) -> Refused | None:
-    if known.told is not None:
+    if known.acceptances is not None:
         is_limited = known.scope.chains is not None
-        if (bound := too_many(event, known.told, is_limited=is_limited)) is not None:
+        if (bound := too_many(event, known.acceptances, is_limited=is_limited)) is not None:
             return Refused(bound)
     if isinstance(event, ChainReorged):
         reason = _reaches_too_far(event, known)

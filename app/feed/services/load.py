@@ -37,7 +37,14 @@ from app.transfers.queries.logged import retracted_keys
 from app.transfers.reorganisations import Logged
 from app.transfers.reported import TransferHistory
 from app.transfers.subjects import EventKey
-from app.transfers.validation import MAX_REQUESTS, ChainLimits, Known, LatestAcceptance, ReporterScope, Told
+from app.transfers.validation import (
+    MAX_REQUESTS,
+    AcceptanceCounts,
+    ChainLimits,
+    Known,
+    LatestAcceptance,
+    ReporterScope,
+)
 from app.values.identifiers import ChainId
 
 
@@ -69,32 +76,34 @@ def load_known(
         latest=of_others | _latest_of(about_transfers, histories) | not_needed,
         not_needed=frozenset(not_needed),
         histories=histories,
-        fallen=_fallen(connection, of_others, positions.last_reversal),
+        orphaned=_orphaned(connection, of_others, positions.last_reversal),
         dropped=dropped_before(
             connection, (e for e in events if e.key not in of_others), reporter, max_reorg_blocks
         ),
         pruned=_pruned(connection, events, transfer_ids) if positions.any_pruned else Pruned(),
         facts=load_network_facts(connection) if transfer_ids else NetworkFacts(),
         chain_limits=_chain_limits(connection, events),
-        told=None if reporter in OWN_REPORTERS else _told(connection, events, histories, reporter),
+        acceptances=None
+        if reporter in OWN_REPORTERS
+        else _acceptances(connection, events, histories, reporter),
     )
 
 
-def _told(
+def _acceptances(
     connection: Connection,
     events: Collection[Event],
     histories: Mapping[bytes, TransferHistory],
     reporter: str,
-) -> Told:
-    """What was taken from the reporter about those transfers and chains that may come near a bound."""
+) -> AcceptanceCounts:
+    """The reporter's acceptances about the transfers and chains that may come near a bound."""
     arriving = Counter(event.transfer_id for event in events if isinstance(event, TransferEvent))
     # Signatures that are not needed are in no history.
     signed = {event.transfer_id for event in events if isinstance(event, RefundSigned)}
     long = [i for i, count in arriving.items() if i in signed or len(histories[i].log) + count > MAX_REQUESTS]
-    told: Told = {**taken_from(connection, reporter, long)} if long else {}
+    counts: AcceptanceCounts = {**taken_from(connection, reporter, long)} if long else {}
     for chain_id in {event.chain_id for event in events if isinstance(event, ValidatorsUpdated)}:
-        told[chain_id, ValidatorsUpdated.type] = count_rotations(connection, chain_id, reporter)
-    return told
+        counts[chain_id, ValidatorsUpdated.type] = count_rotations(connection, chain_id, reporter)
+    return counts
 
 
 def _latest_of(
@@ -129,10 +138,10 @@ def _targets(event: EventsRetracted) -> Iterable[tuple[str | None, str]]:
     return zip(subjects, event.targets, strict=True)
 
 
-def _fallen(
+def _orphaned(
     connection: Connection, latest: Mapping[EventKey, LatestAcceptance], last_reversal: int
 ) -> frozenset[EventKey]:
-    """Known events about no transfer that no longer stand: only a reversal since can have done it."""
+    """Known events about no transfer that are no longer canonical, because of a later reversal."""
     of_chain: dict[ChainId, list[Logged[ChainEvent]]] = defaultdict(list)
     others: dict[EventKey, int] = {}
     for key, acceptance in latest.items():
@@ -144,11 +153,11 @@ def _fallen(
         else:
             others[key] = acceptance.seq
     retracted = retracted_keys(connection, others)
-    fallen = {key for key, seq in others.items() if seq <= retracted.get(key, 0)}
+    orphaned = {key for key, seq in others.items() if seq <= retracted.get(key, 0)}
     for chain_id, accepted in of_chain.items():
         standing = {logged.event.id for logged in standing_of_chain(connection, chain_id, accepted)}
-        fallen |= {logged.event.key for logged in accepted if logged.event.id not in standing}
-    return frozenset(fallen)
+        orphaned |= {logged.event.key for logged in accepted if logged.event.id not in standing}
+    return frozenset(orphaned)
 
 
 def _chain_limits(connection: Connection, events: Iterable[Event]) -> dict[int, ChainLimits]:

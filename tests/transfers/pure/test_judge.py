@@ -157,7 +157,7 @@ class TestRepeated:
     @pytest.mark.parametrize("event", ORDINARY, ids=lambda e: e.type)
     def test_after_the_last_reversal(self, event: Event) -> None:
         """No reversal came since, so the event stands, whatever its kind and history are."""
-        what = known(latest=latest((6, event)), last_reversal=5, fallen={event.key})
+        what = known(latest=latest((6, event)), last_reversal=5, orphaned={event.key})
         assert verdict(event, what) == Repeated()
 
     def test_a_transfer_event_that_no_reversal_reached(self) -> None:
@@ -187,7 +187,7 @@ class TestRepeated:
     def test_other_events_stand_unless_they_fell(self, event: Event) -> None:
         facts: dict[str, Any] = {"latest": latest((3, event)), "last_reversal": 5}
         assert verdict(event, known(**facts)) == Repeated()
-        assert verdict(event, known(**facts, fallen={event.key})) == Accepted(entry(event, occurrence=1))
+        assert verdict(event, known(**facts, orphaned={event.key})) == Accepted(entry(event, occurrence=1))
 
     def test_a_standing_reorg_is_logged_again(self) -> None:
         """And it is not asked again whether it is too deep: it was believed once."""
@@ -306,7 +306,7 @@ class TestRefunds:
 
 class TestSegments:
     def test_positions_and_occurrences_go_on(self) -> None:
-        what = known(latest=latest((3, head())), last_reversal=5, fallen={head().key})
+        what = known(latest=latest((3, head())), last_reversal=5, orphaned={head().key})
         verdicts = validate_segment([sent(), head(), head(), released()], what)
         assert verdicts == [
             Accepted(entry(sent(), seq=11)),
