@@ -21,7 +21,7 @@ from app.db.database import Database
 from app.db.engine import reading, reading_consistently
 from app.db.writes import is_unavailable
 from app.estimates.admin.summary import EstimateSummary, estimate_summary
-from app.latency.admin import Middles, PairLatency, medians_of_the_week, slowest_pairs
+from app.latency.admin import Medians, PairLatency, medians_of_the_week, slowest_pairs
 from app.network.admin.pools import PoolLine, pool_lines
 from app.network.queries import load_network_facts
 from app.network.snapshot import SnapshotSource
@@ -106,24 +106,24 @@ class Dashboard:
     @cached_property
     def stuck(self) -> StuckPage:
         """The transfers that the bridge should have processed."""
-        return stuck_transfers(self._database, self._snapshots, size=SHOWN, medians=self._middles)
+        return stuck_transfers(self._database, self._snapshots, size=SHOWN, medians=self._medians)
 
     @cached_property
     def stuck_number(self) -> StuckCount:
         """How many of them there are."""
-        return count_stuck(self._database, MustAct.BRIDGE, self._middles)
+        return count_stuck(self._database, MustAct.BRIDGE, self._medians)
 
     @cached_property
     def waiting(self) -> StuckPage:
         """The transfers that wait for their user."""
         return stuck_transfers(
-            self._database, self._snapshots, size=SHOWN, medians=self._middles, who=MustAct.USER
+            self._database, self._snapshots, size=SHOWN, medians=self._medians, who=MustAct.USER
         )
 
     @cached_property
     def waiting_number(self) -> StuckCount:
         """How many of them there are."""
-        return count_stuck(self._database, MustAct.USER, self._middles)
+        return count_stuck(self._database, MustAct.USER, self._medians)
 
     @cached_property
     def refunds(self) -> tuple[WaitingRefund, ...]:
@@ -149,7 +149,7 @@ class Dashboard:
     @cached_property
     def latencies(self) -> tuple[PairLatency, ...]:
         """How long transfers took, the slowest pairs of chains first."""
-        return slowest_pairs(self._database, self._snapshots, self._middles)
+        return slowest_pairs(self._database, self._snapshots, self._medians)
 
     @cached_property
     def pools(self) -> tuple[PoolLine, ...]:
@@ -172,7 +172,7 @@ class Dashboard:
         return freshness(self._database, self._snapshots)
 
     @cached_property
-    def _middles(self) -> Middles:
+    def _medians(self) -> Medians:
         return medians_of_the_week(self._database)
 
     @cached_property

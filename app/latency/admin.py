@@ -12,7 +12,7 @@ from app.network.snapshot import SnapshotSource
 from app.transfers.admin.components import ChainName, chain_name
 from app.transfers.stages import Pair
 
-Middles = dict[Pair, int]
+Medians = dict[Pair, int]
 """Twice the median of each pair that has any, in microseconds."""
 
 
@@ -26,13 +26,13 @@ class PairLatency(Struct, frozen=True):
     p90_seconds: float
 
 
-def medians_of_the_week(database: Database) -> Middles:
+def medians_of_the_week(database: Database) -> Medians:
     """Twice the medians of the last 7 days."""
     with reading(database.reads) as connection:
         return twice_medians_by_pair(connection, *window(database.clock()))
 
 
-def slowest_pairs(database: Database, snapshots: SnapshotSource, middles: Middles) -> tuple[PairLatency, ...]:
+def slowest_pairs(database: Database, snapshots: SnapshotSource, medians: Medians) -> tuple[PairLatency, ...]:
     """The pairs of the last 7 days, the slowest median first."""
     chains = snapshots.current().terms.chain_infos
     with reading(database.reads) as connection:
@@ -45,7 +45,7 @@ def slowest_pairs(database: Database, snapshots: SnapshotSource, middles: Middle
             median_seconds(twice),
             seconds(p90),
         )
-        for (src, dst), twice in middles.items()
+        for (src, dst), twice in medians.items()
         for p90, count in [ninth_tenths.get((src, dst), (0, 0))]
         if count  # 0: the last has left the window since the medians were read
     )

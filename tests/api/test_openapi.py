@@ -92,10 +92,10 @@ def test_the_error_page_is_the_catalogue() -> None:
 
 def test_the_catalogue_says_what_to_tell_users_and_no_reason_of_a_block() -> None:
     for row in ERRORS:
-        assert row.tell.endswith("."), (
+        assert row.user_message.endswith("."), (
             f"{row.reason}: say in app/values/error_catalogue.py what to tell the user"
         )
-        assert not re.search(r"risk|sanction|blocked", row.tell, re.IGNORECASE)
+        assert not re.search(r"risk|sanction|blocked", row.user_message, re.IGNORECASE)
         assert f'<a id="{row.reason}"></a>\n#### `{row.reason}`\n{row.cause}' in catalogue()
     assert codes_table() in catalogue()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import make_dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from marshmallow.fields import List
 
 from app import json_documents
 from app.api import public_answers
-from app.estimates.schemas import EstimateAnswer, estimate_query
+from app.estimates.schemas import EstimateAnswer, Moment, estimate_query
 from app.latency.schemas import LatencyAnswer, LatencyQuery, LatencyStatsQuery
 from app.refunds.schemas import EvidenceQuery, WithdrawBody
 from app.transfers.schemas.look_ups import AnyFindQuery, AnyHistoryQuery
@@ -95,6 +96,9 @@ def test_questions_are_read_as_marshmallow_reads_them(shape: Schema) -> None:
 def test_answers_are_written_as_marshmallow_writes_them(shape: Schema) -> None:
     full = {name: field.metadata.get("example") for name, field in shape.dump_fields.items()}
     full |= {name: 3 for name in full if name.endswith(("amt", "fee", "_rate"))}
+    full |= {
+        name: datetime.now(UTC) for name, field in shape.dump_fields.items() if isinstance(field, Moment)
+    }
     error = {"err": {"code": 500, "msg": "why"}}
     lists = {name: [] for name, field in shape.dump_fields.items() if isinstance(field, List)}
     for values in ({}, error, full | lists, full | lists | error):

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from app.db.database import Database
 from app.db.engine import reading
-from app.latency.admin import Middles, medians_of_the_week
+from app.latency.admin import Medians, medians_of_the_week
 from app.network.snapshot import SnapshotSource
 from app.network.terms import NetworkTerms
 from app.transfers.admin.components import Count, TransferLine, transfer_line
@@ -87,7 +87,7 @@ def stuck_transfers(
     snapshots: SnapshotSource,
     page: str | None = None,
     size: int = PAGE,
-    medians: Middles | None = None,
+    medians: Medians | None = None,
     filters: TransferFilters | None = None,
     *,
     who: MustAct = MustAct.BRIDGE,
@@ -143,7 +143,7 @@ def _stuck(
     )
 
 
-def count_stuck(database: Database, who: MustAct, medians: Middles | None = None) -> StuckCount:
+def count_stuck(database: Database, who: MustAct, medians: Medians | None = None) -> StuckCount:
     """How many transfers are in a list of stuck ones, on all its pages.
 
     :param medians: those of the latencies, where the caller has them; otherwise they are read.
