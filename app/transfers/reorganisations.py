@@ -1,8 +1,8 @@
-"""Which accepted events stand.
+"""Which accepted events are canonical.
 
-An event stands from its acceptance until a reorg of its chain, accepted later, reaches its block,
-or an operator retracts it. Accepted again, it stands again. What stands follows from the log alone;
-between two reorgs of a chain the order of acceptance does not matter (docs/interface.md#standing).
+An event is canonical from its acceptance until a reorg of its chain, accepted later, reaches its block,
+or an operator retracts it. Accepted again, it is canonical again. This follows only from the log.
+Between two reorgs of a chain the order of acceptance does not matter (docs/interface.md#standing).
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ E_co = TypeVar("E_co", bound=Event, covariant=True)
 class Logged(Struct, Generic[E_co], frozen=True):
     """One acceptance of an event; ``seq`` is its position in the log.
 
-    ``chains`` are those that its reporter was limited to; None: all. What is outside of them does not count.
+    ``chains`` are those that its reporter was limited to, None without a limit. Events of other chains do
+    not count.
     """
 
     seq: int
@@ -45,15 +46,16 @@ class Logged(Struct, Generic[E_co], frozen=True):
 
 
 def is_ahead(event: Event, now: datetime) -> bool:
-    """Whether nothing follows from the event yet: its time is still to come.
+    """Whether the event has no effect yet, because its time is in the future.
 
-    What takes others back does so at once: otherwise both the old and the new blocks of a chain would count.
+    Reorgs and retractions take effect at once. Otherwise both the old and the new blocks of a chain would
+    count.
     """
     return event.at > now and not isinstance(event, ChainReorged | EventsRetracted)
 
 
 class Reorg(Struct, frozen=True):
-    """A standing ``chain.reorged`` and its position in the log."""
+    """A canonical ``chain.reorged`` and its position in the log."""
 
     seq: int
     chain_id: ChainId
@@ -70,9 +72,9 @@ class Reorg(Struct, frozen=True):
 
 
 def as_reported_last(log: Sequence[Logged[E_co]]) -> Sequence[Logged[E_co]]:
-    """Acceptances of one subject, each with all that is known of its event now.
+    """Acceptances of one subject, each with its event as reported last.
 
-    A later acceptance of an id can only add to what an earlier one says, among reporters of the same limits.
+    Among reporters with the same limits a later acceptance of an id can only add to an earlier one.
     """
     latest = {(logged.event.id, logged.chains): logged.event for logged in log}
     if len(latest) == len(log):
@@ -81,11 +83,11 @@ def as_reported_last(log: Sequence[Logged[E_co]]) -> Sequence[Logged[E_co]]:
 
 
 Retracted = Mapping[str, int]
-"""Ids of events of one subject to the position in the log of the latest standing retraction of each."""
+"""Ids of events of one subject to the position in the log of the latest canonical retraction of each."""
 
 
 class Retraction(Struct, frozen=True):
-    """One ``events.retracted``, its position in the log, and what it names."""
+    """One ``events.retracted``, its position in the log, and the events it names."""
 
     seq: int
     key: EventKey
@@ -93,9 +95,9 @@ class Retraction(Struct, frozen=True):
 
 
 def retracted_by(retractions: Iterable[Retraction]) -> Mapping[EventKey, int]:
-    """What the standing retractions retract, and the position in the log of the latest that does.
+    """The events that canonical retractions name, with the position in the log of the latest of these.
 
-    A retraction stands unless a later one that stands names it, so the latest is looked at first
+    A retraction is canonical unless a later canonical one names it, so the latest is checked first
     (docs/interface.md#retractions).
     """
     retracted: dict[EventKey, int] = {}
@@ -107,17 +109,17 @@ def retracted_by(retractions: Iterable[Retraction]) -> Mapping[EventKey, int]:
 
 
 class Origin(Struct, frozen=True):
-    """A transfer's two chains: those of its send, else of its submission, standing or not."""
+    """A transfer's two chains: those of its send, else of its submission, canonical or not."""
 
     src_chain_id: ChainId | None = None
     dst_chain_id: ChainId | None = None
     is_sent: bool = False
-    """Whether a send tells them, which a chain has. What a submission says is a claim."""
+    """Whether a send, which is on a chain, names them. A submission is only a claim."""
     is_proven: bool = False
-    """Whether that send's fields give its id: then nothing else that names chains counts."""
+    """Whether that send's fields give its id. Then no other event that names chains counts."""
 
     def own_chain_of(self, event: TransferEvent) -> ChainId | None:
-        """The chain on which such an event of the transfer happens; None where it is not known yet."""
+        """The transfer's chain on which such an event happens; None where it is not known yet."""
         if event.side is Side.DESTINATION:
             return self.dst_chain_id
         return self.src_chain_id
@@ -138,16 +140,16 @@ class Origin(Struct, frozen=True):
 
 
 def origin_of(log: Sequence[Logged[TransferEvent]]) -> Origin:
-    """The origin that all acceptances of one transfer tell together.
+    """The origin that follows from all acceptances of one transfer.
 
-    That of a proven send, of those of reporters without limits first, then of the first in the chain; else
-    that of the first submission, of reporters without limits first.
+    It is that of its send: a proven one first, then one of a reporter without limits, then the earliest in
+    the chain. Without a send it is that of the first submission, of reporters without limits first.
     """
     sends: list[Logged[TransferSent]] = []
     submissions: list[Logged[TransferSubmitted]] = []
     for logged in log:
         if isinstance(logged.event, TransferSent):
-            sends.append(logged)  # type: ignore[arg-type]  # its event was looked at
+            sends.append(logged)  # type: ignore[arg-type]  # its event was checked
         elif isinstance(logged.event, TransferSubmitted):
             submissions.append(logged)  # type: ignore[arg-type]  # as above
     if sends:
@@ -161,21 +163,21 @@ def origin_of(log: Sequence[Logged[TransferEvent]]) -> Origin:
 
 
 def _rank(send: Logged[TransferSent]) -> tuple[Any, ...]:
-    """By what a send is found that decides, the lowest first."""
+    """The order of sends, the one that decides first."""
     return not is_proven(send.event), send.chains is not None, send.event.order
 
 
 def _needs_proof(log: Sequence[Logged[TransferEvent]]) -> bool:
-    """Whether anything depends on it: whether events beside the send name chains."""
+    """Whether other events than the send name chains, so that a proof decides something."""
     return sum(isinstance(each.event, TransferSent | TransferSubmitted) for each in log) > 1
 
 
 def concerned_chain(event: TransferEvent, origin: Origin) -> ChainId | None:
-    """The chain that a reporter must be admitted to for the event to count; None where it is not known.
+    """The chain that the event's reporter must be admitted to for it to count; None where it is not known.
 
-    A send or submission names its source chain. Other events are of the chain that they happen on, those
-    without a block (the network's status, the steps of a refund) of the source. A submission is only an
-    announcement: it only tells the chain of a failure, which no send precedes.
+    For a send or submission it is the source chain. For other events it is the chain that they happen on,
+    and the source chain for those without a block (the network's status, the steps of a refund). A
+    submission is only an announcement: its chains only count for a failure, which no send precedes.
     """
     if isinstance(event, TransferSubmitted | TransferSent):
         return event.src_chain_id
@@ -185,10 +187,10 @@ def concerned_chain(event: TransferEvent, origin: Origin) -> ChainId | None:
 
 
 def counting(log: Sequence[Logged[TransferEvent]], origin: Origin) -> Sequence[Logged[TransferEvent]]:
-    """The acceptances that count for the transfer, for where they were read and who reported them.
+    """The acceptances that count for the transfer, by the chain they were read on and their reporter.
 
-    An id that reporters of different limits used is one event where they agree. Else the one of a reporter
-    without limits counts, or of the one with the lowest chains.
+    Where reporters with different limits used one id and agree, it is one event. Otherwise the report without
+    limits counts, or else the one with the lowest chains.
     """
     placed = [each for each in log if _counts(each, origin)]
     if all(each.chains is None for each in placed):
@@ -231,7 +233,7 @@ def _names(submission: TransferSubmitted, origin: Origin) -> bool:
 
 
 class ChainReading(Struct, frozen=True):
-    """How far standing events show that a chain was read."""
+    """How far a chain was read, as canonical events show."""
 
     highest_block: BlockNumber | None
     newest_at: datetime
@@ -247,9 +249,9 @@ class ChainReading(Struct, frozen=True):
 def standing_of_transfer(
     log: Sequence[Logged[TransferEvent]], reorgs: Sequence[Reorg], origin: Origin
 ) -> list[TransferEvent]:
-    """The events of one transfer that stand.
+    """The canonical events of one transfer.
 
-    :param log: every acceptance that counts of every event of the transfer, in the order of the log.
+    :param log: every acceptance that counts, of all events of the transfer, in the order of the log.
     :param reorgs: at least those of the transfer's chains accepted after its first event.
     """
     latest = {logged.event.id: logged for logged in log}
@@ -258,7 +260,7 @@ def standing_of_transfer(
 
 
 def trusted(standing: Sequence[Logged[TransferEvent]]) -> Sequence[Logged[TransferEvent]]:
-    """Without the sends of limited reporters where one without limits has proven its own."""
+    """Without the sends of limited reporters, where a send of a reporter without limits is proven."""
     sends = [each for each in standing if isinstance(each.event, TransferSent)]
     if len(sends) < 2 or all(each.chains is None for each in sends):
         return standing
@@ -286,7 +288,7 @@ def _not_orphaned(
 
 
 def orphaned_by(logged: Logged[TransferEvent], origin: Origin, reorgs: Sequence[Reorg]) -> int:
-    """The position in the log of the first reorg that reaches this acceptance; 0: none."""
+    """The position in the log of the first reorg that reaches this acceptance, 0 if none does."""
     event = logged.event
     if not isinstance(event, BlockEvent) or event.block is None:
         return 0
@@ -297,10 +299,11 @@ def orphaned_by(logged: Logged[TransferEvent], origin: Origin, reorgs: Sequence[
 def not_retracted(
     log: Sequence[Logged[TransferEvent]], retracted: Retracted, reorgs: Sequence[Reorg] = ()
 ) -> Sequence[Logged[TransferEvent]]:
-    """The acceptances that no standing retraction names.
+    """The acceptances that no canonical retraction names.
 
-    As with a reorg, the confirmations accepted before a retracted send's retraction fall with it. A send
-    that a reorg had taken back before took its confirmations then: later ones are another send's.
+    As with a reorg, a retracted send invalidates the confirmations accepted before its retraction. If a reorg
+    orphaned the send earlier, only the confirmations before that reorg are invalid: later ones belong to
+    another send.
     """
     if not retracted:
         return log
@@ -317,7 +320,7 @@ def not_retracted(
 
 
 def gone_at(logged: Logged[TransferEvent], retracted: Retracted, reorgs: Sequence[Reorg]) -> int:
-    """The position in the log at which a send that was retracted stopped standing; 0: it was not."""
+    """The position in the log from which a retracted send is not canonical; 0 if it is not retracted."""
     by_operator = retracted.get(logged.event.id, 0)
     if by_operator <= logged.seq:
         return 0
@@ -338,7 +341,7 @@ def highest_blocks(
 
 
 def readings(standing: Iterable[TransferEvent], origin: Origin) -> tuple[tuple[ChainId, ChainReading], ...]:
-    """How far the standing events show that chains were read; nothing before the send is known.
+    """How far chains were read, as the canonical events show; nothing before the send is known.
 
     A submission may name other chains than the send (docs/interface.md#reorgs).
     """

@@ -1,6 +1,6 @@
-"""What was ever reported about one transfer, what of it counts, and what became of each report.
+"""All reports about one transfer, which of them count, and the outcome of each.
 
-What stands is decided by ``standing`` alone. This module finds the reason for the others.
+Only ``reorganisations`` decides which events are canonical. This module finds why the others are not.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class TransferHistory(Struct, frozen=True):
     reorgs: Sequence[Reorg] = ()
     retracted: Retracted = field(default_factory=dict)
     paid_ids: PaidIds = field(default_factory=dict)
-    """Of the withdraw ids of its requests those that were paid for other transfers."""
+    """The withdraw ids of its requests that were paid for other transfers."""
     asked_at: datetime | None = None
-    """When its refund was asked for. The ask is no event: it is kept beside the log."""
+    """When its user requested the refund. That request is no event, so it is stored outside the log."""
     ahead: frozenset[int] = frozenset()
-    """Positions in the log of acceptances whose time is still to come."""
+    """Positions in the log of acceptances whose time is in the future."""
 
     def with_log(self, log: Sequence[Logged[TransferEvent]]) -> TransferHistory:
-        """The same with another log. Made for each event of the feed, where ``replace`` takes much longer."""
+        """A copy with another log. Made for each event of the feed, where ``replace`` takes much longer."""
         return TransferHistory(
             self.transfer_id,
             log,
@@ -64,34 +64,34 @@ class TransferHistory(Struct, frozen=True):
             self.ahead,
         )
 
-    def kept(self) -> Sequence[Logged[TransferEvent]]:
-        """The acceptances whose time has come and that no operator retracted."""
+    def valid(self) -> Sequence[Logged[TransferEvent]]:
+        """The acceptances whose time has passed and that no operator retracted."""
         log = [each for each in self.log if each.seq not in self.ahead] if self.ahead else self.log
         return not_retracted(log, self.retracted, self.reorgs)
 
     def origin(self) -> Origin:
         """The transfer's two chains."""
-        return origin_of(self.kept())
+        return origin_of(self.valid())
 
     def counted(self, origin: Origin | None = None) -> Sequence[Logged[TransferEvent]]:
-        """Of the acceptances that no operator retracted those that count."""
-        kept = self.kept()
-        return counting(kept, origin or origin_of(kept))
+        """The acceptances that count, of those that :meth:`valid` returns."""
+        valid = self.valid()
+        return counting(valid, origin or origin_of(valid))
 
     def standing(self) -> StandingEvents:
-        """The events that stand."""
+        """The canonical events."""
         origin = self.origin()
         return StandingEvents.of(standing_of_transfer(self.counted(origin), self.reorgs, origin))
 
     def readings(self) -> tuple[tuple[ChainId, ChainReading], ...]:
-        """How far the events that stand show that chains were read."""
+        """How far each chain was read, as the canonical events show."""
         return readings(self.standing().events(), self.origin())
 
     def misplaced(self, origin: Origin) -> Sequence[TransferEvent]:
-        """Events that were read on another chain than the transfer's own, each once."""
+        """Events that were read on another chain than the transfer's, each once."""
         found = {
             each.event.id: each.event
-            for each in self.kept()
+            for each in self.valid()
             if origin.is_misplaced(each.event)
             and (each.chains is None or concerned_chain(each.event, origin) in each.chains)
         }
@@ -99,23 +99,24 @@ class TransferHistory(Struct, frozen=True):
 
     @property
     def is_known(self) -> bool:
-        """Whether the log has anything about the transfer but what waits for its send."""
+        """Whether the log has more than quarantined events that wait for the transfer's send."""
         naming = TransferSent | TransferSubmitted
         return any(logged.chains is None or isinstance(logged.event, naming) for logged in self.log)
 
     def disputed_chains(self) -> frozenset[ChainId]:
-        """Where its events, standing or not, contradict each other about where it is: all chains they name.
+        """All chains that its events name, canonical or not, if they disagree about its chains; else none.
 
-        Its sends and submissions do, or what was read on a chain that none of them names; or a send of a
-        limited reporter stands in a block of its own, which does not count beside a proven one.
+        They disagree where sends and submissions name different chains, where an event was read on a chain
+        that none of them names, and where a limited reporter has the send in another block than a reporter
+        without limits.
         """
-        told = [each.event for each in self.log if isinstance(each.event, TransferSent | TransferSubmitted)]
-        sources = {event.src_chain_id for event in told}
-        destinations = {event.dst_chain_id for event in told}
-        if any(isinstance(event, TransferSent) for event in told):
-            destinations.discard(None)  # a submission that names none says nothing against a send
+        naming = [each.event for each in self.log if isinstance(each.event, TransferSent | TransferSubmitted)]
+        sources = {event.src_chain_id for event in naming}
+        destinations = {event.dst_chain_id for event in naming}
+        if any(isinstance(event, TransferSent) for event in naming):
+            destinations.discard(None)  # a submission without a destination does not contradict a send
         placed = {each.event.chain_id for each in self.log if isinstance(each.event, PlacedEvent)}
-        others = placed - sources - destinations - {None} if told else set()
+        others = placed - sources - destinations - {None} if naming else set()
         if len(sources) < 2 and len(destinations) < 2 and not others and not self._has_other_blocks():
             return frozenset()
         named = sources | destinations | others
@@ -137,7 +138,7 @@ class TransferHistory(Struct, frozen=True):
         return {each.event.wd_onchain for each in self.log if isinstance(each.event, RefundPrepared)}
 
     def origin_event(self, standing: StandingEvents) -> TransferSent | TransferSubmitted | None:
-        """The event that describes the transfer: a send before a submission, a standing one first."""
+        """The event that describes the transfer: a send before a submission, a canonical one first."""
         if (send := standing.first(TransferSent)) is not None:
             return send
         ever = StandingEvents.of({logged.event.id: logged.event for logged in self.counted()}.values())
@@ -153,17 +154,17 @@ class EventOutcome(StrEnum):
     SEND_GONE = "send_gone"
     REPEATED = "repeated"
     QUARANTINED = "quarantined"
-    """Its reporter is limited to some chains, and no send says that the transfer is one of theirs."""
+    """Its reporter is limited to some chains, and no send shows that the transfer is on one of them."""
     NOT_COUNTED = "not_counted"
-    """It is about other chains than the transfer's send: of a limited reporter, or read on another chain."""
+    """Its reporter is limited to other chains than the transfer's, or it was read on another chain."""
     AHEAD = "ahead"
 
 
 class AcceptanceOutcome(Struct, frozen=True):
-    """One acceptance and what became of it.
+    """One acceptance and its outcome.
 
     ``chain_id`` is the chain of its block, None where that is not known. ``by`` is the position in the log
-    of the reorg or retraction that reached it, or of the later acceptance that counts instead.
+    of the reorg or retraction that reached it, or of the later acceptance that replaced it.
     """
 
     seq: int
@@ -179,24 +180,24 @@ class AcceptanceOutcome(Struct, frozen=True):
 
 
 def event_outcomes(history: TransferHistory) -> Iterator[AcceptanceOutcome]:
-    """Every acceptance in the order of the log."""
+    """The outcome of every acceptance, in the order of the log."""
     origin = history.origin()
     counted = {logged.seq: logged for logged in history.counted(origin)}
-    standing = standing_of_transfer(list(counted.values()), history.reorgs, origin)
-    stands = {(event.id, type(event)) for event in standing}
+    events = standing_of_transfer(list(counted.values()), history.reorgs, origin)
+    canonical = {(event.id, type(event)) for event in events}
     latest = {(logged.event.id, type(logged.event)): logged.seq for logged in history.log}
     for logged in history.log:
         event = logged.event
         key = event.id, type(event)
         chain_id = origin.chain_of(event) if isinstance(event, BlockEvent) else None
-        if key in stands and latest[key] == logged.seq and logged.seq in counted:
+        if key in canonical and latest[key] == logged.seq and logged.seq in counted:
             yield AcceptanceOutcome(logged.seq, event, EventOutcome.STANDS, chain_id)
         else:
-            outcome, by = _why_not_standing(history, logged, origin, latest[key], counted)
+            outcome, by = _why_not_canonical(history, logged, origin, latest[key], counted)
             yield AcceptanceOutcome(logged.seq, event, outcome, chain_id, by)
 
 
-def _why_not_standing(
+def _why_not_canonical(
     history: TransferHistory,
     logged: Logged[TransferEvent],
     origin: Origin,
@@ -222,7 +223,7 @@ def _why_not_standing(
 
 
 def _reorg_reaching(history: TransferHistory, logged: Logged[TransferEvent], origin: Origin) -> int:
-    """The position in the log of the first reorg that reaches the acceptance; 0: none."""
+    """The position in the log of the first reorg that reaches the acceptance, 0 if none does."""
     event = logged.event
     if not isinstance(event, BlockEvent):
         return 0

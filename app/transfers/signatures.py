@@ -81,7 +81,7 @@ def not_needed(history: TransferHistory, facts: NetworkFacts) -> set[int]:
     """
     signatures = [
         (event.signature, event.order, logged.seq, logged.chains)
-        for logged in history.kept()
+        for logged in history.valid()
         if isinstance(event := logged.event, RefundSigned)
     ]
     if len(signatures) < 2:

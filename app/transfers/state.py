@@ -70,22 +70,22 @@ class TransferState(Struct, frozen=True, kw_only=True):
     evidence: RefundEvidence | None = None
     anomalies: tuple[Anomaly, ...] = ()
     blocks: tuple[tuple[int, int], ...] = ()
-    """Highest block by chain over all events, standing or not: what a reorg may reach."""
+    """Highest block by chain over all events, canonical or not: what a reorg may reach."""
     readings: tuple[tuple[ChainId, ChainReading], ...] = ()
     other_hashes: tuple[str, ...] = ()
-    """Transactions that the log names beside the two above, standing or not; ascending."""
+    """Other transactions than the two above that the log names, canonical or not; ascending."""
     settled_block: BlockNumber | None = None
-    """Of the event that the end of the transfer rests on."""
+    """The block of the event that ended the transfer."""
     withdraw_ids: tuple[tuple[bytes, bool], ...] = ()
-    """Of its refund requests, each with whether it was paid under it; ascending."""
+    """The withdraw ids of its refund requests, each with whether it was paid; ascending."""
     refund_basis: frozenset[str] = frozenset()
-    """Ids of the requests and signatures from which the same refund follows."""
+    """Ids of the requests and signatures that are enough to give the same refund."""
 
 
 def refund_context(
     transfer_id: TransferId, send: TransferEvent | None, facts: NetworkFacts, paid_ids: PaidIds | None = None
 ) -> RefundContext:
-    """What is known for judging a refund: nothing but ids until the send is known."""
+    """What is known to validate a refund with: only ids until the send is known."""
     paid_ids = paid_ids or {}
     if not isinstance(send, TransferSent):
         return RefundContext(transfer_id, paid_ids=paid_ids)
@@ -105,7 +105,7 @@ def refund_context(
 def validate_transfer_refund(
     transfer_id: TransferId, standing: StandingEvents, facts: NetworkFacts, paid_ids: PaidIds
 ) -> tuple[RefundContext, RefundVerdict]:
-    """Judge the standing requests by the standing send, signatures and the current validators.
+    """Validate the canonical requests by the canonical send, the signatures and the current validators.
 
     :param paid_ids: withdraw ids of the requests that were paid for other transfers.
     """
@@ -123,9 +123,9 @@ def validate_transfer_refund(
 def answer_of(
     history: TransferHistory, standing: StandingEvents, facts: NetworkFacts
 ) -> tuple[StatusAnswer, tuple[Any, ...]]:
-    """What :func:`transfer_state` says of the status; and what it says of kind, chains, symbol, hashes and
-    evidence, in this order."""
-    refund = _judge(history, standing, facts)
+    """The status as :func:`transfer_state` returns it, and its kind, chains, symbol, hashes and evidence, in
+    this order."""
+    refund = _validated(history, standing, facts)
     answer = status_of(standing, refund.standing)
     origin = _of_origin(history.origin_event(standing), facts)
     fields = (
@@ -136,7 +136,7 @@ def answer_of(
 
 
 def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferState:
-    """Fold one transfer.
+    """Project one transfer.
 
     :param history: at least one acceptance.
     :param facts: with the current validator set of the source chain where a refund is prepared.
@@ -145,7 +145,7 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
     if not history.log:
         raise ValueError(f"transfer 0x{history.transfer_id.hex()} has no log to fold")
     standing = history.standing()
-    refund = _judge(history, standing, facts)
+    refund = _validated(history, standing, facts)
     answer = status_of(standing, refund.standing)
     origin_event = history.origin_event(standing)
     standing_send = standing.first(TransferSent)
@@ -177,7 +177,7 @@ def transfer_state(history: TransferHistory, facts: NetworkFacts) -> TransferSta
 
 
 class _OfOrigin(TypedDict):
-    """The fields of a state that follow from the event that tells the two chains."""
+    """The fields of a state that follow from the event that names the two chains."""
 
     kind: SendKind | None
     src_chain_id: ChainId | None
@@ -206,7 +206,7 @@ def _of_origin(event: TransferSent | TransferSubmitted | None, facts: NetworkFac
 
 
 class _OfRelease(TypedDict):
-    """Those that follow from the release of what was sent."""
+    """The fields of a state that follow from the release."""
 
     released_at: datetime | None
     relayed_amount: int | None
@@ -243,7 +243,7 @@ def _hashes(standing: StandingEvents, log: Sequence[Logged[TransferEvent]]) -> _
 
 
 def settled_block(standing: StandingEvents, status: TransferHistoryStatus) -> BlockNumber | None:
-    """The block of the event that the end rests on; None at any other status, and where it names none."""
+    """The block of the event that ended the transfer; None before the end, and where the event names none."""
     event: BlockEvent | None = None
     if status is TransferHistoryStatus.TRANSFER_COMPLETED:
         event = standing.first(TransferReleased)
@@ -255,7 +255,7 @@ def settled_block(standing: StandingEvents, status: TransferHistoryStatus) -> Bl
 
 
 def _tx_hashes(log: Sequence[Logged[TransferEvent]]) -> set[str]:
-    """Every transaction that an accepted event names, whether or not the event stands."""
+    """Every transaction that an accepted event names, whether or not the event is canonical."""
     return {
         tx_hash
         for logged in log
@@ -269,7 +269,7 @@ class _Refund(Struct, frozen=True):
     evidence: RefundEvidence | None
     uncontradicted: Sequence[RefundPrepared]
     sound: Sequence[RequestValidation] = ()
-    """The requests that no fact about this transfer contradicts, whatever was paid for others."""
+    """The requests that no fact about this transfer contradicts, even if paid for other transfers."""
     basis: frozenset[str] = frozenset()
 
 
@@ -278,14 +278,14 @@ def _served(refund: _Refund, answer: StatusAnswer) -> RefundEvidence | None:
     return refund.evidence if is_served else None
 
 
-def _judge(history: TransferHistory, standing: StandingEvents, facts: NetworkFacts) -> _Refund:
+def _validated(history: TransferHistory, standing: StandingEvents, facts: NetworkFacts) -> _Refund:
     if not standing.first(RefundPrepared):
         return _Refund(RefundStanding(asked_at=history.asked_at), None, ())
     context, verdict = validate_transfer_refund(history.transfer_id, standing, facts, {})
-    sound = [judged for judged in verdict.requests if not judged.contradictions]
+    sound = [each for each in verdict.requests if not each.contradictions]
     if history.paid_ids:
         context, verdict = validate_transfer_refund(history.transfer_id, standing, facts, history.paid_ids)
-    accepted = {judged.wd_onchain for judged in verdict.requests if not judged.contradictions}
+    accepted = {each.wd_onchain for each in verdict.requests if not each.contradictions}
     prepared = [event for event in standing.every(RefundPrepared) if event.wd_onchain in accepted]
     prepared_at = prepared[0].at if prepared else None
     served, basis = verdict.served, _basis(verdict, standing, prepared[:1])
@@ -301,12 +301,12 @@ def _judge(history: TransferHistory, standing: StandingEvents, facts: NetworkFac
 def _basis(
     verdict: RefundVerdict, standing: StandingEvents, first: Sequence[RefundPrepared]
 ) -> frozenset[str]:
-    """The events to keep at hand: the earliest of each request and signature, for times follow from it."""
+    """Ids of the earliest event of each request and signature that the refund and its times need."""
     requests, signatures = basis_of(verdict)
-    kept = {judged.wd_onchain for judged in requests} | {event.wd_onchain for event in first}
+    needed = {each.wd_onchain for each in requests} | {event.wd_onchain for event in first}
     ids: dict[bytes, str] = {}
     for prepared in standing.every(RefundPrepared):
-        if prepared.wd_onchain in kept:
+        if prepared.wd_onchain in needed:
             ids.setdefault(prepared.wd_onchain, prepared.id)
     for signed in standing.every(RefundSigned):
         if signed.signature in signatures:
@@ -315,10 +315,10 @@ def _basis(
 
 
 def _withdraw_ids(refund: _Refund, *, is_taken: bool) -> tuple[tuple[bytes, bool], ...]:
-    """The ids of the requests that no fact about this transfer contradicts; of others nothing is asked.
+    """Withdraw ids of the requests that no fact about this transfer contradicts, and whether each was paid.
 
-    The request with a quorum was taken, where the contract took one. Where none has it, for the set may have
-    changed since, any of them may have been the one.
+    Where the contract took a request, it was one with a quorum. Where none has a quorum now, the validator
+    set may have changed since, so every request counts as taken.
     """
     paying = [each for each in refund.sound if each.reached] or refund.sound
     paid = {each.wd_onchain for each in paying if is_taken}
@@ -330,7 +330,7 @@ def _withdraw_ids(refund: _Refund, *, is_taken: bool) -> tuple[tuple[bytes, bool
 
 
 def _quorum_at(served: RequestValidation, standing: StandingEvents, validators: ValidatorSet) -> datetime:
-    """When the served request had enough power: its time or that of the signature that completed it."""
+    """When the served request had a quorum: the later of its time and the completing signature's."""
     requested = min(e.at for e in standing.every(RefundPrepared) if e.wd_onchain == served.wd_onchain)
     signer_of = {signature: signer for signer, signature in served.signed}
     power = 0
@@ -343,7 +343,7 @@ def _quorum_at(served: RequestValidation, standing: StandingEvents, validators: 
 
 
 def _updated_at(history: TransferHistory, standing: StandingEvents, since: datetime | None) -> datetime:
-    """The newest time that changed something; requests and signatures change only the status."""
+    """The newest time that changed something. Refund requests and signatures only change the status."""
     silent = (RefundPrepared, RefundSigned)
     times = [e.at for t, events in standing.by_type.items() if t not in silent for e in events]
     if since is not None:
@@ -362,11 +362,11 @@ def _dst_tx_hash(standing: StandingEvents) -> str | None:
 
 
 def _began_at(counted: Sequence[Logged[TransferEvent]], origin: Origin) -> datetime | None:
-    """When the transfer was first heard of: the earliest submission or send, whether or not it stands.
+    """When the transfer was first reported: its earliest submission or send, canonical or not.
 
-    So the time stays the same when an announced transfer is sent, and when a reorganisation takes a send
-    back that then comes again: pages of a history can be told apart by it. Beside a proven send an unproven
-    one does not count.
+    So the time stays the same when an announced transfer is sent, and when a reorg orphans a send that is
+    then reported again: pages of a history can be ordered by it. Where a send is proven, unproven ones do not
+    count.
     """
     named = (each.event for each in counted if isinstance(each.event, TransferSent | TransferSubmitted))
     times = (
@@ -380,10 +380,10 @@ def _began_at(counted: Sequence[Logged[TransferEvent]], origin: Origin) -> datet
 def _received_amount(
     send: TransferSent | None, release: TransferReleased | None, facts: NetworkFacts
 ) -> int | None:
-    """What a release paid, in destination units; None while there is none or it cannot be known.
+    """The amount that a release paid, in destination units. None without a release, or where it is unknown.
 
-    Where the release does not say it, the amount sent counts, scaled and rounded down. Of a pool transfer
-    it is also what left the destination pool.
+    Where the release has no amount, it is the amount sent, scaled and rounded down. For a pool transfer it is
+    also what left the destination pool.
     """
     if release is None or release.amount is not None:
         return release.amount if release else None

@@ -1,4 +1,4 @@
-"""From the standing events of a transfer to its status (docs/interface.md#status-table)."""
+"""The status of a transfer from its canonical events (docs/interface.md#status-table)."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ T = TypeVar("T", bound=TransferEvent)
 
 
 WITHDRAWS: Final = (RefundSubmitted, RefundDelayed, RefundCompleted)
-"""What is reported of the user's withdraw: in a block, in the contract's queue, paid."""
+"""Reports of the user's withdraw: in a block, in the contract's queue, paid."""
 
 
 class StandingEvents(Struct, frozen=True):
-    """The standing events of one transfer, by type, each type in its order (``Event.order``)."""
+    """The canonical events of one transfer, by type, each type in its order (``Event.order``)."""
 
     by_type: dict[type[TransferEvent], list[TransferEvent]]
 
@@ -51,11 +51,11 @@ class StandingEvents(Struct, frozen=True):
         return cls(by_type)
 
     def add(self, event: TransferEvent) -> None:
-        """Let one more event stand."""
+        """Add a canonical event."""
         insort(self.by_type.setdefault(type(event), []), event, key=_rank)
 
     def remove(self, event: TransferEvent) -> None:
-        """Let one of the events stand no more."""
+        """Remove an event that is no longer canonical."""
         of_type = self.by_type[type(event)]
         del of_type[bisect_left(of_type, _rank(event), key=_rank)]
 
@@ -91,9 +91,9 @@ class StandingEvents(Struct, frozen=True):
 
     @property
     def is_withdraw_taken(self) -> bool:
-        """Whether the contract took the user's withdraw, final or not: its id is used up."""
-        word = self.network_status
-        return bool(self.withdraws or (word is not None and word.xfer_status is XferStatus.REFUND_DONE))
+        """Whether the contract took the user's withdraw, final or not. Its id is used up then."""
+        latest = self.network_status
+        return bool(self.withdraws or (latest is not None and latest.xfer_status is XferStatus.REFUND_DONE))
 
 
 def _rank(event: TransferEvent) -> tuple[Any, ...]:
@@ -101,18 +101,18 @@ def _rank(event: TransferEvent) -> tuple[Any, ...]:
 
 
 class RefundStanding(Struct, frozen=True):
-    """What the judgement of the refund requests means for the status."""
+    """The facts about the refund that the status depends on."""
 
     prepared_at: datetime | None = None
-    """Time of the earliest standing request that the facts do not contradict."""
+    """Time of the earliest canonical request that no fact contradicts."""
     quorum_at: datetime | None = None
-    """Time at which exactly one request had valid signatures of a quorum."""
+    """Time from which exactly one request had valid signatures of a quorum."""
     asked_at: datetime | None = None
-    """When its user asked for it. Anybody can ask, so this is no fact: it counts at status 6 alone."""
+    """When its user requested it. Anybody can do that, so it is no fact and only counts at status 6."""
 
 
 class StatusAnswer(Struct, frozen=True):
-    """A transfer's status, its refund reason (0 unless status is 6) and since when it holds."""
+    """A transfer's status, its refund reason (0 unless the status is 6) and since when it has it."""
 
     status: TransferHistoryStatus
     refund_reason: XferStatus
@@ -120,7 +120,7 @@ class StatusAnswer(Struct, frozen=True):
 
 
 Sign = Callable[[StandingEvents, RefundStanding], datetime | None]
-"""Since when a line of the table holds; None where it does not."""
+"""Since when a line of the table applies; None where it does not."""
 
 
 def _network_says(*values: XferStatus) -> Sign:
@@ -133,7 +133,7 @@ def _network_says(*values: XferStatus) -> Sign:
     return since
 
 
-def _stands(event_type: type[TransferEvent]) -> Sign:
+def _has(event_type: type[TransferEvent]) -> Sign:
     def since(events: StandingEvents, _refund: RefundStanding) -> datetime | None:
         event = events.first(event_type)
         return event.at if event is not None else None
@@ -159,34 +159,34 @@ _X = XferStatus
 _BAD = tuple(value for value in XferStatus if value.is_bad)
 
 TABLE: tuple[tuple[TransferHistoryStatus, tuple[Sign, ...]], ...] = (
-    (_S.TRANSFER_REFUNDED, (_stands(RefundCompleted), _network_says(_X.REFUND_DONE))),
-    (_S.TRANSFER_COMPLETED, (_stands(TransferReleased),)),
-    (_S.TRANSFER_DELAYED, (_stands(TransferDelayed),)),
-    (_S.TRANSFER_CONFIRMING_YOUR_REFUND, (_refund_under_way, _stands(RefundDelayed))),
+    (_S.TRANSFER_REFUNDED, (_has(RefundCompleted), _network_says(_X.REFUND_DONE))),
+    (_S.TRANSFER_COMPLETED, (_has(TransferReleased),)),
+    (_S.TRANSFER_DELAYED, (_has(TransferDelayed),)),
+    (_S.TRANSFER_CONFIRMING_YOUR_REFUND, (_refund_under_way, _has(RefundDelayed))),
     (_S.TRANSFER_REFUND_TO_BE_CONFIRMED, (_quorum,)),
     (
         _S.TRANSFER_REQUESTING_REFUND,
-        (_stands(RefundRequested), _prepared, _network_says(_X.REFUND_REQUESTED)),
+        (_has(RefundRequested), _prepared, _network_says(_X.REFUND_REQUESTED)),
     ),
     (_S.TRANSFER_TO_BE_REFUNDED, (_network_says(*_BAD),)),
     (_S.TRANSFER_WAITING_FOR_FUND_RELEASE, (_network_says(_X.SUCCESS),)),
-    (_S.TRANSFER_WAITING_FOR_NET_CONFIRMATION, (_stands(TransferConfirmed), _network_says(_X.OK_TO_RELAY))),
-    (_S.TRANSFER_SUBMITTING, (_stands(TransferSent),)),
-    (_S.TRANSFER_FAILED, (_stands(TransferFailed),)),
-    (_S.TRANSFER_SUBMITTING, (_stands(TransferSubmitted),)),
+    (_S.TRANSFER_WAITING_FOR_NET_CONFIRMATION, (_has(TransferConfirmed), _network_says(_X.OK_TO_RELAY))),
+    (_S.TRANSFER_SUBMITTING, (_has(TransferSent),)),
+    (_S.TRANSFER_FAILED, (_has(TransferFailed),)),
+    (_S.TRANSFER_SUBMITTING, (_has(TransferSubmitted),)),
 )
 
 
 def status_of(events: StandingEvents, refund: RefundStanding) -> StatusAnswer:
     """The status of the first line of the table that has any of its signs.
 
-    For facts that contradict each other (a refund and a release) the order of the table decides; the
-    anomaly is raised elsewhere. A transfer of which nothing stands is TRANSFER_UNKNOWN. An ask for the
-    refund moves a transfer from 6 to 7, and nothing else (docs/interface.md#refund-ask).
+    Where facts contradict each other (a refund and a release), the order of the table decides. The anomaly is
+    raised elsewhere. A transfer without canonical events is TRANSFER_UNKNOWN. A user's request for the
+    refund only moves a transfer from 6 to 7 (docs/interface.md#refund-ask).
     """
     for status, signs in TABLE:
         first: datetime | None = None
-        for sign in signs:  # a comprehension takes twice as long, and this is looked at for every event
+        for sign in signs:  # a comprehension takes twice as long, and this runs for every event
             time = sign(events, refund)
             if time is not None and (first is None or time < first):
                 first = time

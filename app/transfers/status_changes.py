@@ -1,6 +1,6 @@
-"""One change of a transfer's status: when there is one, what it takes back, and what is published of it.
+"""Changes of a transfer's status: when there is one, whether it takes another back, and what is published.
 
-Streams (docs/waiting.md) and webhooks (docs/webhooks.md#events) tell the same.
+Streams (docs/waiting.md) and webhooks (docs/webhooks.md#events) publish the same.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from app.values.times import rfc3339
 
 MAX_SEQ: Final = 2**63 - 1
 WHOLE: Final = MAX_SEQ
-"""The part of a position behind all that its entry changed."""
+"""The part of a position after all changes of its entry."""
 
 _ID: Final = re.compile(r"(\d{1,19})(?:\.(\d{1,9})|\+(\d{1,19}))?", re.ASCII)
 
 
 class Position(NamedTuple):
-    """Behind an entry of the log, or behind a change that came after it and that no entry reports.
+    """A place after an entry of the log, or after a later change that has no entry of its own.
 
-    Refund requests are such changes, and those of the network. They have a place between two entries.
+    Users' refund requests and changes of the network are such changes. Their place is between two entries.
     """
 
     seq: int
@@ -76,10 +76,10 @@ STATUS_EVENT: Final = "transfer.status"
 
 _STATUSES: Final = [status for status, _ in TABLE]
 _RANKS: Final = {status: _STATUSES.index(status) for status in _STATUSES}
-"""The first line of the status table that gives each status: the lower, the more it outranks."""
+"""The index of the first line of the status table for each status. A lower line outranks a higher one."""
 
 _ANNOUNCED: Final = len(_STATUSES) - 1
-"""The line of a transfer that is announced and not sent. Its status is that of a sent one, too."""
+"""The line of a transfer that is announced but not sent. A sent transfer can have the same status."""
 
 _NOTHING: Final = len(_STATUSES)
 
@@ -87,12 +87,12 @@ _NOTHING: Final = len(_STATUSES)
 _FIELDS: Final = attrgetter(
     "kind", "src_chain_id", "dst_chain_id", "symbol", "src_tx_hash", "dst_tx_hash", "evidence"
 )
-"""What is answered beside a status, as ``answer_of`` says it."""
+"""The other fields of an answer than its status, in the order of ``answer_of``."""
 
 
 class StatusThen(Struct, frozen=True):
-    """A status, the ``account_key`` of each account that it was listed under, whether its send stood, and
-    what else was answered."""
+    """A status at one moment, the ``account_key`` of each account that listed the transfer, whether its send
+    was canonical, and the other fields of the answer."""
 
     answer: StatusAnswer
     accounts: frozenset[str]
@@ -101,18 +101,18 @@ class StatusThen(Struct, frozen=True):
 
     @classmethod
     def of(cls, state: TransferState) -> StatusThen:
-        """That of a projection."""
+        """From a projection."""
         answer = StatusAnswer(state.status, state.refund_reason, state.status_since)
         accounts = account_keys(state.sender, state.receiver)
         return cls(answer, accounts, state.sent_at is not None, _FIELDS(state))
 
     @classmethod
     def of_history(cls, history: TransferHistory, facts: NetworkFacts) -> StatusThen | None:
-        """What a projection of the history would say; None where it would be of no known transfer."""
-        return cls._of_standing(history, history.standing(), facts) if history.is_known else None
+        """From a history, as its projection would have it; None where the transfer is not known."""
+        return cls._of_canonical(history, history.standing(), facts) if history.is_known else None
 
     @classmethod
-    def _of_standing(
+    def _of_canonical(
         cls, history: TransferHistory, standing: StandingEvents, facts: NetworkFacts
     ) -> StatusThen:
         origin = history.origin_event(standing)
@@ -122,23 +122,22 @@ class StatusThen(Struct, frozen=True):
 
     @classmethod
     def along(cls, histories: Sequence[TransferHistory], facts: NetworkFacts) -> Iterator[StatusThen | None]:
-        """What projections of a history would say that grows by one entry after the other.
+        """From each history of a sequence in which each has one more entry than the one before.
 
-        Where each entry only adds an event that stands, which is nearly always, only the status is found
-        again.
+        Nearly always each entry only adds a canonical event. Then only the status is computed again.
         """
         if len(histories) < 2 or not _only_adds(histories[-1]):
             yield from (cls.of_history(history, facts) for history in histories)
             return
         first, *further = histories
         standing = StandingEvents.of(logged.event for logged in first.log)
-        then = cls._of_standing(first, standing, facts)
+        then = cls._of_canonical(first, standing, facts)
         yield then
         for history in further:
             event = history.log[-1].event
             standing.add(event)
             if isinstance(event, _DESCRIBING):
-                then = cls._of_standing(history, standing, facts)
+                then = cls._of_canonical(history, standing, facts)
             else:
                 answer = status_of(standing, RefundStanding(asked_at=history.asked_at))
                 then = cls(answer, then.accounts, then.is_sent, then.fields)
@@ -148,12 +147,12 @@ class StatusThen(Struct, frozen=True):
     def rank(self) -> int:
         """The line of the status table that the transfer is at.
 
-        A status of a lower line follows only when none of the signs of the former holds any more.
+        It only moves down when none of the signs of the line before holds any more.
         """
         return _rank(self.answer.status, is_sent=self.is_sent)
 
     def is_answered_otherwise(self, later: StatusThen) -> bool:
-        """Whether anything else is answered later, or other accounts list the transfer."""
+        """Whether the later answer differs, or other accounts list the transfer."""
         before, after = self.answer, later.answer
         is_same = before.status is after.status and before.refund_reason is after.refund_reason
         return not is_same or self.accounts != later.accounts or self.fields != later.fields
@@ -161,11 +160,11 @@ class StatusThen(Struct, frozen=True):
 
 _NAMING: Final = (TransferSent, TransferSubmitted)
 _DESCRIBING: Final = (*_NAMING, TransferReleased, TransferDelayed)
-"""What changes more of an answer than the status, beside refund requests."""
+"""Events that change more of an answer than its status. Refund requests do too."""
 
 
 def _only_adds(history: TransferHistory) -> bool:
-    """Whether every event stands and counts, and no refund is prepared; so it was of each earlier history."""
+    """Whether all events are canonical and count, and no refund is prepared, now and in earlier histories."""
     if history.reorgs or history.retracted or history.ahead:
         return False
     events = [logged.event for logged in history.log]
@@ -186,8 +185,8 @@ def _rank(status: TransferHistoryStatus, *, is_sent: bool) -> int:
 class StatusChange(Struct, frozen=True):
     """A status that follows another one, which may be the same.
 
-    ``seq`` is the position of the event log that it follows from. ``taken_back``: what the previous status
-    rested on does not hold any more.
+    ``seq`` is the position in the event log of its cause. ``taken_back``: the reason for the previous status
+    no longer holds.
     """
 
     transfer_id: TransferId
@@ -203,7 +202,7 @@ class StatusChange(Struct, frozen=True):
     ) -> StatusChange:
         """The change from one moment to a later one.
 
-        :param before: None where there was no transfer, which counts as one whose status is not known.
+        :param before: None where there was no transfer. Its status counts as TRANSFER_UNKNOWN.
         """
         answer = after.answer
         previous = TransferHistoryStatus.TRANSFER_UNKNOWN if before is None else before.answer.status
@@ -211,9 +210,9 @@ class StatusChange(Struct, frozen=True):
         return cls(transfer_id, seq, answer.status, previous, answer.refund_reason, taken_back)
 
     def since(self, previous: TransferHistoryStatus, *, is_sent: bool) -> StatusChange:
-        """The same, from a status before that.
+        """The same change, from an earlier status.
 
-        :param is_sent: whether its send stands now. It counts as sent before.
+        :param is_sent: whether its send is canonical now. It counts as sent before.
         """
         taken_back = _rank(self.status, is_sent=is_sent) > _rank(previous, is_sent=True)
         return replace(self, previous_status=previous, taken_back=taken_back)
@@ -241,5 +240,5 @@ def account_keys(*accounts: str | None) -> frozenset[str]:
 
 
 def event_of(type_: str, at: datetime, data: Mapping[str, Any]) -> dict[str, Any]:
-    """The shape of every event that is told, as JSON writes it."""
+    """The shape of every event that is published, as JSON writes it."""
     return {"type": type_, "timestamp": rfc3339(at, "microseconds"), "data": data}
