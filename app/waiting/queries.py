@@ -1,4 +1,4 @@
-"""What has changed, for those who wait, by the journal of statuses?"""
+"""Reads from the journal of statuses what changed, for clients that wait."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ MOST_BEHIND: Final = 50_000
 """Changes that are searched for those of an account: what a busy feed makes in minutes."""
 
 MOST_OF_ACCOUNT: Final = 1_000
-"""Changes of an account's transfers that are told at once."""
+"""Changes of an account's transfers that are sent at once."""
 
 
 def changes_of_account(

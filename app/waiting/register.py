@@ -1,8 +1,8 @@
-"""Those who wait for a transfer or an account to change: a bounded number, and one thread that looks for all.
+"""Clients that wait for a transfer or an account to change: a bounded number, served by one thread.
 
-The thread runs while somebody waits. Several times a second it asks how far the log reaches, reads what came,
-and tells those whom it concerns. So who waits costs some hundred bytes here and no thread, and the database
-is asked as often as if one of them were asking (docs/decisions/0043-waiting.md).
+The thread runs while any client waits. Several times a second it reads how far the log reaches and what is
+new, and updates the clients concerned. So a waiting client costs some hundred bytes and no thread, and the
+database gets as many queries as for a single client (docs/decisions/0043-waiting.md).
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ TICK_SECONDS: Final = 0.125
 """How long the thread pauses between two looks."""
 
 BUSY_RETRY_SECONDS: Final = 5
-"""When to try again where too many wait already."""
+"""When to try again where too many clients wait."""
 
 NETWORKS: Final = 4
-"""Of the places one network may have one of so many: a single caller leaves most to the others."""
+"""One network may have one in this many of the places, so that most are left to others."""
 
 READS_AT_ONCE: Final = 16
-"""How many who come may read for themselves at a time. For the others the thread reads in its next look."""
+"""How many new clients may read for themselves at a time. For others the thread reads in its next look."""
 
 ROWS_AT_ONCE: Final = 500
 """Transfers read by one statement."""
@@ -49,39 +49,39 @@ Key = TransferId | str
 
 
 class Waiter:
-    """Somebody who waits. Its methods are called by the thread that looks: they neither wait nor raise."""
+    """A client that waits. The looking thread calls its methods, so they neither block nor raise."""
 
     __slots__ = ("key", "network", "until", "wake")
 
     reads_row = False
-    """Whether it is told the row of its transfer."""
+    """Whether it gets the row of its transfer."""
 
     def __init__(self, key: Key, until: float) -> None:
         """
-        :param until: when to be told at the latest, whatever has happened; seconds of the monotonic clock.
+        :param until: when its wait is over in any case; seconds of the monotonic clock.
         """
         self.key = key
         self.network: str | None = None
         """Where it comes from; set when it is added."""
         self.until = until
         self.wake: Callable[[], None] = _nothing
-        """Called after it was told something. Set by whoever serves it."""
+        """Called after each update. Set by the source that serves it."""
 
-    def told(self, row: TransferRow | None, heads: Heads, *, last: bool) -> bool:
-        """Take in what is known now; whether the wait is over.
+    def update(self, row: TransferRow | None, heads: Heads, *, last: bool) -> bool:
+        """Take what is known now. Returns whether the wait is over.
 
-        :param row: of its transfer, None where it is not known; always None unless ``reads_row``.
+        :param row: of its transfer, None where that is not known; always None unless ``reads_row``.
         :param heads: how far the log reached when it was read.
         :param last: whether the time is over.
         """
         raise NotImplementedError
 
     def failed(self, error: Exception) -> None:
-        """Nothing could be read, and the time is over."""
+        """Take the error: nothing could be read, and the time is over."""
         raise NotImplementedError
 
     def stop(self) -> None:
-        """The server ends: the next look is the last."""
+        """Let the next look be the last, because the server stops."""
         self.until = 0
 
 
@@ -90,10 +90,10 @@ def _nothing() -> None:
 
 
 class _Look(Struct, frozen=True):
-    """What one look has found: whom to tell, and the rows of the transfers that they wait for."""
+    """The result of one look: the waiters to update, and the rows of their transfers."""
 
     heads: Heads
-    whom: Collection[Waiter]
+    waiters: Collection[Waiter]
     rows: Mapping[TransferId, TransferRow]
 
 
@@ -107,8 +107,8 @@ class Waiting:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """
-        :param public_reads: where answers are read. The thread reads there as well.
-        :param limit: how many may wait at a time.
+        :param public_reads: where answers are read, also by the thread.
+        :param limit: how many clients may wait at a time.
         """
         self.limit = limit
         self.monotonic = monotonic
@@ -122,7 +122,7 @@ class Waiting:
         self._running_in: int | None = None
         self._stopping = False
         self.looked_to: Heads | None = None
-        """Everybody was told of all that came up to here; None while they are being told."""
+        """How far all waiters are updated; None while they are being updated."""
         self._heads: Heads | None = None
 
     def __len__(self) -> int:
@@ -130,16 +130,16 @@ class Waiting:
 
     @property
     def limit_of_network(self) -> int:
-        """How many of one network may wait at a time."""
+        """How many clients of one network may wait at a time."""
         return -(-self.limit // NETWORKS)
 
     def add(self, waiter: Waiter, network: str | None = None) -> None:
-        """Have somebody told of changes from now on, and once in the next look in any case.
+        """Update a client with changes from now on, and once in the next look in any case.
 
-        What was read before may be older than what the thread has looked at already: that first time tells.
+        What the client read before may be older than the thread's last look, so that first update is needed.
 
         :param network: what the caller is counted by (``counted_network``); None where there is no address.
-        :raises GatewayError: too many wait already, of all or of this network.
+        :raises GatewayError: too many clients wait already, in total or from this network.
         """
         with self._lock:
             if network is not None and self._of_networks[network] >= self.limit_of_network:
@@ -162,9 +162,9 @@ class Waiting:
                 threading.Thread(target=self._look_while_any, name="waiting", daemon=True).start()
 
     def begin_own_read(self) -> bool:
-        """Whether who was added may read what is known; otherwise the thread does in its next look.
+        """Whether an added client may read for itself; otherwise the thread reads in its next look.
 
-        Who may says :meth:`end_own_read` afterwards.
+        If so, the caller calls :meth:`end_own_read` afterwards.
         """
         with self._lock:
             if self._own_reads >= READS_AT_ONCE:
@@ -173,12 +173,12 @@ class Waiting:
             return True
 
     def end_own_read(self) -> None:
-        """What was known is read."""
+        """End what :meth:`begin_own_read` allowed."""
         with self._lock:
             self._own_reads -= 1
 
     def remove(self, waiter: Waiter) -> None:
-        """Tell somebody no more; nothing where it is told no more already."""
+        """Update a client no more. Does nothing where it was removed already."""
         with self._lock:
             self._fresh.pop(waiter, None)
             of_key = self._waiters.get(waiter.key)
@@ -194,7 +194,7 @@ class Waiting:
                     del self._of_networks[waiter.network]
 
     def stop(self) -> None:
-        """The server ends: have all who wait come to an end soon, with what is known."""
+        """Let all waits end soon with what is known, because the server stops."""
         with self._lock:
             self._stopping = True
             waiters = [waiter for of_key in self._waiters.values() for waiter in of_key]
@@ -202,7 +202,7 @@ class Waiting:
             waiter.stop()
 
     def again(self, waiter: Waiter) -> None:
-        """Tell somebody in the next look in any case: what they read was older than what came."""
+        """Update a client in the next look in any case, because its read was older than its last update."""
         with self._lock:
             if waiter in self._waiters.get(waiter.key, ()):
                 self._fresh[waiter] = None
@@ -221,7 +221,7 @@ class Waiting:
             time.sleep(TICK_SECONDS)
 
     def look(self) -> None:
-        """Look once, and tell those whom it concerns. Only its own thread and tests call it."""
+        """Look once, and update the waiters concerned. Only its own thread and tests call it."""
         with self._lock:
             fresh, self._fresh = self._fresh, {}
         try:
@@ -230,26 +230,26 @@ class Waiting:
             with self._lock:
                 self._fresh = {**fresh, **self._fresh}
             raise
-        # A replica may be behind what was read before: then what it has still to show is looked at again.
+        # A replica may be behind an earlier read. Then the changes it does not show yet are read again.
         self._heads = look.heads
         self.looked_to = None
         now = self.monotonic()
-        for waiter in in_turns(look.whom):
+        for waiter in in_turns(look.waiters):
             row = None if isinstance(waiter.key, str) else look.rows.get(waiter.key)
-            if waiter.told(row, look.heads, last=waiter.until <= now):
+            if waiter.update(row, look.heads, last=waiter.until <= now):
                 self.remove(waiter)
             waiter.wake()
         self.looked_to = look.heads
 
     def _look(self, connection: Connection, fresh: Collection[Waiter]) -> _Look:
         heads = load_heads(connection)
-        # In its first look everybody is new.
+        # In the first look all waiters are new.
         touched = self._touched(connection, self._heads, heads) if self._heads else ()
         whom = self._whom(touched, fresh)
         return _Look(heads, whom, _rows(connection, {waiter.key for waiter in whom if waiter.reads_row}))
 
     def _touched(self, connection: Connection, since: Heads, until: Heads) -> set[Key]:
-        """What is waited for and has changed."""
+        """The keys that changed and that a client waits for."""
         transfers, accounts = changed_since(connection, since, until)
         with self._lock:
             waited = set(self._waiters)

@@ -1,4 +1,4 @@
-"""What those who wait ask."""
+"""The parameters of the operations that wait."""
 
 from __future__ import annotations
 

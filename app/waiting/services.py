@@ -1,4 +1,4 @@
-"""Waiting until a transfer leaves a status, and following every change of a status from any position on."""
+"""Waits until a transfer leaves a status, and follows every change of a status from any position on."""
 
 from __future__ import annotations
 
@@ -39,40 +39,40 @@ from app.waiting.register import Key, Waiter, Waiting
 
 
 class Follower(Waiter):
-    """Somebody who is told of every change of a transfer or an account until they leave."""
+    """A client that gets every change of a transfer or an account until it leaves."""
 
-    __slots__ = ("_told_at", "behind", "stopped")
+    __slots__ = ("_updated_to", "behind", "stopped")
 
     def __init__(self, key: Key) -> None:
         super().__init__(key, math.inf)
         self.behind = True
-        """Whether there may be something that was not told yet."""
+        """Whether there may be changes that were not sent yet."""
         self.stopped = False
-        """Whether the server ends."""
-        self._told_at: Heads | None = None
+        """Whether the server stops."""
+        self._updated_to: Heads | None = None
 
-    def told(self, row: TransferRow | None, heads: Heads, *, last: bool) -> bool:
-        """See ``Waiter.told``."""
-        self.behind, self._told_at = True, heads
+    def update(self, row: TransferRow | None, heads: Heads, *, last: bool) -> bool:
+        """See ``Waiter.update``."""
+        self.behind, self._updated_to = True, heads
         return False
 
     def failed(self, error: Exception) -> None:
-        """See ``Waiter.failed``; nothing is due, so it never comes."""
+        """See ``Waiter.failed``. A follower has no timeout, so this is never called."""
 
     def stop(self) -> None:
-        """Nothing more is told: the client hears the rest from another process."""
+        """Send no more. The client gets the rest from another process."""
         self.stopped = True
         self.wake()
 
     def is_older(self, heads: Heads) -> bool:
-        """Whether what was read reaches less far than what there was to be told of: a replica was behind."""
-        told_at = self._told_at
-        return told_at is not None and (heads.seq < told_at.seq or heads.changes < told_at.changes)
+        """Whether a read is older than the last update, because a replica was behind."""
+        updated_to = self._updated_to
+        return updated_to is not None and (heads.seq < updated_to.seq or heads.changes < updated_to.changes)
 
     @property
     def was_published(self) -> bool:
-        """Whether the thread that looks knows of this follower."""
-        return self._told_at is not None
+        """Whether the looking thread has updated this follower."""
+        return self._updated_to is not None
 
 
 class PlacedChange(Struct, frozen=True):
@@ -83,20 +83,20 @@ class PlacedChange(Struct, frozen=True):
     change: StatusChange
 
 
-class Told(Struct, frozen=True):
-    """What follows a position. ``changes`` is None where there is too much: statuses are to be read again."""
+class PublishedChanges(Struct, frozen=True):
+    """The changes after a position. ``changes`` is None where there are too many: read the statuses again."""
 
     changes: Sequence[PlacedChange] | None
     until: Position
-    """Behind all that was looked at."""
+    """The position after everything that was read."""
     heads: Heads
 
 
 def follow(waiting: Waiting, key: Key, network: str | None = None) -> Follower:
-    """Somebody who follows a transfer or an account from now on.
+    """Register a client that follows a transfer or an account from now on.
 
-    :param network: where they come from, as ``Waiting.add`` takes it.
-    :raises GatewayError: too many wait already.
+    :param network: where it comes from, as ``Waiting.add`` takes it.
+    :raises GatewayError: too many clients wait already.
     """
     follower = Follower(key)
     waiting.add(follower, network)
@@ -104,36 +104,36 @@ def follow(waiting: Waiting, key: Key, network: str | None = None) -> Follower:
 
 
 def present_position(database: Database) -> Position:
-    """Behind everything there is."""
-    return _behind(database.public.run_read(load_heads))
+    """The position after everything there is."""
+    return _end_of(database.public.run_read(load_heads))
 
 
 def nothing_until(waiting: Waiting, follower: Follower) -> Position:
-    """How far there was nothing to tell to one who was told everything else."""
+    """The position up to which a follower with no changes left to send has got everything."""
     looked_to = waiting.looked_to
-    return BEGINNING if looked_to is None or not follower.was_published else _behind(looked_to)
+    return BEGINNING if looked_to is None or not follower.was_published else _end_of(looked_to)
 
 
-def published_after(database: Database, key: Key, after: Position) -> Told:
-    """What is to be told to one who was told everything up to a position.
+def published_after(database: Database, key: Key, after: Position) -> PublishedChanges:
+    """The changes to send to a client that has everything up to a position.
 
-    What one entry of the log changed at once is told in the order of the transfers' ids, each at a position
-    of its own: nothing is lost or told twice to one who heard of the first alone.
+    Changes by one entry of the log are sent in the order of the transfers' ids, each with a position of its
+    own. So a client that only got the first of them neither misses one nor gets one twice.
     """
     return database.public.run_reads(_read_after, key, after)
 
 
-def _read_after(connection: Connection, key: Key, after: Position) -> Told:
+def _read_after(connection: Connection, key: Key, after: Position) -> PublishedChanges:
     heads = load_heads(connection)
-    until = max(after, _behind(heads))
+    until = max(after, _end_of(heads))
     found: list[PlacedChange] | None
     if isinstance(key, str):
         found = _of_account(connection, key, after, heads)
     else:
         found = _of_transfer(connection, key, after, heads)
     if found is None:
-        return Told(None, until, heads)
-    return Told([each for each in _in_parts(found) if each.position > after], until, heads)
+        return PublishedChanges(None, until, heads)
+    return PublishedChanges([each for each in _in_parts(found) if each.position > after], until, heads)
 
 
 def _of_transfer(
@@ -144,7 +144,7 @@ def _of_transfer(
         for row in changes_of_transfer(connection, transfer_id, after)
         if row.sequence <= heads.changes and row.status != row.previous_status
     ]
-    # Of what happened before there was a journal, what it came to is told.
+    # For the time before the journal began, only the resulting status is sent.
     begun = beginning(connection)
     if begun is not None and after.seq < begun.seq:
         before = status_before(connection, transfer_id)
@@ -161,8 +161,7 @@ def _of_account(
 ) -> list[PlacedChange] | None:
     """The changes of an account's transfers; None where there are too many, or the journal begins later.
 
-    A transfer is told of from the change on by which it is listed under the account, with 0 as its status
-    before.
+    The first change of a transfer is the one that lists it under the account, with 0 as its previous status.
     """
     begun = beginning(connection)
     if begun is not None and after.seq < begun.seq:
@@ -201,7 +200,7 @@ def _placed(row: Row[*tuple[Any, ...]]) -> PlacedChange:
 
 
 def _in_parts(found: Iterable[PlacedChange]) -> Iterator[PlacedChange]:
-    """The changes in their order; of several by one entry all but the last have a part of its position."""
+    """The changes in their order. Of several by one entry, all but the last get a part of its position."""
     ordered = sorted(found, key=lambda each: (each.position, each.change.transfer_id))
     for position, group in groupby(ordered, key=lambda each: each.position):
         *firsts, last = group
@@ -210,25 +209,25 @@ def _in_parts(found: Iterable[PlacedChange]) -> Iterator[PlacedChange]:
         yield last
 
 
-def _behind(heads: Heads) -> Position:
+def _end_of(heads: Heads) -> Position:
     return Position(heads.seq, heads.later) if heads.seq else BEGINNING
 
 
 def key_of(transfer_id: TransferId | None, account: str | None) -> Key | None:
-    """What is followed; None unless it is exactly one of the two."""
+    """The key to follow; None unless exactly one of the two is given."""
     if (transfer_id is None) == (account is None):
         return None
     return account if transfer_id is None else transfer_id
 
 
 LONGEST_SECONDS: Final = 30
-"""How long a question may wait at most."""
+"""How long a request may wait at most."""
 
 
 class StatusWaiter(Waiter):
-    """Somebody who waits until a transfer is at another status than one that is known to them.
+    """A client that waits until a transfer is at another status than the one it knows.
 
-    A transfer that is not known counts as one at status 0.
+    An unknown transfer counts as one at status 0.
     """
 
     __slots__ = ("_after", "_error", "as_of", "over", "row", "transfer_id")
@@ -241,13 +240,13 @@ class StatusWaiter(Waiter):
         self._after = after
         self.row: TransferRow | None = None
         self.as_of: datetime | None = None
-        """When the newest event was accepted that is in what it was told."""
+        """When the newest event that the answer includes was accepted."""
         self._error: Exception | None = None
         self.over = False
-        """Whether there is an answer."""
+        """Whether the wait is over: there is an answer or an error."""
 
-    def told(self, row: TransferRow | None, heads: Heads, *, last: bool) -> bool:
-        """See ``Waiter.told``."""
+    def update(self, row: TransferRow | None, heads: Heads, *, last: bool) -> bool:
+        """See ``Waiter.update``."""
         self.over = last or _status(row) != self._after
         if self.over:
             self.row, self.as_of = row, heads.taken_in_at
@@ -258,9 +257,9 @@ class StatusWaiter(Waiter):
         self.row, self._error, self.over = None, error, True
 
     def found(self) -> TransferRow | None:
-        """What is known at the end of the wait.
+        """The transfer's row at the end of the wait.
 
-        :raises Exception: what kept it from being read.
+        :raises Exception: why it could not be read.
         """
         if self._error is not None:
             raise self._error
@@ -276,24 +275,24 @@ def wait_for_status(
     seconds: float,
     network: str | None = None,
 ) -> StatusWaiter | TransferStatus:
-    """The status, where it is another one than ``after`` or nobody wants to wait; otherwise who waits for it.
+    """The status if it is not ``after`` or no wait is wanted; otherwise a waiter for it.
 
-    Whoever gets a waiter asks for :func:`status_at_last` once it is over, and removes it from
-    ``gateway.waiting`` in any case.
+    The caller of a waiter calls :func:`status_at_last` once it is over, and always removes it from
+    ``waiting``.
 
-    :param after: the number of the status that the caller knows, None for one who knows none.
+    :param after: the number of the status that the caller knows, None if it knows none.
     :param seconds: how long to wait.
     :param network: where the caller comes from, as ``Waiting.add`` takes it.
-    :raises GatewayError: no such transfer, or too many wait.
+    :raises GatewayError: no such transfer, or too many clients wait.
     :raises Unavailable: the configuration cannot be read.
     """
     if after is None or seconds <= 0:
         return transfer_status(database, snapshots, transfer_id)
     waiter = StatusWaiter(transfer_id, after, waiting.monotonic() + seconds)
-    # First, and then the read: a change in between would otherwise be told to nobody.
+    # Register before the read: a change between the two would otherwise be lost.
     waiting.add(waiter, network)
     if not waiting.begin_own_read():
-        # Thousands at once would queue for a connection to the database, each with its request and its stack.
+        # Otherwise thousands at once would queue for a database connection, each with a request and a stack.
         return waiter
     try:
         answer = _status_if_not(after, database, snapshots, transfer_id)
@@ -311,14 +310,14 @@ def wait_for_status(
 def _status_if_not(
     after: int, database: Database, snapshots: SnapshotSource, transfer_id: TransferId
 ) -> TransferStatus | None:
-    """The status as it is now, None where it is ``after``."""
+    """The status now, None where it is ``after``."""
     as_of = taken_in_at(database)
     row = database.public.run_read(transfer_row, transfer_id)
     return None if _status(row) == after else _answer(database, snapshots, transfer_id, row, as_of)
 
 
 def status_at_last(database: Database, snapshots: SnapshotSource, waiter: StatusWaiter) -> TransferStatus:
-    """What the transfer's status is when the wait is over.
+    """The transfer's status when the wait is over.
 
     :raises GatewayError: no such transfer.
     :raises Unavailable: the configuration cannot be read.

@@ -1,4 +1,4 @@
-"""The operations of those who wait. Each view parses, registers who waits, and leaves the answer to come."""
+"""The operations that wait. Each view parses, registers a waiter, and returns an answer that comes later."""
 
 from __future__ import annotations
 
@@ -41,27 +41,27 @@ from app.waiting.services import (
 )
 
 RETRY_MILLISECONDS: Final = 2_000
-"""When a client whose connection broke comes again."""
+"""When a client whose connection broke reconnects."""
 
 RESET_EVENT: Final = "reset"
 
 
 def opening(position: Position) -> bytes:
-    """The first lines: when to come again, and with which id."""
+    """The first lines of a stream: when to reconnect, and with which id."""
     return f"retry: {RETRY_MILLISECONDS}\nid: {position}\n\n".encode()
 
 
 def heartbeat(position: Position) -> bytes:
-    """A comment, which shows that the connection lives, and how far everything was told."""
+    """A comment that shows that the connection is alive, and the position up to which all was sent."""
     return f": nothing new\nid: {position}\n\n".encode()
 
 
 def reset(position: Position) -> bytes:
-    """Too much came since the client's last event: it reads the statuses anew, and hears what follows."""
+    """The event after too many changes: the client reads the statuses again, and gets what follows."""
     return _event(position, RESET_EVENT, {"type": RESET_EVENT, "data": {"seq": position.seq}})
 
 
-def told(changes: Iterable[PlacedChange]) -> bytes:
+def status_events(changes: Iterable[PlacedChange]) -> bytes:
     """Changes of statuses, each an event with its id."""
     return b"".join(_event(each.position, STATUS_EVENT, each.change.event(each.at)) for each in changes)
 
@@ -75,12 +75,12 @@ def _event(position: Position, name: str, document: dict[str, Any]) -> bytes:
 
 
 HEARTBEAT_SECONDS: Final = 15.0
-"""How long a stream is silent at most: proxies close what is silent for longer."""
+"""How long a stream is silent at most. Proxies close connections that are silent for longer."""
 
 STREAM_HEADERS: Final = (
     ("Content-Type", "text/event-stream; charset=utf-8"),
     NO_STORE,
-    ("X-Accel-Buffering", "no"),  # nginx would keep events until it has a page of them
+    ("X-Accel-Buffering", "no"),  # nginx would hold events back until it has a page of them
     *AS_IT_IS,
     ANY_ORIGIN,
     EXPOSED,
@@ -88,27 +88,27 @@ STREAM_HEADERS: Final = (
 
 
 Refuse = Callable[[Exception], Response]
-"""From an error to its answer."""
+"""Makes the answer to an error."""
 
 _log = logging.getLogger(__name__)
 
 
 class LastAnswer:
-    """The answer that was made last: thousands who wait for one transfer are told the same row at once."""
+    """Caches the last answer: thousands of clients that wait for one transfer get the same row at once."""
 
     def __init__(self) -> None:
-        self._told: object = None
+        self._row: object = None
         self._answer: Beginning | None = None
 
     def of(self, waiter: StatusWaiter, make: Callable[[], Beginning]) -> Beginning:
-        """The answer to somebody whose wait is over, made anew unless the last was told the very same row."""
-        if waiter.row is None or waiter.row is not self._told or self._answer is None:
-            self._told, self._answer = waiter.row, make()
+        """The answer to a client whose wait is over, made again unless the last one had the same row."""
+        if waiter.row is None or waiter.row is not self._row or self._answer is None:
+            self._row, self._answer = waiter.row, make()
         return self._answer
 
 
 class StatusSource:
-    """The answer to one who waits for another status."""
+    """The answer to a client that waits for another status."""
 
     __slots__ = ("_database", "_last", "_refuse", "_shape", "_snapshots", "_waiter", "_waiting")
 
@@ -150,18 +150,18 @@ class StatusSource:
         self._waiter.wake = wake
 
     def close(self) -> None:
-        """Wait no more."""
+        """End the wait."""
         self._waiting.remove(self._waiter)
 
 
 class StreamSource:
-    """The stream of one who follows a transfer or an account."""
+    """The stream of a client that follows a transfer or an account."""
 
     __slots__ = ("_complete", "_database", "_follower", "_position", "_waiting")
 
     def __init__(self, database: Database, waiting: Waiting, follower: Follower, after: Position) -> None:
         """
-        :param after: behind the last event that the client heard of.
+        :param after: the position after the last event that the client got.
         """
         self._database = database
         self._waiting = waiting
@@ -170,7 +170,7 @@ class StreamSource:
         self._complete = False
 
     def steps(self, own: list[tuple[str, str]]) -> Iterator[Step]:
-        """See ``Source.steps``. A stream that cannot go on ends: its client comes again with its last id."""
+        """See ``Source.steps``. After an error the stream ends. Its client reconnects with its last id."""
         yield Beginning("200 OK", with_own(list(STREAM_HEADERS), own), None)
         yield opening(self._position)
         while not self._follower.stopped:
@@ -196,14 +196,14 @@ class StreamSource:
         if not self._complete:
             self._waiting.again(self._follower)
         self._position = past.until
-        return reset(past.until) if past.changes is None else told(past.changes)
+        return reset(past.until) if past.changes is None else status_events(past.changes)
 
     def on_wake(self, wake: Callable[[], None]) -> None:
         """See ``Source.on_wake``."""
         self._follower.wake = wake
 
     def close(self) -> None:
-        """Follow no more."""
+        """Stop following."""
         self._waiting.remove(self._follower)
 
 
@@ -213,13 +213,13 @@ _EVENTS_QUERY: Final = EventsQuery()
 
 
 def wait_transfer_status() -> Response:
-    """Is this transfer at another status by now?"""
+    """The transfer's status as soon as it is another one."""
     shape = status_answer(current(PublicInterface).compat_clients)
     parts = current(Database), current(SnapshotSource), current(Waiting)
-    asked = read_query(_WAIT_QUERY)
-    seconds = min(asked.get("timeout", LONGEST_SECONDS), LONGEST_SECONDS)
-    after = asked.get("after_status") if request.method == "GET" else None
-    found = wait_for_status(*parts, asked["transfer_id"], after, seconds, _network())
+    query = read_query(_WAIT_QUERY)
+    seconds = min(query.get("timeout", LONGEST_SECONDS), LONGEST_SECONDS)
+    after = query.get("after_status") if request.method == "GET" else None
+    found = wait_for_status(*parts, query["transfer_id"], after, seconds, _network())
     if not isinstance(found, StatusWaiter):
         return answer(shape, found, progress_headers(found))
     last = current_app.extensions.setdefault(_LAST, LastAnswer())
@@ -228,15 +228,15 @@ def wait_transfer_status() -> Response:
 
 
 def transfer_events() -> Response:
-    """What happens to this transfer, or to those of this account?"""
+    """The stream of changes of a transfer, or of an account's transfers."""
     database = current(Database)
     waiting = current(Waiting)
-    asked = read_query(_EVENTS_QUERY)
-    account = account_key(asked["account"]) if "account" in asked else None
-    key = key_of(asked.get("transfer_id"), account)
+    query = read_query(_EVENTS_QUERY)
+    account = account_key(query["account"]) if "account" in query else None
+    key = key_of(query.get("transfer_id"), account)
     if key is None:
         raise BadRequest("transfer_id: send either it or account")
-    after = _position(request.headers.get("Last-Event-ID") or asked.get("last_event_id"))
+    after = _position(request.headers.get("Last-Event-ID") or query.get("last_event_id"))
     if request.method == "HEAD":
         return Response(headers=STREAM_HEADERS)
     follower = follow(waiting, key, _network())
@@ -250,7 +250,7 @@ def transfer_events() -> Response:
 
 
 def _network() -> str | None:
-    """What the caller is counted by among those who wait."""
+    """The network that the caller is counted under while it waits."""
     address = caller()
     return None if address is None else counted_network(address)
 
@@ -263,7 +263,7 @@ def _position(text: str | None) -> Position | None:
 
 
 def _refuse_later(context: Callable[[], Any], path: str) -> Refuse:
-    """What makes an answer of an error when the request is over."""
+    """A function that makes an error's answer after the request is over."""
 
     def refuse(error: Exception) -> Response:
         with context():

@@ -1,4 +1,4 @@
-"""Folding what the feed says about pools and fees."""
+"""Projects what is reported about pools and fees."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, delete
 from app.db.upserts import upsert
 from app.estimates.models import ReportedFee
 from app.feed.projection.sums import apply_shared
-from app.feed.queries.pools import Part, counting_fees, latest_fee, load_liquidity, standing_liquidity
+from app.feed.queries.pools import Part, canonical_liquidity, counting_fees, latest_fee, load_liquidity
 from app.network.pools import PoolCounters
 from app.transfers.effects import SharedChange
 from app.transfers.events import FeeUpdated, LiquidityAdded, LiquidityWithdrawn
@@ -20,7 +20,7 @@ Liquidity = LiquidityAdded | LiquidityWithdrawn
 
 
 def project_liquidity(connection: Connection, accepted: Iterable[Liquidity], now: datetime) -> None:
-    """Add newly standing deposits and withdrawals of liquidity providers to the pools."""
+    """Add accepted deposits and withdrawals of liquidity providers to the pools."""
     change = SharedChange()
     for event in accepted:
         change.counters[PoolKey(event.chain_id, event.symbol)] += _counted(event)
@@ -28,18 +28,18 @@ def project_liquidity(connection: Connection, accepted: Iterable[Liquidity], now
 
 
 def recount_liquidity(connection: Connection, chain_id: ChainId, now: datetime) -> None:
-    """Sum the chain's standing liquidity events anew."""
-    stood, stands = (
+    """Sum the chain's canonical liquidity events again."""
+    before, after = (
         {PoolKey(chain_id, symbol): sums for symbol, sums in found.items()}
-        for found in (load_liquidity(connection, chain_id), standing_liquidity(connection, chain_id))
+        for found in (load_liquidity(connection, chain_id), canonical_liquidity(connection, chain_id))
     )
-    move_liquidity(connection, stood, stands, now)
+    move_liquidity(connection, before, after, now)
 
 
 def take_back_liquidity(
     connection: Connection, chain_id: ChainId, from_block: int, before: int, now: datetime
 ) -> None:
-    """Subtract what stood in this block of the chain and above, before this position of the log."""
+    """Subtract what was canonical before this position of the log in this block of the chain and above."""
     part = Part(from_block)
     move_liquidity(connection, sums_of_parts(connection, {chain_id: part}, before), {}, now)
 
@@ -50,19 +50,19 @@ Sums = Mapping[PoolKey, PoolCounters]
 def sums_of_parts(
     connection: Connection, parts: Mapping[ChainId, Part], before: int | None = None
 ) -> dict[PoolKey, PoolCounters]:
-    """What stands of parts of the chains' logs, as :func:`standing_liquidity` sums it."""
+    """The canonical sums of parts of the chains' logs, as :func:`canonical_liquidity` sums it."""
     return {
         PoolKey(chain_id, symbol): sums
         for chain_id, part in parts.items()
-        for symbol, sums in standing_liquidity(connection, chain_id, part, before).items()
+        for symbol, sums in canonical_liquidity(connection, chain_id, part, before).items()
     }
 
 
-def move_liquidity(connection: Connection, stood: Sums, stands: Sums, now: datetime) -> None:
-    """Subtract from the pools what stood, and add what stands in its place."""
+def move_liquidity(connection: Connection, before: Sums, after: Sums, now: datetime) -> None:
+    """Subtract the sums of before from the pools, and add those of after."""
     change = SharedChange()
-    for pool in stood.keys() | stands.keys():
-        change.counters[pool] = stands.get(pool, PoolCounters()) - stood.get(pool, PoolCounters())
+    for pool in before.keys() | after.keys():
+        change.counters[pool] = after.get(pool, PoolCounters()) - before.get(pool, PoolCounters())
     apply_shared(connection, change, now)
 
 
@@ -73,7 +73,7 @@ def _counted(event: Liquidity) -> PoolCounters:
 
 
 def project_fees(connection: Connection, accepted: Iterable[FeeUpdated]) -> None:
-    """Let the latest fee of each route count."""
+    """Store the latest fee of each route as the one that counts."""
     latest: dict[RouteKey, FeeUpdated] = {}
     for event in accepted:
         known = latest.setdefault(event.route_key, event)
@@ -85,7 +85,7 @@ def project_fees(connection: Connection, accepted: Iterable[FeeUpdated]) -> None
 
 
 def project_fees_again(connection: Connection, routes: Iterable[RouteKey]) -> None:
-    """Find the latest standing fee of some routes anew, after fees were retracted."""
+    """Find the latest canonical fee of some routes again, after fees were retracted."""
     for key in sorted(routes):
         fee = latest_fee(connection, key)
         if fee is None:

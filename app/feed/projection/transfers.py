@@ -1,4 +1,4 @@
-"""Writing what follows from transfers' logs: the transfers, their evidence, sums and latencies."""
+"""Writes what follows from transfers' logs: the transfers, their evidence, sums and latencies."""
 
 from __future__ import annotations
 
@@ -37,46 +37,46 @@ from app.values.identifiers import ChainId, TransferId
 _STATE_VALUES: Final = attrgetter(*STATE_COLUMNS)
 
 CHUNK = 500
-"""Transfers folded at a time: bounds memory and the length of a statement."""
+"""Transfers projected at a time: bounds memory and the length of a statement."""
 
 
 States = Mapping[TransferId, TransferState]
 
 STATUSES_CHANGED: Final = HandedIn[[Sequence[Published], datetime]]("statuses_changed")
-"""Transfers are projected. Told: those that are at another status, and the time."""
+"""Called when transfers are projected, with those whose status changed, and the time."""
 
 _SILENT: Final = "gateway_tells_nothing"
 
 
 def publish_nothing(connection: Connection) -> None:
-    """From here on this transaction changes what is stored of transfers, and nothing about themselves."""
+    """Publish no more changes in this transaction, because it only changes how transfers are stored."""
     connection.execution_options(**{_SILENT: True})
 
 
 class Projections:
-    """Folds histories by the same facts about the network, each once, and keeps what they come to."""
+    """Projects histories by the same facts about the network, each once, and caches the results."""
 
     def __init__(self, facts: NetworkFacts) -> None:
         """
         :param facts: with the current validator sets of the source chains where refunds are prepared.
         """
         self.facts = facts
-        self._kept: dict[TransferId, tuple[TransferHistory, TransferState]] = {}
+        self._cached: dict[TransferId, tuple[TransferHistory, TransferState]] = {}
 
     def state_of(self, history: TransferHistory) -> TransferState:
-        """What :func:`transfer_state` says of a history with at least one acceptance."""
-        kept = self._kept.get(history.transfer_id)
-        if kept is not None and kept[0] is history:
-            return kept[1]
+        """The result of :func:`transfer_state` for a history with at least one acceptance."""
+        cached = self._cached.get(history.transfer_id)
+        if cached is not None and cached[0] is history:
+            return cached[1]
         state = transfer_state(history, self.facts)
-        self._kept[history.transfer_id] = history, state
+        self._cached[history.transfer_id] = history, state
         return state
 
 
 def project_again(
     connection: Connection, transfer_ids: Iterable[bytes], facts: NetworkFacts, now: datetime
 ) -> None:
-    """Fold transfers anew from their logs and write what changed."""
+    """Project transfers again from their logs and write what changed."""
     ids = list(dict.fromkeys(transfer_ids))
     if not ids:
         return
@@ -90,19 +90,19 @@ def project_again(
 def project(
     connection: Connection,
     transfers: Iterable[Sequence[Step]],
-    folds: Projections,
+    projections: Projections,
     now: datetime,
     *,
     again: bool = False,
 ) -> None:
-    """Fold the last of the steps of each transfer and write what changed, sums included.
+    """Project the last of the steps of each transfer and write what changed, including the sums.
 
-    :param again: the log's last entry may have changed them already.
+    :param again: whether the log's last entry may have changed them already.
     """
     known = [steps for steps in transfers if steps[-1].history.is_known]
-    told = with_signatures_aside(connection, known, folds.facts)
-    logged = without_needless(connection, (steps[-1].history for steps in told), folds.facts)
-    new = {history.transfer_id: folds.state_of(history) for history in in_turns(logged)}
+    merged = with_signatures_aside(connection, known, projections.facts)
+    logged = without_needless(connection, (steps[-1].history for steps in merged), projections.facts)
+    new = {history.transfer_id: projections.state_of(history) for history in in_turns(logged)}
     if not new:
         return
     old = with_evidence(connection, load_states(connection, new))
@@ -111,7 +111,7 @@ def project(
     for history in logged:
         if history.paid_ids != (paid_ids := withdraw_ids.paid_elsewhere(history.transfer_id)):
             paid_elsewhere[history.transfer_id] = paid_ids
-            new[history.transfer_id] = folds.state_of(replace(history, paid_ids=paid_ids))
+            new[history.transfer_id] = projections.state_of(replace(history, paid_ids=paid_ids))
     _write_rows(connection, old, new, withdraw_ids, logged)
     change = SharedChange()
     for transfer_id, state in in_turns(new.items()):
@@ -121,9 +121,9 @@ def project(
     _advance_chains(connection, new.values())
     _settle_chains(connection, (steps[-1].history for steps in known), new)
     if not connection.get_execution_options().get(_SILENT):
-        as_paid = [_as_paid(steps, paid_elsewhere) for steps in told]
-        _record(connection, as_paid, old, new, folds.facts, now, again=again)
-    project_again(connection, sorted(withdraw_ids.others_to_project(connection)), folds.facts, now)
+        as_paid = [_as_paid(steps, paid_elsewhere) for steps in merged]
+        _record(connection, as_paid, old, new, projections.facts, now, again=again)
+    project_again(connection, sorted(withdraw_ids.others_to_project(connection)), projections.facts, now)
 
 
 def _as_paid(steps: Sequence[Step], paid_elsewhere: Mapping[TransferId, PaidIds]) -> Sequence[Step]:
@@ -169,7 +169,7 @@ def _write_rows(
 def _write_transfers(
     connection: Connection, old: dict[TransferId, TransferState], new: dict[TransferId, TransferState]
 ) -> None:
-    """The rows of the transfers and of their blocks. Of those that are not in ``old`` nothing is there."""
+    """Write the rows of the transfers and of their blocks. Those that are not in ``old`` have no rows yet."""
     fresh = [state for transfer_id, state in new.items() if transfer_id not in old]
     append(connection, Transfer, [transfer_row(state) for state in fresh])
     append(connection, TransferBlock, [row for state in fresh for row in block_rows(state)])
@@ -190,7 +190,7 @@ def transfer_row(state: TransferState) -> dict[str, Any]:
 
 
 def block_rows(state: TransferState) -> Iterable[dict[str, Any]]:
-    """By chain the highest block of a transfer."""
+    """The rows of a transfer's highest block on each chain."""
     for chain_id, highest in state.blocks:
         yield {"transfer_id": state.transfer_id, "chain_id": chain_id, "highest": highest}
 
@@ -198,7 +198,7 @@ def block_rows(state: TransferState) -> Iterable[dict[str, Any]]:
 def _write_hashes(
     connection: Connection, old: dict[TransferId, TransferState], new: dict[TransferId, TransferState]
 ) -> None:
-    """The hashes that the row does not hold. Few transfers have any, so they are written anew."""
+    """Write the hashes that the transfer's row does not hold. Few transfers have any, so all are replaced."""
     if old:
         connection.execute(delete(TransferHash).where(is_one_of(connection, TransferHash.transfer_id, old)))
     rows = [row for state in new.values() for row in hash_rows(state)]
@@ -207,7 +207,7 @@ def _write_hashes(
 
 
 def hash_rows(state: TransferState) -> Iterable[dict[str, Any]]:
-    """The transactions of a transfer that its row does not name."""
+    """The rows of the transactions that the transfer's row does not name."""
     for tx_hash in state.other_hashes:
         yield {"transfer_id": state.transfer_id, "tx_hash": tx_hash}
 
@@ -238,7 +238,7 @@ def _write_basis(
 
 
 def refund_row(state: TransferState) -> dict[str, Any]:
-    """The evidence that is served of a transfer, which there must be."""
+    """The row of a transfer's evidence. The state must have evidence."""
     evidence = state.evidence
     assert evidence is not None  # noqa: S101  the caller selects those that have evidence
     return {
@@ -255,7 +255,7 @@ def _base64(values: Iterable[bytes]) -> list[str]:
 
 
 def latencies_of(states: Mapping[TransferId, TransferState]) -> dict[TransferId, Latency]:
-    """The latencies that states count for, of those that do."""
+    """The latencies of the states that have one."""
     return {i: latency for i, state in states.items() if (latency := latency_of(state)) is not None}
 
 
@@ -272,7 +272,7 @@ def _settle_chains(
     histories: Iterable[TransferHistory],
     new: Mapping[TransferId, TransferState],
 ) -> None:
-    """Of the transfers that are said to be on different chains, seldom any, let the send alone count."""
+    """Where events of a transfer disagree about its chains, which is rare, only count those of its send."""
     disputed: set[ChainId] = set()
     for history in histories:
         if not (chain_ids := history.disputed_chains()):
@@ -288,7 +288,7 @@ def _settle_chains(
 def write_account_entries(
     connection: Connection, before: Iterable[TransferState], after: Iterable[TransferState]
 ) -> None:
-    """Put the entries of ``after`` in the place of those of ``before``; what is in both is left alone."""
+    """Replace the entries of ``before`` by those of ``after``. Those in both are not written."""
     old, new = account_entries(before), account_entries(after)
     if gone := old - new:
         of_entry = (

@@ -1,4 +1,4 @@
-"""What has moved through the pools, and which base fees were reported?"""
+"""Reads the amounts that moved through the pools, and the reported base fees."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _OPENING = (Pool.liquidity_added, Pool.liquidity_sent, Pool.liquidity_relayed, P
 
 
 def load_counters(connection: Connection, pools: Collection[PoolKey]) -> dict[PoolKey, PoolCounters]:
-    """What events moved through those of the pools that they moved anything through."""
+    """The counters of what events moved through the pools. Pools without such events are left out."""
     of_chains = is_one_of(connection, PoolCounter.chain_id, {pool.chain_id for pool in pools})
     rows = connection.execute(select(PoolCounter.chain_id, PoolCounter.symbol, *_REPORTED).where(of_chains))
     found = {PoolKey(row[0], row[1]): PoolCounters(*row[2:]) for row in rows}
@@ -66,7 +66,7 @@ def load_counters(connection: Connection, pools: Collection[PoolKey]) -> dict[Po
 
 
 def load_pools_now(connection: Connection, pools: Collection[PoolKey]) -> dict[PoolKey, PoolCounters]:
-    """The counters of those pools that are configured: opening values and what events moved since."""
+    """The counters of the configured pools among these: opening values and what events moved since."""
     of_pool = (PoolCounter.chain_id == Pool.chain_id) & (PoolCounter.symbol == Pool.symbol)
     of_chains = is_one_of(connection, Pool.chain_id, {pool.chain_id for pool in pools})
     rows = connection.execute(
@@ -82,34 +82,34 @@ def load_pools_now(connection: Connection, pools: Collection[PoolKey]) -> dict[P
 
 
 def load_liquidity(connection: Connection, chain_id: ChainId) -> dict[str, PoolCounters]:
-    """What providers added to each pool of a chain and withdrew from it, by symbol."""
+    """The stored sums of what providers added to each pool of a chain and withdrew from it, by symbol."""
     columns = (PoolCounter.symbol, PoolCounter.added, PoolCounter.withdrawn)
     rows = connection.execute(select(*columns).where(PoolCounter.chain_id == chain_id))
     return {row.symbol: PoolCounters(added=row.added, withdrawn=row.withdrawn) for row in rows}
 
 
 class Part(Struct, frozen=True):
-    """A part of a chain's log of liquidity and withdraws: what may stand, or not, because of one change.
+    """A part of a chain's liquidity events: those that one change may make canonical, or no longer so.
 
-    :param from_block: all in this block and above; None: nothing is asked for by its block.
-    :param ids: besides, the events of these ids.
+    :param from_block: all in this block and above; None: none by their block.
+    :param ids: in addition, the events of these ids.
     """
 
     from_block: int | None = None
     ids: Collection[str] = ()
 
 
-def standing_liquidity(
+def canonical_liquidity(
     connection: Connection, chain_id: ChainId, part: Part | None = None, before: int | None = None
 ) -> dict[str, PoolCounters]:
-    """The sums of a chain's standing deposits and withdrawals, by symbol.
+    """The sums of a chain's canonical deposits and withdrawals, by symbol.
 
-    :param part: of these alone, at the cost of these alone; None: of all.
-    :param before: as they were before this position of the log.
+    :param part: only these events are read and summed; None: all.
+    :param before: the sums as they were before this position of the log.
     """
     sums: dict[str, PoolCounters] = defaultdict(PoolCounters)
-    for asked in [true()] if part is None else conditions_of(connection, chain_id, part):
-        for row in connection.execute(_sums(connection, chain_id, asked, before)):
+    for condition in [true()] if part is None else conditions_of(connection, chain_id, part):
+        for row in connection.execute(_sums(connection, chain_id, condition, before)):
             added = row.type == LiquidityAdded.type
             sums[row.symbol] += (
                 PoolCounters(added=row.amount) if added else PoolCounters(withdrawn=row.amount)
@@ -118,7 +118,7 @@ def standing_liquidity(
 
 
 def conditions_of(connection: Connection, chain_id: ChainId, part: Part) -> Iterator[ColumnElement[bool]]:
-    """Conditions of which each event of the part fulfils one."""
+    """Conditions for the events of the part. Each event meets exactly one of them."""
     lower: ColumnElement[bool] = true()
     if part.from_block is not None:
         yield Event.block >= part.from_block
@@ -129,32 +129,32 @@ def conditions_of(connection: Connection, chain_id: ChainId, part: Part) -> Iter
 
 
 def _sums(
-    connection: Connection, chain_id: ChainId, asked: ColumnElement[bool], before: int | None
+    connection: Connection, chain_id: ChainId, condition: ColumnElement[bool], before: int | None
 ) -> Select[Any]:
-    """By type and symbol, the sums of those that stand of the chain's liquidity events asked for.
+    """The sums of the chain's canonical liquidity events that meet a condition, by type and symbol.
 
-    The database adds them up, in one walk from the end of the log: on the way it knows the lowest block that
-    any later reorg reaches. Neither the log nor the reorgs are held in this process. Reorgs from before the
-    first of the events reach none of them and are not walked through.
+    The database sums them in one pass from the end of the log, with the lowest block that any later reorg
+    reaches. This process holds neither the log nor the reorgs. Reorgs from before the first of the events
+    reach none of them and are left out.
     """
-    walked = _walked(connection, chain_id, asked, before)
+    walked = _walked(connection, chain_id, condition, before)
     from_block = case((walked.c.type == _REORG, walked.c.block))
     reached_from = func.min(from_block).over(order_by=walked.c.seq.desc()).label("reached_from")
-    told = select(walked, reached_from).subquery().c
-    stands = or_(told.block.is_(None), told.reached_from.is_(None), told.block < told.reached_from)
+    last = select(walked, reached_from).subquery().c
+    canonical = or_(last.block.is_(None), last.reached_from.is_(None), last.block < last.reached_from)
     return (
-        select(told.type, told.symbol, exact_sum(cast(told.amount, ExactInteger)).label("amount"))
-        .where(told.type.in_(LIQUIDITY), stands)
-        .group_by(told.type, told.symbol)
+        select(last.type, last.symbol, exact_sum(cast(last.amount, ExactInteger)).label("amount"))
+        .where(last.type.in_(LIQUIDITY), canonical)
+        .group_by(last.type, last.symbol)
     )
 
 
 def _walked(
-    connection: Connection, chain_id: ChainId, asked: ColumnElement[bool], before: int | None
+    connection: Connection, chain_id: ChainId, condition: ColumnElement[bool], before: int | None
 ) -> Subquery:
-    """The liquidity events asked for, each as it was told last, and the reorgs that may reach any of them."""
+    """The liquidity events that meet a condition, as reported last, and the reorgs that may reach them."""
     of_chain = Event.chain_id == chain_id
-    # By what is no column of an index, so that SQLite finds the events by their block.
+    # An expression that no index has, so that SQLite finds the events by their block.
     so_far = true() if before is None else Event.seq + 0 < before
     symbol, amount = _of_body(connection, "symbol"), _of_body(connection, "amount")
     liquidity = (
@@ -162,11 +162,11 @@ def _walked(
         .where(
             of_chain,
             Event.type.in_(LIQUIDITY),
-            asked,
+            condition,
             so_far,
             IS_NOT_RETRACTED,
             IS_NOT_AHEAD,
-            ~_told_again(before),
+            ~_reported_again(before),
         )
         .cte()
     )
@@ -181,8 +181,8 @@ def _walked(
     return union_all(select(liquidity), reorgs).subquery()
 
 
-def _told_again(before: int | None) -> Exists:
-    """Whether the log has the same liquidity event once more, later than it and before this position."""
+def _reported_again(before: int | None) -> Exists:
+    """Whether the log has the same liquidity event again, later and before this position."""
     later = aliased(Event)
     return exists().where(
         later.event_id == Event.event_id,
@@ -194,25 +194,25 @@ def _told_again(before: int | None) -> Exists:
 
 
 def load_volumes(connection: Connection, minutes: Collection[VolumeKey]) -> dict[VolumeKey, int]:
-    """The volumes of pools by the minute, of those minutes that have any.
+    """The volumes of pools by the minute. Minutes without any are left out.
 
-    A statement a pool, so that both databases find the minutes by the primary key.
+    There is one statement for each pool, so that both databases find the minutes by the primary key.
     """
     of_pools: dict[PoolKey, list[int]] = defaultdict(list)
     for chain_id, symbol, minute in minutes:
         of_pools[PoolKey(chain_id, symbol)].append(minute)
     found: dict[VolumeKey, int] = {}
-    for (chain_id, symbol), asked in of_pools.items():
+    for (chain_id, symbol), wanted in of_pools.items():
         of_pool = (PoolVolume.chain_id == chain_id, PoolVolume.symbol == symbol)
-        for start in range(0, len(asked), CHUNK):
-            chunk = is_one_of(connection, PoolVolume.minute, asked[start : start + CHUNK])
+        for start in range(0, len(wanted), CHUNK):
+            chunk = is_one_of(connection, PoolVolume.minute, wanted[start : start + CHUNK])
             rows = connection.execute(select(PoolVolume.minute, PoolVolume.amount).where(*of_pool, chunk))
             found |= {(chain_id, symbol, row.minute): row.amount for row in rows}
     return found
 
 
 def _of_body(connection: Connection, name: str) -> ColumnElement[Any]:
-    """A text of the event's body."""
+    """A text field of the event's body."""
     if connection.dialect.name == "postgresql":
         return func.json_extract_path_text(cast(Event.body, JSON), name, type_=Text)
     return func.json_extract(Event.body, f"$.{name}", type_=Text)
@@ -222,7 +222,7 @@ IS_FEE: Final = text("type = 'fee.updated'")  # spelled like the partial index, 
 
 
 def counting_fees(connection: Connection, routes: Iterable[RouteKey]) -> dict[RouteKey, tuple[datetime, str]]:
-    """Time and id of the event whose fee counts, for those of the routes that have one."""
+    """Time and id of the event whose fee counts, for each of the routes that has one."""
     route = (ReportedFee.symbol, ReportedFee.src_chain_id, ReportedFee.dst_chain_id)
     rows = connection.execute(
         select(*route, ReportedFee.at, ReportedFee.event_id).where(tuple_(*route).in_(list(routes)))
@@ -234,12 +234,12 @@ def counting_fees(connection: Connection, routes: Iterable[RouteKey]) -> dict[Ro
 
 
 def latest_fee(connection: Connection, route: RouteKey) -> FeeUpdated | None:
-    """The latest standing fee event of a route, however many were ever reported. One index read."""
+    """The latest canonical fee event of a route. One index read, however many were reported."""
     counts = (IS_FEE, Event.subject == subject_of_route(route), IS_NOT_AHEAD, IS_NOT_RETRACTED)
     newest = connection.scalar(select(Event.at).where(*counts).order_by(Event.at.desc()).limit(1))
     if newest is None:
         return None
-    # The database may sort ids otherwise than the rule does.
+    # The database may sort ids in another order than the rule.
     rows = connection.execute(
         select(Event.event_id, Event.type, Event.body).where(*counts, Event.at == newest)
     )
@@ -248,12 +248,12 @@ def latest_fee(connection: Connection, route: RouteKey) -> FeeUpdated | None:
 
 
 def old_fees(connection: Connection, before: datetime) -> Sequence[int]:
-    """Positions in the log of the fees that were reported of times before this one."""
+    """Positions in the log of the fees whose time is before this one."""
     return connection.scalars(select(Event.seq).where(IS_FEE, Event.at < before)).all()
 
 
 def outranked_fees(connection: Connection, positions: Collection[int]) -> list[Row[*tuple[Any, ...]]]:
-    """Of the fees at these positions the entries that are older than the one that counts for their route."""
+    """The entries at these positions that are older than the fee that counts for their route."""
     rows = connection.execute(
         select(Event.__table__).where(is_one_of(connection, Event.seq, positions)).order_by(Event.seq)
     ).all()
@@ -263,5 +263,5 @@ def outranked_fees(connection: Connection, positions: Collection[int]) -> list[R
 
 
 def routes_with_fees(connection: Connection) -> set[RouteKey]:
-    """The routes that a fee was ever reported of."""
+    """The routes that a fee was ever reported for."""
     return set(map(route_of_subject, connection.scalars(select(Event.subject).where(IS_FEE).distinct())))

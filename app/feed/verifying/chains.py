@@ -15,7 +15,7 @@ from app.feed.projection.chains import WITHDRAWS, project_validators, project_wi
 from app.feed.projection.sums import find_progress, highest_of, newest_of
 from app.feed.projection.transfers import project_again
 from app.feed.queries.chains import load_chain_events
-from app.feed.queries.pools import latest_fee, load_liquidity, standing_liquidity
+from app.feed.queries.pools import canonical_liquidity, latest_fee, load_liquidity
 from app.feed.queries.retractions import every_retraction, every_target
 from app.feed.services.retract import rebuild_retracted
 from app.feed.verifying.mismatches import Difference, Values, differences, rows_of
@@ -120,7 +120,7 @@ def _liquidity(connection: Connection, chain_id: ChainId) -> Iterator[Difference
             for symbol, sums in found.items()
             if sums.added or sums.withdrawn
         ]
-        for found in (load_liquidity(connection, chain_id), standing_liquidity(connection, chain_id))
+        for found in (load_liquidity(connection, chain_id), canonical_liquidity(connection, chain_id))
     )
     return differences(PoolCounter, stored, expected)
 

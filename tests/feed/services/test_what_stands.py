@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 
 from app.db.engine import reading, writing
 from app.estimates.models import PoolCounter
-from app.feed.queries.pools import load_liquidity, standing_liquidity
+from app.feed.queries.pools import canonical_liquidity, load_liquidity
 from app.feed.services.retract import NothingToRetract, retract_ids
 from app.network.pools import PoolCounters
 from app.refunds.queries import load_histories
@@ -88,7 +88,7 @@ def test_as_in_memory(gateway: Gateway, told: list[dict[str, Any]], batch: int) 
     with reading(gateway.engine) as connection:
         for chain in (ChainId(1), ChainId(2)):
             expected = {name: sums for name, sums in liquidity(connection, chain).items() if sums}
-            assert standing_liquidity(connection, chain) == expected
+            assert canonical_liquidity(connection, chain) == expected
             columns = (PoolCounter.symbol, PoolCounter.added, PoolCounter.withdrawn)
             rows = connection.execute(select(*columns).where(PoolCounter.chain_id == chain))
             kept = {row[0]: PoolCounters(added=row[1], withdrawn=row[2]) for row in rows}
