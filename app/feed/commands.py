@@ -153,7 +153,7 @@ class _Differed:
 
 @contextmanager
 def _transfers(length: int) -> Iterator[Callable[[int], None]]:
-    """A progress bar on a terminal, and a function that is told how many transfers are done besides."""
+    """A progress bar on a terminal: yields a function to call with the number of further transfers done."""
     done = 0
     with _progress(length, "transfers") as advance_to:
 
@@ -248,8 +248,8 @@ def prune_log(before: str, dry_run: bool) -> None:
         say(line)
 
 
-def _pruning_in_words(found: Pruning, asked: datetime, dry_run: bool) -> Iterator[str]:
-    if found.before < asked:
+def _pruning_in_words(found: Pruning, requested: datetime, dry_run: bool) -> Iterator[str]:
+    if found.before < requested:
         yield (
             f"transfers since {found.before.isoformat()} are kept: answers need them (latencies of 7 days, "
             "current epochs of pools)"
@@ -266,7 +266,7 @@ def _pruning_in_words(found: Pruning, asked: datetime, dry_run: bool) -> Iterato
         yield f"  pool {symbol} on chain {chain_id} keeps their amounts: {sums}"
     for kind, count in sorted(found.others.items()):
         yield f"  {grouped(count)} events about {kind} that decide nothing any more"
-    for reason, count in sorted(found.kept.items()):
+    for reason, count in sorted(found.retained.items()):
         yield f"kept although finished and old: {grouped(count)} ({reason})"
 
 
@@ -303,16 +303,16 @@ def backfill(status: bool, again: bool, rows: int, pause: float) -> None:
         if status:
             say(f"{each.name}: {_words(before.get(each.name))} ({each.about})")
             continue
-        told = time.monotonic()
+        reported_at = time.monotonic()
 
-        def tell(progress: Any, name: str = each.name) -> None:
-            nonlocal told
-            if time.monotonic() - told > SAY_SECONDS or sys.stderr.isatty():
-                told = time.monotonic()
+        def report(progress: Any, name: str = each.name) -> None:
+            nonlocal reported_at
+            if time.monotonic() - reported_at > SAY_SECONDS or sys.stderr.isatty():
+                reported_at = time.monotonic()
                 say(f"{name}: {_words(progress)}", err=True)
 
         try:
-            done = run_backfill(database, each, rows=rows, pause_seconds=pause, again=again, progress=tell)
+            done = run_backfill(database, each, rows=rows, pause_seconds=pause, again=again, progress=report)
         except NoEventLog as refused:
             raise Refusal(str(refused)) from None
         say(f"{each.name}: {_words(done)}")

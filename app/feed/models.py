@@ -21,7 +21,7 @@ from app.values.identifiers import BlockNumber, ChainId, TransferId
 
 
 class TransferBlock(Base):
-    """The highest block that events of a transfer stand in, by chain: what a reorg may hit."""
+    """The highest block of a transfer's events, by chain: what a reorg may reach."""
 
     __tablename__ = "transfer_blocks"
     __table_args__ = (Index("ix_transfer_blocks_chain_id_highest", "chain_id", "highest"),)
@@ -91,7 +91,7 @@ class PrunedChain(Base):
 
     chain_id: Mapped[ChainId] = mapped_column(Uint64, primary_key=True, autoincrement=False)
     highest_block: Mapped[BlockNumber | None] = mapped_column(BigInteger)
-    newest_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="of those that stood")
+    newest_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="of the canonical ones")
 
 
 class GrownDatabase(Base):

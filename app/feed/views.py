@@ -45,7 +45,7 @@ MAX_LINES: Final = 100_000
 """Lines of one body: about a minute's work. Proxies wait that long."""
 
 SILENCE_SECONDS: Final = 30
-"""How long to wait for the next byte. Without a limit, a dead connection would be kept for ever."""
+"""How long to wait for the next byte. Without a limit, a dead connection would stay open for ever."""
 
 _CHUNK: Final = 64 * 1024
 _GZIP: Final = 16 + zlib.MAX_WBITS
@@ -53,7 +53,7 @@ _AGAIN: Final = "earlier lines may have been accepted, and may be sent again"
 
 
 def lines_of_request() -> Iterator[bytes]:
-    """The lines of the body of the current request, read as they are asked for.
+    """The lines of the body of the current request, read as they are needed.
 
     :raises UnsupportedFormat: at once, for another type or encoding.
     :raises TooLarge: while reading, at the first byte or line beyond the limits.
@@ -178,7 +178,7 @@ _LARGEST: Final = 2**63 - 1
 
 @asks.get("/refund-requests", provide_automatic_options=False)
 def get_refund_requests() -> Response:
-    """The asks behind one, of the chains that the token is for."""
+    """The refund requests after a given one, for the chains of the token."""
     token = bearer()
     page = user_requests(current(Database), token.scope, _after())
     return private_answer({"err": None} | page.as_json())

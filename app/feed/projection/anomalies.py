@@ -1,4 +1,4 @@
-"""Keeping the table of anomalies equal to what holds now."""
+"""Updates the table of anomalies to those that hold now."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def sync_rotation_anomalies(
 
 
 def raise_two_contents(connection: Connection, event: Event, now: datetime) -> None:
-    """Note that an id came with other content. The refused content itself is not kept."""
+    """Store that an id came with other content. The refused content itself is not stored."""
     subject = Subject.event(event)
     first = first_raised(connection, subject.name)
     anomaly = Anomaly(

@@ -1,4 +1,4 @@
-"""Folding what is reported about chains: how far they are read, their validators, reorgs."""
+"""Projects what is reported about chains: how far they are read, their validators, reorgs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from app.feed.projection.sums import advance, find_newest, go_back
 from app.feed.projection.transfers import project_again
 from app.feed.queries.chains import (
     accepted_of_chain,
+    canonical_of_chain,
     is_reported_from_block,
     load_chain_events,
     load_progress,
-    standing_of_chain,
     transfers_from_block,
 )
 from app.feed.queries.log import latest_rotation
@@ -47,7 +47,7 @@ _REFUND_OPEN = (
 
 
 def project_chain_readings(connection: Connection, accepted: Iterable[ChainEvent]) -> None:
-    """Note blocks and times of events about chains."""
+    """Store blocks and times of events about chains."""
     readings: dict[ChainId, ChainReading] = {}
     for event in accepted:
         reading = ChainReading(event.block, event.at)
@@ -56,10 +56,10 @@ def project_chain_readings(connection: Connection, accepted: Iterable[ChainEvent
 
 
 def project_validators(connection: Connection, chain_id: ChainId, now: datetime) -> None:
-    """Let the chain's latest standing set count, and judge its open refunds again."""
+    """Use the chain's latest canonical validator set, and validate its open refunds again."""
     events = load_chain_events(connection, chain_id, [ValidatorsUpdated.type])
-    standing = sorted(cast("list[ValidatorsUpdated]", events), key=lambda e: e.order)
-    rotations = [(event, reported_set(event, version)) for version, event in enumerate(standing, start=1)]
+    canonical = sorted(cast("list[ValidatorsUpdated]", events), key=lambda e: e.order)
+    rotations = [(event, reported_set(event, version)) for version, event in enumerate(canonical, start=1)]
     if rotations:
         _write_set(connection, *rotations[-1])
     else:
@@ -72,9 +72,9 @@ def project_validators(connection: Connection, chain_id: ChainId, now: datetime)
 def project_new_validators(
     connection: Connection, chain_id: ChainId, reported: Iterable[ValidatorsUpdated], now: datetime
 ) -> None:
-    """As :func:`project_validators`, after some sets began to stand, which they did not before.
+    """Do what :func:`project_validators` does after some sets became canonical.
 
-    Nearly always they come after all others in the chain's order. Then these are not read.
+    Nearly always they come after all others in the chain's order. Then the others are not read.
     """
     latest, version = latest_rotation(connection, chain_id)
     new = sorted(reported, key=lambda event: event.order)
@@ -92,7 +92,7 @@ def project_new_validators(
 
 
 def reported_set(event: ValidatorsUpdated, version: int) -> ValidatorSet:
-    """The validators that an event tells of."""
+    """The validators that an event names."""
     addresses = (parse_evm_address(signer) or b"" for signer in event.signers)
     return ValidatorSet.of(event.chain_id, version, zip(addresses, event.powers, strict=True))
 
@@ -109,7 +109,7 @@ def _write_set(connection: Connection, event: ValidatorsUpdated, members: Valida
 
 
 def project_accepted_withdraws(connection: Connection, accepted: Iterable[ChainEvent], now: datetime) -> None:
-    """Note the withdraw ids of those of the events that use one up."""
+    """Store the withdraw ids that the events use up."""
     ids: dict[ChainId, set[str]] = defaultdict(set)
     for event in accepted:
         if isinstance(event, WITHDRAWS) and event.withdraw_id is not None:
@@ -119,21 +119,21 @@ def project_accepted_withdraws(connection: Connection, accepted: Iterable[ChainE
 
 
 def project_withdraws(connection: Connection, chain_id: ChainId, part: Part | None, now: datetime) -> None:
-    """Note which withdraw ids are used up on the chain, and judge again the refunds whose requests have them.
+    """Store the withdraw ids that are used up on the chain, and project again the refunds that have them.
 
-    :param part: of the chain's log, what may have changed; None: all of it.
+    :param part: the part of the chain's log that may have changed; None: all of it.
     """
     types = (WithdrawDone.type, LiquidityWithdrawn.type)
     conditions = [None] if part is None else conditions_of(connection, chain_id, part)
     accepted = [
-        each for asked in conditions for each in accepted_of_chain(connection, chain_id, types, asked)
+        each for condition in conditions for each in accepted_of_chain(connection, chain_id, types, condition)
     ]
-    # What is ahead of the clock is not among the accepted, and was noted if it counted before.
+    # Events ahead of the clock are not among the accepted. Their ids were stored if they counted before.
     event_ids = {logged.event.id for logged in accepted}.union(() if part is None else part.ids)
     before = used_by_events(connection, chain_id, event_ids)
     after = {
         event.id: UsedId(event.withdraw_id, event.ref_id if isinstance(event, WithdrawDone) else None)
-        for logged in standing_of_chain(connection, chain_id, accepted)
+        for logged in canonical_of_chain(connection, chain_id, accepted)
         if isinstance(event := logged.event, WITHDRAWS) and event.withdraw_id is not None
     }
     gone = [event_id for event_id in before if before[event_id] != after.get(event_id)]
@@ -150,14 +150,14 @@ def has_open_refunds(connection: Connection, chain_ids: Collection[int]) -> bool
 
 
 def validate_open_refunds(connection: Connection, chain_ids: Collection[int], now: datetime) -> None:
-    """Fold again the refunds whose answer depends on these chains' validators or contracts."""
+    """Project again the refunds whose answer depends on these chains' validators or contracts."""
     if affected := _open_refunds(connection, chain_ids):
         project_again(connection, affected, load_network_facts(connection), now)
 
 
 def _open_refunds(connection: Connection, chain_ids: Collection[int]) -> list[bytes]:
-    """Of refunds that are over: those paid by one of several requests. Which one that was says what others
-    are answered that have the same withdraw id."""
+    """Open refunds, those with quarantined signatures, and finished ones that one of several requests paid:
+    which one that was decides the answers of others with the same withdraw id."""
     return [
         *transfers_in_status(connection, chain_ids, _REFUND_OPEN),
         *transfers_with_aside(connection, chain_ids),
@@ -166,9 +166,9 @@ def _open_refunds(connection: Connection, chain_ids: Collection[int]) -> list[by
 
 
 def project_reorganisation(connection: Connection, reorg: ChainReorged, seq: int, now: datetime) -> None:
-    """Go back to the block before the reorg and fold again everything that the orphaned blocks touched.
+    """Go back to the block before the reorg and project again everything that the orphaned blocks touched.
 
-    The reorg itself is in the log already, and what stands follows from the log
+    The reorg itself is in the log already, which decides what is canonical
     (docs/interface.md#reorgs).
 
     :param seq: its position in the log.
@@ -184,7 +184,7 @@ def project_reorganisation(connection: Connection, reorg: ChainReorged, seq: int
 
 
 def project_from_block(connection: Connection, chain_id: ChainId, block: int, now: datetime) -> None:
-    """Fold again everything but liquidity that events of the chain at this block or above contribute to."""
+    """Project again all but liquidity that events of the chain at this block or above contribute to."""
     if is_reported_from_block(connection, chain_id, block, ValidatorsUpdated.type):
         project_validators(connection, chain_id, now)
     reached = transfers_from_block(connection, chain_id, block)

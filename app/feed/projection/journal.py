@@ -153,7 +153,7 @@ class Journal:
         )
 
     def _merge_with_rows(self, connection: Connection) -> None:
-        """Have what this transaction has told of a transfer already lead to where it is now."""
+        """Let the changes that this transaction already wrote of a transfer lead to its present status."""
         firsts: dict[TransferId, _Entry] = {}
         for each in self._entries:
             if not each.place.is_later:

@@ -79,7 +79,7 @@ def follow_window(connection: Connection, now: datetime) -> None:
 
 
 def recount(connection: Connection, now: datetime) -> None:
-    """Count anew, from the records: after something else than the feed has written or deleted some.
+    """Count again from the records, after something else than the feed has written or deleted some.
 
     The caller is the only writer.
     """

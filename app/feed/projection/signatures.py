@@ -1,4 +1,4 @@
-"""Signatures beside the folded log: kept aside while nobody current made them, left out when not needed."""
+"""Signatures outside the projected log: quarantined while no current validator made them, or not needed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from app.transfers.validation import LogEntry
 def quarantine(
     connection: Connection, refused: Iterable[RefundSigned], reporter: str, received_at: datetime
 ) -> None:
-    """Keep refused signatures that may turn out right, at most ``MAX_ASIDE`` of a transfer."""
+    """Store refused signatures that may become valid, at most ``MAX_ASIDE`` of a transfer."""
     of_transfer: dict[bytes, dict[tuple[str, bytes], RefundSigned]] = defaultdict(dict)
     for event in refused:
         of_transfer[event.transfer_id][event.id, event.signature] = event
@@ -53,14 +53,14 @@ def quarantine(
 def with_signatures_aside(
     connection: Connection, transfers: Sequence[Sequence[Step]], facts: NetworkFacts
 ) -> list[Sequence[Step]]:
-    """The steps of transfers, and one more for each signature that was kept aside and is right by now.
+    """The steps of transfers, and one more for each quarantined signature that is valid by now.
 
-    These are taken into the log. The caller is the only writer.
+    Those signatures are added to the log. The caller is the only writer.
     """
-    # Nothing can be said of a signature before its request is known: most transfers have none.
-    asked = [steps[-1].history.transfer_id for steps in transfers if steps[-1].history.has_request]
+    # A signature cannot be validated before its request is known, and most transfers have none.
+    requested = [steps[-1].history.transfer_id for steps in transfers if steps[-1].history.has_request]
     aside: dict[bytes, list[AsideRow]] = defaultdict(list)
-    for row in load_aside(connection, asked) if asked else ():
+    for row in load_aside(connection, requested) if requested else ():
         aside[row.transfer_id].append(row)
     return [
         [*steps, *_take_aside(connection, rows, steps[-1].history, facts)]
@@ -76,13 +76,13 @@ def _take_aside(
     for row in rows:
         event = RefundSigned(id=row.event_id, at=row.at, transfer_id=row.transfer_id, signature=row.signature)
         if any(logged.event.id == event.id and logged.chains is None for logged in history.log):
-            _forget(connection, row)
+            _delete_aside(connection, row)
         elif signature_refusal(event, history, facts) is None:
             seq = load_positions(connection).last_seq + 1
             latest = latest_acceptances(connection, [event.key]).get(event.key)
             entry = LogEntry(seq, 0 if latest is None else latest.occurrence + 1, event)
             append(connection, [entry], row.reporter, row.received_at)
-            _forget(connection, row)
+            _delete_aside(connection, row)
             history = history.with_log([*history.log, Logged(seq, event)])
             yield Step(Place(seq), history)
 
@@ -90,7 +90,7 @@ def _take_aside(
 def without_needless(
     connection: Connection, histories: Iterable[TransferHistory], facts: NetworkFacts
 ) -> list[TransferHistory]:
-    """The histories without the signatures that are not needed, which is noted."""
+    """The histories without the signatures that are not needed. Those are stored as not needed."""
     found = list(histories)
     left_out = {history.transfer_id: not_needed(history, facts) for history in found}
     rows = [
@@ -103,7 +103,7 @@ def without_needless(
     return [without(history, left_out[history.transfer_id]) for history in found]
 
 
-def _forget(connection: Connection, row: AsideRow) -> None:
+def _delete_aside(connection: Connection, row: AsideRow) -> None:
     table = SignatureAside
     connection.execute(
         delete(table).where(
@@ -115,7 +115,7 @@ def _forget(connection: Connection, row: AsideRow) -> None:
 
 
 def project_all_signatures(connection: Connection, transfer_ids: Iterable[bytes]) -> None:
-    """Leave nothing out the next time these transfers are folded: what counted may stand no longer."""
+    """Leave no signature out of the next projection of these transfers: others may no longer be canonical."""
     connection.execute(
         delete(SignatureNotNeeded).where(SignatureNotNeeded.transfer_id.in_(list(transfer_ids)))
     )

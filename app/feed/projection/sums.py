@@ -1,4 +1,4 @@
-"""Adding to the sums that many transfers share: pools, volumes, courses, how far chains were read."""
+"""Adds to the sums that many transfers share: pools, volumes, trends, how far chains were read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.estimates.models import PoolCounter, PoolVolume
 from app.feed.projection.anomalies import validate_pools
 from app.feed.queries.chains import (
     HEADS,
-    highest_standing_block,
+    highest_canonical_block,
     last_reorg,
     load_progress,
     logged_readings,
@@ -33,27 +33,27 @@ from app.transfers.queries.trends import SPANS, SpanKey, load_trends
 from app.transfers.reorganisations import ChainReading
 from app.values.identifiers import BlockNumber, ChainId, PoolKey
 
-_FORGOTTEN_AT_ONCE: Final = 500
+_DELETED_AT_ONCE: Final = 500
 
 _OF_CHAINS: Final = tuple(each.type for each in EVENT_CLASSES.values() if issubclass(each, ChainEvent))
 """Types of the events of chains that may have a block."""
 
 
 def apply_shared(connection: Connection, change: SharedChange, now: datetime) -> None:
-    """Add a change to the pools' counters, epoch volumes and courses. The caller is the only writer."""
+    """Add a change to the pools' counters, epoch volumes and trends. The caller is the only writer."""
     if counters := {key: moved for key, moved in change.counters.items() if moved}:
         _apply_counters(connection, counters)
         validate_pools(connection, counters, now)
     if volumes := {key: amount for key, amount in change.volumes.items() if amount}:
         apply_volumes(connection, volumes)
-    if courses := {key: change for key, change in change.courses.items() if change}:
-        apply_trends(connection, courses)
+    if trends := {key: change for key, change in change.courses.items() if change}:
+        apply_trends(connection, trends)
 
 
 def take_out(connection: Connection, change: SharedChange) -> None:
-    """Subtract what transfers contributed that are about to be folded anew in this transaction.
+    """Subtract what transfers contributed that are projected again later in this transaction.
 
-    Pools are judged when that is added again.
+    Pools are validated when that is added again.
     """
     if change.counters:
         _apply_counters(connection, change.counters)
@@ -81,15 +81,15 @@ def apply_volumes(connection: Connection, moved: Mapping[VolumeKey, int]) -> Non
 
 
 def apply_trends(connection: Connection, moved: Mapping[TrendKey, Trends], sign: int = 1) -> None:
-    """Add to what became of transfers, by the hour and by the day; with -1 subtract.
+    """Add to the trends of transfers by the hour and by the day; with a sign of -1 subtract.
 
-    Spans of which nothing is left have no row. The caller is the only writer.
+    Spans without counts have no row. The caller is the only writer.
     """
     add_to_spans(connection, spans_of(moved, sign))
 
 
 def spans_of(moved: Mapping[TrendKey, Trends], sign: int = 1) -> dict[SpanKey, Trends]:
-    """The same by the spans that are counted."""
+    """The same by the spans that trends are stored for."""
     sums: dict[SpanKey, Trends] = defaultdict(Trends)
     for key, change in moved.items():
         for hours in SPANS:
@@ -98,28 +98,28 @@ def spans_of(moved: Mapping[TrendKey, Trends], sign: int = 1) -> dict[SpanKey, T
 
 
 def add_to_spans(connection: Connection, moved: Mapping[SpanKey, Trends]) -> None:
-    """Add to what is counted of spans. The caller is the only writer."""
+    """Add to the trends of spans. The caller is the only writer."""
     sums: dict[SpanKey, Trends] = defaultdict(Trends)
     for span, change in moved.items():
         sums[span].add(change)
     for span, known in load_trends(connection, sums).items():
         sums[span].add(known)
-    kept = {span: counts for span, counts in sums.items() if counts}
-    upsert(connection, TrendCount, [{**span._asdict(), **asdict(counts)} for span, counts in kept.items()])
-    _remove_trends(connection, sums.keys() - kept.keys())
+    left = {span: counts for span, counts in sums.items() if counts}
+    upsert(connection, TrendCount, [{**span._asdict(), **asdict(counts)} for span, counts in left.items()])
+    _remove_trends(connection, sums.keys() - left.keys())
 
 
 def _remove_trends(connection: Connection, spans: Collection[SpanKey]) -> None:
-    """Delete rows by their keys: to look for empty ones would read the table, which only grows."""
+    """Delete rows by their keys. A search for empty ones would read the table, which only grows."""
     key = tuple_(*(getattr(TrendCount, name) for name in SpanKey._fields))
     keys = sorted(spans)
-    for start in range(0, len(keys), _FORGOTTEN_AT_ONCE):
-        some = keys[start : start + _FORGOTTEN_AT_ONCE]
+    for start in range(0, len(keys), _DELETED_AT_ONCE):
+        some = keys[start : start + _DELETED_AT_ONCE]
         connection.execute(delete(TrendCount).where(key.in_(some)))
 
 
 def advance(connection: Connection, readings: Mapping[ChainId, ChainReading]) -> None:
-    """Note how far chains have been read. A block never goes down here."""
+    """Store how far chains have been read. A block never goes down here."""
     if not readings:
         return
     known = load_progress(connection, list(readings))
@@ -138,19 +138,19 @@ def advance(connection: Connection, readings: Mapping[ChainId, ChainReading]) ->
 
 
 def go_back(connection: Connection, chain_id: ChainId, from_block: BlockNumber) -> None:
-    """Note that a chain was read up to the block before a reorg: nothing at or above it stands any more."""
+    """Store the block before a reorg as the highest one read: all at or above the reorg's is orphaned."""
     _write_highest(connection, chain_id, _before(from_block))
 
 
 def find_progress(connection: Connection, chain_id: ChainId) -> None:
-    """Find anew how far a chain was read, when what showed it may no longer do (docs/interface.md#reorgs)."""
+    """Find again how far a chain was read, as events may count no longer (docs/interface.md#reorgs)."""
     find_newest(connection, chain_id)
     _write_highest(connection, chain_id, highest_of(connection, chain_id))
 
 
 def highest_of(connection: Connection, chain_id: ChainId) -> BlockNumber | None:
     """The highest block up to which a chain was read, from the log."""
-    found = [highest_standing_block(connection, chain_id, event_type) for event_type in _OF_CHAINS]
+    found = [highest_canonical_block(connection, chain_id, event_type) for event_type in _OF_CHAINS]
     found.append(pruned_up_to(connection, chain_id))
     if (from_block := last_reorg(connection, chain_id)) is not None:
         found.append(_before(from_block))
@@ -159,7 +159,7 @@ def highest_of(connection: Connection, chain_id: ChainId) -> BlockNumber | None:
 
 
 def find_newest(connection: Connection, chain_id: ChainId) -> None:
-    """Find anew when the newest event of a chain happened, when what showed it may no longer do."""
+    """Find again when the newest event of a chain happened, as events may count no longer."""
     newest = newest_of(connection, chain_id)
     of_chain = ChainProgress.chain_id == chain_id
     if newest is None:
@@ -170,7 +170,7 @@ def find_newest(connection: Connection, chain_id: ChainId) -> None:
 
 
 def newest_of(connection: Connection, chain_id: ChainId) -> datetime | None:
-    """When the newest event of a chain happened, from the log; None where nothing of it is there."""
+    """When the newest event of a chain happened, from the log; None where the log has none."""
     readings = (logged_readings(connection, chain_id), pruned_readings(connection))
     times = [found[chain_id].newest_at for found in readings if chain_id in found]
     return _newest_of_transfers(connection, chain_id, max(times, default=None))
@@ -179,9 +179,9 @@ def newest_of(connection: Connection, chain_id: ChainId) -> datetime | None:
 def _newest_of_transfers(
     connection: Connection, chain_id: ChainId, known: datetime | None
 ) -> datetime | None:
-    """The newest time of a standing event of a transfer on the chain, or the known one if later.
+    """The newest time of a canonical event of a transfer on the chain, or the known one if later.
 
-    The newest standing event of a transfer is no later than the transfer's ``updated_at``.
+    The newest canonical event of a transfer is no later than the transfer's ``updated_at``.
     """
     found = [] if known is None else [known]
     offset = 0
@@ -198,7 +198,7 @@ def _newest_of_transfers(
 def _highest_of_transfers(
     connection: Connection, chain_id: ChainId, known: BlockNumber | None
 ) -> BlockNumber | None:
-    """The highest block that a standing event of a transfer has on the chain, or the known one if higher."""
+    """The highest block that a canonical event of a transfer has on the chain, or the known one if higher."""
     found = [] if known is None else [known]
     offset = 0
     while seen := transfers_by_block(connection, chain_id, known, offset):

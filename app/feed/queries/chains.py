@@ -1,5 +1,5 @@
-"""How far has each chain been read, which reorganisations, events and heads of it are in the log, and which
-transfers have a block of it?"""
+"""Reads how far each chain was read, its reorganisations, events and heads in the log, and the transfers
+that have a block of it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PAGE = 500
 
 
 def last_reorg(connection: Connection, chain_id: ChainId) -> BlockNumber | None:
-    """The first block that the chain's latest standing reorg took back."""
+    """The first block that the chain's latest canonical reorg orphaned."""
     return connection.scalar(
         select(Event.block)
         .where(IS_REORG, Event.chain_id == chain_id, IS_NOT_RETRACTED)
@@ -44,27 +44,27 @@ def last_reorg(connection: Connection, chain_id: ChainId) -> BlockNumber | None:
 def load_chain_events(
     connection: Connection, chain_id: ChainId, types: Iterable[str], symbol: str | None = None
 ) -> list[ChainEvent]:
-    """The standing events of some types about one chain, in the order of the log."""
+    """The canonical events of some types about one chain, in the order of the log."""
     accepted = accepted_of_chain(connection, chain_id, types)
     if symbol is not None:
         accepted = [each for each in accepted if getattr(each.event, "symbol", None) == symbol]
-    return [logged.event for logged in standing_of_chain(connection, chain_id, accepted)]
+    return [logged.event for logged in canonical_of_chain(connection, chain_id, accepted)]
 
 
 def accepted_of_chain(
     connection: Connection,
     chain_id: ChainId,
     types: Iterable[str],
-    asked: ColumnElement[bool] | None = None,
+    condition: ColumnElement[bool] | None = None,
 ) -> list[Logged[ChainEvent]]:
     """The latest acceptance of each event of some types about one chain, in the order of the log.
 
-    :param asked: of these alone; None: of all.
+    :param condition: only events that meet it; None: all.
     """
     rows = connection.execute(
         select(Event.seq, Event.event_id, Event.type, Event.body)
         .where(Event.chain_id == chain_id, Event.type.in_(list(types)), IS_NOT_AHEAD)
-        .where(true() if asked is None else asked)
+        .where(true() if condition is None else condition)
         .order_by(Event.seq)
     )
     latest: dict[str, Logged[ChainEvent]] = {}
@@ -74,10 +74,10 @@ def accepted_of_chain(
     return list(latest.values())
 
 
-def standing_of_chain(
+def canonical_of_chain(
     connection: Connection, chain_id: ChainId, accepted: list[Logged[ChainEvent]]
 ) -> list[Logged[ChainEvent]]:
-    """Of the latest acceptances of events about one chain those that stand."""
+    """The canonical ones of the latest acceptances of events about one chain."""
     if not accepted:
         return []
     blocks = [logged.event.block for logged in accepted if logged.event.block is not None]
@@ -87,7 +87,7 @@ def standing_of_chain(
         reorgs = load_reorgs(connection, {chain_id: reach})
     retracted = retracted_keys(connection, dict.fromkeys(logged.event.key for logged in accepted))
     seqs = [reorg.seq for reorg in reorgs]
-    # From each of them on, the lowest block that a later one reaches.
+    # For each reorg, the lowest block that it or a later one reaches.
     lowest = [*accumulate((reorg.from_block for reorg in reversed(reorgs)), min)][::-1]
 
     def is_orphaned(logged: Logged[ChainEvent]) -> bool:
@@ -101,10 +101,10 @@ def standing_of_chain(
     ]
 
 
-def highest_standing_block(connection: Connection, chain_id: ChainId, event_type: str) -> int | None:
-    """The highest block that a standing event of this type has on the chain.
+def highest_canonical_block(connection: Connection, chain_id: ChainId, event_type: str) -> int | None:
+    """The highest block that a canonical event of this type has on the chain.
 
-    Searched from the top, a page at a time: events that no longer stand are the exception.
+    Searched from the top, a page at a time: events that are not canonical are rare.
     """
     offset = 0
     while True:
@@ -120,8 +120,8 @@ def highest_standing_block(connection: Connection, chain_id: ChainId, event_type
             Logged(row.seq, cast("ChainEvent", decode_event(row.event_id, row.type, row.body)))
             for row in rows
         ]
-        standing = standing_of_chain(connection, chain_id, accepted)
-        blocks = [logged.event.block for logged in standing if logged.event.block is not None]
+        canonical = canonical_of_chain(connection, chain_id, accepted)
+        blocks = [logged.event.block for logged in canonical if logged.event.block is not None]
         if blocks or len(rows) < PAGE:
             return max(blocks, default=None)
         offset += PAGE
@@ -131,7 +131,7 @@ HEADS = 100
 
 
 def load_progress(connection: Connection, chain_ids: Collection[ChainId]) -> dict[ChainId, ChainReading]:
-    """How far those of the chains were read that were read at all."""
+    """How far each of the chains was read. Chains that were never read are left out."""
     rows = connection.execute(
         select(ChainProgress.__table__).where(is_one_of(connection, ChainProgress.chain_id, chain_ids))
     )
@@ -141,9 +141,11 @@ def load_progress(connection: Connection, chain_ids: Collection[ChainId]) -> dic
 def transfers_by_block(
     connection: Connection, chain_id: ChainId, above: BlockNumber | None, offset: int
 ) -> Sequence[Row[TransferId, BlockNumber]]:
-    """A page of the transfers that were seen above a block of the chain, with their highest, descending.
+    """A page of the transfers with events above a block of the chain, with the highest block, descending.
 
-    Those whose send is known; None: all of these.
+    Only those whose send is known.
+
+    :param above: None: any block.
     """
     seen = select(TransferBlock.transfer_id, TransferBlock.highest).where(TransferBlock.chain_id == chain_id)
     if above is not None:
@@ -160,9 +162,9 @@ def transfers_by_block(
 def transfers_by_update(
     connection: Connection, chain_id: ChainId, since: datetime | None, offset: int
 ) -> Sequence[Row[TransferId, datetime]]:
-    """A page of the transfers on the chain that changed after a time, or ever, the last changed first.
+    """A page of the transfers on the chain that changed after a time, or at any, the last changed first.
 
-    Those whose send is known.
+    Only those whose send is known.
     """
     on_chain = exists().where(
         TransferBlock.transfer_id == Transfer.transfer_id, TransferBlock.chain_id == chain_id
@@ -178,10 +180,7 @@ def transfers_by_update(
 
 
 def logged_readings(connection: Connection, chain_id: ChainId | None = None) -> dict[ChainId, ChainReading]:
-    """The newest time of each chain, or of one, that the log has events about that no operator retracted.
-
-    Without a block.
-    """
+    """The newest time of the events that no operator retracted, of each chain or of one. Without a block."""
     of_chain = Event.chain_id.is_not(None) if chain_id is None else Event.chain_id == chain_id
     rows = connection.execute(
         select(Event.chain_id, func.max(Event.at).label("newest_at"))
@@ -209,7 +208,7 @@ def transfers_from_block(connection: Connection, chain_id: ChainId, block: int) 
 
 
 def chains_of_transfers(connection: Connection, transfer_ids: Collection[bytes]) -> set[ChainId]:
-    """Both chains of each of the transfers, as far as they are known."""
+    """The known chains of the transfers, sources and destinations."""
     both = select(Transfer.src_chain_id, Transfer.dst_chain_id).where(Transfer.transfer_id.in_(transfer_ids))
     return {chain_id for row in connection.execute(both) for chain_id in row if chain_id is not None}
 
@@ -258,22 +257,22 @@ def lowest_head(connection: Connection, reporter: str, chain_id: ChainId) -> Blo
 
 
 def highest_head(connection: Connection, reporter: str, chain_id: ChainId) -> HeadEntry | None:
-    """The highest of a reporter's heads of a chain that counts; None where there is none."""
+    """The highest of a reporter's heads of a chain that counts; None where none does."""
     row = connection.execute(_HIGHEST, {"reporter": reporter, "chain_id": chain_id}).one_or_none()
     return None if row is None or row.block is None else HeadEntry(row.block, row.seq, row.at)
 
 
 def who_reports_heads(connection: Connection) -> list[tuple[str, ChainId]]:
-    """Each reporter with each chain of which the log has a head of it."""
-    told = select(Event.reporter, Event.chain_id).where(IS_HEAD).distinct()
-    return sorted((row[0], row[1]) for row in connection.execute(told) if row[1] is not None)
+    """Each reporter with each chain that it has a head of in the log."""
+    pairs = select(Event.reporter, Event.chain_id).where(IS_HEAD).distinct()
+    return sorted((row[0], row[1]) for row in connection.execute(pairs) if row[1] is not None)
 
 
 class OutOfReach(Struct, frozen=True):
     """A reporter's heads of a chain that are more than ``depth`` below its newest one.
 
-    Earlier in the log and no later in time. They are also that far below the second highest of its heads: a
-    single wrong one, which an operator retracts, leaves those before it.
+    They are earlier in the log and no later in time. They are also that far below the second highest of its
+    heads: so a single wrong head, which an operator retracts, does not remove those before it.
     """
 
     reporter: str
@@ -282,7 +281,7 @@ class OutOfReach(Struct, frozen=True):
     depth: int
 
     def count(self, connection: Connection) -> int:
-        """How many there are."""
+        """The number of these heads."""
         return len(connection.scalars(OUT_OF_REACH, self.bounds).all())
 
     @property

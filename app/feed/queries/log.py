@@ -23,7 +23,7 @@ from app.values.identifiers import ChainId
 PAGE: Final = 500
 
 _AT_ONCE: Final = (ChainReorged.type, EventsRetracted.type)
-"""Types that count whatever their time is (``domain.transfer.events.is_ahead``)."""
+"""Types that count whatever their time is (``reorganisations.is_ahead``)."""
 
 _NEWEST_RECEIPT = select(log.Event.received_at).order_by(log.Event.seq.desc()).limit(1)
 
@@ -104,7 +104,7 @@ def taken_from(
 
 
 def load_events(connection: Connection, keys: Iterable[EventKey]) -> Iterator[Event]:
-    """The events of these keys, each once, with all that is told of them."""
+    """The events of these keys, each once, as reported last."""
     for acceptance in latest_acceptances(connection, keys).values():
         yield acceptance.event
 
@@ -166,7 +166,7 @@ def events_at(connection: Connection, positions: Collection[int]) -> list[Event]
 
 
 def latest_rotation(connection: Connection, chain_id: ChainId) -> tuple[ValidatorsUpdated | None, int]:
-    """The rotation whose set is in force, with all that is reported of it, and how many stand up to it.
+    """The rotation whose set is in force, as reported last, and the number of canonical ones up to it.
 
     0 where the opening set is in force.
     """

@@ -158,7 +158,7 @@ def pruned_contents(connection: Connection, keys: Iterable[EventKey]) -> dict[Ev
 def pruned_targets(connection: Connection, targets: Iterable[tuple[str | None, str]]) -> frozenset[str]:
     """Those of the ids that belong to a pruned event.
 
-    :param targets: subjects and ids; without a subject, whatever the id belongs to counts.
+    :param targets: subjects and ids; without a subject, an id of any subject counts.
     """
     wanted: dict[bytes, list[tuple[str | None, str]]] = defaultdict(list)
     for subject, event_id in targets:
@@ -166,8 +166,8 @@ def pruned_targets(connection: Connection, targets: Iterable[tuple[str | None, s
     digests, event = list(wanted), table.PrunedEvent
     found: set[str] = set()
     for start in range(0, len(digests), CHUNK):
-        asked = is_one_of(connection, event.id_digest, digests[start : start + CHUNK])
-        for row in connection.execute(select(event.id_digest, event.subject_digest).where(asked)):
+        named = is_one_of(connection, event.id_digest, digests[start : start + CHUNK])
+        for row in connection.execute(select(event.id_digest, event.subject_digest).where(named)):
             for subject, event_id in wanted[row.id_digest]:
                 if subject is None or row.subject_digest in (b"", subject_digest(subject)):
                     found.add(event_id)
@@ -181,7 +181,7 @@ def last_pruned_of(connection: Connection, reporter: str) -> datetime | None:
 
 
 def pruned_up_to(connection: Connection, chain_id: ChainId) -> int | None:
-    """The highest block of a chain in which a pruned event stands."""
+    """The highest block of a chain that has a canonical pruned event."""
     return connection.scalar(
         select(table.PrunedChain.highest_block).where(table.PrunedChain.chain_id == chain_id)
     )
@@ -223,7 +223,7 @@ class LogPositions(Struct, frozen=True):
     last_seq: int
     """Of the newest acceptance there ever was, pruned ones included."""
     last_reversal: int
-    """Of the newest reorg or retraction: whatever was accepted later stands."""
+    """Position of the newest reorg or retraction. All that was accepted later is canonical."""
     any_pruned: bool
     """Whether any transfer was ever pruned."""
 

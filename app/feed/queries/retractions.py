@@ -25,15 +25,15 @@ _COVERED = select(
 def targets_are_noted(connection: Connection) -> bool:
     """Whether ``retraction_targets`` has all that the retractions in the log name. Two index reads.
 
-    Code of before the table, which may run beside this, does not write it. The newest
-    retraction always stands.
+    Code from before the table, which may still run, does not write it. The newest retraction
+    is always canonical.
     """
     noted, newest = connection.execute(_COVERED).one()
     return (noted or 0) >= (newest or 0)
 
 
 def every_retraction(connection: Connection) -> list[Retraction]:
-    """All of them, whether or not they stand, with what each names: read from the log."""
+    """All retractions in the log, canonical or not, with what each names."""
     rows = connection.execute(
         select(Event.seq, Event.event_id, Event.type, Event.body).where(
             Event.chain_id.is_(None), Event.type == EventsRetracted.type
@@ -58,7 +58,7 @@ def named_by(connection: Connection, logged: Collection[Logged[EventsRetracted]]
 def _targets(
     logged: Logged[EventsRetracted], accepted: Mapping[str, Mapping[EventKey, int]]
 ) -> Collection[EventKey]:
-    """One that does not say what its targets are about names whatever had their ids before it."""
+    """The targets of a retraction. Without subjects it names all earlier events with their ids."""
     targets, subjects = logged.event.targets, logged.event.subjects
     if subjects is not None:
         return [EventKey(*key) for key in zip(subjects, targets, strict=True)]
@@ -72,8 +72,8 @@ def retractions_naming(
 ) -> list[Retraction]:
     """The retractions that name these events or any of these subjects, those that name these, and so on.
 
-    Whether or not they stand, in the order of the log. Each with the targets by which it was found. What
-    others were retracted is not read.
+    Canonical or not, in the order of the log, each with the targets by which it was found. Other targets
+    are not read.
     """
     if not targets_are_noted(connection):
         return every_retraction(connection)
@@ -81,13 +81,13 @@ def retractions_naming(
     conditions: list[ColumnElement[bool]] = [*_naming(connection, keys)]
     if subjects:
         conditions.append(is_one_of(connection, RetractionTarget.subject, subjects))
-    asked: set[EventKey] = set()
+    searched: set[EventKey] = set()
     while conditions:
         for row in _rows(connection, conditions):
             known = found.setdefault(row.seq, (EventKey(OPERATORS, row.retraction_id), set()))
             known[1].add(EventKey(row.subject, row.event_id))
-        new = {key for key, _ in found.values()} - asked
-        asked |= new
+        new = {key for key, _ in found.values()} - searched
+        searched |= new
         conditions = [*_naming(connection, new)]
     return [Retraction(seq, *found[seq]) for seq in sorted(found)]
 
@@ -108,8 +108,8 @@ def _rows(
 
 
 def affected_by(connection: Connection, keys: Iterable[EventKey]) -> set[EventKey]:
-    """These events and, where they are retractions, what those name, and so on: what may stand now, or no
-    longer does, because these do."""
+    """These events and, where they are retractions, the events that those name, and so on: all that these
+    events may have made canonical, or no longer so."""
     affected: set[EventKey] = set()
     new = set(keys)
     while new:

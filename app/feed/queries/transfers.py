@@ -1,4 +1,4 @@
-"""What is projected of these transfers, which signatures are kept aside, and which anomalies were raised?"""
+"""Reads the projections of transfers, their quarantined signatures, and the anomalies raised for them."""
 
 from __future__ import annotations
 
@@ -139,14 +139,14 @@ AsideRow = Row[*tuple[Any, ...]]
 
 
 def load_aside(connection: Connection, transfer_ids: Collection[bytes]) -> Sequence[AsideRow]:
-    """The signatures kept aside of these transfers, in an order that does not depend on their arrival."""
+    """The quarantined signatures of these transfers, in an order that does not depend on their arrival."""
     table = SignatureAside
     of_transfers = select(table.__table__).where(is_one_of(connection, table.transfer_id, transfer_ids))
     return connection.execute(of_transfers.order_by(table.at, table.event_id, table.signature)).all()
 
 
 def count_aside(connection: Connection, transfer_ids: Collection[bytes]) -> dict[bytes, int]:
-    """How many are kept aside of each of the transfers that has any."""
+    """The number of quarantined signatures of each of the transfers that has any."""
     table = SignatureAside
     counted = select(table.transfer_id, func.count()).where(
         is_one_of(connection, table.transfer_id, transfer_ids)
@@ -155,7 +155,7 @@ def count_aside(connection: Connection, transfer_ids: Collection[bytes]) -> dict
 
 
 def transfers_with_aside(connection: Connection, src_chain_ids: Collection[int]) -> Sequence[bytes]:
-    """The transfers from these chains of which signatures are kept aside."""
+    """The transfers from these chains that have quarantined signatures."""
     aside = select(SignatureAside.transfer_id)
     return connection.scalars(
         select(Transfer.transfer_id).where(
@@ -167,7 +167,7 @@ def transfers_with_aside(connection: Connection, src_chain_ids: Collection[int])
 def latest_not_needed(
     connection: Connection, events: Collection[RefundSigned]
 ) -> dict[EventKey, LatestAcceptance]:
-    """Of these events those whose acceptances are left out of the folded log."""
+    """The acceptances of these events that are left out of the projected log."""
     rows = connection.execute(
         select(Event.event_id, Event.seq, Event.occurrence, Event.type, Event.body)
         .join(SignatureNotNeeded, SignatureNotNeeded.seq == Event.seq)

@@ -63,7 +63,7 @@ def every_chain(connection: Connection) -> list[ChainId]:
 
 
 def every_chain_read(connection: Connection) -> list[ChainId]:
-    """The chains that were read: those, and the chains of which transfers alone tell."""
+    """The chains that were read: those, and the chains that only transfers name."""
     return _chains(connection, (*_OF_CHAINS, *_READ_BY_TRANSFERS))
 
 

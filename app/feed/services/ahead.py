@@ -1,4 +1,4 @@
-"""Events ahead of the clock: nothing follows from them until their time (docs/interface.md#ahead)."""
+"""Events ahead of the clock: they have no effect until their time (docs/interface.md#ahead)."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ _log = logging.getLogger(__name__)
 
 
 def settle(connection: Connection, now: datetime) -> None:
-    """Let count what is due, and no longer what turns out to be ahead. The caller is the only writer.
+    """Let due events count, and events that are ahead not any more. The caller is the only writer.
 
-    The latter where a clock that was far ahead was corrected: what came by it is at the end of the log. One
-    that was ahead by no more than reporters' clocks may be is let be.
+    Events turn out to be ahead where this server's clock was far ahead and was corrected: they are at the end
+    of the log. Nothing is done where it was ahead by no more than reporters' clocks may be.
     """
     newest = newest_receipt(connection)
     if newest is not None and newest > now + MAX_AHEAD:
@@ -71,10 +71,10 @@ def settle(connection: Connection, now: datetime) -> None:
 
 
 def settle_what_is_due(database: Database) -> None:
-    """Let count what is due, for an answer before which nothing was written since.
+    """Let due events count before an answer, as no write may have done it since they are due.
 
-    To know that nothing is costs a read that all share for a moment. No answer fails because of this: where
-    the database does, what the answer itself reads says so.
+    The check is one read, which is cached for a moment for all answers. No answer fails because of this:
+    where the database fails, the answer's own read reports it.
     """
     try:
         first, _ = database.cached.run_read(first_ahead, lambda: database.public.run_read(first_ahead))
@@ -106,21 +106,21 @@ def _insert(connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]]) -> No
 def project_around(
     connection: Connection, events: Iterable[Event], change: Callable[[], None], now: datetime
 ) -> None:
-    """Make a change by which some events count that did not, or no longer do, and fold again what follows."""
+    """Make a change by which some events begin or cease to count, and project again what depends on them."""
     affected = _Affected()
     for event in events:
         affected.note(event)
     parts = affected.parts()
-    stood = pools.sums_of_parts(connection, parts)
+    before = pools.sums_of_parts(connection, parts)
     change()
-    pools.move_liquidity(connection, stood, pools.sums_of_parts(connection, parts), now)
+    pools.move_liquidity(connection, before, pools.sums_of_parts(connection, parts), now)
     for chain_id, part in parts.items():
         chains.project_withdraws(connection, chain_id, part, now)
     _project_again(connection, affected, now)
 
 
 class _Affected(Struct):
-    """What has to be folded again because some events stand now, or no longer do."""
+    """What has to be projected again because some events began or ceased to count."""
 
     transfers: set[bytes] = field(default_factory=set)
     liquidity: dict[ChainId, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -148,7 +148,7 @@ class _Affected(Struct):
                 self.validators.add(event.chain_id)
 
     def parts(self) -> dict[ChainId, Part]:
-        """What of the chains' logs of liquidity may stand now, or no longer does."""
+        """The parts of the chains' liquidity events that may have begun or ceased to count."""
         return {
             chain_id: Part(self.orphaned.get(chain_id), self.liquidity.get(chain_id, ()))
             for chain_id in sorted(self.orphaned.keys() | self.liquidity.keys())
@@ -156,7 +156,7 @@ class _Affected(Struct):
 
 
 def _project_again(connection: Connection, affected: _Affected, now: datetime) -> None:
-    """Fold all but liquidity."""
+    """Project all but liquidity."""
     for chain_id in sorted(affected.validators):
         chains.project_validators(connection, chain_id, now)
     if affected.routes:
@@ -165,7 +165,7 @@ def _project_again(connection: Connection, affected: _Affected, now: datetime) -
         chains.project_from_block(connection, chain_id, from_block, now)
     transfers = sorted(affected.transfers)
     for start in range(0, len(transfers), CHUNK):
-        # An event may have been all that put a transfer on a chain, with a block or without.
+        # One event, with a block or without, may have been the only one of a transfer on a chain.
         of_chunk = log.TransferBlock.transfer_id.in_(transfers[start : start + CHUNK])
         affected.chains |= set(connection.scalars(select(log.TransferBlock.chain_id).where(of_chunk)))
         affected.chains |= chains_of_transfers(connection, transfers[start : start + CHUNK])

@@ -42,12 +42,12 @@ class Backfill(Struct, frozen=True):
 
 
 def list_transfers(connection: Connection, after: bytes, rows: int, now: datetime) -> Range | None:
-    """Fold those transfers anew that code from before revision 0017 wrote while that was running."""
+    """Project again the transfers that code from before revision 0017 wrote while that was running."""
     return _project(connection, next_incomplete(connection, after, rows, IS_UNLISTED), now)
 
 
 def settle_transfers(connection: Connection, after: bytes, rows: int, now: datetime) -> Range | None:
-    """Fold those transfers anew whose end was written by code from before revision 0042."""
+    """Project again the transfers whose end was written by code from before revision 0042."""
     return _project(connection, next_incomplete(connection, after, rows, IS_UNSETTLED), now)
 
 
@@ -64,7 +64,7 @@ def _project(connection: Connection, found: Sequence[tuple[bytes, bool]], now: d
 
 def record_statuses(connection: Connection, after: bytes, rows: int, now: datetime) -> Range | None:
     """Write what the journal of statuses lacks, which code from before revision 0043 changed while that was
-    running. The journal begins now: who comes again from before is told what each status is."""
+    running. The journal begins now. Clients that reconnect from before it get each current status."""
     if not after:
         begin_now(connection, now)
     ids = [transfer_id for transfer_id, _ in next_incomplete(connection, after, rows, false())]
@@ -123,8 +123,8 @@ def run_backfill(
 
     :param rows: of a range.
     :param pause_seconds: between two ranges.
-    :param again: begin anew, also where it has ended.
-    :param progress: told after each range.
+    :param again: start from the beginning, even where it has ended.
+    :param progress: called after each range.
     """
     while True:
         with writing(database.engine) as connection:

@@ -1,8 +1,8 @@
 """Heads of chains that no answer rests on any more leave the log by themselves.
 
-How far a chain was read follows from its highest standing head and its last reorganisation: an earlier, lower
-head adds nothing to a later, higher one, whatever is reorganised. What a reorganisation may still reach is
-retained all the same, so that an operator may retract the newest
+How far a chain was read follows from its highest canonical head and its last reorganisation. An earlier,
+lower head adds nothing to a later, higher one in any reorganisation. Heads that a reorganisation may still
+reach are retained all the same, so that an operator may retract the newest
 (docs/decisions/0009-pruning.md#heads).
 """
 
@@ -54,15 +54,15 @@ def drop(connection: Connection, these: OutOfReach, most: int) -> int:
 
 
 def dropped_before(
-    connection: Connection, told: Iterable[Event], reporter: str, depth: int
+    connection: Connection, reported: Iterable[Event], reporter: str, depth: int
 ) -> frozenset[EventKey]:
-    """Of heads that the log does not have those that its reporter told before, as far as can be known.
+    """The heads missing in the log that its reporter has probably reported before.
 
-    They lie below everything that it has of the chain, out of reach of reorganisations.
+    They are below all that the log has of the chain, out of reach of reorganisations.
     """
     if reporter == FROM_FILES:  # what had left the log before is not in the file
         return frozenset()
-    heads = [each for each in told if isinstance(each, ChainHead) and each.block is not None]
+    heads = [each for each in reported if isinstance(each, ChainHead) and each.block is not None]
     progress = load_progress(connection, {head.chain_id for head in heads}) if heads else {}
     low: dict[ChainId, list[ChainHead]] = {}
     for head in heads:

@@ -33,7 +33,7 @@ BATCH = 1_000
 """Lines in one transaction: large enough to share its cost, small enough that other writers wait little."""
 
 PART = 500
-"""Events that are judged and written at once."""
+"""Events that are validated and written at once."""
 
 HOLD_SECONDS = 0.2
 """After so long a batch gives the writer's lock back before its next part: an operator may wait for it."""
@@ -129,7 +129,7 @@ def ingest_lines(
     it counts as accepted is committed; when it raises, sending the lines again is harmless. A batch
     is read to its end before its transaction is begun: no writer waits for another's network.
 
-    :param reporter: the name kept with every event: of the ingest token, or ``cli``.
+    :param reporter: the name stored with every event: of the ingest token, or ``cli``.
     :param progress: called after each batch with the number of its lines.
     :param types: the event types that can be read from this kind of sender.
     :param scope: what this sender may report of them; the rest is refused, line by line.
@@ -194,9 +194,9 @@ def ingest_events_within(
     result, now = IngestResult(), database.clock()
     for start in range(0, len(events), BATCH):
         batch = enumerate(events[start : start + BATCH], start=start + 1)
-        judged = [validated_by_time(ReadLine(number, event), now) for number, event in batch]
-        result.refused += [line for line in judged if isinstance(line, RefusedLine)]
-        if readable := [line for line in judged if isinstance(line, ReadLine)]:
+        validated = [validated_by_time(ReadLine(number, event), now) for number, event in batch]
+        result.refused += [line for line in validated if isinstance(line, RefusedLine)]
+        if readable := [line for line in validated if isinstance(line, ReadLine)]:
             result.add(_take(connection, deque(_parts(readable)), reporter, database, intake))
     return result
 
@@ -237,9 +237,9 @@ def _take(
     *,
     seconds: float = math.inf,
 ) -> IngestResult:
-    """Load what is known, judge, write: one part of the batch after the other, each taken from ``parts``.
+    """Load what is known, validate and write the parts of the batch, each taken from ``parts``.
 
-    :param seconds: what is left after so long stays there.
+    :param seconds: parts that are left after this time stay there.
     """
     result, now = IngestResult(), database.clock()
     until = time.monotonic() + seconds
@@ -292,7 +292,7 @@ class Cursor(Struct, frozen=True):
 
 
 def report(database: Database, intake: Intake, token: IngestToken, lines: Iterable[bytes]) -> IngestResult:
-    """Take a feed of lines from the token's bearer; each event keeps the token's name.
+    """Take a feed of lines from the token's bearer; each event is stored with the token's name.
 
     What is outside the token's scope is refused line by line. When this returns, what it counts as
     accepted is committed.

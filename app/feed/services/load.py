@@ -1,4 +1,4 @@
-"""Loading what is known about the events of one segment, before any of them is judged."""
+"""Loads what is known about the events of one segment, before any of them is validated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from sqlalchemy import Connection
 
 from app.credentials.ingest_token import OWN_REPORTERS
-from app.feed.queries.chains import load_progress, standing_of_chain
+from app.feed.queries.chains import canonical_of_chain, load_progress
 from app.feed.queries.log import count_rotations, latest_acceptances, taken_from
 from app.feed.queries.pruned import (
     load_positions,
@@ -55,10 +55,10 @@ def load_known(
     max_reorg_blocks: int,
     reporter: str,
 ) -> Known:
-    """Everything that judging these events asks for. What none of them needs is not read.
+    """Everything that is needed to validate these events. What none of them needs is not read.
 
-    :param events: one segment: between two barriers.
-    :param reporter: who reports them. The gateway's own may tell any number: they may bring a log back.
+    :param events: one segment, between two barriers.
+    :param reporter: who reports them. The gateway's own may report any number, as they may restore a log.
     """
     positions = load_positions(connection)
     about_transfers = [event for event in events if isinstance(event, TransferEvent)]
@@ -109,7 +109,7 @@ def _acceptances(
 def _latest_of(
     events: Iterable[TransferEvent], histories: Mapping[bytes, TransferHistory]
 ) -> dict[EventKey, LatestAcceptance]:
-    """The latest acceptances of events about transfers: their transfers' logs are at hand."""
+    """The latest acceptances of events about transfers, from the histories that are loaded already."""
     wanted: dict[bytes, set[str]] = defaultdict(set)
     for event in events:
         wanted[event.transfer_id].add(event.id)
@@ -124,7 +124,7 @@ def _latest_of(
 
 
 def _pruned(connection: Connection, events: Iterable[Event], transfer_ids: Collection[bytes]) -> Pruned:
-    """What was pruned of the transfers, of their events, and of what retractions name."""
+    """The pruned ones of the transfers, of their events, and of the events that retractions name."""
     transfers = pruned_transfers(connection, transfer_ids)
     keys = [e.key for e in events if isinstance(e, TransferEvent) and e.transfer_id in transfers]
     targets = [target for e in events if isinstance(e, EventsRetracted) for target in _targets(e)]
@@ -155,8 +155,8 @@ def _orphaned(
     retracted = retracted_keys(connection, others)
     orphaned = {key for key, seq in others.items() if seq <= retracted.get(key, 0)}
     for chain_id, accepted in of_chain.items():
-        standing = {logged.event.id for logged in standing_of_chain(connection, chain_id, accepted)}
-        orphaned |= {logged.event.key for logged in accepted if logged.event.id not in standing}
+        canonical = {logged.event.id for logged in canonical_of_chain(connection, chain_id, accepted)}
+        orphaned |= {logged.event.key for logged in accepted if logged.event.id not in canonical}
     return frozenset(orphaned)
 
 

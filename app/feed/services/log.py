@@ -29,7 +29,7 @@ _COMPLAINT = (
 
 
 class NoEventLog(RuntimeError):
-    """Work on the log was asked of a database without one; the message says what to do."""
+    """Work on the log was requested of a database without one; the message says what to do."""
 
 
 def refuse_grown(connection: Connection) -> None:
@@ -139,7 +139,7 @@ def _note_targets(connection: Connection, entries: Iterable[LogEntry]) -> None:
 
 
 def note_every_target(connection: Connection) -> int:
-    """Note anew what every retraction in the log names; how many there are."""
+    """Store again what every retraction in the log names. Returns the number of retractions."""
     retractions = every_retraction(connection)
     connection.execute(delete(log.RetractionTarget))
     _insert(connection, retractions)

@@ -46,29 +46,29 @@ OTHERS: Final = 500
 """Events about no transfer in one transaction."""
 
 PAUSE_SECONDS: Final = 0.02
-"""Between two turns, so that reporters who wait for theirs get it on SQLite too, where nobody queues."""
+"""Between two turns, so that waiting reporters get theirs on SQLite too, which has no queue."""
 
 
 class Pruning(Struct):
-    """What is removed, or would be."""
+    """What was removed, or would be."""
 
     before: datetime
-    """The time in effect: the one asked for, or the earlier one from which on events are needed."""
+    """The time in effect: the requested one, or the earlier one since when events are needed."""
     transfers: Counter[TransferHistoryStatus] = field(default_factory=Counter)
     events: int = 0
     oldest: datetime | None = None
     newest: datetime | None = None
     """Times of the first and the last event of any of them."""
     moved: dict[PoolKey, PoolCounters] = field(default_factory=dict)
-    """What they moved through the pools, which goes on to count."""
-    kept: Counter[str] = field(default_factory=Counter)
-    """Finished and old, and kept all the same: how many for which reason."""
+    """What they moved through the pools, which still counts."""
+    retained: Counter[str] = field(default_factory=Counter)
+    """The number of finished and old transfers that are retained, by reason."""
     others: Counter[str] = field(default_factory=Counter)
-    """Of what is about no transfer and decides nothing any more, how many events of which kind."""
+    """The number of events about no transfer that decide nothing any more, by kind."""
 
     def add(self, batch: _Batch) -> None:
         """Count a batch in."""
-        self.kept.update(batch.kept.values())
+        self.retained.update(batch.retained.values())
         for state in batch.states.values():
             self.transfers[state.status] += 1
         for events, oldest, newest in batch.spans.values():
@@ -85,22 +85,22 @@ class Pruning(Struct):
 
 
 class _Batch:
-    """Some finished transfers, judged within one transaction."""
+    """Some finished transfers, checked in one transaction."""
 
     def __init__(self, connection: Connection, ids: Sequence[bytes], before: datetime) -> None:
         old = {i: span for i, span in event_spans(connection, ids).items() if span.newest < before}
-        self.kept = _kept(connection, list(old))
-        self.spans = {i: span for i, span in old.items() if i not in self.kept}
+        self.retained = _retained(connection, list(old))
+        self.spans = {i: span for i, span in old.items() if i not in self.retained}
         self.states = load_states(connection, self.spans)
         self.change = SharedChange()
         for state in self.states.values():
             self.change.add(state)
 
 
-def _kept(connection: Connection, ids: Sequence[bytes]) -> dict[TransferId, str]:
-    """Of old and finished transfers those that an operator may still have to look at, and why."""
-    kept = dict.fromkeys(transfers_with_retractions(connection, ids), "has retracted events")
-    return kept | dict.fromkeys(transfers_with_open_anomalies(connection, ids), "has an open anomaly")
+def _retained(connection: Connection, ids: Sequence[bytes]) -> dict[TransferId, str]:
+    """The old and finished transfers that an operator may still have to check, each with the reason."""
+    retained = dict.fromkeys(transfers_with_retractions(connection, ids), "has retracted events")
+    return retained | dict.fromkeys(transfers_with_open_anomalies(connection, ids), "has an open anomaly")
 
 
 def prune(
@@ -115,14 +115,14 @@ def prune(
 ) -> Pruning:
     """Remove transfers that are finished and whose last event happened before a time, with their events.
 
-    Each batch is a transaction of its own, so that the feed and the answers go on in between, and a run
-    that was ended in any way is simply started again. What the transfers moved through the pools goes on
-    to count, also in a replay; their ids are known for ever.
+    Each batch is a transaction of its own, so that the feed and the answers go on in between, and an
+    interrupted run can be started again. What the transfers moved through the pools still counts, also in a
+    replay. Their ids are known for ever.
 
-    The audit says that it began before anything goes, and at the end what went: a run that was ended in
-    between leaves its trace, too.
+    The audit log has a record before anything is removed, and one at the end with what was removed. So an
+    interrupted run leaves a record, too.
 
-    :param before: anything later than what answers still need is cut to that; see ``needed_since``.
+    :param before: at most the time since when answers need events; see ``needed_since``.
     :param dry_run: change nothing, and report what would be removed.
     :param progress: called after each batch with the number of transfers looked at.
     """
@@ -147,7 +147,7 @@ def prune(
 def _prune_batch(
     database: Database, found: Pruning, status: TransferHistoryStatus, cursor: Cursor, *, dry_run: bool
 ) -> tuple[int, Cursor | None]:
-    """Remove the next transfers at a status, and count them in; how many were looked at, and what comes next.
+    """Remove the next transfers at a status, and count them. Returns how many were checked, and the cursor.
 
     :param found: what this run removed so far.
     """
@@ -187,8 +187,8 @@ def _prune_heads(database: Database, intake: Intake, *, dry_run: bool) -> int:
     turn = reading_consistently if dry_run else writing
     count = 0
     with reading(database.reads) as connection:
-        told = who_reports_heads(connection)
-    for reporter, chain_id in told:
+        pairs = who_reports_heads(connection)
+    for reporter, chain_id in pairs:
         gone = OTHERS
         while gone == OTHERS:
             with turn(database.engine) as connection:

@@ -1,6 +1,6 @@
 """Removing what decides no answer any more: finished transfers, outranked fees, retracted liquidity.
 
-Nothing is kept of them: what is sent again is taken again, and comes to what it came to before.
+Nothing of them is stored: what is sent again is accepted again, with the same result as before.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from app.feed.projection.journal import remove_rows
 from app.feed.projection.latencies import write_latencies
 from app.feed.projection.sums import apply_trends, apply_volumes
 from app.feed.projection.transfers import latencies_of, write_account_entries
-from app.feed.queries.chains import standing_of_chain
+from app.feed.queries.chains import canonical_of_chain
 from app.feed.queries.log import latest_acceptances
 from app.feed.queries.pools import old_fees, outranked_fees
 from app.feed.queries.pruned import (
@@ -53,7 +53,7 @@ def remove_transfers(
     """Remove finished transfers with their events. The caller is the only writer.
 
     :param states: what is projected of them now.
-    :param moved: what they add to sums: the pools' counters go on to hold it, volumes and courses lose it.
+    :param moved: what they add to sums: it stays in the pools' counters, and leaves volumes and trends.
     """
     ids = list(states)
     rows = events_of_transfers(connection, ids)
@@ -79,7 +79,7 @@ def _retain_ids(
 ) -> None:
     transfers = [{"transfer_id": i, "status": int(state.status)} for i, state in states.items()]
     connection.execute(insert(log.PrunedTransfer), transfers)
-    # The last acceptance of an event tells the most of it.
+    # The last acceptance of an event has the most fields.
     events = {(row.subject, row.event_id): row for row in rows}
     digests = [
         {
@@ -151,7 +151,7 @@ def retain_reporters(connection: Connection, rows: Sequence[Row[*tuple[Any, ...]
 
 
 def _withdraw_volumes(connection: Connection, moved: SharedChange) -> None:
-    """Epochs whose volume is still asked for began after all of these sends."""
+    """Remove the volumes of these sends. Epochs whose volume is still needed began after all of them."""
     apply_volumes(connection, {key: -amount for key, amount in moved.volumes.items() if amount})
     minutes = {minute for _, _, minute in moved.volumes}
     connection.execute(delete(PoolVolume).where(PoolVolume.minute.in_(minutes), PoolVolume.amount == 0))
@@ -173,19 +173,19 @@ class Kind(Struct, frozen=True):
 
 
 def _taken_back(connection: Connection, positions: Sequence[int]) -> Rows:
-    """Every entry at these positions of an event about a chain that does not stand."""
+    """The entries at these positions whose event about a chain is not canonical."""
     rows = entries_at(connection, positions)
     latest = latest_acceptances(connection, {EventKey(row.subject, row.event_id) for row in rows})
     of_chain: dict[ChainId, list[Logged[ChainEvent]]] = defaultdict(list)
     for acceptance in latest.values():
         if isinstance(event := acceptance.event, ChainEvent):
             of_chain[event.chain_id].append(Logged(acceptance.seq, event))
-    standing = {
+    canonical = {
         logged.event.key
         for chain_id, entries in of_chain.items()
-        for logged in standing_of_chain(connection, chain_id, entries)
+        for logged in canonical_of_chain(connection, chain_id, entries)
     }
-    return [row for row in rows if EventKey(row.subject, row.event_id) not in standing]
+    return [row for row in rows if EventKey(row.subject, row.event_id) not in canonical]
 
 
 KINDS: Final = (Kind("fees", old_fees, outranked_fees), Kind("liquidity", liquidity_before, _taken_back))

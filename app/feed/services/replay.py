@@ -63,7 +63,7 @@ def replay(
     actor: Actor,
     found: Callable[[Difference], None] = lambda _difference: None,
 ) -> int:
-    """Compare every projection with the log, part by part, and write anew what differs.
+    """Compare every projection with the log, part by part, and write again what differs.
 
     Each part that differs is a transaction of its own; between them, and while parts are compared, the feed
     and the answers go on. One that ended in any way leaves parts that agree and parts that do not yet, as

@@ -1,4 +1,4 @@
-"""Judges kept events again after a change of the network or a request for a refund."""
+"""Validates stored events again after a change of the network or a request for a refund."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from app.values.identifiers import ChainId, PoolKey, RouteKey, TransferId
 _PAIR_SIDES: Final = (("org_chain_id", "org_token"), ("pegged_chain_id", "pegged_token"))
 
 _TOKEN_FACTS: Final = ("address", "decimal")
-"""Of a token that a pair has of its own, what its transfers are judged by."""
+"""The columns that transfers are validated by, of a token that only a pair has."""
 
 _TOKEN_CHAINS: Final[dict[str, tuple[str, ...]]] = {
     "tokens": ("chain_id",),
     "pools": ("chain_id",),
     "pegged_pairs": ("org_chain_id", "pegged_chain_id"),
 }
-"""By section the columns of the chains of whose tokens a row says something."""
+"""By section the columns with the chains whose tokens a row describes."""
 
 CONTRACT_COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "chains": ("contract_addr",),
@@ -47,10 +47,10 @@ CONTRACT_COLUMNS: Final[dict[str, tuple[str, ...]]] = {
 
 
 class ContractsChanged(Struct, frozen=True):
-    """Contracts of a pegged pair, or without a symbol of a chain's pool, that came or went.
+    """Contracts that were added or removed: of a pegged pair, or without a symbol of a chain's pool.
 
-    ``addresses`` is None where nothing was configured before or is any more: then every contract that a
-    send names turns out listed, or not.
+    ``addresses`` is None where none was configured before, or none is now. Then it changes for every contract
+    that a send names whether it is listed.
     """
 
     chain_ids: frozenset[ChainId]
@@ -59,9 +59,9 @@ class ContractsChanged(Struct, frozen=True):
 
 
 class FactsChanged(Struct, frozen=True):
-    """The facts by which kept events are judged and which a change added, removed or altered.
+    """The facts that stored events are validated by and that a change added, removed or altered.
 
-    ``contracts`` are those that take sends and came or went: sends that name one are judged again.
+    ``contracts`` take sends and were added or removed: sends that name one are validated again.
     ``chain_ids`` are chains whose contract, pegged pairs or opening validators changed; ``tokens``
     and ``pools`` name a chain and a symbol; ``routes`` have another rate. The addresses of ``named`` tokens
     may mean other symbols now.
@@ -105,12 +105,12 @@ class FactsChanged(Struct, frozen=True):
 
 
 def _says_what_is_named(change: Change) -> bool:
-    """Whether by the change a token's address may mean another symbol: rows that came, went or moved."""
+    """Whether the change may give a token's address another symbol: a row was added, removed or altered."""
     return change.before is None or change.after is None or _alters_facts(change)
 
 
 def _alters_facts(change: Change) -> bool:
-    """Whether the row came or went, or says another fact. A name or an icon judges nothing."""
+    """Whether the row was added or removed, or has another fact. A name or an icon is no fact."""
     facts, before, after = change.section.facts, change.before, change.after
     if before is None or after is None:
         return bool(facts)
@@ -118,19 +118,19 @@ def _alters_facts(change: Change) -> bool:
 
 
 def _fact(value: Any) -> Any:
-    """A column's value; of a token that a pair has of its own, what events are judged by."""
+    """A column's value; of a token that only a pair has, the parts that events are validated by."""
     return {key: value[key] for key in _TOKEN_FACTS if key in value} if isinstance(value, dict) else value
 
 
 def _rate_changed(change: Change) -> Iterator[RouteKey]:
-    """The route, where payouts are judged by another rate than before. Without a fixed one it is 1."""
+    """The route, where payouts are validated by another rate than before. Without a fixed rate it is 1."""
     rates = ((row and row["rate_value"]) or "1" for row in (change.before, change.after))
     if len({parse_decimal(rate) for rate in rates}) > 1:
         yield RouteKey(*(change.row[column] for column in RouteKey._fields))
 
 
 def _own_tokens_changed(change: Change) -> Iterator[PoolKey]:
-    """The tokens, by chain, of which a pegged pair says something else than before."""
+    """The tokens, by chain, that a pegged pair describes otherwise than before."""
     if change.section.name != "pegged_pairs":
         return
     for chain, side in _PAIR_SIDES:
@@ -155,7 +155,7 @@ def _contracts(row: Row | None, columns: tuple[str, ...]) -> frozenset[str]:
 
 
 def follow_network_changes(connection: Connection, changes: Iterable[Change], now: datetime) -> None:
-    """Judge those kept events again that the changes may concern, in their transaction."""
+    """Validate again the stored events that the changes may concern, in their transaction."""
     changed = FactsChanged.by(changes)
     transfers = set(transfers_of_tokens(connection, changed.tokens) if changed.tokens else ())
     if changed.named:
@@ -177,5 +177,5 @@ def follow_network_changes(connection: Connection, changes: Iterable[Change], no
 
 
 def follow_refund_request(connection: Connection, transfer_id: TransferId, now: datetime) -> None:
-    """Project the transfer again whose refund was requested, in the transaction of the request."""
+    """Project again the transfer whose refund was requested, in the transaction of the request."""
     project_again(connection, [transfer_id], load_network_facts(connection), now)

@@ -1,4 +1,4 @@
-"""Retracting events: a retraction is appended to the log, folds like a reorg, and can be retracted itself."""
+"""Retracts events. A retraction is appended to the log, acts like a reorg, and can be retracted itself."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def project_retractions(connection: Connection, entry: LogEntry, now: datetime) 
 
     :param entry: the retraction that was just appended to the log. Of the others those are read that name the
         same events.
-    :returns: the keys of the events that were folded.
+    :returns: the keys of the events that were projected.
     """
     named = named_by(connection, retractions_among([entry]))
     affected = affected_by(connection, {target for each in named for target in each.targets})
@@ -197,7 +197,7 @@ def project_retractions(connection: Connection, entry: LogEntry, now: datetime) 
 
 
 def rebuild_retracted(connection: Connection) -> None:
-    """Write anew what retractions name and which events those that stand retract. Nothing is folded."""
+    """Write again what retractions name and what canonical ones retract. Nothing is projected."""
     note_every_target(connection)
     wanted, known = retracted_by(every_retraction(connection)), every_retracted_key(connection)
     changed = {key for key in known.keys() | wanted.keys() if known.get(key) != wanted.get(key)}

@@ -1,4 +1,4 @@
-"""Writing what verdicts come to: anomalies, the log, and everything that follows from the new entries."""
+"""Writes the results of verdicts: anomalies, the log, and everything that follows from the new entries."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def write(
     reporter: str,
     now: datetime,
 ) -> None:
-    """Write one judged segment. The caller is the only writer.
+    """Write one validated segment. The caller is the only writer.
 
     :param verdicts: one for each event of ``reported``.
-    :param known: as judging has left it.
+    :param known: as validation left it.
     """
     entries: list[LogEntry] = []
     for event, verdict in zip(reported, verdicts, strict=True):
@@ -59,7 +59,7 @@ def write(
                 raise_two_contents(connection, event, now)
         elif verdict.entry is not None:
             entries.append(verdict.entry)
-    quarantine(connection, _may_turn_out_right(reported, verdicts), reporter, now)
+    quarantine(connection, _may_become_valid(reported, verdicts), reporter, now)
     ahead = {entry.seq for entry in entries if is_ahead(entry.event, now)}
     transfers = [[_step(history, ahead) for history in steps] for steps in known.steps.values()]
     new = [verdict.entry.event for verdict in verdicts if isinstance(verdict, Accepted)]
@@ -76,17 +76,17 @@ def write(
 
 
 def divided(connection: Connection, events: Sequence[Event], known: Known) -> list[int]:
-    """How many of the events of a judged segment are to be judged and written at once, group after group.
+    """The sizes of the groups in which a segment's events are validated and written, one after the other.
 
-    All, but for those by which transfers change that they do not name: these are written alone. So each
-    entry of the log is told at its place, whatever else comes with it. Seldom is there any: two transfers
-    whose refund requests have one withdraw id, or several validator sets of a chain with open refunds.
+    Events that change transfers they do not name are written one at a time, so that each change is published
+    at the position of its own entry. They are rare: two transfers whose refund requests have one withdraw
+    id, or several validator sets of a chain with open refunds. All others are written together.
     """
     reaching = _reaching_others(connection, events, known)
     return [
         number
-        for alone, group in groupby(reaching)
-        for number in ([1] * len(list(group)) if alone else [len(list(group))])
+        for single, group in groupby(reaching)
+        for number in ([1] * len(list(group)) if single else [len(list(group))])
     ]
 
 
@@ -126,13 +126,13 @@ def _reaches_others(
 
 
 def _step(history: TransferHistory, ahead: Set[int]) -> Step:
-    """The step to a history by its last entry."""
+    """The step that the last entry of a history makes."""
     place = Place(history.log[-1].seq)
     return Step(place, replace(history, ahead=history.ahead | ahead) if ahead else history)
 
 
-def _may_turn_out_right(reported: Sequence[Event], verdicts: Sequence[Verdict]) -> Iterator[RefundSigned]:
-    """The refused signatures that a later request or validator set may make right."""
+def _may_become_valid(reported: Sequence[Event], verdicts: Sequence[Verdict]) -> Iterator[RefundSigned]:
+    """The refused signatures that a later request or validator set may make valid."""
     for event, verdict in zip(reported, verdicts, strict=True):
         if isinstance(event, RefundSigned) and isinstance(verdict, Refused) and verdict.aside:
             yield event
@@ -143,7 +143,7 @@ def _project(
 ) -> None:
     """Write what follows for chains and pools from entries that are in the log already.
 
-    :param new: those of their events that did not stand before.
+    :param new: those of their events that were not canonical before.
     """
     events = [entry.event for entry in entries]
     of_chains = [e for e in events if isinstance(e, ChainEvent)]
@@ -168,7 +168,7 @@ def _project(
 def _project_rotations(
     connection: Connection, events: Iterable[Event], new: Iterable[Event], now: datetime
 ) -> None:
-    """Let validator sets count, those of a chain together."""
+    """Project validator sets, those of a chain together."""
     logged: dict[ChainId, int] = Counter(e.chain_id for e in events if isinstance(e, ValidatorsUpdated))
     began: dict[ChainId, list[ValidatorsUpdated]] = defaultdict(list)
     for event in new:
@@ -177,5 +177,5 @@ def _project_rotations(
     for chain_id, count in sorted(logged.items()):
         if len(began[chain_id]) == count:
             chains.project_new_validators(connection, chain_id, began[chain_id], now)
-        else:  # more is reported of one that stands: where it is in the chain's order may be another place
+        else:  # a canonical set was reported again with more, which may change its place in the chain's order
             chains.project_validators(connection, chain_id, now)

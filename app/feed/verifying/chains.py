@@ -60,7 +60,7 @@ def compare_retractions(connection: Connection) -> list[Difference]:
 
 
 def repair_retractions(connection: Connection, _found: Iterable[Difference], _now: datetime) -> None:
-    """Write them anew."""
+    """Write them again."""
     rebuild_retracted(connection)
 
 
@@ -75,8 +75,8 @@ def compare_chain(connection: Connection, chain_id: ChainId) -> list[Difference]
 
 def _validators(connection: Connection, chain_id: ChainId) -> Iterator[Difference]:
     events = load_chain_events(connection, chain_id, [ValidatorsUpdated.type])
-    standing = sorted(cast("list[ValidatorsUpdated]", events), key=lambda event: event.order)
-    rotations = [(event, reported_set(event, number)) for number, event in enumerate(standing, start=1)]
+    canonical = sorted(cast("list[ValidatorsUpdated]", events), key=lambda event: event.order)
+    rotations = [(event, reported_set(event, number)) for number, event in enumerate(canonical, start=1)]
     expected = [
         {
             "chain_id": chain_id,
@@ -132,7 +132,7 @@ def _of_chain(connection: Connection, model: Any, chain_id: ChainId, *conditions
 def repair_chain(
     connection: Connection, found: Collection[Difference], now: datetime, *, chain_id: ChainId
 ) -> None:
-    """Write anew what differs of a chain, and judge again what rests on it."""
+    """Write again what differs of a chain, and validate again what depends on it."""
     tables = {each.table for each in found}
     if UsedWithdraw.__tablename__ in tables:
         of_chain = UsedWithdraw.chain_id == chain_id
@@ -158,7 +158,7 @@ def compare_progress(connection: Connection, chain_id: ChainId) -> list[Differen
 
 
 def repair_progress(connection: Connection, found: Iterable[Difference], _now: datetime) -> None:
-    """Find it anew."""
+    """Find it again."""
     for each in found:
         find_progress(connection, each.key["chain_id"])
 
@@ -175,7 +175,7 @@ def compare_fees(connection: Connection, routes: Iterable[RouteKey]) -> list[Dif
 
 
 def repair_fees(connection: Connection, found: Iterable[Difference], _now: datetime) -> None:
-    """Find them anew."""
+    """Find them again."""
     pools.project_fees_again(
         connection, {RouteKey(*(each.key[n] for n in RouteKey._fields)) for each in found}
     )

@@ -45,8 +45,8 @@ class Part(Struct, frozen=True):
     """A part of what is projected that can be compared by itself.
 
     ``compare`` reads it and its log at one moment; ``repair`` writes what follows from the log, as the only
-    writer. A sum over very many rows is repaired ``by_difference``: whatever is reported changes the rows and
-    their sum alike, so what it lacks stays the same, and need not be counted again by the only writer.
+    writer. A sum over very many rows is repaired ``by_difference``: reports change the rows and
+    their sum alike, so the difference stays the same, and the only writer need not count again.
     """
 
     compare: Callable[[Connection], list[Difference]]

@@ -51,7 +51,7 @@ def remove_entries(connection: Connection, found: Iterable[Difference], _now: da
 
 
 TRANSFERS: Final = 200
-"""Of a part. To write them anew takes less than a tenth of a second of the writers' turn."""
+"""Of a part. To write them again takes less than a tenth of a second of the writers' turn."""
 
 ENTRIES: Final = 1_000
 """Entries of accounts in a part."""
@@ -60,7 +60,7 @@ ROUTES: Final = 100
 """Routes in a part."""
 
 COURSES: Final = 200_000
-"""Rows of courses in a part, about: they are held in memory."""
+"""Rows of trends in a part, approximately. They are held in memory."""
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""Sums over many transfers: pools, volumes by the minute, courses, latencies."""
+"""Sums over many transfers: pools, volumes by the minute, trends, latencies."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def compare_trends(connection: Connection, first: datetime | None, end: datetime
     for state in states_where(connection, Transfer.began_at.is_not(None), *bounds):
         change.add(state)
     stored, expected = (
-        [{**span._asdict(), **asdict(courses)} for span, courses in found.items() if courses]
+        [{**span._asdict(), **asdict(trends)} for span, trends in found.items() if trends]
         for found in (trends_between(connection, first, end), spans_of(change.courses))
     )
     return list(differences(TrendCount, stored, expected))
@@ -120,7 +120,7 @@ def compare_latencies(connection: Connection) -> list[Difference]:
 
 
 def repair_latencies(connection: Connection, _found: Iterable[Difference], now: datetime) -> None:
-    """Count anew."""
+    """Count again."""
     recount(connection, now)
 
 

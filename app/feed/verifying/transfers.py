@@ -141,21 +141,21 @@ def _left_out(
     states: States,
     facts: NetworkFacts,
 ) -> Iterator[Difference]:
-    """Transfers whose next fold would come to something else, for signatures are left out that are needed."""
+    """Transfers whose next projection would differ, because signatures that are needed are left out."""
     left_out: dict[TransferId, set[int]] = {}
     for row in _stored(connection, SignatureNotNeeded, list(states)):
         left_out.setdefault(row["transfer_id"], set()).add(row["seq"])
-    folds = [without(histories[i], positions) for i, positions in left_out.items()]
-    for transfer_id, state in _project(connection, folds, facts).items():
+    histories_left = [without(histories[i], positions) for i, positions in left_out.items()]
+    for transfer_id, state in _project(connection, histories_left, facts).items():
         if transfer_row(state) != transfer_row(states[transfer_id]):
             key = {"transfer_id": transfer_id}
             yield Difference(SignatureNotNeeded.__tablename__, key, dict[str, Any](), None)
 
 
 def repair_transfers(connection: Connection, found: Iterable[Difference], now: datetime) -> None:
-    """Write everything about the transfers that differ anew, from their logs. The caller is the only writer.
+    """Write again all about the transfers that differ, from their logs. The caller is the only writer.
 
-    Sums change by the difference between what is stored of them and what follows.
+    Sums change by the difference between the stored and the new state.
     """
     ids = sorted({_transfer(each) for each in found})
     facts = load_network_facts(connection)

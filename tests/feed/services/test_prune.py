@@ -142,7 +142,7 @@ def test_the_epoch_of_a_capped_pool_is_kept(gateway: Gateway, later: Gateway) ->
 
 def test_an_open_anomaly_keeps_its_transfer(gateway: Gateway, later: Gateway) -> None:
     feed(gateway, sent(1), released(1), about(1, "refund.completed"))
-    assert prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER).kept == {
+    assert prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER).retained == {
         "has an open anomaly": 1
     }
     with writing(gateway.engine) as connection:
@@ -155,7 +155,7 @@ def test_a_retraction_keeps_its_transfer(gateway: Gateway, later: Gateway) -> No
     wrong = about(1, "transfer.delayed")
     feed(gateway, sent(1), released(1), wrong)
     retract_ids(*gateway.audited, [wrong["id"]], "wrong", actor=TESTER)
-    assert prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER).kept == {
+    assert prune(later.database, later.audit_keys, later.intake, LATER, actor=TESTER).retained == {
         "has retracted events": 1
     }
 
