@@ -59,8 +59,8 @@ class Event(Base):
     """One acceptance of one event.
 
     ``seq`` is the order of acceptance, which is the order of commits (one writer). ``event_id`` is
-    unique within its ``subject``. An event that was retracted and comes again, or of which more is told,
-    is a further ``occurrence``. Rows are never updated.
+    unique within its ``subject``. An event that is reported again, after a retraction or with more
+    fields, is a further ``occurrence``. Rows are never updated.
     """
 
     __tablename__ = "events"
@@ -92,7 +92,7 @@ class Event(Base):
 
 
 class Transfer(Base):
-    """A transfer as its standing events have it (``domain.transfer.state.TransferState``).
+    """A transfer as its canonical events have it (``app.transfers.state.TransferState``).
 
     The indexes that end in ``updated_at`` list transfers, the last changed first; the one of open
     transfers loses each when it is over, so it stays small. A hash is only ever looked for whole:
@@ -137,7 +137,7 @@ class Transfer(Base):
     contract: Mapped[str | None] = mapped_column(Address, doc="the source contract that the send names")
     src_tx_hash: Mapped[str | None] = mapped_column(String(128))
     dst_tx_hash: Mapped[str | None] = mapped_column(String(128))
-    sent_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="of the standing send")
+    sent_at: Mapped[datetime | None] = mapped_column(UtcTime, doc="of the canonical send")
     released_at: Mapped[datetime | None] = mapped_column(UtcTime)
     relayed_amount: Mapped[int | None] = mapped_column(
         ExactInteger, doc="what the release took from the destination pool; destination units"
@@ -166,8 +166,8 @@ class TransferAccount(Base):
 
 
 class TransferHash(Base):
-    """A transaction that the log names and the transfer's row does not: of a refund, of a payout that is
-    waiting, of a send or payout that fell or that another one outranks. What people search by."""
+    """A transaction that the log names and the transfer's row does not, so that it can be searched for: of a
+    refund, of a waiting payout, of a send or payout that is orphaned or that another one outranks."""
 
     __tablename__ = "transfer_hashes"
 
@@ -192,9 +192,9 @@ class Refund(Base):
 
 
 class RefundBasis(Base):
-    """A request or signature that the answer about a refund rests on, by its event id.
+    """A request or signature that the answer about a refund depends on, by its event id.
 
-    Of thousands that were reported these are few: the evidence is explained from them alone.
+    Of thousands that may be reported these are few, and the evidence is explained only from them.
     """
 
     __tablename__ = "refund_basis"
@@ -254,10 +254,10 @@ class Anomaly(Base):
 
 
 class StuckAcknowledgement(Base):
-    """That an operator has seen to a transfer which stays in its state for too long, and their note.
+    """An operator's acknowledgement of a transfer that stays in its state for too long, and their note.
 
-    It holds while the transfer is in that state: once it has moved on, it counts as stuck anew. It is no
-    projection: a replay leaves it. It goes when its transfer is pruned.
+    It holds while the transfer is in that state. After a change the transfer can count as stuck again. It is
+    no projection, so a replay leaves it. It is deleted when its transfer is pruned.
     """
 
     __tablename__ = "stuck_acknowledgements"
@@ -280,20 +280,20 @@ class EventAhead(Base):
 
 
 class RetractedEvent(Base):
-    """An event that a standing retraction names; acceptances up to ``seq`` are retracted."""
+    """An event that a canonical retraction names; acceptances up to ``seq`` are retracted."""
 
     __tablename__ = "retracted_events"
 
     event_id: Mapped[str] = mapped_column(String(256), primary_key=True)
     subject: Mapped[str] = mapped_column(String(MAX_SUBJECT), primary_key=True)
-    seq: Mapped[int] = mapped_column(BigInteger, index=True, doc="of the latest standing retraction")
+    seq: Mapped[int] = mapped_column(BigInteger, index=True, doc="of the latest canonical retraction")
     transfer_id: Mapped[TransferId | None] = mapped_column(Hash32, index=True)
 
 
 class RetractionTarget(Base):
-    """What a retraction in the log names, whether or not that retraction stands.
+    """An event that a retraction in the log names, whether or not that retraction is canonical.
 
-    The retractions of a transfer are found by it, however many there are of others.
+    It serves to find the retractions of a transfer among many others.
     """
 
     __tablename__ = "retraction_targets"

@@ -75,10 +75,10 @@ IS_WAITING = text("next_at IS NOT NULL")
 
 
 class Delivery(Base):
-    """One event for one subscription, written in the transaction of what it tells of.
+    """One event for one subscription, written in the transaction of the change that it reports.
 
-    ``next_at`` is null once nothing is to be tried any more. Whoever takes a delivery moves it on, so of a
-    sender that is killed every delivery is due again (docs/decisions/0042-webhooks.md).
+    ``next_at`` is null once no attempt is left. A sender that takes a delivery only moves ``next_at`` on, so
+    that all deliveries of a killed sender become due again (docs/decisions/0042-webhooks.md).
     """
 
     __tablename__ = "webhook_deliveries"
@@ -110,7 +110,7 @@ class Delivery(Base):
 
 
 class Alert(Base):
-    """Something that operators should know and that still holds: so it is told once."""
+    """A condition that operators should know and that still holds. It is stored so that it is sent once."""
 
     __tablename__ = "webhook_alerts"
 

@@ -60,13 +60,13 @@ class State(StrEnum):
     ACTIVE = "active"
 
     PAUSED = "paused"
-    """Nothing is sent. What happens meanwhile is kept and sent later."""
+    """Nothing is sent. Events are stored meanwhile and sent later."""
 
     OFF = "off"
-    """Nothing is sent and nothing is kept: the receiver answered 410."""
+    """Nothing is sent or stored: the receiver answered 410."""
 
     REMOVED = "removed"
-    """Gone for everybody; its rows are deleted step by step."""
+    """No longer shown; its rows are deleted step by step."""
 
 
 class AlertKind(StrEnum):
@@ -78,11 +78,11 @@ class AlertKind(StrEnum):
     AUDIT_BROKEN = "audit_broken"
 
     AUDIT_HEAD = "audit_head"
-    """Nothing that holds for a while: each head of the audit log, to be kept by the receiver."""
+    """Each head of the audit log, for the receiver to store. It is no condition that holds and ends."""
 
 
 class DeliveryState(StrEnum):
-    """What became of a delivery."""
+    """The outcome of a delivery."""
 
     WAITING = "waiting"
     DELIVERED = "delivered"

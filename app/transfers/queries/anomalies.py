@@ -33,7 +33,7 @@ def anomalies_of(connection: Connection, transfer_id: TransferId) -> Sequence[An
 
 
 def open_anomalies(connection: Connection, size: int) -> Sequence[AnomalyRow]:
-    """Anomalies that nobody has acknowledged, the newest first."""
+    """Anomalies that are not acknowledged, the newest first."""
     found = select(_TABLE).where(Anomaly.acknowledged_at.is_(None))
     return connection.execute(
         found.order_by(Anomaly.last_at.desc(), Anomaly.id.desc()).limit(at_most(size))
@@ -41,22 +41,22 @@ def open_anomalies(connection: Connection, size: int) -> Sequence[AnomalyRow]:
 
 
 def first_open_anomalies(connection: Connection, size: int) -> Sequence[AnomalyRow]:
-    """Anomalies that nobody has acknowledged, the first that there were.
+    """Anomalies that are not acknowledged, the oldest first.
 
-    A new one, or one that is met again, moves none of the others out of the first ones.
+    So a new one, or one that is raised again, does not push others out of the result.
     """
     found = select(_TABLE).where(Anomaly.acknowledged_at.is_(None))
     return connection.execute(found.order_by(Anomaly.id).limit(size)).all()
 
 
 def count_open_anomalies(connection: Connection) -> int:
-    """How many nobody has acknowledged; counted up to ``COUNTED``."""
+    """How many are not acknowledged; counted up to ``COUNTED``."""
     some = select(Anomaly.id).where(Anomaly.acknowledged_at.is_(None)).limit(COUNTED).subquery()
     return connection.scalar(select(func.count()).select_from(some)) or 0
 
 
 def open_anomalies_by_kind(connection: Connection) -> dict[str, int]:
-    """How many of each kind nobody has acknowledged; in all counted up to ``COUNTED``."""
+    """How many of each kind are not acknowledged; in all counted up to ``COUNTED``."""
     some = select(Anomaly.kind).where(Anomaly.acknowledged_at.is_(None)).limit(COUNTED).subquery()
     return dict(connection.execute(select(some.c.kind, func.count()).group_by(some.c.kind)).all())
 

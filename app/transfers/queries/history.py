@@ -1,4 +1,4 @@
-"""Which transfers did an account send or receive, and which does a transaction belong to?"""
+"""Finds the transfers that an account sent or received, and those that a transaction belongs to."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ MOST: Final = 1_000
 def transfers_sent_by(connection: Connection, chain_id: ChainId, tx_hash: str) -> list[TransferEntry]:
     """The transfers from this chain whose log names the transaction, the earliest first.
 
-    Besides the send's it may be one that fell or that another outranks, or a refund's.
+    It may be the transaction of the send, of an orphaned or outranked send, or of a refund.
     """
     wanted = (Transfer.src_tx_hash == tx_hash,)
     return _entries(connection, _named(tx_hash, wanted).where(Transfer.src_chain_id == chain_id))

@@ -1,7 +1,7 @@
-"""Which transfers are in a list, a page at a time: by account, status, chains, transaction, part of an id.
+"""Reads lists of transfers, a page at a time: by account, status, chains, transaction, part of an id.
 
-A list is merged from branches, each of which one index has in the order of the list. So a page costs as many
-rows as it has, whatever the number of transfers.
+A list is merged from branches, each of which one index has in the order of the list. So a page reads as
+many rows as it has, however many transfers there are.
 """
 
 from __future__ import annotations
@@ -188,8 +188,8 @@ def _walk(branch: Branch, span: Span, after: Cursor | None) -> Select[*tuple[Any
     """A branch from its newest row on; ids decide between equal times.
 
     The conditions are written as a range of the index, in the order of the index, and not as equalities.
-    With equalities a planner may choose the index of time alone and read past very many rows, where
-    values are rarer than it estimates.
+    With equalities a planner may choose the index that only has the time, and read very many rows
+    where values are rarer than it estimates.
     """
     at, transfer_id = Transfer.updated_at, Transfer.transfer_id
     conditions = list(branch.conditions)

@@ -1,4 +1,4 @@
-"""How far is the log, and which reorganisations and retractions in it may reach events?"""
+"""Reads how far the log reaches, and the reorganisations and retractions in it that may reach events."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ IS_NOT_RETRACTED: Final = ~exists().where(
     RetractedEvent.subject == Event.subject,
     RetractedEvent.seq >= Event.seq,
 )
-"""Of an acceptance in the log: no standing retraction names it."""
+"""Whether no canonical retraction names an acceptance in the log."""
 
 IS_NOT_AHEAD: Final = ~exists().where(EventAhead.seq == Event.seq)
 """Of an acceptance in the log: its time has come."""
@@ -59,7 +59,7 @@ def load_reorgs(connection: Connection, reaches: Mapping[int, Reach]) -> list[Re
 
 
 def retracted_keys(connection: Connection, keys: Iterable[EventKey]) -> dict[EventKey, int]:
-    """Of these keys those that a standing retraction names, and the retraction's position in the log."""
+    """Those of the keys that a canonical retraction names, with the retraction's position in the log."""
     found: dict[EventKey, int] = {}
     for of_keys in with_keys(connection, RetractedEvent.event_id, RetractedEvent.subject, keys):
         found |= _positions(connection, of_keys)
@@ -67,7 +67,7 @@ def retracted_keys(connection: Connection, keys: Iterable[EventKey]) -> dict[Eve
 
 
 def every_retracted_key(connection: Connection) -> dict[EventKey, int]:
-    """All that a standing retraction names, and the retraction's position in the log."""
+    """All keys that a canonical retraction names, with the retraction's position in the log."""
     return _positions(connection, true())
 
 
@@ -93,7 +93,7 @@ def retracted_of_transfers(
 
 
 def newest_seq(connection: Connection) -> int:
-    """The position of the newest acceptance that is still kept; 0 where there is none."""
+    """The position of the newest acceptance that is still stored; 0 where there is none."""
     return connection.scalar(select(func.max(log.Event.seq))) or 0
 
 

@@ -1,4 +1,4 @@
-"""At which status are transfers, and since when?
+"""Reads at which status transfers are, and since when.
 
 Every number is read from an index, and counting stops at a bound. Transfers that somebody has acknowledged in
 the state they are in are listed apart from the others.
@@ -107,7 +107,7 @@ COUNTED: Final = 200_000
 def reached_since(connection: Connection, statuses: Sequence[int], since: datetime) -> dict[int, int]:
     """How many transfers came to each status since then and are still there; counted up to ``COUNTED``.
 
-    Read from the index of status and time alone.
+    Only reads the index of status and time.
     """
     counts = []
     for status in statuses:
@@ -196,14 +196,14 @@ def oldest_in_state(
 def count_in_state(
     connection: Connection, statuses: Sequence[int], until: datetime, after: datetime | None = None
 ) -> int:
-    """How many nobody has acknowledged, at these statuses since ``until`` or longer; up to ``COUNTED``.
+    """How many are not acknowledged, at these statuses since ``until`` or longer; up to ``COUNTED``.
 
-    :param after: those that came there later than this alone.
+    :param after: only those that came there later than this.
     """
     since = [Transfer.status_since <= until, *([] if after is None else [Transfer.status_since > after])]
     counts = []
     for status in statuses:
-        # Ones and no columns: then the index of status and time answers alone.
+        # Ones and no columns, so that only the index of status and time is read.
         at_status = select(literal(1)).select_from(Transfer).where(Transfer.status == status, *since)
         counts.append(
             select(func.count()).select_from(at_status.limit(at_most(COUNTED)).subquery()).scalar_subquery()
@@ -219,7 +219,7 @@ def count_in_state(
 def waiting_between(
     connection: Connection, statuses: Sequence[int], after: datetime, until: datetime
 ) -> Sequence[Waiting]:
-    """Chains and times of those that nobody has acknowledged, since then; up to ``COUNTED``."""
+    """Chains and times of those that are not acknowledged, since then; up to ``COUNTED``."""
     columns = (Transfer.src_chain_id, Transfer.dst_chain_id, Transfer.status_since)
     walks = [
         select(*columns)

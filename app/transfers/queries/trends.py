@@ -1,8 +1,8 @@
-"""What became of the transfers of each hour or day, and how fresh is what the feed reported?
+"""Reads the outcomes of the transfers of each hour or day, and how recent the newest reports are.
 
-Trends are read from sums that the feed writes, a row for each span and way: as many at ten million transfers
-as at one. A transfer counts where it began, whatever becomes of it, so that a rate of success compares
-transfers with themselves.
+Trends are read from sums that the feed writes, a row for each span and way. So the number of rows does not
+grow with the transfers. Every transfer counts in the span in which it began, so that a rate of success
+compares the same transfers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from app.watcher.models import ChainWatch
 HOURLY: Final = 1
 DAILY: Final = 24
 SPANS: Final = (HOURLY, DAILY)
-"""Lengths of the spans that are kept, in hours."""
+"""Lengths of the spans that are stored, in hours."""
 
 _CHUNK: Final = 500
 """Spans named in one statement."""
@@ -57,7 +57,7 @@ def load_trends(connection: Connection, keys: Collection[SpanKey]) -> dict[SpanK
     found: dict[SpanKey, Trends] = {}
     spans = {hours: sorted({key.span for key in keys if key.hours == hours}) for hours in SPANS}
     for start in range(0, max(map(len, spans.values())), _CHUNK):
-        # Both lengths in one statement: each batch of events asks.
+        # Both lengths in one statement, as each batch of events runs it.
         of_spans = [
             and_(
                 TrendCount.hours == hours,

@@ -1,4 +1,4 @@
-"""How many transfers, and which, have to do with a chain, a token, a route or an account?"""
+"""Counts and finds the transfers that concern a chain, a token, a route or an account."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def count_transfers(connection: Connection, which: ColumnElement[bool]) -> int:
 def count_under_way(connection: Connection, chain_id: ChainId) -> int:
     """How many transfers from the chain or to it are not finished, up to ``COUNT_LIMIT`` + 1.
 
-    They are few among all of the chain: found by their status. The sums keep SQLite from the chains' indexes,
-    by which it would read every transfer that the chain ever had.
+    They are few among all of the chain, so they are found by their status. The sums stop SQLite from using
+    the chains' indexes, by which it would read every transfer that the chain ever had.
     """
     of_either = or_(Transfer.src_chain_id + 0 == chain_id, Transfer.dst_chain_id + 0 == chain_id)
     return count_transfers(connection, Transfer.status.in_(UNDER_WAY) & of_either)
@@ -65,7 +65,7 @@ def transfers_of_tokens(connection: Connection, tokens: Collection[tuple[int, st
 
 
 def paid_out_on_routes(connection: Connection, routes: Collection[RouteKey]) -> Sequence[bytes]:
-    """The ids of the pool transfers on any of the routes of which a release stands."""
+    """The ids of the pool transfers on any of the routes that have a canonical release."""
     route = (Transfer.symbol, Transfer.src_chain_id, Transfer.dst_chain_id)
     paid_out = (Transfer.kind == SendKind.POOL.value, Transfer.released_at.is_not(None))
     return connection.scalars(
@@ -130,8 +130,8 @@ def sent_since(
 ) -> dict[RouteKey, int]:
     """How many transfers were sent on each of the routes in the hour of that time and since then.
 
-    Routes without any are omitted. Read from the counts that the feed keeps: whoever stops a chain does not
-    wait until a day of transfers is counted.
+    Routes without any are omitted. Read from the counts that the feed stores, so that an operator who
+    stops a chain does not wait until a day of transfers is counted.
     """
     if not route_keys:
         return {}
@@ -217,7 +217,7 @@ def open_transfers_use_contract(
     """Whether a transfer that is not over was sent through one of a pegged pair's contracts.
 
     :param chains: the source chain, and the destination where it matters.
-    :param contracts: as sends name them; None stands for sends that name none.
+    :param contracts: as sends name them; None means sends that name none.
     """
     named = [contract for contract in contracts if contract is not None]
     unnamed = [Transfer.contract.is_(None)] if None in contracts else []

@@ -207,7 +207,7 @@ class OneStatus(CompatStatusAnswer, ProgressFields):
 
 
 class StatusesAnswer(Answer):
-    """The status of each transfer, in the order asked."""
+    """The status of each transfer, in the order requested."""
 
     statuses = Ready(fields.Nested(OneStatus), dump_default=list)
 

@@ -1,4 +1,4 @@
-"""Acknowledging anomalies and stuck transfers: an operator notes what was done, so that new ones are seen."""
+"""Acknowledges anomalies and stuck transfers: operators note what was done, so that new ones are seen."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def acknowledge(
 ) -> Saved:
     """Note that an operator has looked at the anomalies: all of them or none, with a record in the audit log.
 
-    Those that are acknowledged already keep who did it and when.
+    For those acknowledged already the first operator and time remain.
 
     :param shown: by the id of each, its fingerprint as the operator was shown it (``anomaly_fingerprint``).
     :raises Conflict: one of them is gone, or rests on other events now.
@@ -133,9 +133,9 @@ class NoteRefused(EditRefused):
 def acknowledge_stuck(
     database: Database, audit_keys: AuditKeys, shown: Mapping[bytes, str], note: str, *, actor: Actor
 ) -> Saved:
-    """Note that somebody has seen to these transfers: all of them or none, with a record in the audit log.
+    """Acknowledge these stuck transfers, all of them or none, with a record in the audit log.
 
-    It holds while they stay in the state that was shown. Acknowledging one again replaces the note.
+    It holds while they stay in the state that was shown. Another acknowledgement replaces the note.
 
     :param shown: by the id of each its fingerprint as it was shown (``stuck_fingerprint``).
     :param note: what was found or done, up to 500 characters.

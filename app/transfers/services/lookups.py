@@ -1,4 +1,4 @@
-"""Finding transfers by an id or a transaction, and what accounts sent and received, a page at a time."""
+"""Finds transfers by an id or a transaction, and those of accounts, a page at a time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from app.values.wire_values import parse_transfer_id
 
 
 class TransferKnowledge(StrEnum):
-    """What is known of a key: nothing, an announcement alone, or a transfer."""
+    """What is known of a key: nothing, only an announcement, or a transfer."""
 
     UNKNOWN = "unknown"
     ANNOUNCED = "announced"
@@ -55,11 +55,11 @@ class FoundTransfers(Struct, frozen=True):
 def find_transfers(
     database: Database, snapshots: SnapshotSource, key: str, chain_id: ChainId | None
 ) -> FoundTransfers:
-    """The transfers that have this id, or whose log names this transaction. No node is asked.
+    """The transfers that have this id, or whose log names this transaction. No node is queried.
 
     :param key: as ``wire_values.parse_tx_hash`` gives it.
     :param chain_id: the chain of the transaction; None for any.
-    :raises GatewayError: the id is that of a transfer which is no longer kept here.
+    :raises GatewayError: the transfer with this id is no longer stored.
     :raises Unavailable: the configuration cannot be read.
     """
     snapshot, as_of = snapshots.current(), taken_in_at(database)
@@ -94,7 +94,7 @@ def _find(
 
 
 def _knowledge(entries: Sequence[TransferEntry]) -> TransferKnowledge:
-    """Announced, while a submission is all that stands of every transfer found."""
+    """Announced, if every transfer found only has a canonical submission."""
     if not entries:
         return TransferKnowledge.UNKNOWN
     submitting = TransferHistoryStatus.TRANSFER_SUBMITTING
@@ -104,7 +104,7 @@ def _knowledge(entries: Sequence[TransferEntry]) -> TransferKnowledge:
 
 
 MAX_PAGE: Final = 100
-"""Transfers of a page, beside those that began in the same millisecond as its last."""
+"""Transfers of a page, in addition to those that began in the same millisecond as its last."""
 
 _NEWEST: Final = 2**63 - 1
 

@@ -1,7 +1,7 @@
-"""Notes on transfers: what operators tell each other about one, beside the facts.
+"""Notes on transfers, which operators write for each other in addition to the facts.
 
-The audit log says who wrote or removed which note, and not what stood in it: a note may name a person, and
-what is in the audit log stays for ever.
+The audit log has who wrote or removed which note, but not its text: a note may name a person, and the audit
+log is never deleted.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def add_note(
 ) -> None:
     """Add a note, with a record in the audit log.
 
-    :param text: 1 to 2,000 characters, lines kept.
+    :param text: 1 to 2,000 characters, with line breaks.
     :raises NoteRefused: the text is empty or too long, there is no such transfer, or it has too many notes.
     """
     said = _cleaned(text)

@@ -47,7 +47,7 @@ from app.values.times import age_in_words
 
 
 class Known(Protocol):
-    """What progress follows from: the row of a transfer, or its state as it is folded from its log."""
+    """What progress follows from: the row of a transfer, or its state as projected from its log."""
 
     @property
     def status(self) -> int:
@@ -55,7 +55,7 @@ class Known(Protocol):
 
     @property
     def sent_at(self) -> datetime | None:
-        """When its standing send happened."""
+        """When its canonical send happened."""
 
     @property
     def status_since(self) -> datetime | None:
@@ -77,7 +77,7 @@ class Known(Protocol):
 def taken_in_at(database: Database) -> datetime | None:
     """When the newest event was accepted, as it was read a moment ago; None before the first.
 
-    To be asked before what it is said of is read: all that was accepted by then is in that.
+    Call it before the read that it describes, which then includes all that was accepted by that time.
     """
     event, _ = database.cached.run_read(last_event, lambda: database.public.run_read(last_event))
     return None if event is None else event.received_at
@@ -148,7 +148,7 @@ class TransferStatus(Struct, frozen=True):
 
 
 def transfer_status(database: Database, snapshots: SnapshotSource, transfer_id: TransferId) -> TransferStatus:
-    """The status of the transfer, as its standing events give it.
+    """The status of the transfer, as its canonical events give it.
 
     :param transfer_id: 32 bytes.
     :raises GatewayError: no such transfer; the message says how fresh the gateway's view is.
@@ -164,7 +164,7 @@ def transfer_status(database: Database, snapshots: SnapshotSource, transfer_id: 
 def transfer_statuses(
     database: Database, snapshots: SnapshotSource, transfer_ids: Sequence[TransferId]
 ) -> list[TransferStatus | GatewayError]:
-    """The status of each transfer, or the error that :func:`transfer_status` raises, in the order asked.
+    """The status of each transfer, or the error that :func:`transfer_status` raises, in the order requested.
 
     :raises Unavailable: the configuration cannot be read.
     """
@@ -299,7 +299,7 @@ def _freshness(database: Database, snapshots: SnapshotSource) -> str:
 
 
 def _freshness_of(database: Database, snapshots: SnapshotSource, chain_id: ChainId) -> str:
-    """As :func:`_freshness`, of the chain that was asked about: no other matters."""
+    """As :func:`_freshness`, only for the requested chain."""
     terms = snapshots.current().terms
     progress = database.public.run_read(newest_of_chain, chain_id)
     if progress is None:

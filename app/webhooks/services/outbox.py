@@ -1,4 +1,4 @@
-"""Writes deliveries in the transaction of what they tell of: with it they are there, without it not."""
+"""Writes deliveries in the transaction of the change that they report, so both are committed or neither."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from app.webhooks.subscription import (
 
 
 def publish_changes(connection: Connection, changes: Sequence[Published], now: datetime) -> None:
-    """Write what subscribers are to hear of transfers that were projected. The caller is the only writer.
+    """Write the deliveries for changes of projected transfers. The caller is the only writer.
 
     Without any subscription this is one look-up, and without a change of a status nothing.
     """
@@ -34,27 +34,27 @@ def publish_changes(connection: Connection, changes: Sequence[Published], now: d
     if not heard.of_everything and not heard.of_subjects:
         return
     rows: list[dict[str, Any]] = []
-    for change, subscriptions in _told(connection, changes, heard):
+    for change, subscriptions in _subscribed(connection, changes, heard):
         body = change_body(change, now)
         subject = f"0x{change.transfer_id.hex()}"
         rows += [delivery_row(i, STATUS_EVENT, subject, body, now) for i in subscriptions]
     append(connection, Delivery, rows)
 
 
-def _told(
+def _subscribed(
     connection: Connection, changes: Iterable[Published], heard: Listeners
 ) -> list[tuple[StatusChange, list[int]]]:
-    """The changes that somebody hears of, each with the subscriptions, ascending."""
+    """The changes that have subscriptions, each with their ids, ascending."""
     subjects = {each.change: _subjects(each) for each in changes}
     naming = (
         by_subject(connection, {s for each in subjects.values() for s in each}) if heard.of_subjects else {}
     )
-    told = []
+    subscribed = []
     for change, about in subjects.items():
         ids = set(heard.of_everything).union(*(naming.get(subject, ()) for subject in about))
         if ids:
-            told.append((change, sorted(ids)))
-    return told
+            subscribed.append((change, sorted(ids)))
+    return subscribed
 
 
 def _subjects(published: Published) -> list[str]:
@@ -62,7 +62,7 @@ def _subjects(published: Published) -> list[str]:
 
 
 def publish_head(connection: Connection, head: str, now: datetime) -> None:
-    """Write what operators are to keep of a new record of the audit log. The caller is the only writer.
+    """Write the alerts with a new head of the audit log. The caller is the only writer.
 
     :param head: ``ID:MAC``.
     """
