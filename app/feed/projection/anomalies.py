@@ -46,7 +46,7 @@ class Subject(Struct, frozen=True):
 
 
 def sync_anomalies(connection: Connection, found: Mapping[Subject, Sequence[Anomaly]]) -> None:
-    """Make the table say of each subject what was found, and nothing else."""
+    """Replace the stored anomalies of each subject by those found."""
     subjects = list(found)
     for start in range(0, len(subjects), CHUNK):
         chunk = subjects[start : start + CHUNK]
@@ -66,7 +66,7 @@ def sync_anomalies(connection: Connection, found: Mapping[Subject, Sequence[Anom
 
 
 def sync_transfer_anomalies(connection: Connection, states: Iterable[TransferState]) -> None:
-    """Make the table say of these transfers what their states say."""
+    """Replace the stored anomalies of these transfers by those of their states."""
     sync_anomalies(connection, {Subject.transfer(state.transfer_id): state.anomalies for state in states})
 
 
@@ -85,7 +85,7 @@ def anomaly_row(subject: Subject, anomaly: Anomaly) -> dict[str, Any]:
 
 
 def _renew(connection: Connection, known: AnomalyRow, row: dict[str, Any]) -> None:
-    """Write what has changed. One that rests on other events than before is open again."""
+    """Write what has changed. An anomaly that depends on other events than before is open again."""
     if not row["event_ids"]:
         row = row | {"first_at": known.first_at}  # no event has a time for it: the gateway's clock had
     if known.event_ids != row["event_ids"]:
@@ -100,7 +100,7 @@ def sync_rotation_anomalies(
     found: Iterable[Anomaly],
     rotations: Collection[Event] | None = None,
 ) -> None:
-    """Make the table say of a chain's rotations what was found; each has a subject of its own.
+    """Replace the stored anomalies of a chain's rotations by those found. Each has a subject of its own.
 
     :param rotations: of these; None: of all that the chain ever had.
     """
@@ -132,7 +132,7 @@ def raise_two_contents(connection: Connection, event: Event, now: datetime) -> N
 
 
 def validate_pools(connection: Connection, pools: Iterable[PoolKey], now: datetime) -> None:
-    """Raise pools whose balance or inbound limit is under zero; estimates count 0 there."""
+    """Raise anomalies for pools whose balance or inbound limit is under zero. Estimates count 0 there."""
     keys = list(pools)
     liquidity = load_pools_now(connection, keys)
     found: dict[Subject, list[Anomaly]] = {}
@@ -145,7 +145,7 @@ def validate_pools(connection: Connection, pools: Iterable[PoolKey], now: dateti
 
 
 def under_zero(pool: PoolCounters | None) -> str:
-    """What of a pool is under zero, in words; nothing where it is not configured."""
+    """Describes what of a pool is under zero; empty where the pool is not configured."""
     if pool is None:
         return ""  # not configured: no estimate rests on it
     values = (("the balance", pool.balance), ("the inbound limit", pool.inbound_limit))

@@ -32,31 +32,31 @@ _CAUSE: Final = "gateway_cause"
 
 
 def note_cause(connection: Connection, seq: int) -> None:
-    """From here on what this transaction changes follows from this entry of the log, which it appended."""
+    """Set the entry of the log, appended by this transaction, that its further changes follow from."""
     connection.execution_options(**{_CAUSE: seq})
 
 
 class Place(NamedTuple):
-    """An entry of the log; or what came later than that entry, and another way."""
+    """An entry of the log, or a later change without an entry of its own."""
 
     seq: int
     is_later: bool = False
 
     @classmethod
     def now(cls, connection: Connection) -> Place:
-        """What this transaction follows from: an entry that it appended, else later than the log's last."""
+        """The place of this transaction's changes: the entry it appended, else later than the log's last."""
         cause = connection.get_execution_options().get(_CAUSE)
         return cls(load_positions(connection).last_seq, is_later=True) if cause is None else cls(cause)
 
 
 class Step(Struct, frozen=True):
-    """What a transfer's history has become by what is at a place."""
+    """A transfer's history after the change at a place."""
 
     place: Place
     history: TransferHistory
 
     def with_paid_ids(self, paid_ids: PaidIds) -> Step:
-        """The same where other withdraw ids were paid for other transfers."""
+        """The same step with the withdraw ids that were paid for other transfers."""
         return Step(self.place, replace(self.history, paid_ids=paid_ids))
 
 
@@ -64,14 +64,14 @@ _ANSWERED: Final = attrgetter(
     "status", "refund_reason", "kind", "src_chain_id", "dst_chain_id", "symbol", "src_tx_hash", "dst_tx_hash",
     "sender", "receiver", "evidence",
 )  # fmt: skip
-"""Of a projection all by which a change of the answer shows, quickly."""
+"""All fields of a projection that an answer has, for a quick comparison."""
 
 
 _NEWEST: Final = select(func.max(JournalRow.sequence))
 
 
 class Published(Struct, frozen=True):
-    """What one projection made of a transfer, from the status before it; ``accounts``: of then and now."""
+    """The change of a transfer by one projection; ``accounts``: of before and after."""
 
     change: StatusChange
     accounts: frozenset[str]
@@ -87,21 +87,21 @@ class _Entry(Struct, frozen=True):
 
 
 class Journal:
-    """Takes in what a projection made of transfers, one after the other, and writes what it changed."""
+    """Takes the results of a projection, transfer by transfer, and writes what changed."""
 
     def __init__(self, facts: NetworkFacts) -> None:
         """
-        :param facts: by which they were projected.
+        :param facts: those of the projection.
         """
         self._facts = facts
         self._entries: list[_Entry] = []
         self.published: list[Published] = []
 
     def take(self, steps: Sequence[Step], old: TransferState | None, new: TransferState) -> None:
-        """Note what the steps of a transfer changed.
+        """Take what the steps of a transfer changed.
 
         :param old: with evidence.
-        :param new: what follows from the last of them.
+        :param new: the state after the last of them.
         """
         if len(steps) == 1 and old is not None and _ANSWERED(old) == _ANSWERED(new):
             return
@@ -110,26 +110,24 @@ class Journal:
         along = StatusThen.along([step.history for step in before], self._facts)
         for step, reached in zip(before, along, strict=True):
             if reached is not None and (then is None or then.is_answered_otherwise(reached)):
-                self._note(new.transfer_id, step, then, reached)
+                self._add(new.transfer_id, step, then, reached)
                 then = reached
         last = StatusThen.of(new)
         if then is None or then.is_answered_otherwise(last):
-            self._note(new.transfer_id, steps[-1], then, last)
+            self._add(new.transfer_id, steps[-1], then, last)
         change = StatusChange.between(new.transfer_id, steps[-1].place.seq, first, last)
         if change.status is not change.previous_status:
             accounts = last.accounts if first is None else first.accounts | last.accounts
             self.published.append(Published(change, accounts))
 
-    def _note(
-        self, transfer_id: TransferId, step: Step, before: StatusThen | None, after: StatusThen
-    ) -> None:
+    def _add(self, transfer_id: TransferId, step: Step, before: StatusThen | None, after: StatusThen) -> None:
         change = StatusChange.between(transfer_id, step.place.seq, before, after)
         is_relisted = before is not None and before.accounts != after.accounts
         accounts_before = before.accounts if before is not None and is_relisted else None
         self._entries.append(_Entry(change, step.place, accounts_before, after.is_sent))
 
     def catch_up(self, row: Row[*tuple[Any, ...]], place: Place, now: StatusThen) -> None:
-        """Note that a transfer is no longer at the status of its last row."""
+        """Take a change where a transfer is no longer at the status of its last row."""
         change = StatusChange.between(row.transfer_id, place.seq, None, now)
         change = change.since(TransferHistoryStatus(row.status), is_sent=now.is_sent)
         self._entries.append(_Entry(change, place, None, now.is_sent))
@@ -137,8 +135,9 @@ class Journal:
     def write(self, connection: Connection, now: datetime, *, again: bool) -> None:
         """Write the rows. The caller is the only writer.
 
-        :param now: when the gateway learned of what changed.
-        :param again: the log's last entry may have changed the transfers already: its changes are one.
+        :param now: when the gateway learned of the changes.
+        :param again: whether the log's last entry may have changed the transfers already. Then both changes
+            become one.
         """
         if again:
             self._merge_with_rows(connection)
@@ -173,11 +172,11 @@ class Journal:
             first = firsts[transfer_id]
             if first.place.seq <= row.seq:
                 self._entries.remove(first)
-                _go_on(connection, row, first)
+                _extend(connection, row, first)
 
 
-def _go_on(connection: Connection, row: Row[*tuple[Any, ...]], entry: _Entry) -> None:
-    """Have a row lead to where an entry leads."""
+def _extend(connection: Connection, row: Row[*tuple[Any, ...]], entry: _Entry) -> None:
+    """Update a row to end at the status of an entry."""
     place = Place(row.seq)
     change = replace(entry.change, seq=row.seq).since(
         TransferHistoryStatus(row.previous_status), is_sent=entry.is_sent

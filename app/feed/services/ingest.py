@@ -36,14 +36,14 @@ PART = 500
 """Events that are validated and written at once."""
 
 HOLD_SECONDS = 0.2
-"""After so long a batch gives the writer's lock back before its next part: an operator may wait for it."""
+"""After this time a batch releases the writer's lock before its next part, as an operator may wait for it."""
 
 BATCH_BYTES = 1 << 20
-"""What the lines of a batch may add up to, for it is held in memory; common events are half a kilobyte."""
+"""Size limit of a batch, which is held in memory. Common events have half a kilobyte."""
 
 
 UNREADABLE: Final = ("unreadable", "refused")
-"""As what lines are counted of which not even the type is known."""
+"""The counter for lines whose type could not be read."""
 
 
 class Intake(Struct, frozen=True):
@@ -54,10 +54,10 @@ class Intake(Struct, frozen=True):
 
 
 class Terms(Struct, frozen=True):
-    """On what terms a sender is admitted. Both are called in each transaction of its lines.
+    """The terms of a sender. Its functions are called in each transaction of the sender's lines.
 
-    ``admit`` comes before anything is taken, ``charge`` after, with the number of lines that are new or
-    refused; what either raises undoes the transaction. ``most_in_batch`` bounds the lines of one.
+    ``admit`` is called before any line is taken, ``charge`` afterwards with the number of new or refused
+    lines. An error of either rolls the transaction back. ``most_in_batch`` limits the lines of one.
     """
 
     admit: Callable[[Connection], None] = lambda _connection: None
@@ -69,11 +69,11 @@ WITHOUT_LIMIT: Final = Terms()
 
 
 class IngestResult(Struct):
-    """What became of the lines."""
+    """The outcomes of the lines."""
 
     refused: list[RefusedLine] = field(default_factory=list)
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """By type and what became of it, how many of the lines could be read."""
+    """The number of readable lines by type and outcome."""
 
     @property
     def accepted(self) -> int:
@@ -86,10 +86,10 @@ class IngestResult(Struct):
         return self._number("repeated")
 
     def _number(self, outcome: str) -> int:
-        return sum(number for (_, became), number in self.outcomes.items() if became == outcome)
+        return sum(number for (_, counted), number in self.outcomes.items() if counted == outcome)
 
     def count(self, lines: Sequence[ReadLine], verdicts: Sequence[Verdict]) -> None:
-        """Count the verdicts about some lines in, one each."""
+        """Add the verdicts about some lines, one for each line."""
         for line, verdict in zip(lines, verdicts, strict=True):
             match verdict:
                 case Accepted():
@@ -127,13 +127,13 @@ def ingest_lines(
 
     A fact and everything that follows from it are committed together. When this returns, what
     it counts as accepted is committed; when it raises, sending the lines again is harmless. A batch
-    is read to its end before its transaction is begun: no writer waits for another's network.
+    is read to its end before its transaction begins, so that no writer waits for another's network.
 
     :param reporter: the name stored with every event: of the ingest token, or ``cli``.
     :param progress: called after each batch with the number of its lines.
     :param types: the event types that can be read from this kind of sender.
-    :param scope: what this sender may report of them; the rest is refused, line by line.
-    :param terms: on which the sender is admitted; what they raise ends the feed.
+    :param scope: what this sender may report. Other lines are refused one by one.
+    :param terms: those of the sender. An error that they raise ends the feed.
     """
     result = IngestResult()
     for batch in _batches(lines, min(BATCH, terms.most_in_batch or BATCH)):
@@ -160,7 +160,7 @@ def _turns(
     *,
     uncharged: int,
 ) -> Iterator[IngestResult]:
-    """Take a batch, as much of it in each transaction as its time allows; what each has committed.
+    """Take a batch in transactions of limited time, and yield what each has committed.
 
     :param uncharged: lines of the batch that are charged in addition to those of its parts.
     """
@@ -294,12 +294,12 @@ class Cursor(Struct, frozen=True):
 def report(database: Database, intake: Intake, token: IngestToken, lines: Iterable[bytes]) -> IngestResult:
     """Take a feed of lines from the token's bearer; each event is stored with the token's name.
 
-    What is outside the token's scope is refused line by line. When this returns, what it counts as
+    Lines outside the token's scope are refused one by one. When this returns, what it counts as
     accepted is committed.
 
     :raises Unauthorized: the token was revoked or expired meanwhile.
-    :raises QuotaExceeded: it has reported as much as it may in this period. In both cases whole batches
-        before that are committed, and of this one nothing.
+    :raises QuotaExceeded: it has reported as much as it may in this period. In both cases the batches
+        before are committed, and nothing of this one.
     """
     terms = Terms(
         admit=lambda connection: require_valid(connection, token, database.clock()),

@@ -52,7 +52,7 @@ def remove_transfers(
 ) -> None:
     """Remove finished transfers with their events. The caller is the only writer.
 
-    :param states: what is projected of them now.
+    :param states: their present projections.
     :param moved: what they add to sums: it stays in the pools' counters, and leaves volumes and trends.
     """
     ids = list(states)
@@ -109,7 +109,7 @@ def _retain_sums(connection: Connection, moved: SharedChange) -> None:
 
 
 def _retain_readings(connection: Connection, ids: Sequence[bytes]) -> None:
-    """Note the highest blocks and newest times: once the events are gone, nothing else has them."""
+    """Store the highest blocks and newest times, which are lost with the events otherwise."""
     stored = pruned_chains(connection)
     blocks = {row.chain_id: row.highest_block for row in stored if row.highest_block is not None}
     times = {row.chain_id: row.newest_at for row in stored if row.newest_at is not None}
@@ -129,7 +129,7 @@ def _retain_readings(connection: Connection, ids: Sequence[bytes]) -> None:
 
 
 def retain_reporters(connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]]) -> None:
-    """Keep the last of these entries of each reporter, in the order of the log."""
+    """Store each reporter's last one of these entries, by the order of the log."""
     known = last_pruned_seqs(connection)
     last: dict[str, Any] = {row.reporter: row for row in rows}  # in the order of the log
     upsert(
@@ -161,10 +161,10 @@ Rows = Sequence[Row[*tuple[Any, ...]]]
 
 
 class Kind(Struct, frozen=True):
-    """What of one kind can go.
+    """A kind of events about no transfer that can be removed.
 
-    ``candidates`` are positions in the log of what happened before a time; ``decided`` are of some of them
-    the entries that decide nothing any more.
+    ``candidates`` returns the positions in the log of events from before a time. ``decided`` returns the
+    entries at some of these positions that decide nothing any more.
     """
 
     name: str

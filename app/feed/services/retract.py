@@ -54,7 +54,7 @@ def retract_ids(
 ) -> list[str]:
     """Retract events by their ids (docs/interface.md#retractions).
 
-    :param actor: who is recorded; the retraction's reporter is where they gave the command.
+    :param actor: who is recorded. The retraction's reporter follows from the actor's source.
     :param subject: what the events are about; needed where an id names several events.
     :returns: the ids of the retractions appended, by which they can be retracted.
     :raises NothingToRetract: when an id is not in the log, names several events, or was pruned; then
@@ -93,7 +93,7 @@ def retract_reporter(
 ) -> list[str]:
     """Retract all that a token reported since a time (of receipt).
 
-    :raises NothingToRetract: when it reported nothing since then, or when some of it was pruned.
+    :raises NothingToRetract: it reported nothing since then, or some of it was pruned.
     """
     with writing(database.engine) as connection:
         settle(connection, database.clock())
@@ -145,7 +145,7 @@ def _retract(
 
 
 def retractions_of(keys: Sequence[EventKey], reason: str, now: datetime) -> list[EventsRetracted]:
-    """The events by which these are retracted."""
+    """The retractions of these events."""
     events = []
     for start in range(0, len(keys), CHUNK):
         subjects, targets = zip(*keys[start : start + CHUNK], strict=True)
@@ -179,10 +179,10 @@ def _record(
 
 
 def project_retractions(connection: Connection, entry: LogEntry, now: datetime) -> set[EventKey]:
-    """Fold again every event that is retracted now and was not before, or the reverse.
+    """Project again every event that is retracted now and was not before, or the reverse.
 
-    :param entry: the retraction that was just appended to the log. Of the others those are read that name the
-        same events.
+    :param entry: the retraction that was just appended to the log. Of the others only those that name the
+        same events are read.
     :returns: the keys of the events that were projected.
     """
     named = named_by(connection, retractions_among([entry]))
@@ -207,7 +207,7 @@ def rebuild_retracted(connection: Connection) -> None:
 def write_retracted(
     connection: Connection, wanted: Mapping[EventKey, int], changed: Collection[EventKey]
 ) -> None:
-    """Write which of the changed events are retracted, and the position in the log of what does it."""
+    """Write which of the changed events are retracted, with the retraction's position in the log."""
     table = log.RetractedEvent
     for of_keys in with_keys(connection, table.event_id, table.subject, sorted(changed)):
         connection.execute(delete(table).where(of_keys))
