@@ -1,4 +1,4 @@
-"""One line of the feed to one event, or to the reason why not."""
+"""Reads one line of the feed into one event, or into the reason why it is refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.transfers.events import REPORTED, Event, EventsRetracted
 from app.values.identifiers import MAX_CHAIN_ID
 
 MAX_AHEAD = timedelta(minutes=10)
-"""How far ahead of this clock an event's time may be: clocks differ, the future does not report."""
+"""How far ahead of this clock an event's time may be, because clocks differ."""
 
 EARLIEST = datetime(2009, 1, 3, tzinfo=UTC)
 """The day of the first block of the first chain."""
@@ -33,7 +33,7 @@ with the greatest powers, far more than can sign in one transaction."""
 
 
 class RefusedLine(Struct, frozen=True):
-    """A line that was not taken. ``line`` counts from 1; an unreadable id is empty."""
+    """A line that was refused. ``line`` counts from 1; an unreadable id is empty."""
 
     line: int
     id: str
@@ -46,13 +46,13 @@ class ReadLine(Struct, frozen=True):
     line: int
     event: Event
     limited_to: frozenset[int] | None = None
-    """Of a line that an operator takes from an exported log the chains that its reporter was limited to."""
+    """For a line of an exported log, the chains that its reporter was limited to."""
 
 
 def lines_of(stream: BinaryIO) -> Iterator[bytes]:
     """The lines of a stream without holding more than one of them.
 
-    Of a line that is too long only the beginning is given, still too long, so that it is refused.
+    Only the beginning of a too long line is yielded, itself still too long, so that it is refused.
     """
     while line := stream.readline(MAX_LOG_LINE_BYTES + 2):
         rest = line

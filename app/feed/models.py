@@ -37,7 +37,7 @@ _RELISTED = text("accounts_before IS NOT NULL")
 
 
 class JournalRow(Base):
-    """A change of a field that is answered of a transfer, in the transaction of what caused it.
+    """A change of a field of a transfer's answer, written in the transaction of its cause.
 
     ``sequence`` is the order of commits (one writer). What only alters how an answer is shown, such as the
     URL of an explorer or a block delay, writes no row for each transfer: who caches answers follows the
@@ -84,8 +84,8 @@ class PrunedEvent(Base):
 
 
 class PrunedChain(Base):
-    """How far pruned events show that a chain was read. No reorganisation reaches ``highest_block``: a
-    deeper one is not believed."""
+    """How far a chain was read, as pruned events show. A reorganisation that reaches ``highest_block`` is
+    refused."""
 
     __tablename__ = "pruned_chains"
 
@@ -95,7 +95,7 @@ class PrunedChain(Base):
 
 
 class GrownDatabase(Base):
-    """A mark: transfers were made up here without events (``sandbox grow``), so the log is not the source."""
+    """A mark that this database has made-up transfers without events (``sandbox grow``)."""
 
     __tablename__ = "grown_database"
 

@@ -1,4 +1,4 @@
-"""Writing latencies, and how many there are of about each length, in one transaction.
+"""Writes latencies and their counts by bucket, in one transaction.
 
 Counts are of the records released after a moment, ``LatencyWindow.since``, which follows the start of the
 seven-day window from behind. A reader corrects them by the few records in between
@@ -21,7 +21,7 @@ from app.transfers.effects import Latency
 from app.values.identifiers import ChainId, TransferId
 
 STEP: Final = timedelta(seconds=10)
-"""How far the window's start may be ahead of what is counted before the counts follow."""
+"""How far the window's start may be ahead of the counts before they follow."""
 
 FineKey = tuple[ChainId, ChainId, int]
 """Source chain, destination chain, fine bucket."""
@@ -44,7 +44,7 @@ def write_latencies(
 ) -> None:
     """Write what changed between two states of some transfers, by their ids.
 
-    :param fresh: those of which the database had nothing before.
+    :param fresh: those that the database did not have before.
     """
     gone = [i for i in before if i not in after]
     changed = {i: latency for i, latency in after.items() if before.get(i) != latency}
@@ -65,7 +65,7 @@ def write_latencies(
 
 
 def follow_window(connection: Connection, now: datetime) -> None:
-    """Let the counts follow the window: records that are older than it are counted no more.
+    """Move the counts with the window: older records are counted no more.
 
     The caller is the only writer. Where nothing is counted yet, everything is.
     """
@@ -114,7 +114,7 @@ def latency_row(transfer_id: bytes, latency: Latency) -> dict[str, Any]:
 
 
 def _count(connection: Connection, change: Mapping[FineKey, int]) -> None:
-    """Add to the counts of each width; drop those that come to nothing."""
+    """Add to the counts of each width, and delete those that become 0."""
     moved: Counter[tuple[int, int, int, int]] = Counter()
     for (src, dst, fine), n in change.items():
         for width in WIDTHS:

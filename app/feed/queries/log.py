@@ -1,4 +1,4 @@
-"""What does the event log hold?"""
+"""Reads the event log."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def latest_acceptances(connection: Connection, keys: Iterable[EventKey]) -> dict
 
 
 def first_acceptances(connection: Connection, event_ids: Collection[str]) -> dict[str, dict[EventKey, int]]:
-    """By id, what in the log has that id, and the position of its first acceptance there."""
+    """By id, the keys in the log with that id, each with the position of its first acceptance."""
     found: dict[str, dict[EventKey, int]] = defaultdict(dict)
     ordered = sorted(event_ids)
     for start in range(0, len(ordered), MOST_IN_STATEMENT):
@@ -71,8 +71,8 @@ def first_acceptances(connection: Connection, event_ids: Collection[str]) -> dic
 def keys_reported(connection: Connection, reporter: str, since: datetime) -> list[EventKey]:
     """All that was received from a reporter since a time, in the order of the log.
 
-    Retractions are left out. An event that was accepted repeatedly appears once. What a reporter of other
-    limits said under the same id is that one's: it is left out.
+    Retractions are left out. An event that was accepted repeatedly appears once. An event whose id a
+    reporter with other limits used too is left out.
     """
     another = aliased(log.Event)
     of_another = exists().where(
@@ -93,7 +93,7 @@ def keys_reported(connection: Connection, reporter: str, since: datetime) -> lis
 def taken_from(
     connection: Connection, reporter: str, transfer_ids: Collection[bytes]
 ) -> dict[tuple[bytes | ChainId, str], int]:
-    """By transfer and event type, how many acceptances a reporter has of these transfers."""
+    """By transfer and event type, the number of a reporter's acceptances about these transfers."""
     table = log.Event
     rows = connection.execute(
         select(table.transfer_id, table.type, func.count())

@@ -138,7 +138,7 @@ def pruned_transfers(connection: Connection, transfer_ids: Collection[bytes]) ->
 
 
 def pruned_contents(connection: Connection, keys: Iterable[EventKey]) -> dict[EventKey, bytes]:
-    """Of the keys of events those that were pruned, and the digests of their contents."""
+    """The keys that were pruned, each with the digest of its content."""
     of_subject: dict[str, dict[bytes, EventKey]] = defaultdict(dict)
     for key in keys:
         of_subject[key.subject][id_digest(key.id)] = key
@@ -188,7 +188,7 @@ def pruned_up_to(connection: Connection, chain_id: ChainId) -> int | None:
 
 
 def pruned_readings(connection: Connection) -> dict[ChainId, ChainReading]:
-    """The newest time of each chain that pruned events showed, without a block."""
+    """The newest time of pruned events of each chain, without a block."""
     rows = connection.execute(select(table.PrunedChain.chain_id, table.PrunedChain.newest_at))
     return {
         ChainId(row.chain_id): ChainReading(None, row.newest_at) for row in rows if row.newest_at is not None
@@ -196,12 +196,12 @@ def pruned_readings(connection: Connection) -> dict[ChainId, ChainReading]:
 
 
 def pruned_chains(connection: Connection) -> Sequence[Row[*tuple[Any, ...]]]:
-    """Highest block and newest time of every chain that pruned events had."""
+    """The highest block and newest time of pruned events of every chain."""
     return connection.execute(select(table.PrunedChain.__table__)).all()
 
 
 def pruned_pools(connection: Connection) -> dict[tuple[int, str], tuple[int, int]]:
-    """What pruned transfers sent into and were relayed from each pool, by chain and symbol."""
+    """What pruned transfers sent into each pool and were relayed from it, by chain and symbol."""
     rows = connection.execute(select(log.PrunedPool.__table__))
     return {(row.chain_id, row.symbol): (row.sent, row.relayed) for row in rows}
 
@@ -221,7 +221,7 @@ class LogPositions(Struct, frozen=True):
     """Positions in the log; 0 where there is nothing of the kind."""
 
     last_seq: int
-    """Of the newest acceptance there ever was, pruned ones included."""
+    """Position of the newest acceptance, including pruned ones."""
     last_reversal: int
     """Position of the newest reorg or retraction. All that was accepted later is canonical."""
     any_pruned: bool

@@ -30,7 +30,7 @@ STATE_COLUMNS: Final = tuple(
     for column in Transfer.__table__.columns
     if column.name not in ("kind", "status", "refund_reason")
 )
-"""Columns that hold what the attribute of the same name of a ``TransferState`` holds."""
+"""Columns with the values of the attributes of the same names of a ``TransferState``."""
 
 AT_A_TIME: Final = 1_000
 """Rows that are read at a time where there are many."""
@@ -40,7 +40,7 @@ ENTRIES_AT_ONCE: Final = 250
 
 
 def load_states(connection: Connection, transfer_ids: Collection[bytes]) -> dict[TransferId, TransferState]:
-    """What is projected now; without evidence, blocks and readings, which are not summed."""
+    """The present projections, without evidence, blocks and readings, which are not summed."""
     rows = connection.execute(
         select(Transfer.__table__).where(is_one_of(connection, Transfer.transfer_id, transfer_ids))
     )
@@ -70,7 +70,7 @@ def with_evidence(
 
 
 def last_rows(connection: Connection, transfer_ids: Collection[bytes]) -> Sequence[Row[*tuple[Any, ...]]]:
-    """The last row that the journal of statuses has of each of the transfers that has any."""
+    """The last row in the journal of statuses of each of the transfers that has any."""
     of_these = is_one_of(connection, JournalRow.transfer_id, transfer_ids)
     newest = select(func.max(JournalRow.sequence)).where(of_these).group_by(JournalRow.transfer_id)
     return connection.execute(
@@ -79,7 +79,7 @@ def last_rows(connection: Connection, transfer_ids: Collection[bytes]) -> Sequen
 
 
 def states_where(connection: Connection, *conditions: ColumnElement[bool]) -> Iterator[TransferState]:
-    """What is projected now of all transfers that fulfil some conditions, read little by little."""
+    """The present projections of all transfers that meet some conditions, read little by little."""
     query = select(Transfer.__table__).where(*conditions).execution_options(yield_per=AT_A_TIME)
     yield from map(_state, connection.execute(query))
 
@@ -106,7 +106,7 @@ def stored_entries(connection: Connection, entries: Collection[AccountEntry]) ->
 
 
 def refund_basis(connection: Connection, transfer_ids: Collection[bytes]) -> dict[TransferId, set[str]]:
-    """By transfer the ids of the requests and signatures that its refund rests on."""
+    """By transfer the ids of the requests and signatures that its refund depends on."""
     found: dict[TransferId, set[str]] = {}
     rows = connection.execute(
         select(RefundBasis.transfer_id, RefundBasis.event_id).where(

@@ -1,4 +1,4 @@
-"""What is projected, divided into parts: by transfer, account, chain, pool and day."""
+"""Divides the projections into parts: by transfer, account, chain, pool and day."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def every_route(connection: Connection) -> list[RouteKey]:
 
 
 def every_pool(connection: Connection) -> list[PoolKey]:
-    """The pools that anything was moved through, or is said to have been."""
+    """The pools that transfers or liquidity moved through, or whose counters say so."""
     of_pool = Transfer.kind == SendKind.POOL.value
     found: list[Select[*tuple[Any, ...]]] = [
         select(model.chain_id, model.symbol).distinct() for model in (PoolCounter, PoolVolume, PrunedPool)
@@ -101,7 +101,7 @@ def every_pool(connection: Connection) -> list[PoolKey]:
 
 
 def days_of_trends(connection: Connection, most: int) -> Sequence[datetime]:
-    """Days that divide what became of transfers, so that about so many rows are between two of them."""
+    """Days that divide the trends, with about so many rows between two of them."""
     rows = connection.execute(
         select(TrendCount.span, func.count())
         .where(TrendCount.hours == DAILY)
@@ -118,16 +118,16 @@ def days_of_trends(connection: Connection, most: int) -> Sequence[datetime]:
 
 
 IS_UNLISTED: Final = Transfer.began_at.is_(None) & Transfer.src_chain_id.is_not(None)
-"""In no list: without the time since which it is listed, although its chains are known."""
+"""Transfers that are in no list: their chains are known, but not the time since which they are listed."""
 
 IS_UNSETTLED: Final = Transfer.status.in_(sorted(FINISHED_STATUSES)) & Transfer.settled_block.is_(None)
-"""At its end, and without the block that this rests on, which may be unknown."""
+"""Finished transfers without the block that ended them, which may be unknown."""
 
 
 def next_incomplete(
     connection: Connection, after: bytes, rows: int, missing: ColumnElement[bool]
 ) -> Sequence[tuple[bytes, bool]]:
-    """The transfers after an id, in the order of ids, each with whether something is missing of it."""
+    """The transfers after an id, in the order of ids, each with whether it is incomplete."""
     wanted = select(Transfer.transfer_id, missing).order_by(Transfer.transfer_id).limit(rows)
     found = connection.execute(wanted.where(Transfer.transfer_id > after) if after else wanted)
     return [(transfer_id, bool(is_missing)) for transfer_id, is_missing in found]

@@ -1,4 +1,4 @@
-"""Heads of chains that no answer rests on any more leave the log by themselves.
+"""Removes heads of chains from the log on which no answer depends any more.
 
 How far a chain was read follows from its highest canonical head and its last reorganisation. An earlier,
 lower head adds nothing to a later, higher one in any reorganisation. Heads that a reorganisation may still
@@ -22,21 +22,21 @@ from app.transfers.validation import LogEntry
 from app.values.identifiers import ChainId
 
 AT_ONCE: Final = 1_000
-"""Heads that one batch drops of a chain at most: what an earlier release left goes little by little."""
+"""The most heads of a chain that one batch drops, so that those of an earlier release go little by little."""
 
 _GONE: Final = OUT_OF_REACH.limit(bindparam("most")).subquery()
 _DROP: Final = delete(log.Event).where(log.Event.seq.in_(_GONE.select()))
 
 
 def drop_heads(connection: Connection, accepted: Iterable[LogEntry], reporter: str, depth: int) -> None:
-    """Drop the heads that are out of reach of reorganisations by those of a reporter that were just accepted.
+    """Drop the heads of a reporter that its newly accepted ones put out of reach of reorganisations.
 
     :param accepted: entries that are in the log already, and none that is ahead of the clock.
     :param depth: how many blocks a reorganisation may reach back.
     """
     if reporter == FROM_FILES:
-        # An exported log is that of all reporters together. One who was wrong, and is retracted further on,
-        # would push out the heads of those who were right. They stay until they are pruned.
+        # An exported log has the heads of all reporters. Wrong ones, which are retracted further on, would
+        # push out the right ones. So all stay until they are pruned.
         return
     highest: dict[ChainId, HeadEntry] = {}
     for entry in accepted:
@@ -49,7 +49,7 @@ def drop_heads(connection: Connection, accepted: Iterable[LogEntry], reporter: s
 
 
 def drop(connection: Connection, these: OutOfReach, most: int) -> int:
-    """Remove the lowest of these heads from the log; how many. The caller is the only writer."""
+    """Remove the lowest of these heads from the log. Returns how many. The caller is the only writer."""
     return connection.execute(_DROP, these.bounds | {"most": most}).rowcount
 
 

@@ -1,4 +1,4 @@
-"""The event log: appending to it, and writing it out so that `events ingest` can take it again."""
+"""Appends to the event log, and exports it so that `events ingest` can take it again."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ PAGE = 500
 """Acceptances read at a time."""
 
 TARGETS_AT_ONCE: Final = 1_000
-"""Of what retractions name, rows written by one statement."""
+"""Rows of the events that retractions name, written by one statement."""
 
 
 def append(connection: Connection, entries: Iterable[LogEntry], reporter: str, received_at: datetime) -> None:
-    """Write acceptances to the end of the log; of those whose time is still to come, that it is; of
-    retractions, what they name."""
+    """Write acceptances to the end of the log. Also store which are ahead of the clock, and what retractions
+    name."""
     entries = list(entries)
     rows = [_row(entry, reporter, received_at) for entry in in_turns(entries)]
     append_rows(connection, log.Event, rows)
@@ -128,7 +128,7 @@ def retractions_among(entries: Iterable[LogEntry]) -> list[Logged[EventsRetracte
 
 
 def _note_targets(connection: Connection, entries: Iterable[LogEntry]) -> None:
-    """Note what those of the entries name that are retractions. They are in the log already."""
+    """Store what the retractions among the entries name. They are in the log already."""
     retractions = retractions_among(entries)
     if not retractions:
         return

@@ -1,4 +1,4 @@
-"""Making every projection agree with the log again."""
+"""Makes every projection agree with the log again."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PROJECTIONS: tuple[type[Base], ...] = (
     PoolCounter, PoolVolume, TrendCount, ReportedFee, ReportedValidatorSet, WithdrawDone, ChainProgress,
     RetractedEvent, RetractionTarget, SignatureNotNeeded,
 )  # fmt: skip
-"""What follows from the log, in an order in which rows can be deleted."""
+"""Tables that follow from the log, in an order in which rows can be deleted."""
 
 SUMS_AT_ONCE: Final = 2_000
 """Rows of sums in one transaction: a pool has one for each minute of years, which all may be missing."""
@@ -66,7 +66,7 @@ def replay(
     """Compare every projection with the log, part by part, and write again what differs.
 
     Each part that differs is a transaction of its own; between them, and while parts are compared, the feed
-    and the answers go on. One that ended in any way leaves parts that agree and parts that do not yet, as
+    and the answers go on. An interrupted replay leaves parts that agree and parts that do not yet, as
     before, and is simply started again. Where everything agrees nothing is written.
 
     Anomalies that hold again stay acknowledged. Those that came from a refused line stay: the log has no
@@ -94,7 +94,7 @@ def replay(
 
 
 def _begin(database: Database, audit_keys: AuditKeys, actor: Actor) -> int:
-    """Say in the audit log that a replay begins; the id of the record.
+    """Record in the audit log that a replay begins. Returns the id of the record.
 
     :raises NoEventLog: the transfers have no events.
     """
@@ -105,14 +105,14 @@ def _begin(database: Database, audit_keys: AuditKeys, actor: Actor) -> int:
 
 
 def _repaired(database: Database, part: Part, began: int) -> list[Difference]:
-    """Compare a part with the log, and repair it where it differs; what differed."""
+    """Compare a part with the log, and repair it where it differs. Returns the differences."""
     with reading_consistently(database.engine) as connection:
         differences = part.compare(connection)
     return _repair(database, part, differences, began) if differences else differences
 
 
 def _repair(database: Database, part: Part, differences: list[Difference], began: int) -> list[Difference]:
-    """Repair what differs of a part; what did, once nothing else was written any more."""
+    """Repair what differs of a part. Returns the differences found while nothing else was written."""
     if part.by_difference:
         _add(database, part, differences, began)
         return differences
@@ -125,7 +125,7 @@ def _repair(database: Database, part: Part, differences: list[Difference], began
 
 
 def _add(database: Database, part: Part, differences: Sequence[Difference], began: int) -> None:
-    """Add what sums lack, some of them in each transaction."""
+    """Add the differences of sums, some of them in each transaction."""
     for start in range(0, len(differences), SUMS_AT_ONCE):
         with writing(database.engine) as connection:
             publish_nothing(connection)

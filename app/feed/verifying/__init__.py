@@ -1,1 +1,1 @@
-"""What is projected compared with the log, part by part, and repaired."""
+"""Compares projections with the log, part by part, and repairs them."""

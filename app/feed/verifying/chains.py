@@ -1,4 +1,4 @@
-"""What follows from events about chains, routes and retractions."""
+"""Compares and repairs what follows from events about chains, routes and retractions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differs between rows that are stored and those that follow from the log."""
+"""Differences between stored rows and those that follow from the log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Values = Mapping[str, Any]
 
 
 class Difference(Struct, frozen=True):
-    """A row that is not as it follows from the log. None: there is no such row, or there should be none."""
+    """A row that differs from the log. None: there is no such row, or there should be none."""
 
     table: str
     key: Values
@@ -36,13 +36,13 @@ class Difference(Struct, frozen=True):
         return f"{row}: {', '.join(columns)}"
 
     def more(self, name: str) -> Any:
-        """How much more there should be in a column of a sum."""
+        """The amount that a column of a sum lacks."""
         expected, stored = ((row or {}).get(name, 0) for row in (self.expected, self.stored))
         return expected - stored
 
 
 class Part(Struct, frozen=True):
-    """A part of what is projected that can be compared by itself.
+    """A part of the projections that can be compared separately.
 
     ``compare`` reads it and its log at one moment; ``repair`` writes what follows from the log, as the only
     writer. A sum over very many rows is repaired ``by_difference``: reports change the rows and
@@ -67,7 +67,7 @@ def differences(
     *,
     key: Sequence[str] = (),
 ) -> Iterator[Difference]:
-    """Where rows of a table differ.
+    """The rows of a table that differ.
 
     :param expected: rows with the columns to be compared.
     :param key: what names a row; by default its primary key.

@@ -1,4 +1,4 @@
-"""Whether everything that is projected follows from the log, in parts, those first that others rest on."""
+"""Checks in parts that all projections follow from the log. Parts that others depend on come first."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _KEY = tuple_(*(getattr(TransferAccount, name) for name in AccountEntry._fields)
 
 
 def compare_entries(connection: Connection, entries: Sequence[AccountEntry]) -> list[Difference]:
-    """Which of the entries are there and of no transfer. Those that are missing are found by transfer."""
+    """The stored entries that follow from no transfer. Missing ones are found by transfer."""
     there = stored_entries(connection, entries)
     states = load_states(connection, {entry.transfer_id for entry in there})
     right = account_entries(states.values())
@@ -66,7 +66,7 @@ T = TypeVar("T")
 
 
 def every_part(database: Database) -> Iterator[Part]:
-    """The parts of all that is projected. What there is of each kind is looked up when its turn has come."""
+    """The parts of all projections. The rows of each kind are only looked up at its turn."""
     yield Part(chains.compare_retractions, chains.repair_retractions)
     for chain_id in _ask(database, every_chain):
         yield Part(
@@ -119,10 +119,10 @@ def verify(
     found: Callable[[Difference], None],
     progress: Callable[[int], None] = lambda _transfers: None,
 ) -> int:
-    """Compare every projection with the log, part by part; how many transfers there are.
+    """Compare every projection with the log, part by part. Returns the number of transfers.
 
-    Each part is read as it was at one moment, and a fact is committed with all that follows from it: what is
-    reported meanwhile is no difference.
+    Each part is read as of one moment, and a fact is committed with all that follows from it. So reports
+    during the comparison make no difference.
 
     :param found: called with each row that differs.
     :param progress: called after each chunk of transfers with their number.
@@ -143,6 +143,6 @@ def verify(
 
 
 def about_how_many(database: Database) -> int:
-    """How many transfers will be compared, about."""
+    """The approximate number of transfers that will be compared."""
     with reading(database.reads) as connection:
         return count_transfers(connection)

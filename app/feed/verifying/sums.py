@@ -31,7 +31,7 @@ _IS_POOL: Final = Transfer.kind == SendKind.POOL.value
 
 
 def compare_sent(connection: Connection, pool: PoolKey) -> list[Difference]:
-    """What was sent into a pool, in all and by the minute."""
+    """The differences of what was sent into a pool, in all and by the minute."""
     of_pool = (Transfer.src_chain_id == pool.chain_id, Transfer.symbol == pool.symbol)
     change = SharedChange()
     for state in states_where(connection, _IS_POOL, *of_pool):
@@ -52,7 +52,7 @@ def compare_sent(connection: Connection, pool: PoolKey) -> list[Difference]:
 
 
 def compare_relayed(connection: Connection, pool: PoolKey) -> list[Difference]:
-    """What was paid out of a pool."""
+    """The differences of what was paid out of a pool."""
     of_pool = (Transfer.dst_chain_id == pool.chain_id, Transfer.symbol == pool.symbol)
     change = SharedChange()
     for state in states_where(connection, _IS_POOL, *of_pool, Transfer.relayed_amount.is_not(None)):
@@ -82,7 +82,7 @@ def repair_pools(connection: Connection, found: Iterable[Difference], now: datet
 
 
 def compare_trends(connection: Connection, first: datetime | None, end: datetime | None) -> list[Difference]:
-    """What became of the transfers that began from one day on, before another one. None: no bound."""
+    """The trends of the transfers that began from one day on, before another one. None: no bound."""
     change = SharedChange()
     bounds = [] if first is None else [Transfer.began_at >= first]
     bounds += [] if end is None else [Transfer.began_at < end]
@@ -105,7 +105,7 @@ def repair_trends(connection: Connection, found: Iterable[Difference], _now: dat
 
 
 def compare_latencies(connection: Connection) -> list[Difference]:
-    """How many latencies there are of about each length."""
+    """The counts of latencies by bucket."""
     since = counted_since(connection)
     if since is None:
         return []  # nothing is counted until the next event: medians are found from the records
@@ -125,7 +125,7 @@ def repair_latencies(connection: Connection, _found: Iterable[Difference], now: 
 
 
 def compare_pools_under_zero(connection: Connection) -> list[Difference]:
-    """Which pools are under zero. When that was raised has the clock of then."""
+    """The anomalies of pools under zero. The time they were raised is not compared."""
     pools = {PoolKey(*row) for row in connection.execute(select(Pool.chain_id, Pool.symbol))}
     kind = AnomalyKind.POOL_UNDER_ZERO.value
     stored = rows_of(connection, select(Anomaly.__table__).where(Anomaly.kind == kind))
@@ -138,6 +138,6 @@ def compare_pools_under_zero(connection: Connection) -> list[Difference]:
 
 
 def repair_pools_under_zero(connection: Connection, found: Iterable[Difference], now: datetime) -> None:
-    """Judge them again."""
+    """Validate them again."""
     subjects: Sequence[list[str]] = [each.key["subject"].split(":", 2) for each in found]
     validate_pools(connection, [PoolKey(ChainId(int(chain)), symbol) for _, chain, symbol in subjects], now)

@@ -1,4 +1,4 @@
-"""Transfers: do their rows follow from their logs?"""
+"""Checks that the rows of transfers follow from their logs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ States = Mapping[TransferId, TransferState]
 
 
 def compare_transfers(connection: Connection, transfer_ids: Sequence[TransferId]) -> list[Difference]:
-    """How all that is stored of some transfers differs from what their logs say."""
+    """The differences between all that is stored of some transfers and their logs."""
     facts = load_network_facts(connection)
     histories = load_histories(connection, transfer_ids, every_signature=True)
     states = _project(connection, [each for each in histories.values() if each.is_known], facts)
@@ -80,7 +80,7 @@ def compare_transfers(connection: Connection, transfer_ids: Sequence[TransferId]
 
 
 def _project(connection: Connection, histories: Sequence[TransferHistory], facts: NetworkFacts) -> States:
-    """What follows from whole logs, as :func:`app.feed.projection.transfers.project` finds it."""
+    """The states that follow from whole logs, as :func:`app.feed.projection.transfers.project` finds it."""
     logged = [without(each, not_needed(each, facts)) for each in histories]
     states = {each.transfer_id: transfer_state(each, facts) for each in logged}
     withdraw_ids = WithdrawIds.of(connection, logged, states)
@@ -122,7 +122,7 @@ def _anomalies(connection: Connection, ids: Sequence[TransferId], states: States
 
 
 def _journal(connection: Connection, ids: Sequence[TransferId], states: States) -> Iterator[Difference]:
-    """Whether the last row of each transfer has its status. Those from before the journal may have none."""
+    """The transfers whose last row has another status. Those from before the journal may have no row."""
     for row in last_rows(connection, ids):
         state = states.get(row.transfer_id)
         expected = (0, 0) if state is None else (int(state.status), int(state.refund_reason))
