@@ -1,4 +1,4 @@
-"""The event log, what follows from it for each transfer, and what operators note and acknowledge."""
+"""The event log, what follows from it for each transfer, and operators' notes and acknowledgements."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from app.values.identifiers import BlockNumber, ChainId, TransferId
 NOTE_LENGTH = 2000
 
 OPEN = "status NOT IN (2, 5, 10)"
-"""The transfers that are not over: not failed, completed or refunded. A query says it in these very
-words (``transfer_is_open``), or the index of them does not serve."""
+"""The transfers that are not over: not failed, completed or refunded. The index only serves a query with
+exactly this text (``transfer_is_open``)."""
 
 transfer_is_open = text(OPEN)
 
@@ -45,7 +45,7 @@ ID_END_BYTES = 2
 """The last bytes of an id that an index finds transfers by: of 100 million, about 1,500 share them."""
 
 ID_END = f"substr(transfer_id, {33 - ID_END_BYTES}, {ID_END_BYTES})"
-"""They, in the words of the index. A query says them in these very words, or the index does not serve."""
+"""These bytes as the index has them. It only serves a query with exactly this text."""
 
 MAX_SUBJECT = 96
 """Characters of a subject: a route of two chain ids and a symbol has up to 92."""
@@ -151,10 +151,10 @@ class Transfer(Base):
 
 
 class TransferAccount(Base):
-    """A transfer in the list of its sender or its receiver (``domain.transfer.accounts``).
+    """A transfer in the list of its sender or its receiver (``effects.account_entries``).
 
-    The key is the order in which a history is read, so that a page costs what it shows. Who removes a
-    transfer removes its entries: a reference would need a further index, as large as the table.
+    The key is the order in which a history is read, so that a page only reads what it shows. The code that
+    removes a transfer removes its entries: a reference would need a further index, as large as the table.
     """
 
     __tablename__ = "transfer_accounts"
@@ -208,7 +208,7 @@ class RefundBasis(Base):
 class TransferNote(Base):
     """What an operator wrote down about a transfer. It changes no answer.
 
-    It is no projection: a replay leaves it. It goes when its transfer is pruned.
+    It is no projection, so a replay leaves it. It is deleted when its transfer is pruned.
     """
 
     __tablename__ = "transfer_notes"
@@ -226,9 +226,9 @@ ACKNOWLEDGEMENT_LENGTH = 500
 
 
 class Anomaly(Base):
-    """One anomaly of one subject (``domain.anomalies.AnomalyKind``).
+    """One anomaly of one subject (``app.transfers.anomalies.AnomalyKind``).
 
-    It is there while it holds; one that holds again, or by further events, is open again.
+    Its row exists while it holds. One that holds again, or by further events, is open again.
     """
 
     __tablename__ = "anomalies"
@@ -271,7 +271,7 @@ class StuckAcknowledgement(Base):
 
 
 class EventAhead(Base):
-    """An accepted event whose time is still to come: nothing follows from it until then."""
+    """An accepted event whose time is in the future. It has no effect until then."""
 
     __tablename__ = "events_ahead"
 
@@ -316,7 +316,7 @@ class ChainProgress(Base):
 
 
 class TrendCount(Base):
-    """What became of transfers of one way that began within one span (``domain.transfer.effects.Courses``).
+    """The outcomes of transfers of one way that began within one span (``app.transfers.effects.Trends``).
 
     Each is counted twice, in its hour and in its day of UTC, so that a month is read in as few rows as a day.
     """
@@ -343,7 +343,7 @@ class TrendCount(Base):
 
 
 class PrunedTransfer(Base):
-    """A finished transfer whose events were removed; nothing more is taken about it."""
+    """A finished transfer whose events were removed. Further events about it are refused."""
 
     __tablename__ = "pruned_transfers"
 
@@ -352,7 +352,7 @@ class PrunedTransfer(Base):
 
 
 class PrunedPool(Base):
-    """What pruned transfers moved through a pool: where replay starts to count from."""
+    """What pruned transfers moved through a pool. A replay starts to count from it."""
 
     __tablename__ = "pruned_pools"
 
@@ -363,7 +363,7 @@ class PrunedPool(Base):
 
 
 class PrunedReporter(Base):
-    """The last of a reporter's events that were pruned: the cursor of one that has been silent since."""
+    """The last of a reporter's pruned events: the cursor of a reporter without events since then."""
 
     __tablename__ = "pruned_reporters"
 

@@ -40,7 +40,7 @@ _HEADS: Final = select(
 
 
 def load_heads(connection: Connection) -> Heads:
-    """All of it, in one statement."""
+    """The heads, in one statement."""
     last, changes, seq, is_later, taken_in_at = connection.execute(_HEADS).one()
     later = changes if is_later and seq >= (last or 0) else 0
     return Heads(max(last or 0, seq or 0), changes or 0, later, taken_in_at)
@@ -74,21 +74,21 @@ def accounts_of(connection: Connection, transfer_ids: Collection[TransferId]) ->
 
 
 class Beginning(NamedTuple):
-    """Where the journal begins, if not with the log: how far that reached, and when."""
+    """Where the journal begins, if not with the log: how far the log reached then, and the time."""
 
     seq: int
     at: datetime
 
 
 def beginning(connection: Connection) -> Beginning | None:
-    """None where the journal is as old as the log."""
+    """The beginning of the journal; None where it is as old as the log."""
     query = select(JournalRow.seq, JournalRow.at).where(JournalRow.transfer_id.is_(None), JournalRow.seq > 0)
     row = connection.execute(query).first()
     return None if row is None else Beginning(row.seq, row.at)
 
 
 class StatusBefore(NamedTuple):
-    """At which status a transfer was when the journal began, and the position of its first change since."""
+    """The status of a transfer when the journal began, and the position of its first change since."""
 
     status: int
     refund_reason: int
@@ -96,7 +96,7 @@ class StatusBefore(NamedTuple):
 
 
 def status_before(connection: Connection, transfer_id: TransferId) -> StatusBefore | None:
-    """None where it was not known. The reason is 0 where it has changed since."""
+    """The status before the journal; None if unknown. The reason is 0 where the status changed since."""
     of_transfer = JournalRow.transfer_id == transfer_id
     first = connection.execute(
         select(JournalRow.previous_status, JournalRow.seq)
@@ -122,13 +122,13 @@ _ROWS: Final = (
 
 
 def changes_of_transfer(connection: Connection, transfer_id: TransferId, since: Position) -> JournalRows:
-    """Those of a transfer from a position's entry of the log on."""
+    """The changes of a transfer from a position's entry of the log on."""
     query = _ROWS.where(JournalRow.transfer_id == transfer_id, JournalRow.seq >= since.seq)
     return connection.execute(query).all()
 
 
 MOST_BEHIND: Final = 50_000
-"""Changes that are searched for those of an account: what a busy feed makes in minutes."""
+"""The most changes that are searched for those of an account. A busy feed makes as many in minutes."""
 
 MOST_OF_ACCOUNT: Final = 1_000
 """Changes of an account's transfers that are sent at once."""
@@ -137,7 +137,7 @@ MOST_OF_ACCOUNT: Final = 1_000
 def changes_of_account(
     connection: Connection, account: str, since: Position, until: Heads
 ) -> JournalRows | None:
-    """Those of all transfers that an account lists or did, from a position's entry of the log on.
+    """The changes of all transfers that an account lists or listed, from a position's entry of the log on.
 
     None where there are too many.
 
@@ -164,6 +164,6 @@ def changes_of_account(
 def _is_listed_under(account: str) -> ColumnElement[bool]:
     if account.isascii():
         return or_(func.lower(Transfer.sender) == account, func.lower(Transfer.receiver) == account)
-    # What a database takes for the lower case of other letters differs.
+    # Databases differ in the lower case of other letters.
     listed = select(TransferAccount.transfer_id).where(TransferAccount.account == account)
     return Transfer.transfer_id.in_(listed)

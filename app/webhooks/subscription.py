@@ -1,4 +1,4 @@
-"""What can be subscribed to, and what is published to those who did (docs/webhooks.md#events)."""
+"""What can be subscribed to, and what is published to subscribers (docs/webhooks.md#events)."""
 
 from __future__ import annotations
 

@@ -110,29 +110,29 @@ def load_events(connection: Connection, keys: Iterable[EventKey]) -> Iterator[Ev
 
 
 def first_ahead(connection: Connection) -> datetime | None:
-    """When the first of them counts; None where there is none."""
+    """When the first event ahead of the clock counts; None where there is none."""
     return connection.scalar(select(func.min(log.EventAhead.at)))
 
 
 def newest_receipt(connection: Connection) -> datetime | None:
-    """When the newest acceptance was received, by the clock of then. One index read."""
+    """When the newest acceptance was received, by the clock at that time. One index read."""
     return connection.scalar(_NEWEST_RECEIPT)
 
 
 def due_positions(connection: Connection, now: datetime) -> Sequence[int]:
-    """Positions in the log of those whose time has come."""
+    """Positions in the log of the events ahead whose time has come."""
     return connection.scalars(select(log.EventAhead.seq).where(log.EventAhead.at <= now)).all()
 
 
 def positions_ahead(connection: Connection) -> set[int]:
-    """Positions in the log of all of them."""
+    """Positions in the log of all events ahead."""
     return set(connection.scalars(select(log.EventAhead.seq)))
 
 
 def received_later(connection: Connection, now: datetime) -> Iterator[Row[*tuple[Any, ...]]]:
-    """Position and time of what the end of the log has from times that are still to come.
+    """Position and time of the events at the end of the log whose time is in the future.
 
-    Walked backwards over all that was received, by the clock of then, after ``now``.
+    Read backwards over all that was received after ``now``, by the clock at that time.
     """
     last = None
     while True:
@@ -182,7 +182,7 @@ def latest_rotation(connection: Connection, chain_id: ChainId) -> tuple[Validato
 
 
 def count_rotations(connection: Connection, chain_id: ChainId, reporter: str) -> int:
-    """How many rotations of a chain were accepted from a reporter, each as often as it was."""
+    """How many rotations of a chain were accepted from a reporter, repeated acceptances included."""
     reported = select(func.count()).where(
         log.Event.chain_id == chain_id,
         log.Event.type == ValidatorsUpdated.type,
@@ -199,5 +199,5 @@ def log_page(connection: Connection, after_seq: int, limit: int) -> Sequence[Row
 
 
 def grown_transfers(connection: Connection) -> int | None:
-    """How many transfers were made for measurements; None in a database that has a log."""
+    """How many transfers were made up for measurements; None in a database that has a log."""
     return connection.scalar(select(GrownDatabase.transfers))

@@ -1,4 +1,4 @@
-"""Which transfers can be pruned, what is retained of those that were, and how far does the log reach?"""
+"""Reads which transfers can be pruned, what is retained of pruned ones, and how far the log reaches."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def next_prunable(
 ) -> tuple[list[bytes], Cursor | None]:
     """The next page of transfers in a status since before a time, and its cursor; None at the end.
 
-    A status holds since one of its transfer's events, so the last event is no earlier: a transfer that
-    these pages leave out is not old enough.
+    A status holds since one of its transfer's events, so the last event is no earlier. A transfer that is not
+    in these pages is not old enough.
     """
     position = tuple_(Transfer.status_since, Transfer.transfer_id)
     rows = connection.execute(
@@ -62,7 +62,7 @@ def next_prunable(
 def count_prunable(
     connection: Connection, statuses: Collection[TransferHistoryStatus], before: datetime
 ) -> int:
-    """How many transfers those pages have in all."""
+    """The number of transfers in all these pages."""
     counts = (select(func.count()).select_from(Transfer).where(*_old(s, before)) for s in statuses)
     return sum(connection.scalar(count) or 0 for count in counts)
 
@@ -82,7 +82,7 @@ def event_spans(connection: Connection, transfer_ids: Collection[bytes]) -> dict
 
 
 def transfers_with_retractions(connection: Connection, transfer_ids: Collection[bytes]) -> set[TransferId]:
-    """Those of the transfers of which an event was retracted."""
+    """The transfers among these with a retracted event."""
     found = connection.scalars(
         select(RetractedEvent.transfer_id).where(RetractedEvent.transfer_id.in_(transfer_ids))
     )
@@ -90,7 +90,7 @@ def transfers_with_retractions(connection: Connection, transfer_ids: Collection[
 
 
 def transfers_with_open_anomalies(connection: Connection, transfer_ids: Collection[bytes]) -> set[TransferId]:
-    """Those of the transfers of which an anomaly waits to be acknowledged."""
+    """The transfers among these with an anomaly that is not acknowledged."""
     found = connection.scalars(
         select(Anomaly.transfer_id).where(
             Anomaly.transfer_id.in_(transfer_ids), Anomaly.acknowledged_at.is_(None)

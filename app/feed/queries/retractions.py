@@ -1,4 +1,4 @@
-"""Which retractions are in the log, and which events do they name?"""
+"""Reads the retractions in the log, and the events that they name."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def every_retraction(connection: Connection) -> list[Retraction]:
 
 
 def named_by(connection: Connection, logged: Collection[Logged[EventsRetracted]]) -> list[Retraction]:
-    """What entries of the log name."""
+    """The retractions among entries of the log, with the events that they name."""
     unsaid = {target for each in logged if each.event.subjects is None for target in each.event.targets}
     accepted = first_acceptances(connection, unsaid) if unsaid else {}
     return [Retraction(each.seq, each.event.key, _targets(each, accepted)) for each in logged]
@@ -132,7 +132,7 @@ def _named_by_keys(connection: Connection, retraction_ids: Sequence[str]) -> set
 
 
 def every_target(connection: Connection) -> dict[int, set[EventKey]]:
-    """By position in the log what is noted of each retraction."""
+    """By position in the log the stored targets of each retraction."""
     table, found = RetractionTarget, defaultdict[int, set[EventKey]](set)
     for row in connection.execute(select(table.seq, table.subject, table.event_id)):
         found[row.seq].add(EventKey(row.subject, row.event_id))

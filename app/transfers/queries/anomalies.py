@@ -1,4 +1,4 @@
-"""Anomalies of transfers, notes on them, and who reported what."""
+"""Reads anomalies of transfers, notes on them, and who reported each event."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TABLE = Anomaly.__table__
 
 
 def anomalies_by_id(connection: Connection, ids: Collection[int]) -> list[AnomalyRow]:
-    """Those of the ids that there are, by id."""
+    """The existing anomalies with these ids, by id."""
     return list(connection.execute(select(_TABLE).where(Anomaly.id.in_(ids)).order_by(Anomaly.id)))
 
 
@@ -104,7 +104,7 @@ def note_author(connection: Connection, transfer_id: TransferId, note_id: int) -
 
 
 MOST_EVENTS = 1_000
-"""Read of one transfer at most; a usual log has some twenty."""
+"""The most entries that are read of one transfer. Most logs have about twenty."""
 
 
 def receipts(connection: Connection, transfer_id: TransferId) -> Sequence[Row[*tuple[Any, ...]]]:

@@ -67,8 +67,8 @@ def transfers_of_accounts(
 ) -> list[TransferEntry]:
     """The last ``size`` transfers that began before a time, newest first, and all of the last's millisecond.
 
-    So the next page begins at a whole millisecond: none is in both, and none is left out. All from before
-    1970, which only logs of earlier releases have, count as its first millisecond, for no page begins before.
+    So the next page begins at a whole millisecond: no transfer is in both pages or left out. Times before
+    1970, which only logs of earlier releases have, count as its first millisecond: no page begins before.
 
     :param accounts: distinct ``account_key`` values.
     :param before_ms: milliseconds since 1970, excluded.
@@ -117,7 +117,7 @@ def _page(accounts: int) -> DirectSelect[TransferEntry]:
 
 
 MOST: Final = 1_000
-"""Transfers of one transaction that are looked at; no block holds a transaction with more sends."""
+"""The most transfers of one transaction that are read. No block has a transaction with more sends."""
 
 
 def transfers_sent_by(connection: Connection, chain_id: ChainId, tx_hash: str) -> list[TransferEntry]:
@@ -156,7 +156,7 @@ class NamedBy(NamedTuple):
     sent: bool
     """Whether the transaction is the send's."""
     at: datetime
-    """When the transfer was sent; otherwise when its newest event was."""
+    """When the transfer was sent; where that is unknown, when its newest event happened."""
 
 
 def named_by(connection: Connection, tx_hashes: Sequence[str]) -> list[NamedBy]:

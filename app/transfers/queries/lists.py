@@ -113,7 +113,7 @@ def by_account(account: str) -> list[Branch]:
 
 
 def by_open_status(statuses: Sequence[int]) -> list[Branch]:
-    """Transfers at statuses all of which are open ones."""
+    """Transfers at these statuses, which are all open ones."""
     return [Branch((Transfer.status,), (status,), (transfer_is_open,)) for status in statuses]
 
 
@@ -136,7 +136,7 @@ def by_destination(connection: Connection, chain_id: int) -> list[Branch]:
 
 
 def transfers_by_id(connection: Connection, transfer_ids: Sequence[bytes]) -> Sequence[ListedTransfer]:
-    """Some transfers, at most some hundreds, in any order; those that are not there are left out."""
+    """The known ones of these transfers, at most some hundreds, in any order."""
     return connection.execute(select(*COLUMNS).where(Transfer.transfer_id.in_(transfer_ids))).all()
 
 
@@ -256,7 +256,7 @@ def transfers_of_hash(connection: Connection, tx_hash: str, size: int) -> Sequen
 
 
 def transfers_with_ids(connection: Connection, transfer_ids: Sequence[bytes]) -> Sequence[ListedTransfer]:
-    """These of the transfers that are known, the last changed first."""
+    """The known ones of these transfers, the last changed first."""
     at, transfer_id = Transfer.updated_at, Transfer.transfer_id
     known = select(*COLUMNS).where(transfer_id.in_(transfer_ids))
     return connection.execute(known.order_by(at.desc(), transfer_id.desc())).all()
@@ -273,7 +273,7 @@ _END_DIGITS: Final = 2 * ID_END_BYTES
 
 
 def ids_with_part(connection: Connection, start: str, end: str, size: int) -> Sequence[bytes]:
-    """The ids that begin and end so, at most ``size``, in their order.
+    """The ids with this beginning and end, at most ``size``, in their order.
 
     :param start: lower-case hex digits, as ``end``; one of them has at least four.
     """
@@ -292,7 +292,7 @@ def ids_with_part(connection: Connection, start: str, end: str, size: int) -> Se
 
 
 def accounts_with_part(connection: Connection, start: str, end: str, size: int) -> list[str]:
-    """The EVM accounts that sent or received transfers and begin and end so, as ``account_key`` has them.
+    """The EVM accounts of transfers with this beginning and end, as ``account_key`` writes them.
 
     :param start: lower-case hex digits, at least four.
     """

@@ -27,7 +27,7 @@ IS_NOT_RETRACTED: Final = ~exists().where(
 """Whether no canonical retraction names an acceptance in the log."""
 
 IS_NOT_AHEAD: Final = ~exists().where(EventAhead.seq == Event.seq)
-"""Of an acceptance in the log: its time has come."""
+"""Whether the time of an acceptance in the log has passed."""
 
 
 class Reach(NamedTuple):
@@ -38,9 +38,9 @@ class Reach(NamedTuple):
 
 
 def load_reorgs(connection: Connection, reaches: Mapping[int, Reach]) -> list[Reorg]:
-    """Standing reorgs that may take back events of these chains, in the order of the log.
+    """Canonical reorgs that may reach events of these chains, in the order of the log.
 
-    Those of blocks above reach none of the events: they are most of what came since, and are not read.
+    Most later reorgs are of higher blocks. They reach none of the events and are not read.
 
     :param reaches: by chain.
     """

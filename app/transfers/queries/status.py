@@ -1,7 +1,7 @@
 """Reads at which status transfers are, and since when.
 
-Every number is read from an index, and counting stops at a bound. Transfers that somebody has acknowledged in
-the state they are in are listed apart from the others.
+Every number is read from an index, and counting stops at a bound. Transfers that are
+acknowledged in their present state are listed separately.
 """
 
 from __future__ import annotations
@@ -89,13 +89,13 @@ def transfer_row(connection: Connection, transfer_id: TransferId) -> TransferRow
 def transfer_rows(
     connection: Connection, transfer_ids: Sequence[TransferId]
 ) -> Mapping[TransferId, TransferRow]:
-    """Those of the transfers that are known, in one statement."""
+    """The rows of the known ones of these transfers, in one statement."""
     found = connection.execute(_STATUSES, {"transfer_ids": list(transfer_ids)})
     return {row.transfer_id: TransferRow(*row[:-1]) for row in found}
 
 
 def pruned_statuses(connection: Connection, transfer_ids: Sequence[TransferId]) -> Mapping[TransferId, int]:
-    """The statuses that transfers had when they were pruned, of those that were."""
+    """The statuses that the pruned ones of these transfers had when they were pruned."""
     found = connection.execute(_PRUNED, {"transfer_ids": list(transfer_ids)})
     return {row.transfer_id: row.status for row in found}
 
@@ -154,11 +154,11 @@ _HOLDS = and_(
     StuckAcknowledgement.status == Transfer.status,
     StuckAcknowledgement.status_since == Transfer.status_since,
 )
-"""Whether an acknowledgement is of the state that its transfer is in."""
+"""Whether an acknowledgement is of its transfer's present state."""
 
 
 def acknowledged() -> ColumnElement[bool]:
-    """Whether somebody has acknowledged the transfer in the state that it is in."""
+    """Whether the transfer is acknowledged in its present state."""
     return exists().where(_HOLDS).correlate(Transfer)
 
 
@@ -212,8 +212,8 @@ def count_in_state(
     if count == COUNTED:
         return count
     # The acknowledged are few, and found by their keys.
-    seen_to = select(func.count()).select_from(StuckAcknowledgement).join(Transfer, _HOLDS)
-    return count - (connection.scalar(seen_to.where(Transfer.status.in_(statuses), *since)) or 0)
+    holding = select(func.count()).select_from(StuckAcknowledgement).join(Transfer, _HOLDS)
+    return count - (connection.scalar(holding.where(Transfer.status.in_(statuses), *since)) or 0)
 
 
 def waiting_between(

@@ -53,7 +53,7 @@ class SpanKey(NamedTuple):
 
 
 def load_trends(connection: Connection, keys: Collection[SpanKey]) -> dict[SpanKey, Trends]:
-    """What is counted under these keys, of those that have any."""
+    """The trends of these keys. Keys without any are left out."""
     found: dict[SpanKey, Trends] = {}
     spans = {hours: sorted({key.span for key in keys if key.hours == hours}) for hours in SPANS}
     for start in range(0, max(map(len, spans.values())), _CHUNK):
@@ -75,7 +75,7 @@ def load_trends(connection: Connection, keys: Collection[SpanKey]) -> dict[SpanK
 def trends_between(
     connection: Connection, first: datetime | None, end: datetime | None
 ) -> dict[SpanKey, Trends]:
-    """What is counted, by the hour and by the day, from one day on and before another one. None: no bound."""
+    """The trends by the hour and by the day, from one day on and before another one. None: no bound."""
     of_hours = []
     for hours in SPANS:
         bounds = [] if first is None else [TrendCount.span >= hour_of(first) // hours]
@@ -88,9 +88,9 @@ def trends_between(
 
 
 def trend_counts(connection: Connection, hours: int, first: int) -> Iterator[tuple[SpanKey, Trends]]:
-    """What is counted in each span of a length, from a span on.
+    """The trends of each span of a length, from a span on.
 
-    Ways of one kind, token and pair of chains are apart: amounts have the units of their tokens.
+    Each kind, token and pair of chains is separate, as amounts have the units of their tokens.
     """
     rows = connection.execute(
         select(TrendCount.hours, TrendCount.span, *_WAY, *_COUNTS, *_AMOUNTS).where(
@@ -149,7 +149,7 @@ def newest_events(
     """Chains that have reported, their highest block, the time of their newest accepted event, and how many
     such chains there are.
 
-    :param first: these come before all others, which anybody who may report can make up; then the freshest.
+    :param first: these come before all others, which any reporter can make up; then the most recent.
     :param most: how many to return.
     """
     return connection.execute(_NEWEST, {"first": list(first), "most": most}).all()
@@ -175,9 +175,9 @@ _DEPTHS = (
 
 
 def chain_depths(connection: Connection) -> Mapping[ChainId, ChainDepth]:
-    """How far each configured chain has been read, and of those that a watcher reads the newest final block.
+    """How far each configured chain was read, with the newest final block of those that a watcher reads.
 
-    Others, which anybody who may report can make up, are not read: there is no end to them.
+    Others are not read: any reporter can make them up, so their number has no limit.
     """
     return {
         ChainId(chain_id): ChainDepth(head, final) for chain_id, head, final in connection.execute(_DEPTHS)

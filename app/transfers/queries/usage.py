@@ -21,7 +21,7 @@ COUNT_LIMIT: Final = 10_000
 """Counting ends here, which keeps it cheap. The console shows more as "over 10,000"."""
 
 _SUBMITTED_BEFORE: Final = timedelta(hours=24)
-"""How long before its send a transfer may have been submitted: accounts list it by whichever is earlier."""
+"""How long before its send a transfer may have been submitted. Accounts list it by the earlier time."""
 
 _CHUNK: Final = 500
 """Accounts named in one statement."""
@@ -168,7 +168,7 @@ def latest_sent(
 def transfers_of_accounts(
     connection: Connection, since: datetime, accounts: Collection[str]
 ) -> list[tuple[datetime, bytes]]:
-    """When and with which id transfers were sent since then that have one of the accounts on either side.
+    """Times and ids of the transfers sent since then that have one of the accounts on either side.
 
     :param accounts: as ``account_key`` has them.
     """

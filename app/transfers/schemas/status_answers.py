@@ -35,7 +35,7 @@ _IDS: Final = f"must be a list of 1 to {MAX_STATUSES} transfer ids"
 
 
 class StatusBody(Question):
-    """Body of a status question."""
+    """Body of a request for a status."""
 
     transfer_id = TransferIdHex(
         required=True,
@@ -48,7 +48,7 @@ class StatusBody(Question):
 
 
 class TransactionBody(Question):
-    """Body of a status question that names the transaction of the send (docs/interface.md#by-transaction)."""
+    """Body of a status request that names the transaction of the send (docs/interface.md#by-transaction)."""
 
     tx_hash = TxHash(
         required=True,
@@ -184,7 +184,7 @@ class ProgressFields(Shape):
 
 
 class StatusesBody(Question):
-    """Body of a question for the status of several transfers."""
+    """Body of a request for the status of several transfers."""
 
     transfer_ids = fields.List(
         TransferIdHex(metadata={"pattern": TRANSFER_ID_PATTERN}),
@@ -277,5 +277,5 @@ def progress_headers(status: TransferStatus) -> list[tuple[str, str]]:
 
 @lru_cache(maxsize=64)
 def _written(at: datetime) -> str:
-    """Many answers in a row have the same time, and writing it costs more than all else here."""
+    """Cached: many answers in a row have the same time, and formatting it costs more than all else."""
     return rfc3339(at, "seconds")

@@ -26,7 +26,7 @@ from app.values.amounts import grouped
 def acknowledge(
     database: Database, audit_keys: AuditKeys, shown: Mapping[int, str], *, actor: Actor
 ) -> Saved:
-    """Note that an operator has looked at the anomalies: all of them or none, with a record in the audit log.
+    """Acknowledge the anomalies, all of them or none, with a record in the audit log.
 
     For those acknowledged already the first operator and time remain.
 
@@ -68,7 +68,7 @@ def anomaly_fingerprint(row: AnomalyRow | table.Anomaly) -> str:
 
 
 def _facts(row: AnomalyRow | table.Anomaly) -> dict[str, Any]:
-    """The facts that must not have changed since the anomaly was shown: the events it rests on.
+    """The facts that must not have changed since the anomaly was shown: the events it follows from.
 
     An anomaly without events, such as a pool under zero, is reported again with every transfer and in
     other figures. Its time and figures may change.
@@ -111,9 +111,9 @@ def count_stuck(database: Database, who: MustAct, thresholds: Thresholds) -> tup
 
 
 def _surely_stuck(thresholds: Thresholds, at: datetime) -> datetime:
-    """Whatever is in its state since this time or longer was stuck at that one, whichever its chains.
+    """The time since which transfers of any chains were stuck at a given time.
 
-    A transfer is stuck when it lasts longer than it may, not as long.
+    A transfer is stuck when it lasts longer than it may, not when it lasts as long.
     """
     return at - thresholds.longest - timedelta(microseconds=1)
 
@@ -121,7 +121,7 @@ def _surely_stuck(thresholds: Thresholds, at: datetime) -> datetime:
 def _stuck_by_pair(
     connection: Connection, statuses: Sequence[int], thresholds: Thresholds, at: datetime
 ) -> int:
-    """How many of the others were stuck at that time: where the pair of chains decides."""
+    """How many of the others were stuck at that time, where the pair of chains decides."""
     rows = waiting_between(connection, statuses, _surely_stuck(thresholds, at), at - thresholds.least)
     return sum(at - row.status_since > thresholds.allowed(row.src_chain_id, row.dst_chain_id) for row in rows)
 

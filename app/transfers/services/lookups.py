@@ -84,7 +84,7 @@ def _as_transfer_id(key: str) -> TransferId | None:
 def _find(
     connection: Connection, key: str, transfer_id: TransferId | None, chain_id: ChainId | None
 ) -> tuple[list[TransferEntry], Mapping[ChainId, ReadTo]]:
-    """The progress is read first: what a chain is said to have been read to was searched, too."""
+    """The progress is read first, so that the search covers all blocks up to it."""
     read_to = {
         row.chain_id: ReadTo(row.highest_block, row.newest_at)
         for row in chain_progress(connection)
