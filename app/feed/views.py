@@ -66,7 +66,7 @@ def lines_of_request() -> Iterator[bytes]:
         raise UnsupportedFormat("send the body uncompressed or with Content-Encoding: gzip")
     if (request.content_length or 0) > MAX_BYTES:
         raise _too_many_bytes()
-    request.max_content_length = MAX_BYTES + 1  # this door counts for itself, and says what to do
+    request.max_content_length = MAX_BYTES + 1  # the limits here apply, whose error says what to do
     _bound_silence()
     body: io.RawIOBase = _Body(request.stream, request.content_length)
     if encoding != "identity":
@@ -171,12 +171,12 @@ class _Inflated(io.RawIOBase):
         return data
 
 
-asks = Blueprint("refund_requests", __name__)
+refund_requests = Blueprint("refund_requests", __name__)
 
 _LARGEST: Final = 2**63 - 1
 
 
-@asks.get("/refund-requests", provide_automatic_options=False)
+@refund_requests.get("/refund-requests", provide_automatic_options=False)
 def get_refund_requests() -> Response:
     """The refund requests after a given one, for the chains of the token."""
     token = bearer()
@@ -220,5 +220,5 @@ def get_cursor() -> Response:
 
 def register_ingest(app: Flask) -> None:
     """Add the operations of the feed to the application."""
-    app.register_blueprint(asks, url_prefix="/ingest/v1")
+    app.register_blueprint(refund_requests, url_prefix="/ingest/v1")
     app.register_blueprint(feed, url_prefix="/ingest/v1")
