@@ -67,7 +67,7 @@ def happen(gateway: Gateway, step: dict[str, Any]) -> None:
         wanted = IDS[step["ask"] - 1]
         if statuses(gateway).get(wanted) == Status.TRANSFER_TO_BE_REFUNDED:
             with writing(gateway.engine) as connection:
-                services._keep(connection, wanted, NOW)
+                services._store(connection, wanted, NOW)
     elif "undo" in step:
         with reading(gateway.engine) as connection:
             last = connection.execute(
