@@ -23,7 +23,8 @@ from app.feed.lines import ReadLine, read_line
 from app.feed.models import GrownDatabase, TransferBlock
 from app.feed.projection.latencies import recount
 from app.feed.projection.sums import advance, apply_shared
-from app.feed.projection.transfers import Projections, project
+from app.feed.projection.journal import Place, Step
+from app.feed.projection.transfers import Projections, project, publish_nothing
 from app.latency.models import LatencyRecord
 from app.network.document import import_within, read_document
 from app.network.pools import PoolCounters
@@ -87,9 +88,12 @@ def grow(
         connection.execute(insert(GrownDatabase).values(mark))
         unusual = _write_completed(connection, transfers, now, progress)
         facts = load_network_facts(connection)
+        publish_nothing(connection)  # nobody follows statuses of a database that was just made
+        place = Place.now(connection)
         for start in range(0, len(unusual), PROJECTED):
             chunk = unusual[start : start + PROJECTED]
-            project(connection, [_history(transfer, now) for transfer in chunk], Projections(facts), now)
+            steps = [[Step(place, _history(transfer, now))] for transfer in chunk]
+            project(connection, steps, Projections(facts), now)
             progress(len(chunk))
         recount(connection, gateway.clock())  # minutes later
         made_up = f"{transfers.count} transfers made up"

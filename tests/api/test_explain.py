@@ -130,7 +130,7 @@ def test_explanations_are_counted_as_estimates_are(open_app: OpenApp, app: Flask
             assert client.get(path, query_string=ASKED).status_code == 500
         assert gateway.estimate_counts.flush() == len(questions) + 1
         with writing(gateway.engine) as connection:
-            rows = {(row.code, row.reason): row.asked for row in estimate_counts(connection, 0)}
+            rows = {(row.code, row.reason): row.requested for row in estimate_counts(connection, 0)}
             connection.execute(delete(EstimateCount))
         return rows
 

@@ -86,7 +86,7 @@ def test_a_token_that_is_not_configured_is_not_read(
     app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pay(app, 1, 10)
-    monkeypatch.setattr(services, "_kept", None)
+    monkeypatch.setattr(services, "_cached", None)
     response = client.get(LATENCY_STATS, query_string=PAIR | {"token_symbol": "WETH"})
     said = assert_refused(response, 200, "no_latency_data", LATENCY_STATS)
     assert said == "no transfer of this token from Ethereum to BNB Chain was released in the last 7 days"

@@ -177,7 +177,7 @@ def test_an_iteration_that_does_not_settle_ends():
 
 def test_the_invariant_is_worked_out_once_for_all_amounts() -> None:
     inputs = on_curve()
-    pricing._kept_invariant.cache_clear()
+    pricing._cached_invariant.cache_clear()
     for amt in range(10**6, 10**6 + 20):
         estimate(ask(inputs, amt=amt))
-    assert pricing._kept_invariant.cache_info().misses == 1
+    assert pricing._cached_invariant.cache_info().misses == 1

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from app.audit.keys import AuditKeys
-from app.webhooks.schedule import DELAYS, KEPT
+from app.webhooks.schedule import DELAYS, RETENTION
 from app.webhooks.services import delivering
 from app.webhooks.services.delivering import CLAIM, Due, Outcome, bring_back, clean_up, replay, take
 from app.webhooks.services.subscriptions import rotate, send_test, switch
@@ -212,7 +212,7 @@ def test_old_deliveries_and_removed_subscriptions_go(moved: Gateway, clock: Cloc
     clean_up(moved.database)
     clean_up(moved.database)
     assert len(deliveries(moved)) == 1
-    clock.move(KEPT + timedelta(seconds=1))
+    clock.move(RETENTION + timedelta(seconds=1))
     clean_up(moved.database)
     assert deliveries(moved) == []
 
@@ -229,7 +229,7 @@ def test_however_much_is_too_old_it_is_deleted(
     switch(*moved.audited, removed.public_id, State.REMOVED, actor=TESTER)
     clean_up(moved.database)
     assert len(deliveries(moved)) == 7
-    clock.move(KEPT + timedelta(seconds=1))
+    clock.move(RETENTION + timedelta(seconds=1))
     clean_up(moved.database)
     assert deliveries(moved) == []
 
